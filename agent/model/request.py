@@ -1,0 +1,146 @@
+"""Between the transcript and the Messages API: request parameters out, reply blocks in. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import orjson
+
+from agent import models
+from agent.transcript import Block, Image, Message, Text, Thinking, ToolCall, ToolResult
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+Reasoning = Literal["low", "medium", "high"]
+Json = dict[str, Any]
+
+THINKING_BUDGETS: Mapping[Reasoning, int] = {"low": 2_048, "medium": 8_192, "high": 16_384}
+"""Tokens."""
+ROOM_FOR_ANSWER = 4_096
+"""Tokens left for the answer when a thinking budget would use up `max_tokens`."""
+
+_CACHE: Json = {"type": "ephemeral"}
+
+
+@dataclass(frozen=True)
+class ToolSpec:
+    """A tool as it is offered to the model."""
+
+    name: str
+    description: str
+    input_schema: Mapping[str, Any]
+    """JSON Schema of the arguments; the API wants an object schema."""
+
+
+def build_params(
+    *,
+    model: str,
+    system: str,
+    messages: Sequence[Message],
+    tools: Sequence[ToolSpec],
+    max_tokens: int,
+    reasoning: Reasoning | None,
+) -> Json:
+    """The keyword arguments for `client.messages.create`, without `stream`.
+
+    Tools are sorted by name, and the system prompt, the last tool and the last block of the last user-role message
+    carry a cache marker: the prefix of one request is then the prefix of the next. Whatever the API would refuse is
+    left out: empty texts, messages that have nothing else, thinking that has no signature (the reply broke off).
+    `max_tokens` grows when a thinking budget would leave no room for an answer.
+    """
+    params: Json = {"model": model, "max_tokens": max_tokens, "messages": _messages(messages)}
+    if system:
+        params["system"] = [{"type": "text", "text": system, "cache_control": dict(_CACHE)}]
+    if tools:
+        params["tools"] = [_tool(tool) for tool in sorted(tools, key=lambda tool: tool.name)]
+        params["tools"][-1]["cache_control"] = dict(_CACHE)
+    if reasoning is not None:
+        params.update(_thinking(model, max_tokens, reasoning))
+    return params
+
+
+def blocks_from_worker(content: Sequence[Mapping[str, Any]]) -> tuple[Block, ...]:
+    """The blocks of a reply as the model worker sends them (see `agent.model.worker`).
+
+    Raises ValueError for a block that the worker never sends: the line was not the worker's.
+    """
+    return tuple(_block(block) for block in content)
+
+
+def _block(block: Mapping[str, Any]) -> Block:
+    match block:
+        case {"type": "text", "text": str(text)}:
+            return Text(text)
+        case {"type": "thinking", "redacted": str(data)}:
+            return Thinking("", redacted=data)
+        case {"type": "thinking", "text": str(text), "signature": str(signature)}:
+            return Thinking(text, signature)
+        case {"type": "tool_call", "id": str(call_id), "name": str(name), "args": str(args)}:
+            return ToolCall(call_id, name, args.encode())
+    raise ValueError(f"not a block of a model reply: {dict(block)!r}")
+
+
+def _tool(tool: ToolSpec) -> Json:
+    return {"name": tool.name, "description": tool.description, "input_schema": dict(tool.input_schema)}
+
+
+def _thinking(model: str, max_tokens: int, reasoning: Reasoning) -> Json:
+    if models.thinking_of(model) is models.Thinking.ADAPTIVE:
+        return {"thinking": {"type": "adaptive"}, "output_config": {"effort": reasoning}}
+    budget = THINKING_BUDGETS[reasoning]
+    room = max_tokens if max_tokens > budget else budget + ROOM_FOR_ANSWER
+    return {"thinking": {"type": "enabled", "budget_tokens": budget}, "max_tokens": room}
+
+
+def _messages(messages: Sequence[Message]) -> list[Json]:
+    params: list[Json] = []
+    for message in messages:
+        content = [param for block in message.content if (param := _block_param(block)) is not None]
+        if content:
+            role = "assistant" if message.role == "assistant" else "user"
+            params.append({"role": role, "content": content})
+    last_user = next((message for message in reversed(params) if message["role"] == "user"), None)
+    if last_user is not None:
+        last_user["content"][-1]["cache_control"] = dict(_CACHE)
+    return params
+
+
+def _block_param(block: Block) -> Json | None:
+    """The block as the API takes it, or None when the API would refuse it."""
+    match block:
+        case Text(text):
+            return {"type": "text", "text": text} if text else None
+        case Image(mime_type, data):
+            return {"type": "image", "source": {"type": "base64", "media_type": mime_type, "data": data}}
+        case Thinking(redacted=data) if data:
+            return {"type": "redacted_thinking", "data": data}
+        case Thinking(text, signature):
+            return {"type": "thinking", "thinking": text, "signature": signature} if signature else None
+        case ToolCall(call_id, name, args):
+            return {"type": "tool_use", "id": call_id, "name": name, "input": _tool_input(args)}
+        case ToolResult():
+            return _tool_result(block)
+
+
+def _tool_result(result: ToolResult) -> Json:
+    param: Json = {"type": "tool_result", "tool_use_id": result.call_id}
+    content = [part for block in result.content if (part := _block_param(block)) is not None]
+    if content:
+        param["content"] = content
+    if result.is_error:
+        param["is_error"] = True
+    return param
+
+
+def _tool_input(args: bytes) -> Json:
+    """The arguments as an object; `{}` when they are not one, as the API takes nothing else.
+
+    The result of such a call is an error that quotes what the model wrote, so the model still learns of it.
+    """
+    try:
+        value = orjson.loads(args)
+    except orjson.JSONDecodeError:
+        return {}
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,136 @@
+"""The Claude models that we know: sizes, prices, and how each one is asked to think.
+
+A model that is not here still works; only its cost is unknown. Sources, read in November 2026: the ids and the
+retirement dates are in the anthropic SDK (`types/model.py`, `resources/messages/messages.py`); windows, limits, prices
+and thinking styles are on the model pages and the price list at platform.claude.com/docs (`cache_write` is the price
+of the five-minute cache, the only one that we ask for). The cache-read price of claude-sonnet-5-5 is the one in force
+since 2026-10-07. Left out because a price could not be confirmed: claude-fable-5-2, and the mythos models.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+DEFAULT_MODEL = "claude-sonnet-4-5"
+
+
+class Thinking(Enum):
+    """What a model accepts when it is asked to reason."""
+
+    BUDGET = "enabled"
+    """A number of tokens that it may spend."""
+    ADAPTIVE = "adaptive"
+    """An effort level; the model decides how much to think. Most of these refuse a budget with HTTP 400."""
+
+
+@dataclass(frozen=True)
+class Prices:
+    """US dollars per million tokens."""
+
+    input: float
+    output: float
+    cache_read: float
+    cache_write: float
+
+
+@dataclass(frozen=True)
+class LongPrompt:
+    """The prices of a request whose prompt, cached tokens included, is longer than `over` tokens."""
+
+    over: int
+    prices: Prices
+
+
+@dataclass(frozen=True)
+class ModelInfo:
+    id: str
+    """The id as it was asked for: an alias and its dated form are two entries."""
+    context_window: int
+    """Tokens."""
+    max_output: int
+    """Tokens."""
+    thinking: Thinking
+    prices: Prices
+    long_prompt: LongPrompt | None = None
+    retires: str | None = None
+    """ISO date after which the API refuses it, when one is announced."""
+
+
+_OPUS_4 = Prices(input=5, output=25, cache_read=0.5, cache_write=6.25)
+_SONNET_4 = Prices(input=3, output=15, cache_read=0.3, cache_write=3.75)
+_HAIKU_5_LONG = LongPrompt(100_000, Prices(input=0.5, output=2.5, cache_read=0.05, cache_write=0.625))
+
+
+def _small(model_id: str, prices: Prices, retires: str | None = None) -> ModelInfo:
+    return ModelInfo(model_id, 200_000, 64_000, Thinking.BUDGET, prices, retires=retires)
+
+
+def _large(model_id: str, prices: Prices, long_prompt: LongPrompt | None = None) -> ModelInfo:
+    return ModelInfo(model_id, 1_000_000, 128_000, Thinking.ADAPTIVE, prices, long_prompt)
+
+
+CATALOGUE: Mapping[str, ModelInfo] = {
+    info.id: info
+    for info in (
+        _small("claude-sonnet-4-5", _SONNET_4, retires="2026-11-30"),
+        _small("claude-sonnet-4-5-20250929", _SONNET_4, retires="2026-11-30"),
+        _small("claude-haiku-4-5", Prices(1, 5, 0.1, 1.25)),
+        _small("claude-haiku-4-5-20251001", Prices(1, 5, 0.1, 1.25)),
+        _small("claude-opus-4-5", _OPUS_4),
+        _small("claude-opus-4-5-20251101", _OPUS_4),
+        _large("claude-sonnet-4-6", _SONNET_4),
+        _large("claude-opus-4-6", _OPUS_4),
+        _large("claude-opus-4-7", _OPUS_4),
+        _large("claude-opus-4-8", _OPUS_4),
+        _large("claude-sonnet-5", Prices(2, 10, 0.2, 2.5)),
+        _large("claude-opus-5", _OPUS_4),
+        _large("claude-fable-5", Prices(10, 50, 1, 12.5)),
+        _large("claude-fable-5-1", Prices(10, 50, 0.25, 12.5)),
+        _large("claude-opus-5-5", Prices(4, 20, 0.2, 5)),
+        _large("claude-sonnet-5-5", Prices(2, 10, 0.1, 2.5)),
+        _large("claude-haiku-5-5", Prices(0.1, 0.5, 0.01, 0.125), _HAIKU_5_LONG),
+    )
+}
+"""In the order in which the models were released."""
+
+
+def find(model_id: str) -> ModelInfo | None:
+    """The entry with exactly this id; None for a model that we do not know."""
+    return CATALOGUE.get(model_id)
+
+
+def thinking_of(model_id: str) -> Thinking:
+    """How to ask this model to reason.
+
+    A Claude model that is not in the catalogue is taken to be newer than it, and those take no budget. Any other name
+    belongs to a server that imitates the API, and those know the original form.
+    """
+    info = find(model_id)
+    if info is not None:
+        return info.thinking
+    return Thinking.ADAPTIVE if model_id.startswith("claude-") else Thinking.BUDGET
+
+
+def cost_usd(info: ModelInfo | None, usage: Mapping[str, int]) -> float | None:
+    """What ONE request cost; None when the model is unknown, because zot's 0 would read as "free".
+
+    `usage` has the token counts `input`, `output`, `cache_read` and `cache_write` (absent is 0). A running total must
+    be summed from the costs of its requests: with `long_prompt` the price depends on the length of each prompt.
+    """
+    if info is None:
+        return None
+    prompt = usage.get("input", 0) + usage.get("cache_read", 0) + usage.get("cache_write", 0)
+    is_long = info.long_prompt is not None and prompt > info.long_prompt.over
+    prices = info.long_prompt.prices if info.long_prompt is not None and is_long else info.prices
+    dollars = (
+        usage.get("input", 0) * prices.input
+        + usage.get("output", 0) * prices.output
+        + usage.get("cache_read", 0) * prices.cache_read
+        + usage.get("cache_write", 0) * prices.cache_write
+    )
+    return dollars / 1_000_000

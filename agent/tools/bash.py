@@ -1,0 +1,108 @@
+"""What the `bash` tool is asked and what it answers. Pure; the host's loop runs the command."""
+
+from __future__ import annotations
+
+import signal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agent.tools import arguments, output_window
+from agent.tools.failure import ToolError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from agent.tools.output_window import Tail
+
+DEFAULT_TIMEOUT_S = 600
+"""zot has none, so that a command which waits for input that never comes waits for ever."""
+MAX_TIMEOUT_S = 7 * 24 * 3600
+"""A longer timeout is taken as this one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    command: str
+    timeout_s: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a command ended."""
+
+    returncode: int
+    """As in `subprocess`: the exit status, or minus the number of the signal that ended the shell."""
+    duration_s: float
+    timed_out_after_s: int | None = None
+    """The timeout, when it was what ended the command."""
+    cancelled: bool = False
+
+    @property
+    def is_error(self) -> bool:
+        return self.returncode != 0 or self.timed_out_after_s is not None or self.cancelled
+
+
+def decode_call(args: arguments.Arguments, *, default_timeout_s: int = DEFAULT_TIMEOUT_S) -> Call:
+    """Read the arguments. A timeout of 0 or less is the default.
+
+    Raises ToolError: `command is required`, or `invalid args: …`.
+    """
+    command, timeout = arguments.text(args, "command"), arguments.integer(args, "timeout")
+    if not command:
+        raise ToolError("command is required")
+    if "\0" in command:
+        raise ToolError("command must not contain a NUL character")
+    return Call(command, min(timeout, MAX_TIMEOUT_S) if timeout > 0 else default_timeout_s)
+
+
+def result_text(command: str, tail: Tail, ending: Ending, log_path: Path | None = None) -> str:
+    """The result in zot's form: command, output, what is missing, `[exit N]`, time taken.
+
+    A line before `[exit N]` says when a timeout, a signal or a cancellation ended the command; zot shows just
+    `[exit -1]`. `log_path` is named only when output is missing.
+    """
+    parts = [f"$ {command}\n"]
+    if tail.text:
+        parts += ["\n", tail.text, "" if tail.text.endswith("\n") else "\n"]
+    if tail.dropped_bytes:
+        parts.append(_truncation_line(tail))
+    parts.append("\n")
+    if reason := _early_end(ending):
+        parts.append(f"{reason}\n")
+    parts.append(f"[exit {max(ending.returncode, -1)}]")
+    if tail.dropped_bytes and log_path:
+        parts.append(f" (full output: {log_path})")
+    parts.append(f"  Took {human_duration(ending.duration_s)}")
+    return "".join(parts)
+
+
+def human_duration(seconds: float) -> str:
+    """`1.2s` below a minute, `3m4s` below an hour, else `1h2m`; parts of a unit are dropped."""
+    if seconds < 60:
+        return f"{seconds:.1f}s"
+    minutes = int(seconds) // 60
+    return f"{minutes}m{int(seconds) % 60}s" if minutes < 60 else f"{minutes // 60}h{minutes % 60}m"
+
+
+def _truncation_line(tail: Tail) -> str:
+    cap = f"{output_window.MAX_LINES} lines" if tail.cut_by_lines else f"{output_window.MAX_BYTES} bytes"
+    dropped = f"{tail.dropped_bytes} bytes" + (f" ({tail.dropped_lines} lines)" if tail.dropped_lines else "")
+    return f"... [truncated at {cap}]; this is the end, the first {dropped} are not shown\n"
+
+
+def _early_end(ending: Ending) -> str:
+    reasons = []
+    if ending.cancelled:
+        reasons.append("cancelled")
+    if ending.timed_out_after_s is not None:
+        reasons.append(f"timed out after {ending.timed_out_after_s}s")
+    if ending.returncode < 0:
+        reasons.append(f"killed by {_signal_name(-ending.returncode)}")
+    return ", ".join(reasons)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

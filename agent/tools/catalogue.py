@@ -1,0 +1,80 @@
+"""The built-in tools as they are offered to the model: zot's names, parameters and required fields."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    name: str
+    description: str
+    input_schema: dict[str, object]
+    read_only: bool = False
+    """Changes nothing, so calls of one turn may overlap."""
+
+
+def _object(required: list[str], **properties: dict[str, object]) -> dict[str, object]:
+    return {"type": "object", "properties": properties, "required": required}
+
+
+def _string(description: str) -> dict[str, object]:
+    return {"type": "string", "description": description}
+
+
+def _integer(description: str) -> dict[str, object]:
+    return {"type": "integer", "description": description}
+
+
+BASH = ToolSpec(
+    "bash",
+    "Run a shell command in the working directory and return its output and exit status.",
+    _object(
+        ["command"],
+        command=_string("What /bin/sh runs."),
+        timeout=_integer("Seconds after which the command is stopped; 0 or nothing means the default."),
+    ),
+)
+
+EDIT = ToolSpec(
+    "edit",
+    "Replace exact pieces of text in a file and return the difference.",
+    _object(
+        ["path", "edits"],
+        path=_string("The file, absolute or relative to the working directory."),
+        edits={
+            "type": "array",
+            "description": "Replacements, each found in the file as it is before any of them is made.",
+            "items": _object(
+                ["oldText", "newText"],
+                oldText=_string("Text that occurs in the file exactly once."),
+                newText=_string("Text to put in its place."),
+            ),
+        },
+    ),
+)
+
+READ = ToolSpec(
+    "read",
+    "Read the lines of a text file, or look at an image.",
+    _object(
+        ["path"],
+        path=_string("The file, absolute or relative to the working directory."),
+        offset=_integer("First line to read, counted from 1."),
+        limit=_integer("Number of lines to read."),
+    ),
+    read_only=True,
+)
+
+WRITE = ToolSpec(
+    "write",
+    "Create a file or replace all of its content, making missing directories.",
+    _object(
+        ["path", "content"],
+        path=_string("The file, absolute or relative to the working directory."),
+        content=_string("All that the file will contain."),
+    ),
+)
+
+SPECS = (BASH, EDIT, READ, WRITE)
+"""By name, the order on the wire."""

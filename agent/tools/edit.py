@@ -1,0 +1,122 @@
+"""The `edit` tool: replaces exact, unique pieces of a text file.
+
+Everything outside the replaced text keeps its bytes: the byte order mark, bytes that are not UTF-8, and each
+line's own line end. zot rewrites every line end of a file that has one CRLF.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from agent.tools import arguments
+from agent.tools.atomic import replace_file
+from agent.tools.diff import Replacement, render
+from agent.tools.failure import ToolError, os_failure
+from agent.tools.line_ends import Unified, with_lf
+from agent.tools.outcome import Outcome
+from agent.tools.regular_file import open_regular
+
+MAX_FILE_BYTES = 64 << 20
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+def run(args: arguments.Arguments, cwd: str) -> Outcome:
+    """Apply `edits`, each located in the file as it is now, all or none. The result is a diff."""
+    given, path = arguments.path(args, cwd)
+    edits = arguments.replacements(args)
+    if not edits:
+        raise ToolError("at least one edit is required")
+    data = _read(given, path)
+    mark = _BYTE_ORDER_MARK if data.startswith(_BYTE_ORDER_MARK) else b""
+    body = data[len(mark) :]
+    replacements = plan(body, edits, given)
+    replace_file(path, mark + apply(body, replacements))
+    return Outcome.of_text(render(body, replacements))
+
+
+def plan(body: bytes, edits: list[tuple[str, str]], given: str) -> list[Replacement]:
+    """Where in `body` each edit goes, ascending. Line ends match whatever their kind, on both sides.
+
+    Only the part that differs between old and new text is replaced, so that lines which an edit merely quotes
+    keep their line ends; new lines get the kind of line end that is used there. `given` names the file in
+    errors. Raises ToolError for an edit that is empty, changes nothing, has no or several matches, or overlaps
+    another.
+    """
+    unified = Unified(body)
+    placed: list[tuple[int, int, Replacement]] = []
+    for number, (old_text, new_text) in enumerate(edits, 1):
+        _check_changes(number, old_text, new_text)
+        old, new = with_lf(old_text.encode()), with_lf(new_text.encode())
+        start = _locate(unified.text, old, number, given)
+        placed.append((start, start + len(old), _replacement(unified, start, old, new, new_text.encode())))
+    placed.sort(key=lambda place: place[:2])
+    for (_, end, _), (next_start, _, _) in pairwise(placed):
+        if next_start < end:
+            raise ToolError("edits overlap; merge them into one edit")
+    return [replacement for _, _, replacement in placed]
+
+
+def apply(body: bytes, replacements: list[Replacement]) -> bytes:
+    """`body` with the replacements made; they must be ascending and disjoint."""
+    pieces = []
+    position = 0
+    for start, end, new in replacements:
+        pieces += [body[position:start], new]
+        position = end
+    return b"".join([*pieces, body[position:]])
+
+
+def _read(given: str, path: str) -> bytes:
+    with open_regular(path, verb="open") as stream:
+        try:
+            data = stream.read(MAX_FILE_BYTES + 1)
+        except OSError as error:
+            raise os_failure("read", path, error) from None
+    if len(data) > MAX_FILE_BYTES:
+        raise ToolError(f"{given} has more than {MAX_FILE_BYTES} bytes, too many to edit; use bash")
+    return data
+
+
+def _check_changes(number: int, old: str, new: str) -> None:
+    if not old:
+        raise ToolError(f"edit {number}: oldText must not be empty")
+    if old == new:
+        raise ToolError(f"edit {number}: oldText equals newText")
+    if with_lf(old.encode()) == with_lf(new.encode()):
+        raise ToolError(
+            f"edit {number}: oldText equals newText except for line ends, and edit keeps those of the file; "
+            "use write or bash to change them"
+        )
+
+
+def _locate(text: bytes, old: bytes, number: int, given: str) -> int:
+    count = text.count(old)
+    if count == 0:
+        raise ToolError(f"edit {number}: oldText not found in {given}")
+    if count > 1:
+        raise ToolError(f"edit {number}: oldText matches {count} times (must be unique) in {given}")
+    return text.index(old)
+
+
+def _replacement(unified: Unified, start: int, old: bytes, new: bytes, new_as_given: bytes) -> Replacement:
+    end = start + len(old)
+    head = _common_prefix(old, new)
+    tail = _common_prefix(old[head:][::-1], new[head:][::-1])
+    first, last = start + head, end - tail
+    style = unified.style_for(start, end, first)
+    if style is None:
+        return unified.raw_offset(start), unified.raw_offset(end), new_as_given
+    changed = new[head : len(new) - tail].replace(b"\n", style)
+    return unified.raw_offset(first), unified.raw_offset(last), changed
+
+
+def _common_prefix(left: bytes, right: bytes) -> int:
+    """How many leading bytes are equal, by halving, so that the comparing is done in C."""
+    low, high = 0, min(len(left), len(right))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if left[low:middle] == right[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low

@@ -1,0 +1,94 @@
+"""The `read` tool: a window of lines of a text file, or an image.
+
+The window may start anywhere in a file of any size, and reading it takes bounded memory. zot cuts the file
+after 51200 bytes before it looks at the offset, so it never shows what comes later.
+"""
+
+from __future__ import annotations
+
+import codecs
+
+from agent.tools import arguments, image
+from agent.tools.failure import ToolError, os_failure
+from agent.tools.outcome import Outcome
+from agent.tools.regular_file import open_regular
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from io import BufferedReader
+
+MAX_BYTES = 51_200
+MAX_LINES = 2_000
+_BINARY_PROBE_BYTES = 8_192
+_SKIP_BYTES = 1 << 16
+
+
+def run(args: arguments.Arguments, cwd: str) -> Outcome:
+    """Read `path` from line `offset` (1-based), at most `limit` lines. 0 and less count as not given."""
+    given, path = arguments.path(args, cwd)
+    offset, limit = arguments.integer(args, "offset"), arguments.integer(args, "limit")
+    with open_regular(path, verb="stat") as stream:
+        try:
+            if image.has_image_name(path):
+                return Outcome([image.read_image(stream, given)])
+            if b"\0" in stream.read(_BINARY_PROBE_BYTES):
+                raise ToolError(f"{given} looks binary; refusing to read as text")
+            stream.seek(0)
+            return Outcome.of_text(read_window(stream, max(offset, 1), limit))
+        except OSError as error:
+            raise os_failure("read", path, error) from None
+
+
+def read_window(stream: BufferedReader, offset: int, limit: int) -> str:
+    """The lines from `offset` on, each with a line end, cut at MAX_LINES and MAX_BYTES.
+
+    A cut falls between two lines and its last line names the offset to go on with. Only a first line that is
+    longer than MAX_BYTES is itself cut. Nothing to show is the empty text, not an error.
+    """
+    _skip_lines(stream, offset - 1)
+    wanted = min(limit, MAX_LINES) if limit > 0 else MAX_LINES
+    lines: list[bytes] = []
+    left = MAX_BYTES
+    note = ""
+    while len(lines) < wanted:
+        line = stream.readline(left + 1)
+        if len(line) > left:
+            note = f"... [truncated at {MAX_BYTES} bytes]; "
+            if lines:
+                note += f"continue with offset {offset + len(lines)}\n"
+            else:
+                lines.append(line[:MAX_BYTES])
+                note += f"line {offset} is longer than that: continue with offset {offset + 1}, "
+                note += "or use bash to see the rest of the line\n"
+            break
+        if not line:
+            break
+        lines.append(line)
+        left -= len(line)
+    else:
+        if limit not in range(1, MAX_LINES + 1) and stream.read(1):
+            note = f"... [truncated at {MAX_LINES} lines]; continue with offset {offset + MAX_LINES}\n"
+    return _decode(b"".join(lines), cut=bool(note)) + note
+
+
+def _skip_lines(stream: BufferedReader, count: int) -> None:
+    """Move `stream` behind its next `count` line ends, or to its end."""
+    while count > 0:
+        chunk = stream.read(_SKIP_BYTES)
+        if not chunk:
+            return
+        ends = chunk.count(b"\n")
+        if ends < count:
+            count -= ends
+            continue
+        position = 0
+        for _ in range(count):
+            position = chunk.index(b"\n", position) + 1
+        stream.seek(position - len(chunk), 1)
+        return
+
+
+def _decode(data: bytes, *, cut: bool) -> str:
+    """Bytes that are not UTF-8 become U+FFFD; half a character before a cut is left out."""
+    text = codecs.getincrementaldecoder("utf-8")("replace").decode(data, final=not cut)
+    return text if not text or text.endswith("\n") else text + "\n"

@@ -1,0 +1,50 @@
+"""Opens files that can be read to an end. A pipe or a device would make a tool hang, so those are refused."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from agent.tools.failure import ToolError, os_failure
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from io import BufferedReader
+
+_KINDS = {
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFCHR: "a character device",
+    stat.S_IFBLK: "a block device",
+    stat.S_IFSOCK: "a socket",
+}
+
+
+def open_regular(path: str, *, verb: str) -> BufferedReader:
+    """Open `path` for reading, following symbolic links.
+
+    `verb` is the word in the error for a path that is not there. Raises ToolError.
+    """
+    try:
+        status = os.stat(path)  # noqa: PTH116
+    except OSError as error:
+        raise os_failure(verb, path, error) from None
+    require_regular(path, status.st_mode)
+    try:
+        # O_NONBLOCK: should a pipe have taken the file's place since the check, open() still returns at once.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+    except OSError as error:
+        raise os_failure("open", path, error) from None
+    stream = os.fdopen(descriptor, "rb")
+    try:
+        require_regular(path, os.fstat(descriptor).st_mode)
+    except ToolError:
+        stream.close()
+        raise
+    return stream
+
+
+def require_regular(path: str, mode: int) -> None:
+    if stat.S_ISDIR(mode):
+        raise ToolError(f"{path} is a directory")
+    if not stat.S_ISREG(mode):
+        raise ToolError(f"{path} is {_KINDS.get(stat.S_IFMT(mode), 'something unknown')}, not a regular file")

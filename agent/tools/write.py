@@ -1,0 +1,49 @@
+"""The `write` tool: a whole file, with its parent directories."""
+
+# Importing pathlib would double the start time of the worker.
+# ruff: noqa: PTH102, PTH116, PTH120
+
+from __future__ import annotations
+
+import os
+import stat
+
+from agent.tools import arguments
+from agent.tools.atomic import replace_file
+from agent.tools.failure import os_failure
+from agent.tools.outcome import Outcome
+
+
+def run(args: arguments.Arguments, cwd: str) -> Outcome:
+    """Write `content` to `path`, all of it or none; missing `content` is empty. The result is the content."""
+    _, path = arguments.path(args, cwd)
+    content = arguments.text(args, "content")
+    _make_directories(os.path.dirname(path))
+    replace_file(path, content.encode())
+    return Outcome.of_text(content)
+
+
+def _make_directories(directory: str) -> None:
+    """Create `directory` and what is missing above it, all 0755 less the umask.
+
+    Unlike os.makedirs, names the path that is in the way when one is not a directory.
+    """
+    missing = []
+    while True:
+        try:
+            mode = os.stat(directory).st_mode
+            break
+        except (FileNotFoundError, NotADirectoryError):
+            missing.append(directory)
+            directory = os.path.dirname(directory)
+        except OSError as error:
+            raise os_failure("mkdir", directory, error) from None
+    if not stat.S_ISDIR(mode):
+        raise os_failure("mkdir", directory, NotADirectoryError(0, "not a directory"))
+    for path in reversed(missing):
+        try:
+            os.mkdir(path, 0o755)
+        except FileExistsError:
+            pass  # another process was quicker; if it made no directory, writing the file will say so
+        except OSError as error:
+            raise os_failure("mkdir", path, error) from None

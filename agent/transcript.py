@@ -1,0 +1,64 @@
+"""The conversation as the model sees it: messages of typed blocks.
+
+One definition serves the event stream, the session file and the request to the model. A tool call keeps the
+argument bytes exactly as the model wrote them, because they may not be JSON at all.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Literal
+
+import msgspec
+
+Role = Literal["user", "assistant", "tool"]
+
+
+class Text(msgspec.Struct, frozen=True):
+    text: str
+
+
+class Image(msgspec.Struct, frozen=True):
+    mime_type: str
+    data: str
+    """Base64."""
+
+
+class Thinking(msgspec.Struct, frozen=True):
+    """Reasoning that must go back to the provider unchanged; never shown in events."""
+
+    text: str
+    signature: str = ""
+    redacted: str = ""
+    """The provider's encrypted block, when it sent no readable text."""
+
+
+class ToolCall(msgspec.Struct, frozen=True):
+    id: str
+    name: str
+    args: bytes
+    """What the model wrote, byte for byte; `b"{}"` when it wrote nothing. May be invalid JSON."""
+
+
+class ToolResult(msgspec.Struct, frozen=True):
+    call_id: str
+    content: tuple[Text | Image, ...]
+    is_error: bool = False
+
+
+Block = Text | Image | Thinking | ToolCall | ToolResult
+
+
+class Message(msgspec.Struct, frozen=True):
+    role: Role
+    content: tuple[Block, ...]
+    time: str
+    """RFC 3339 with offset."""
+
+
+def now() -> str:
+    return datetime.now(UTC).astimezone().isoformat()
+
+
+def text_of(content: tuple[Block, ...], separator: str = "\n") -> str:
+    return separator.join(block.text for block in content if isinstance(block, Text))

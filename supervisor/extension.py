@@ -1,0 +1,434 @@
+"""One extension: its process, the conversation with it, what it registered, and the calls it still owes an answer.
+
+Every wait has a deadline, and nothing it does or fails to do reaches beyond it: what it says is read in bounded pieces,
+what is said to it is queued up to a limit, and when it ends its pending calls fail at once, with the reason.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from supervisor.accounting import Account
+from supervisor.child import Child, SpawnError
+from supervisor.lifecycle import Occurrence, State, advance
+from supervisor.logs import ExtensionLog, printable
+from supervisor.notes import NoteGate
+from supervisor.pending import Failure, Pending
+from supervisor.registrations import Command, RefusedError, Tool, judge_tool
+from wire import frames
+from wire.framing import Oversize
+from wire.zot import ZotDialect, describe_oversize
+
+if TYPE_CHECKING:
+    import signal
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from supervisor.child import ExitStatus
+    from supervisor.discovery import Found
+    from supervisor.loop import Loop, Timer
+    from wire.dialect import Dialect, HostInfo
+
+IDLE_IS_READY_S = 0.25
+"""zot's rule: no frame for this long after the hello means that all first registrations have come."""
+KILL_AFTER_S = 1.0
+LARGE_FRAME = 64 * 1024
+
+Kind = Literal["started", "exited", "failed", "no_verdict", "late", "warning"]
+
+
+class Listener:
+    """What an extension tells its supervisor. The methods do nothing; a listener overrides what it wants."""
+
+    def registered(self, extension: Extension) -> None:
+        """Its tools, commands, subscriptions or its state changed."""
+
+    def noticed(self, extension: Extension, kind: Kind, message: str) -> None:
+        """Something that a user should know, in one line."""
+
+    def noted(self, extension: Extension, level: str, message: str) -> None:
+        """It sent a note for the user."""
+
+
+class Extension:
+    def __init__(
+        self,
+        loop: Loop,
+        found: Found,
+        *,
+        rank: int,
+        host: HostInfo,
+        logs: Path,
+        listener: Listener,
+        dialect: Dialect | None = None,
+    ) -> None:
+        self.found = found
+        self.manifest = found.manifest
+        self.name = found.manifest.name
+        self.rank = rank
+        """Its place in the order in which guards are asked."""
+        self.state = State.SPAWNED
+        self.failure = ""
+        """Why it is of no use, when it has failed."""
+        self.tools: dict[str, Tool] = {}
+        self.commands: dict[str, Command] = {}
+        self.observes: set[str] = set()
+        self.guards: set[str] = set()
+        self.was_ready = False
+        self.started_at = loop.clock()
+        self.account = Account()
+        self.log = ExtensionLog(logs, self.name)
+        self.child: Child | None = None
+        self.timeouts = found.manifest.timeouts
+        self._loop = loop
+        self._host = host
+        self._listener = listener
+        self._dialect: Dialect = dialect or ZotDialect()
+        self._decode = self._dialect.decode
+        self._splitter = self._dialect.splitter()
+        self._pending: dict[str, Pending] = {}
+        self._calls = 0
+        self._last_frame = 0.0
+        self._timer: Timer | None = None
+        self._gate = NoteGate(loop.clock())
+        self._warned: set[str] = set()
+        self._acked = False
+        self._handlers: dict[type, Callable[..., None]] = {
+            frames.Hello: self._on_hello,
+            frames.RegisterTool: self._on_register_tool,
+            frames.RegisterCommand: self._on_register_command,
+            frames.Subscribe: self._on_subscribe,
+            frames.Ready: self._on_ready,
+            frames.InterceptResponse: self._on_answer,
+            frames.ToolResult: self._on_answer,
+            frames.CommandResponse: self._on_answer,
+            frames.Notify: self._on_notify,
+            frames.ShutdownAck: self._on_shutdown_ack,
+            frames.UnknownFrame: self._on_unknown,
+            frames.Malformed: self._on_malformed,
+        }
+
+    @property
+    def pid(self) -> int | None:
+        return None if self.child is None else self.child.pid
+
+    # --- start --------------------------------------------------------------------------------------------
+
+    def start(self, env: dict[str, str]) -> None:
+        """Starts the process. A program that cannot be started leaves the extension failed, and the reason noticed."""
+        self.log.note(f"starting {self.name} {self.manifest.version or ''}".rstrip())
+        hello_s = self.timeouts.hello or self.found.default_hello_s
+        try:
+            self.child = Child(
+                self._loop,
+                self.found.argv,
+                cwd=str(self.found.folder),
+                env=env,
+                on_stdout=self._on_stdout,
+                on_stderr=self.log.write,
+                on_exit=self._on_exit,
+            )
+        except SpawnError as error:
+            self._fail(str(error))
+            return
+        self._timer = self._loop.call_later(hello_s, lambda: self._refuse(f"said no hello within {hello_s:g} s"))
+
+    def _on_hello(self, hello: frames.Hello) -> None:
+        if self.state is not State.SPAWNED:
+            self.log.note("a second hello; ignored")
+            return
+        if not hello.name:
+            self._refuse("its hello has no name")
+            return
+        if hello.name != self.name:
+            self.log.note(f"says hello as {hello.name!r}; known here by its manifest's name")
+        self._move(Occurrence.HELLO)
+        folder = str(self.found.folder)
+        self._write(self._dialect.greet(self._host, folder, folder))
+        greeted = self._loop.clock()
+        self._last_frame = greeted
+        self._await_ready(greeted + self.timeouts.ready)
+
+    def _await_ready(self, latest: float) -> None:
+        """Ready is what it says, or silence after the hello, or the deadline; whichever comes first."""
+        if self.state is not State.GREETED:
+            return
+        now = self._loop.clock()
+        if now >= latest:
+            self.log.note(f"no ready within {self.timeouts.ready:g} s of the hello; going on without it")
+            self._settle()
+        elif now >= self._last_frame + IDLE_IS_READY_S:
+            self.log.note("no ready frame; taken as ready after 250 ms of silence")
+            self._settle()
+        else:
+            soon = min(latest, self._last_frame + IDLE_IS_READY_S)
+            self._restart_timer(soon, lambda: self._await_ready(latest))
+
+    def _on_ready(self, _frame: frames.Ready) -> None:
+        self._settle()
+
+    def _settle(self) -> None:
+        if self.state is State.GREETED:
+            self._move(Occurrence.SETTLED)
+            self.was_ready = True
+            self._restart_timer(None)
+            self._listener.noticed(self, "started", "ready")
+
+    def _restart_timer(self, when: float | None, callback: Callable[[], None] | None = None) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = None if when is None or callback is None else self._loop.call_at(when, callback)
+
+    # --- what it says -------------------------------------------------------------------------------------
+
+    def _on_stdout(self, data: bytes) -> None:
+        account = self.account
+        lines = self._splitter.feed(data)
+        account.bytes_in += len(data)
+        decode = self._decode
+        handlers = self._handlers
+        for line in lines:
+            if type(line) is Oversize:
+                self._on_oversize(line)
+                continue
+            message = decode(line)  # type: ignore[arg-type]
+            account.frames_in += 1
+            handler = handlers.get(type(message))
+            if handler is not None:
+                handler(message)
+        self._last_frame = self._loop.turn_time
+        pending = self._splitter.pending
+        assert self.child is not None
+        self.child.stdout.expect_large(pending > LARGE_FRAME)
+
+    def _on_register_tool(self, frame: frames.RegisterTool) -> None:
+        if frame.name in self.tools:
+            self._warn(f"tool {frame.name}", f"registered the tool {frame.name!r} again; the newer one counts")
+        try:
+            tool = judge_tool(frame)
+        except RefusedError as error:
+            self._warn(f"tool {frame.name}", f"{error}; the tool is left out")
+            return
+        self.tools[tool.name] = tool
+        self._listener.registered(self)
+
+    def _on_register_command(self, frame: frames.RegisterCommand) -> None:
+        if not frame.name:
+            self._warn("command", "registered a command without a name; left out")
+            return
+        self.commands.setdefault(frame.name, Command(frame.name, frame.description or ""))
+        self._listener.registered(self)
+
+    def _on_subscribe(self, frame: frames.Subscribe) -> None:
+        observes, guards = set(frame.events or ()), set(frame.intercept or ())
+        for name in sorted((observes - self._dialect.observable) | (guards - self._dialect.guardable)):
+            self.log.note(f"subscribed to {name!r}, which is not offered; ignored")
+        self.observes |= observes & self._dialect.observable
+        self.guards |= guards & self._dialect.guardable
+        self._listener.registered(self)
+
+    def _on_answer(self, frame: frames.InterceptResponse | frames.ToolResult | frames.CommandResponse) -> None:
+        pending = self._pending.pop(frame.id, None)
+        if pending is None:
+            self.log.note(f"an answer to {frame.id!r}, which is not waited for (late, repeated or unknown); ignored")
+        else:
+            pending.answer(frame)
+
+    def _on_notify(self, frame: frames.Notify) -> None:
+        if self._gate.admits(self._loop.turn_time):
+            self._listener.noted(self, frame.level or "info", frame.message or "")
+            return
+        if not self.account.notes_dropped:
+            self._warn("notes", "sends notes faster than they can be shown; the rest are counted, not shown")
+        self.account.notes_dropped += 1
+
+    def _on_shutdown_ack(self, _frame: frames.ShutdownAck) -> None:
+        self._acked = True
+
+    def _on_unknown(self, frame: frames.UnknownFrame) -> None:
+        self.log.note(f"unknown frame type {frame.type[:80]!r}; ignored")
+
+    def _on_malformed(self, frame: frames.Malformed) -> None:
+        if frame.type == "hello" and self.state is State.SPAWNED:
+            self._refuse(frame.reason)
+            return
+        self.account.junk_lines += 1
+        self.log.note(f"not a frame: {frame.reason}")
+        if frame.id is not None and (pending := self._pending.pop(frame.id, None)) is not None:
+            pending.fail(Failure.BAD_ANSWER, frame.reason)
+            self._warn("answer", frame.reason)
+        elif frame.type is not None:
+            self._warn("frame", f"{frame.reason}; ignored")
+        else:
+            self._warn("junk", "writes lines that are not frames to its stdout; they are skipped and counted")
+
+    def _on_oversize(self, line: Oversize) -> None:
+        frame = describe_oversize(line, self._splitter.limit)
+        self.account.junk_lines += 1
+        self._warn("oversize", frame.reason)
+        key = frame.id
+        if key is None and len(self._pending) == 1:
+            key = next(iter(self._pending))  # it owes one answer only, so this was it
+        if key is not None and (pending := self._pending.pop(key, None)) is not None:
+            pending.fail(Failure.BAD_ANSWER, frame.reason)
+
+    # --- what is said to it -------------------------------------------------------------------------------
+
+    def ask(self, question: bytes, tail: bytes) -> Pending:
+        """Asks for a verdict: the frame is `question + id + tail`."""
+        self._calls += 1
+        call_id = str(self._calls)
+        return self._request(call_id, b"%b%b%b" % (question, call_id.encode(), tail), self.timeouts.intercept)
+
+    def call(self, tool: str, args: bytes) -> Pending:
+        """Calls a tool with a JSON value."""
+        self._calls += 1
+        call_id = str(self._calls)
+        return self._request(call_id, self._dialect.call(call_id, tool, args), self.timeouts.tool_call)
+
+    def _request(self, call_id: str, frame: bytes, patience_s: float) -> Pending:
+        pending = Pending()
+        if not self.state.is_up:
+            pending.fail(Failure.DIED, self.failure or f"it is {self.state.value}")
+            return pending
+        child = self.child
+        assert child is not None
+        stdin = child.stdin
+        assert stdin is not None
+        stuck = stdin.stuck_since
+        if stuck is not None and self._loop.clock() - stuck > patience_s:
+            pending.fail(Failure.NOT_READING, "it has not read its stdin since an earlier request ran out of time")
+            return pending
+        account = self.account
+        account.calls += 1
+        self._pending[call_id] = pending
+        if not stdin.send(frame):
+            del self._pending[call_id]
+            if stdin.is_open:
+                pending.fail(Failure.NOT_READING, f"it does not read its stdin ({stdin.queued} bytes are waiting)")
+            else:
+                pending.fail(Failure.DIED, "it closed its stdin")
+            return pending
+        account.frames_out += 1
+        account.bytes_out += len(frame)
+        return pending
+
+    def wait(self, pending: Pending, timeout_s: float) -> None:
+        """Waits for the answer and books how long it took. Afterwards `pending` is done, one way or another."""
+        if not pending.done:
+            loop = self._loop
+            started = loop.clock()
+            child = self.child
+            assert child is not None
+            if not loop.wait(pending, started + timeout_s, child.stdout):
+                self._forget(pending)
+                self.account.timeouts += 1
+                pending.fail(Failure.TIMEOUT, f"no answer within {timeout_s:g} s")
+                return
+            if pending.failure is None:
+                self.account.latency.add(loop.clock() - started)
+                return
+        if pending.failure is not None and pending.failure is not Failure.CANCELLED:
+            self.account.errors += 1
+
+    def tell(self, event: bytes) -> None:
+        """Passes an event on, in order with everything else said to it; dropped and counted if it does not read."""
+        if self.state.is_up and not self._write(event):
+            self.account.events_dropped += 1
+            self._warn("events", "does not read its stdin; events for it are dropped and counted")
+
+    def cancel_pending(self, reason: str) -> None:
+        """Gives up all calls under way; late answers are ignored."""
+        for pending in self._pending.values():
+            pending.fail(Failure.CANCELLED, reason)
+        self._pending.clear()
+
+    def _forget(self, pending: Pending) -> None:
+        for call_id, other in self._pending.items():
+            if other is pending:
+                del self._pending[call_id]
+                return
+
+    def _write(self, frame: bytes) -> bool:
+        if self.child is None or not self.child.send(frame):
+            return False
+        self.account.frames_out += 1
+        self.account.bytes_out += len(frame)
+        return True
+
+    # --- end ----------------------------------------------------------------------------------------------
+
+    def ask_to_stop(self) -> None:
+        """Sends the shutdown frame, behind everything already queued."""
+        self._restart_timer(None)
+        self._move(Occurrence.STOP)
+        if not self._acked and not self._write(self._dialect.stop()):
+            self.hint_to_stop()
+
+    def hint_to_stop(self) -> None:
+        """Ends its stdin, for a program that knows only end of file."""
+        if not self._acked and self.child is not None and self.child.stdin is not None:
+            self.child.stdin.end()
+
+    def _refuse(self, reason: str) -> None:
+        """The host gives up on it: it is terminated, and nobody waits for that."""
+        import signal
+
+        if self.state in (State.FAILED, State.EXITED, State.STOPPING):
+            return
+        self._fail(reason)
+        self._kill(signal.SIGTERM)
+        self._loop.call_later(KILL_AFTER_S, lambda: self._kill(signal.SIGKILL))
+
+    def _kill(self, number: signal.Signals) -> None:
+        if self.child is not None:
+            self.child.kill_group(number)
+
+    def _fail(self, reason: str) -> None:
+        self.failure = reason
+        self._move(Occurrence.REFUSED)
+        self._restart_timer(None)
+        self._fail_pending(reason)
+        self._listener.noticed(self, "failed", reason + self._evidence())
+
+    def _on_exit(self, status: ExitStatus) -> None:
+        self.account.exited(status)
+        self.log.note(f"ended: {status}")
+        expected = self.state is State.STOPPING
+        already_failed = self.state is State.FAILED
+        before_hello = self.state is State.SPAWNED
+        self._move(Occurrence.GONE)
+        self._restart_timer(None)
+        if expected or already_failed:
+            self._fail_pending(f"it was stopped ({status})")
+            return
+        busy = f" with {len(self._pending)} call{'s' * (len(self._pending) > 1)} pending" if self._pending else ""
+        self.failure = f"it exited before its hello ({status})" if before_hello else f"it ended ({status}){busy}"
+        self._fail_pending(self.failure + self._last_words())
+        self._listener.noticed(self, "failed" if before_hello else "exited", self.failure + self._evidence())
+        self._listener.registered(self)
+
+    def _fail_pending(self, reason: str) -> None:
+        for pending in self._pending.values():
+            pending.fail(Failure.DIED, reason)
+        self._pending.clear()
+
+    def _last_words(self) -> str:
+        last = self.log.last_line()
+        return f': "{last}"' if last else ""
+
+    def _evidence(self) -> str:
+        return f"{self._last_words()} (log: {self.log.path})"
+
+    def _move(self, occurrence: Occurrence) -> None:
+        self.state = advance(self.state, occurrence)
+
+    def _warn(self, key: str, message: str) -> None:
+        """Tells the user once for each key; the log has every instance."""
+        self.log.note(message)
+        if key not in self._warned:
+            self._warned.add(key)
+            self._listener.noticed(self, "warning", printable(message))
+
+    def close(self) -> None:
+        self.log.close()

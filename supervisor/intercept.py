@@ -1,0 +1,108 @@
+"""Verdicts: what one guard answered, and what a chain of answers comes to. Pure.
+
+Guards are asked one after another in a fixed order. The first block wins; rewrites chain, each guard seeing what the
+one before it made. An answer is one of three: allow, deny, no verdict. What no verdict means is the guard's own
+`on_failure`, or deny for all with strict guards.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from wire.frames import InterceptResponse
+
+DEFAULT_REASONS = {
+    "tool_call": "tool call refused by extension guard",
+    "turn_start": "turn blocked by extension guard",
+    "assistant_message": "message withheld by extension guard",
+}
+
+
+class Outcome(Enum):
+    ALLOW = "allow"
+    DENY = "deny"
+    NO_VERDICT = "no verdict"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What one guard said."""
+
+    outcome: Outcome
+    reason: str = ""
+    modified_args: bytes | None = None
+    replace_text: str | None = None
+
+    @property
+    def is_rewrite(self) -> bool:
+        return self.modified_args is not None or self.replace_text is not None
+
+
+ALLOW = Verdict(Outcome.ALLOW)
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A guard that gave no verdict."""
+
+    extension: str
+    reason: str
+    denied: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What the chain has come to so far."""
+
+    args: bytes | None = None
+    """The arguments as the next guard, or the tool, sees them."""
+    text: str | None = None
+    """The visible text as the next guard, or the reader, sees it."""
+    blocked_by: str | None = None
+    reason: str = ""
+    missing: tuple[Missing, ...] = ()
+
+    @property
+    def is_blocked(self) -> bool:
+        return self.blocked_by is not None
+
+
+def read_verdict(event: str, answer: InterceptResponse) -> Verdict:
+    """A frame as a verdict. Rewriting what cannot be rewritten, or into what cannot be used, is no verdict."""
+    if answer.block:
+        return Verdict(Outcome.DENY, answer.reason or DEFAULT_REASONS[event])
+    if event == "tool_call" and answer.modified_args is not None:
+        try:
+            is_object = isinstance(msgspec.json.decode(answer.modified_args), dict)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            return Verdict(Outcome.NO_VERDICT, f"modified_args is not JSON: {error}")
+        if not is_object:
+            return Verdict(Outcome.NO_VERDICT, "modified_args is not a JSON object")
+        return Verdict(Outcome.ALLOW, modified_args=bytes(answer.modified_args))
+    if event == "assistant_message" and answer.replace_text:
+        return Verdict(Outcome.ALLOW, replace_text=answer.replace_text)
+    return ALLOW
+
+
+def fold(judgement: Judgement, extension: str, verdict: Verdict, *, deny_on_failure: bool) -> Judgement:
+    """Adds one guard's verdict. Nothing changes after a block."""
+    if judgement.is_blocked:
+        return judgement
+    if verdict.outcome is Outcome.DENY:
+        return replace(judgement, blocked_by=extension, reason=verdict.reason)
+    if verdict.outcome is Outcome.NO_VERDICT:
+        missing = (*judgement.missing, Missing(extension, verdict.reason, deny_on_failure))
+        if deny_on_failure:
+            reason = f"guard {extension} gave no verdict ({verdict.reason}), and its failure means deny"
+            return replace(judgement, missing=missing, blocked_by=extension, reason=reason)
+        return replace(judgement, missing=missing)
+    if verdict.modified_args is not None:
+        return replace(judgement, args=verdict.modified_args)
+    if verdict.replace_text is not None:
+        return replace(judgement, text=verdict.replace_text)
+    return judgement

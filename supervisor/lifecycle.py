@@ -1,0 +1,61 @@
+"""The life of an extension, as one enum and one table of transitions."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class State(Enum):
+    SPAWNED = "spawned"
+    """Started; has not said hello."""
+    GREETED = "greeted"
+    """Has said hello; its first registrations may still be on their way."""
+    READY = "ready"
+    STOPPING = "stopping"
+    """Has been asked to stop."""
+    EXITED = "exited"
+    """Ended because it was asked to."""
+    FAILED = "failed"
+    """Could not be started, broke the handshake, or ended on its own."""
+
+    @property
+    def is_settled(self) -> bool:
+        """Nothing more is to be expected of its start."""
+        return self not in (State.SPAWNED, State.GREETED)
+
+    @property
+    def is_up(self) -> bool:
+        """It can be asked and told things."""
+        return self in (State.GREETED, State.READY)
+
+
+class Occurrence(Enum):
+    HELLO = "hello"
+    SETTLED = "settled"
+    """`ready` came, or was assumed."""
+    STOP = "stop"
+    GONE = "gone"
+    """The process has ended."""
+    REFUSED = "refused"
+    """The host gave up on it."""
+
+
+_TRANSITIONS: dict[tuple[State, Occurrence], State] = {
+    (State.SPAWNED, Occurrence.HELLO): State.GREETED,
+    (State.GREETED, Occurrence.SETTLED): State.READY,
+    (State.SPAWNED, Occurrence.STOP): State.STOPPING,
+    (State.GREETED, Occurrence.STOP): State.STOPPING,
+    (State.READY, Occurrence.STOP): State.STOPPING,
+    (State.SPAWNED, Occurrence.REFUSED): State.FAILED,
+    (State.GREETED, Occurrence.REFUSED): State.FAILED,
+    (State.READY, Occurrence.REFUSED): State.FAILED,
+    (State.SPAWNED, Occurrence.GONE): State.FAILED,
+    (State.GREETED, Occurrence.GONE): State.FAILED,
+    (State.READY, Occurrence.GONE): State.FAILED,
+    (State.STOPPING, Occurrence.GONE): State.EXITED,
+}
+
+
+def advance(state: State, occurrence: Occurrence) -> State:
+    """The next state; the same one where the occurrence means nothing (a second `ready`, the end of a failed child)."""
+    return _TRANSITIONS.get((state, occurrence), state)

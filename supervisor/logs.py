@@ -1,0 +1,104 @@
+"""One log file for each extension: its standard error, and the host's own lines about it, marked `[zot]`."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import deque
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LOG_LIMIT = 1024 * 1024
+"""Bytes of one file before it is rotated."""
+LOGS_KEPT = 5
+"""Files in all: `ext-NAME.log`, `.log.1` … `.log.4`."""
+LINES_REMEMBERED = 20
+LINE_SHOWN = 200
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]|\x1b\[[0-9;?]*[ -/]*[@-~]")
+
+
+def printable(text: str) -> str:
+    """Text of a stranger, safe for a terminal: escape sequences and control characters are taken out."""
+    return _CONTROL.sub("", text)
+
+
+class ExtensionLog:
+    """Appends to `LOGS/ext-NAME.log`, 0600, at most `LOGS_KEPT` files of `LOG_LIMIT` bytes.
+
+    A log that cannot be written (disk full, read-only home) costs nothing but itself: the last lines are still
+    remembered for error messages, and `error` says why.
+    """
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.path = folder / f"ext-{name}.log"
+        self.error: str | None = None
+        self._fd = -1
+        self._size = 0
+        self._last: deque[str] = deque(maxlen=LINES_REMEMBERED)
+        self._partial = b""
+        self._open()
+
+    def write(self, data: bytes) -> None:
+        """Standard error of the extension, in whatever pieces it comes."""
+        *whole, self._partial = (self._partial + data[-4 * LOG_LIMIT :]).split(b"\n")
+        self._partial = self._partial[-4096:]
+        for line in whole[-LINES_REMEMBERED:]:
+            if text := printable(line.decode("utf-8", "replace")).strip():
+                self._last.append(text[:LINE_SHOWN])
+        self._append(data)
+
+    def note(self, text: str) -> None:
+        """A line of the host's."""
+        self._append(f"[zot] {printable(text)}\n".encode())
+
+    def last_line(self) -> str:
+        """The last thing it said on standard error; empty if it said nothing."""
+        rest = printable(self._partial.decode("utf-8", "replace")).strip()
+        if rest:
+            return rest[:LINE_SHOWN]
+        return self._last[-1] if self._last else ""
+
+    def _open(self) -> None:
+        try:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._fd = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self._size = os.fstat(self._fd).st_size
+        except OSError as error:
+            self.error = f"cannot write {self.path}: {error.strerror}"
+
+    def _append(self, data: bytes) -> None:
+        for start in range(0, len(data), LOG_LIMIT):
+            piece = data[start : start + LOG_LIMIT]
+            if self._fd < 0:
+                return
+            if self._size and self._size + len(piece) > LOG_LIMIT:
+                self._rotate()
+            try:
+                self._size += os.write(self._fd, piece)
+            except OSError as error:
+                self.error = f"cannot write {self.path}: {error.strerror}"
+                self.close()
+
+    def _rotate(self) -> None:
+        """Another host may share the file and have rotated it already: then ours is no longer the one at the path."""
+        try:
+            ours = os.path.samestat(os.fstat(self._fd), os.stat(self.path))
+        except OSError:
+            ours = False
+        self.close()
+        if ours:
+            names = [self.path, *(self.path.with_name(f"{self.path.name}.{n}") for n in range(1, LOGS_KEPT))]
+            for older, newer in zip(reversed(names[1:]), reversed(names[:-1]), strict=True):
+                try:
+                    os.replace(newer, older)
+                except OSError:
+                    pass
+        self._open()
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1

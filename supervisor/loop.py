@@ -1,0 +1,241 @@
+"""The one loop: descriptors, timers, child exits and signals, and the only place where the host waits.
+
+Synchronous: `run_until` and `wait` return when what was awaited has happened or the deadline has passed. Callbacks
+never wait (asserted). A turn costs in proportion to what is ready, not to what is registered.
+"""
+
+from __future__ import annotations
+
+import heapq
+import os
+import selectors
+import signal
+import time
+from collections.abc import Callable
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from supervisor.pending import Pending
+
+BACKGROUND_READ = 8 * 1024
+"""Bytes taken from another descriptor before the awaited one is looked at again."""
+FULL_READ = 64 * 1024
+"""Bytes taken from a descriptor per turn when nothing in particular is awaited."""
+
+SPIN_S = 40e-6
+"""How long a wait gives up its time slice, hoping for a quick answer, before it sleeps in the kernel."""
+SLOW_YIELD_S = 400e-6
+"""A yield that took longer means that the core is contended: spinning would cost more than it saves."""
+NO_SPIN_S = 1.0
+FAIR_S = 5e-3
+"""With calls back to back, the other descriptors and the timers still get a turn this often."""
+
+Clock = Callable[[], float]
+
+
+class Watcher(Protocol):
+    """Something with a descriptor."""
+
+    def fileno(self) -> int: ...
+    def on_readable(self, budget: int) -> None:
+        """Reads `budget` bytes at most."""
+        ...
+
+    def on_writable(self) -> None: ...
+
+
+class Awaited(Watcher, Protocol):
+    """A watcher whose descriptor can be looked at alone, past all others."""
+
+    def has_input(self) -> bool: ...
+
+
+class Timer:
+    __slots__ = ("callback", "when")
+
+    def __init__(self, when: float, callback: Callable[[], None]) -> None:
+        self.when = when
+        self.callback: Callable[[], None] | None = callback
+
+    def cancel(self) -> None:
+        self.callback = None
+
+
+class Loop:
+    """Owns all descriptors of the host. One per thread; `close` it at the end."""
+
+    def __init__(self, clock: Clock = time.monotonic) -> None:
+        self.clock = clock
+        self._selector = selectors.DefaultSelector()
+        self._timers: list[tuple[float, int, Timer]] = []
+        self._sequence = 0
+        self._dispatching = False
+        self.turn_time = clock()
+        """When the current turn began: a clock that costs nothing to look at."""
+        self._no_spin_until = 0.0
+        self.children: set[int] = set()
+        """Pids of the children under care that have not been collected."""
+
+    # --- what to watch ------------------------------------------------------------------------------------
+
+    def watch(self, watcher: Watcher, *, read: bool = False, write: bool = False) -> None:
+        """Starts, changes or (with neither) ends the watching of a descriptor."""
+        mask = (selectors.EVENT_READ if read else 0) | (selectors.EVENT_WRITE if write else 0)
+        watched = watcher.fileno() in self._selector.get_map()
+        if not mask:
+            if watched:
+                self._selector.unregister(watcher)
+        elif watched:
+            self._selector.modify(watcher, mask, watcher)
+        else:
+            self._selector.register(watcher, mask, watcher)
+
+    def call_at(self, when: float, callback: Callable[[], None]) -> Timer:
+        """Calls back in the first turn at or after `when`, on this loop's clock."""
+        timer = Timer(when, callback)
+        self._sequence += 1
+        heapq.heappush(self._timers, (when, self._sequence, timer))
+        return timer
+
+    def call_later(self, seconds: float, callback: Callable[[], None]) -> Timer:
+        return self.call_at(self.clock() + seconds, callback)
+
+    @contextmanager
+    def signals(self, numbers: Iterable[signal.Signals], handler: Callable[[signal.Signals], None]) -> Iterator[None]:
+        """Delivers these signals to `handler` as ordinary callbacks, until the block ends. Main thread only."""
+        inbox = _SignalInbox(handler)
+        before = {number: signal.signal(number, _ignore) for number in numbers}
+        old_fd = signal.set_wakeup_fd(inbox.write_fd, warn_on_full_buffer=False)
+        self.watch(inbox, read=True)
+        try:
+            yield
+        finally:
+            self.watch(inbox)
+            signal.set_wakeup_fd(old_fd)
+            for number, old in before.items():
+                signal.signal(number, old)
+            inbox.close()
+
+    # --- waiting ------------------------------------------------------------------------------------------
+
+    def run_until(self, predicate: Callable[[], bool], deadline: float | None = None) -> bool:
+        """Runs turns until the predicate holds (True) or the clock reaches the deadline (False)."""
+        assert not self._dispatching, "a callback must not wait"
+        while not predicate():
+            timeout = None if deadline is None else deadline - self.clock()
+            if timeout is not None and timeout <= 0:
+                self._turn(0)
+                return predicate()
+            self._turn(timeout)
+        return True
+
+    def wait(self, pending: Pending, deadline: float, awaited: Awaited) -> bool:
+        """Waits for one answer that will come through `awaited`, looking there first.
+
+        For a short while it only yields the processor and looks at that descriptor; then it sleeps on all of them.
+        However much the others have to say, the awaited one is looked at after every `BACKGROUND_READ` bytes of theirs.
+        """
+        assert not self._dispatching, "a callback must not wait"
+        if pending.is_done():
+            return True
+        started = now = self.clock()
+        if now >= self._no_spin_until and now - self.turn_time < FAIR_S:
+            while now - started < SPIN_S:
+                os.sched_yield()
+                if awaited.has_input():
+                    self._dispatching = True
+                    try:
+                        awaited.on_readable(FULL_READ)
+                    finally:
+                        self._dispatching = False
+                    if pending.is_done():
+                        return True
+                before = now
+                now = self.clock()
+                if now - before > SLOW_YIELD_S:
+                    self._no_spin_until = now + NO_SPIN_S
+                    break
+        while not pending.is_done():
+            timeout = deadline - self.clock()
+            if timeout <= 0:
+                self._turn(0, awaited, pending)
+                return pending.is_done()
+            self._turn(timeout, awaited, pending)
+        return True
+
+    def _turn(self, timeout: float | None, awaited: Awaited | None = None, pending: Pending | None = None) -> None:
+        while self._timers and self._timers[0][2].callback is None:
+            heapq.heappop(self._timers)
+        if self._timers:
+            until_timer = max(0.0, self._timers[0][0] - self.clock())
+            timeout = until_timer if timeout is None else min(timeout, until_timer)
+        ready = self._selector.select(timeout)
+        self.turn_time = self.clock()
+        self._dispatching = True
+        try:
+            self._run_timers()
+            if awaited is not None and awaited.has_input():
+                awaited.on_readable(FULL_READ)
+            budget = FULL_READ if awaited is None else BACKGROUND_READ
+            for key, mask in ready:
+                if pending is not None and pending.done:
+                    return
+                watcher: Watcher = key.data
+                if watcher is not awaited:
+                    self._dispatch(watcher, key.fd, mask, budget)
+                    if awaited is not None and awaited.has_input():
+                        awaited.on_readable(FULL_READ)
+        finally:
+            self._dispatching = False
+
+    def _dispatch(self, watcher: Watcher, fd: int, mask: int, budget: int) -> None:
+        # An earlier callback of this turn may have closed the descriptor, or even reused its number.
+        if mask & selectors.EVENT_READ and watcher.fileno() == fd:
+            watcher.on_readable(budget)
+        if mask & selectors.EVENT_WRITE and watcher.fileno() == fd:
+            watcher.on_writable()
+
+    def _run_timers(self) -> None:
+        while self._timers and self._timers[0][0] <= self.turn_time:
+            timer = heapq.heappop(self._timers)[2]
+            if timer.callback is not None:
+                timer.callback()
+
+    def close(self) -> None:
+        self._timers.clear()
+        self._selector.close()
+
+
+def _ignore(_number: int, _frame: object) -> None:
+    """The signal is delivered through the wake-up descriptor."""
+
+
+class _SignalInbox:
+    """Reading end of the wake-up pipe: one byte for each signal, its number."""
+
+    def __init__(self, handler: Callable[[signal.Signals], None]) -> None:
+        self._handler = handler
+        self._read_fd, self.write_fd = os.pipe()
+        os.set_blocking(self._read_fd, False)
+        os.set_blocking(self.write_fd, False)
+
+    def fileno(self) -> int:
+        return self._read_fd
+
+    def on_readable(self, budget: int) -> None:
+        try:
+            numbers = os.read(self._read_fd, budget)
+        except BlockingIOError:
+            return
+        for number in numbers:
+            self._handler(signal.Signals(number))
+
+    def on_writable(self) -> None:
+        pass
+
+    def close(self) -> None:
+        os.close(self._read_fd)
+        os.close(self.write_fd)

@@ -1,0 +1,49 @@
+"""One request that waits for an answer, and what can become of it."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any
+
+
+class Failure(Enum):
+    """Why a request got no usable answer."""
+
+    TIMEOUT = "timeout"
+    DIED = "died"
+    """The extension ended, or was not running in the first place."""
+    NOT_READING = "not reading"
+    BAD_ANSWER = "bad answer"
+    CANCELLED = "cancelled"
+
+
+class Pending:
+    """A request under way. It ends exactly once: answered, or failed with a reason; later answers are ignored."""
+
+    __slots__ = ("done", "failure", "reason", "value")
+
+    def __init__(self) -> None:
+        self.done = False
+        self.value: Any = None
+        self.failure: Failure | None = None
+        self.reason = ""
+
+    def answer(self, value: Any) -> bool:
+        """Records the answer; False if the request had already ended."""
+        if self.done:
+            return False
+        self.value = value
+        self.done = True
+        return True
+
+    def fail(self, failure: Failure, reason: str) -> bool:
+        """Records the failure; False if the request had already ended."""
+        if self.done:
+            return False
+        self.failure = failure
+        self.reason = reason
+        self.done = True
+        return True
+
+    def is_done(self) -> bool:
+        return self.done

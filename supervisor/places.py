@@ -1,0 +1,19 @@
+"""Where things are kept."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+
+def zot_home() -> Path:
+    """`$ZOT_HOME`, else what zot uses: `~/Library/Application Support/zot` on macOS, `$XDG_STATE_HOME/zot` or
+    `~/.local/state/zot` elsewhere. Not created here."""
+    if given := os.environ.get("ZOT_HOME"):
+        return Path(given).expanduser().absolute()
+    from platformdirs import user_data_path, user_state_path  # 20 ms: only without $ZOT_HOME
+
+    return (
+        user_data_path("zot", appauthor=False) if sys.platform == "darwin" else user_state_path("zot", appauthor=False)
+    )

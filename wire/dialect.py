@@ -1,0 +1,55 @@
+"""What a dialect is: the neutral side that the supervisor knows, and the bytes that one extension protocol speaks.
+
+The message classes of `wire.frames` double as the neutral vocabulary: another dialect translates into them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import msgspec
+
+from wire import frames
+
+if TYPE_CHECKING:
+    from wire.framing import LineSplitter
+
+
+class HostInfo(msgspec.Struct, frozen=True):
+    """What an extension is told about its host in the handshake."""
+
+    version: str
+    provider: str
+    model: str
+    cwd: str
+
+
+class Question(NamedTuple):
+    """A request for a verdict, encoded once for all who are asked: only the id goes in between."""
+
+    head: bytes
+    tail: bytes
+
+    def frame(self, call_id: bytes) -> bytes:
+        return self.head + call_id + self.tail
+
+
+Message = frames.FromExtension | frames.UnknownFrame | frames.Malformed
+
+
+class Dialect(Protocol):
+    """How one extension protocol says what the supervisor means."""
+
+    observable: frozenset[str]
+    """Events that an extension of this dialect can observe."""
+    guardable: frozenset[str]
+    """Events that it can be asked about."""
+
+    def splitter(self) -> LineSplitter: ...
+    def decode(self, line: bytes) -> Message: ...
+    def greet(self, host: HostInfo, extension_dir: str, data_dir: str) -> bytes: ...
+    def call(self, call_id: str, tool: str, args: bytes) -> bytes: ...
+    def invoke(self, call_id: str, command: str, args: str) -> bytes: ...
+    def question(self, event: frames.Event) -> Question: ...
+    def tell(self, event: frames.Event) -> bytes: ...
+    def stop(self) -> bytes: ...

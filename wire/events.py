@@ -1,0 +1,304 @@
+"""The agent's event stream: what `--json` prints and what rpc clients receive, one JSON object per line.
+
+Fields and order are zot's, so readers written for it work unchanged. Three record types are ours and can be ignored by
+old readers: `session` (always first), `extension`, and `result` (always last but one; `done` is always last).
+No field of zot's is ever left out except `turn_end.error`.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Raw
+
+SCHEMA_VERSION = 1
+"""Raised when a field is removed or changes its meaning; new fields and new record types do not raise it."""
+
+
+class Status(Enum):
+    """How a run ended. The value is the word in the `result` record; `exit_code` is the process's exit status."""
+
+    OK = "ok"
+    ERROR = "error"
+    USAGE = "usage"
+    BLOCKED = "blocked"
+    MAX_STEPS = "max_steps"
+    BUDGET = "budget"
+    TIMEOUT = "timeout"
+    AUTHENTICATION = "authentication"
+    RATE_LIMIT = "rate_limit"
+    REQUIRED_EXTENSION = "required_extension"
+    PARTIAL_BATCH = "partial_batch"
+    INTERRUPTED = "interrupted"
+
+    @property
+    def exit_code(self) -> int:
+        return EXIT_CODES[self][0]
+
+
+EXIT_CODES: dict[Status, tuple[int, str]] = {
+    Status.OK: (0, "the prompt was answered"),
+    Status.ERROR: (1, "the model, its connection or zot itself failed"),
+    Status.USAGE: (2, "the command line or an input file is wrong; nothing was run"),
+    Status.BLOCKED: (3, "a guard extension refused the turn or withheld the final answer"),
+    Status.MAX_STEPS: (4, "--max-steps was used up before the model finished"),
+    Status.BUDGET: (5, "a cost or token budget was used up"),
+    Status.TIMEOUT: (6, "--timeout ran out"),
+    Status.AUTHENTICATION: (7, "no credential, or the provider refused it"),
+    Status.RATE_LIMIT: (8, "the provider is rate limiting or overloaded; try again later"),
+    Status.REQUIRED_EXTENSION: (9, "an extension that the run requires could not be started"),
+    Status.PARTIAL_BATCH: (10, "a batch ended with some of its tasks not done"),
+    Status.INTERRUPTED: (130, "SIGINT, SIGTERM, or the reader of stdout went away"),
+}
+"""Exit status and meaning of each `Status`. Codes 5, 9 and 10 are reserved for features that use them."""
+
+
+class Record(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=False):
+    """Base of all records; its `type` is the class's tag."""
+
+
+# --- content ------------------------------------------------------------------------------------------------
+
+
+class TextContent(msgspec.Struct, frozen=True, tag_field="type", tag="text"):
+    text: str
+
+
+class ImageContent(msgspec.Struct, frozen=True, tag_field="type", tag="image"):
+    mime_type: str
+    bytes: int
+    """Size of the decoded image; the data itself is not repeated in events."""
+
+
+class ToolCallContent(msgspec.Struct, frozen=True, tag_field="type", tag="tool_call"):
+    id: str
+    name: str
+    args: Raw
+    """Any JSON; null when what the model wrote was not JSON."""
+
+
+class ToolResultContent(msgspec.Struct, frozen=True, tag_field="type", tag="tool_result"):
+    call_id: str
+    is_error: bool
+    content: tuple[TextContent | ImageContent, ...]
+
+
+Content = TextContent | ImageContent | ToolCallContent | ToolResultContent
+
+# --- zot's records ------------------------------------------------------------------------------------------
+
+
+class UserMessage(Record, frozen=True, tag="user_message"):
+    content: tuple[Content, ...]
+    time: str
+
+
+class TurnStart(Record, frozen=True, tag="turn_start"):
+    step: int
+    """1 for the first turn of each prompt."""
+
+
+class AssistantStart(Record, frozen=True, tag="assistant_start"):
+    pass
+
+
+class TextDelta(Record, frozen=True, tag="text_delta"):
+    delta: str
+
+
+class ToolUseStart(Record, frozen=True, tag="tool_use_start"):
+    id: str
+    name: str
+
+
+class ToolUseArgs(Record, frozen=True, tag="tool_use_args"):
+    id: str
+    delta: str
+    """A piece of the arguments' JSON text."""
+
+
+class ToolUseEnd(Record, frozen=True, tag="tool_use_end"):
+    id: str
+
+
+class Totals(msgspec.Struct, frozen=True):
+    """Tokens, and dollars where the model's prices are known."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    cost_usd: float | None = 0.0
+    """null when the model's prices are not known: unknown is not zero."""
+
+
+class Usage(Record, frozen=True, tag="usage"):
+    """Once per request to the model, also when it failed."""
+
+    input: int
+    output: int
+    cache_read: int
+    cache_write: int
+    cost_usd: float | None
+    cumulative: Totals
+
+
+class AssistantMessage(Record, frozen=True, tag="assistant_message"):
+    content: tuple[Content, ...]
+    time: str
+
+
+class ToolCall(Record, frozen=True, tag="tool_call"):
+    id: str
+    name: str
+    args: Raw
+
+
+class TurnEnd(Record, frozen=True, tag="turn_end"):
+    stop: Literal["end_turn", "tool_use", "length", "error", "aborted"]
+    error: str | msgspec.UnsetType = msgspec.UNSET
+
+
+class ToolProgress(Record, frozen=True, tag="tool_progress"):
+    id: str
+    text: str
+
+
+class ToolResult(Record, frozen=True, tag="tool_result"):
+    id: str
+    is_error: bool
+    content: tuple[TextContent | ImageContent, ...]
+
+
+class Error(Record, frozen=True, tag="error"):
+    message: str
+
+
+class Done(Record, frozen=True, tag="done"):
+    """The prompt is over, whatever became of it. Nothing follows."""
+
+
+# --- ours ---------------------------------------------------------------------------------------------------
+
+
+class Session(Record, frozen=True, tag="session"):
+    """Always the first record."""
+
+    schema_version: int
+    zot_version: str
+    id: str
+    provider: str
+    model: str
+    cwd: str
+    extensions: tuple[str, ...]
+    """Names of the extensions that were started, in the order in which guards are asked."""
+    time: str
+
+
+class Extension(Record, frozen=True, tag="extension"):
+    """Something happened to an extension that a user of the run should know."""
+
+    extension: str
+    event: Literal["started", "exited", "failed", "no_verdict", "late", "warning"]
+    message: str
+    """One line that a person can act on."""
+
+
+class Cost(msgspec.Struct, frozen=True):
+    """What one extension cost, over its whole process tree and on the wire."""
+
+    state: str
+    """spawned, greeted, ready, stopping, exited or failed."""
+    cpu_ms: int
+    rss_peak_bytes: int
+    """Highest resident size seen in any sample of the tree, or the largest single process by the kernel's account."""
+    processes_peak: int
+    frames_in: int
+    frames_out: int
+    bytes_in: int
+    bytes_out: int
+    calls: int
+    """Requests that waited for an answer: tool calls and verdicts."""
+    errors: int
+    """Tool calls answered with `is_error`, and requests that failed because the extension died or was refused."""
+    timeouts: int
+    blocks: int
+    events_dropped: int
+    notes_dropped: int
+    junk_lines: int
+    """Lines on its stdout that were not frames; kept in its log."""
+    p50_ms: float | None
+    """Of the time to answer; null before the first answer. Log buckets, within 7 %."""
+    p99_ms: float | None
+    exits: int
+    exit_status: str | None
+    """`exit 1`, `signal SIGKILL`; null while it runs."""
+
+
+class Result(Record, frozen=True, tag="result"):
+    """How the run ended; the record before `done`."""
+
+    status: str
+    exit_code: int
+    reason: str
+    """Empty when the status is `ok`."""
+    text: str
+    """The last assistant message that a reader may see."""
+    steps: int
+    usage: Totals
+    cost_usd: float | None
+    duration_ms: int
+    session: str
+    extensions: dict[str, Cost]
+
+
+AnyRecord = (
+    UserMessage
+    | TurnStart
+    | AssistantStart
+    | TextDelta
+    | ToolUseStart
+    | ToolUseArgs
+    | ToolUseEnd
+    | Usage
+    | AssistantMessage
+    | ToolCall
+    | TurnEnd
+    | ToolProgress
+    | ToolResult
+    | Error
+    | Done
+    | Session
+    | Extension
+    | Result
+)
+
+_encoder = msgspec.json.Encoder()
+_decoder: msgspec.json.Decoder[AnyRecord] = msgspec.json.Decoder(AnyRecord)
+
+
+def encode(record: Record) -> bytes:
+    """One line, LF included."""
+    return _encoder.encode(record) + b"\n"
+
+
+def decode(line: bytes) -> AnyRecord:
+    """Reads one line back. Raises `msgspec.DecodeError` naming the field that is wrong."""
+    return _decoder.decode(line)
+
+
+def raw_json(text: bytes) -> Raw:
+    """JSON text as a value for a record; null when it is not JSON."""
+    try:
+        msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return Raw(b"null")
+    return Raw(text)
+
+
+def to_builtins(record: Record) -> dict[str, Any]:
+    """The record as plain dicts and lists."""
+    decoded: dict[str, Any] = msgspec.json.decode(encode(record))
+    return decoded

@@ -1,0 +1,281 @@
+"""Every frame of the extension protocol, both directions.
+
+A frame is one JSON object whose `type` names it. The definitions here are the whole truth about fields: the decoders
+validate against them (unknown fields are left out, a wrong type is an error that names the field), the encoders write
+them, and the JSON Schemas in `wire/schemas` are generated from them.
+
+`null` is accepted for every optional field: extensions written for zot send it, and zot's own decoder takes it.
+The classes double as the neutral messages that other dialects translate into.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+PROTOCOL_VERSION = 1
+
+
+class Frame(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=True):
+    """Base of all frames; its `type` is the class's tag."""
+
+
+# --- what an extension says ---------------------------------------------------------------------------------
+
+
+class Hello(Frame, frozen=True, tag="hello"):
+    """Must be the first frame. The name in the manifest is what counts; this one is compared and reported."""
+
+    name: str
+    version: str | None = None
+    capabilities: list[str] | None = None
+
+
+class RegisterCommand(Frame, frozen=True, tag="register_command"):
+    name: str
+    description: str | None = None
+
+
+class RegisterTool(Frame, frozen=True, tag="register_tool"):
+    name: str
+    description: str | None = None
+    schema: Raw | msgspec.UnsetType = msgspec.UNSET
+    """JSON Schema of the arguments object, as sent; judged by the supervisor, not by the frame."""
+
+
+class Subscribe(Frame, frozen=True, tag="subscribe"):
+    """Adds to what was subscribed before; may come at any time."""
+
+    events: list[str] | None = None
+    intercept: list[str] | None = None
+
+
+class Ready(Frame, frozen=True, tag="ready"):
+    """All first registrations have been sent."""
+
+
+class ContentBlock(msgspec.Struct, frozen=True, omit_defaults=True):
+    """`{"type":"text","text":…}` or `{"type":"image","mime_type":…,"data":<base64>}`; other types are shown by name."""
+
+    type: str
+    text: str | None = None
+    mime_type: str | None = None
+    data: str | None = None
+
+
+class ToolResult(Frame, frozen=True, tag="tool_result"):
+    id: str
+    content: list[ContentBlock] | None = None
+    is_error: bool | None = None
+
+
+class Panel(msgspec.Struct, frozen=True, omit_defaults=True):
+    id: str
+    title: str | None = None
+    lines: list[str] | None = None
+    footer: str | None = None
+
+
+class CommandResponse(Frame, frozen=True, tag="command_response"):
+    id: str
+    action: str | None = None
+    prompt: str | None = None
+    insert: str | None = None
+    display: str | None = None
+    open_panel: Panel | None = None
+    error: str | None = None
+
+
+class InterceptResponse(Frame, frozen=True, tag="event_intercept_response"):
+    """A guard's verdict. Everything left out means: allow, unchanged."""
+
+    id: str
+    block: bool | None = None
+    reason: str | None = None
+    modified_args: Raw | None = None
+    replace_text: str | None = None
+
+
+class Notify(Frame, frozen=True, tag="notify"):
+    level: str | None = None
+    """info, success, warn or error; anything else is shown as info."""
+    message: str | None = None
+
+
+class ClearNotes(Frame, frozen=True, tag="clear_notes"):
+    """Retracts the notes that this extension sent before."""
+
+
+class PanelRender(Frame, frozen=True, tag="panel_render"):
+    panel_id: str
+    title: str | None = None
+    lines: list[str] | None = None
+    footer: str | None = None
+
+
+class PanelClosed(Frame, frozen=True, tag="panel_close"):
+    """Sent by either side: the extension closes its panel, or the user did."""
+
+    panel_id: str
+
+
+class ShutdownAck(Frame, frozen=True, tag="shutdown_ack"):
+    """The extension is about to exit. The host waits for the exit itself."""
+
+
+FromExtension = (
+    Hello
+    | RegisterCommand
+    | RegisterTool
+    | Subscribe
+    | Ready
+    | ToolResult
+    | CommandResponse
+    | InterceptResponse
+    | Notify
+    | ClearNotes
+    | PanelRender
+    | PanelClosed
+    | ShutdownAck
+)
+
+# --- what the host says -------------------------------------------------------------------------------------
+
+
+class HelloAck(Frame, frozen=True, tag="hello_ack", omit_defaults=False):
+    protocol_version: int
+    zot_version: str
+    provider: str
+    model: str
+    cwd: str
+    extension_dir: str | msgspec.UnsetType = msgspec.UNSET
+    data_dir: str | msgspec.UnsetType = msgspec.UNSET
+
+
+class CommandInvoked(Frame, frozen=True, tag="command_invoked"):
+    id: str
+    name: str
+    args: str | None = None
+
+
+class ToolCall(Frame, frozen=True, tag="tool_call"):
+    id: str
+    name: str
+    args: Raw
+    """The JSON that the model wrote, after interceptors rewrote it."""
+
+
+class Event(Frame, frozen=True, tag="event"):
+    """One-way: something happened. Only the fields of that event are present."""
+
+    event: str
+    step: int | None = None
+    stop: str | None = None
+    error: str | None = None
+    tool_id: str | None = None
+    tool_name: str | None = None
+    tool_args: Raw | None = None
+    text: str | None = None
+
+
+class EventIntercept(Frame, frozen=True, tag="event_intercept"):
+    """Asks for a verdict; answered by `event_intercept_response` with the same id."""
+
+    id: str
+    event: str
+    tool_id: str | None = None
+    tool_name: str | None = None
+    tool_args: Raw | None = None
+    step: int | None = None
+    text: str | None = None
+
+
+class PanelKey(Frame, frozen=True, tag="panel_key"):
+    panel_id: str
+    key: str
+    """up, down, left, right, enter, esc, tab, backspace, delete, home, end, pageup, pagedown, rune or unknown."""
+    text: str | None = None
+
+
+class PanelResize(Frame, frozen=True, tag="panel_resize"):
+    panel_id: str
+    width: int
+    height: int
+
+
+class Shutdown(Frame, frozen=True, tag="shutdown"):
+    """Answer with `shutdown_ack` and exit."""
+
+
+FromHost = (
+    HelloAck | CommandInvoked | ToolCall | Event | EventIntercept | PanelKey | PanelClosed | PanelResize | Shutdown
+)
+
+# --- decoding and encoding ----------------------------------------------------------------------------------
+
+
+class UnknownFrame(msgspec.Struct, frozen=True):
+    """A JSON object whose `type` this version does not know. Ignored and logged, never an error."""
+
+    type: str
+
+
+class Malformed(msgspec.Struct, frozen=True):
+    """A line that is not a frame: not JSON, not an object, or a field of the wrong type."""
+
+    reason: str
+    type: str | None = None
+    """The frame's type, when the line was an object that named one."""
+    id: str | None = None
+    """The frame's id, likewise; a pending call with this id can be failed at once."""
+
+
+class _Envelope(msgspec.Struct):
+    type: Any = None
+    id: Any = None
+
+
+_envelope = msgspec.json.Decoder(_Envelope)
+_encoder = msgspec.json.Encoder()
+
+EXTENSION_TYPES = frozenset(cls.__struct_config__.tag for cls in FromExtension.__args__)
+HOST_TYPES = frozenset(cls.__struct_config__.tag for cls in FromHost.__args__)
+
+_from_extension: msgspec.json.Decoder[FromExtension] = msgspec.json.Decoder(FromExtension)
+_from_host: msgspec.json.Decoder[FromHost] = msgspec.json.Decoder(FromHost)
+
+
+def decode_from_extension(line: bytes) -> FromExtension | UnknownFrame | Malformed:
+    """Decodes one line that an extension wrote. Never raises."""
+    try:
+        return _from_extension.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        return _why_not(line, error, EXTENSION_TYPES)
+
+
+def decode_from_host(line: bytes) -> FromHost | UnknownFrame | Malformed:
+    """Decodes one line that a host wrote. Never raises."""
+    try:
+        return _from_host.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        return _why_not(line, error, HOST_TYPES)
+
+
+def encode(frame: Frame) -> bytes:
+    """One line, LF included."""
+    return _encoder.encode(frame) + b"\n"
+
+
+def _why_not(line: bytes, error: Exception, known: frozenset[Any]) -> UnknownFrame | Malformed:
+    try:
+        envelope = _envelope.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError) as not_json:
+        return Malformed(f"not a JSON object: {not_json}")
+    frame_id = envelope.id if isinstance(envelope.id, str) else None
+    if not isinstance(envelope.type, str):
+        return Malformed("the frame has no type", id=frame_id)
+    if envelope.type not in known:
+        return UnknownFrame(envelope.type)
+    return Malformed(f"bad {envelope.type} frame: {error}", envelope.type, frame_id)

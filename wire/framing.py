@@ -1,0 +1,120 @@
+"""Cuts a byte stream into frames: one JSON object per line, ended by LF.
+
+The splitter is linear in the bytes it is fed, whatever their chunking. It cuts on LF alone: U+2028 and other
+Unicode line separators are legal inside JSON strings. A line longer than the limit is dropped and reported, the
+stream goes on after the next LF, and memory stays bounded by the limit; where the line was cut into chunks makes
+no difference to any of that.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+DEFAULT_FRAME_LIMIT = 16 * 1024 * 1024
+"""Bytes, without the LF. zot's reader stops for good at 4 MiB; here a longer line costs only itself."""
+
+PREFIX_KEPT = 512
+"""How much of an oversize line is kept, to name it in the error."""
+
+
+class Oversize(NamedTuple):
+    """A line that was dropped because it was longer than the limit."""
+
+    size: int
+    """Bytes of the whole line, without the LF."""
+    prefix: bytes
+    """Its first bytes, `PREFIX_KEPT` at most."""
+
+    @property
+    def frame_type(self) -> str | None:
+        """The frame's `type`, if it stands near the start."""
+        return _string_member(self.prefix, b"type")
+
+    @property
+    def frame_id(self) -> str | None:
+        """The frame's `id`, if it stands near the start."""
+        return _string_member(self.prefix, b"id")
+
+
+class LineSplitter:
+    """An incremental LF splitter.
+
+    `feed` returns the complete lines in order, without their LF. A dropped line stands in the same place as an
+    `Oversize`, so the order of what was said is kept.
+    """
+
+    __slots__ = ("_dropped", "_tail", "limit")
+
+    def __init__(self, limit: int = DEFAULT_FRAME_LIMIT) -> None:
+        if limit < 1:
+            raise ValueError(f"frame limit must be positive, not {limit}")
+        self.limit = limit
+        self._tail = bytearray()
+        self._dropped = 0  # bytes of the current oversize line that were seen and not kept
+
+    @property
+    def pending(self) -> int:
+        """Bytes held back because their LF has not come yet."""
+        return len(self._tail)
+
+    def feed(self, data: bytes) -> list[bytes | Oversize]:
+        lines: list[bytes | Oversize] = []
+        if self._tail:
+            end = data.find(b"\n")
+            if end < 0:
+                self._hold(data)
+                return lines
+            lines.append(self._complete(data[:end]))
+            data = data[end + 1 :]
+        *whole, rest = data.split(b"\n")
+        if len(data) > self.limit:
+            lines += [self._complete(line) for line in whole]
+        else:
+            lines += whole
+        if rest:
+            self._hold(rest)
+        return lines
+
+    def finish(self) -> bytes | Oversize | None:
+        """The unterminated rest at end of stream; None when the stream ended on a LF."""
+        if not self._tail:
+            return None
+        return self._complete(b"")
+
+    def _complete(self, last: bytes) -> bytes | Oversize:
+        self._hold(last)
+        kept = bytes(self._tail)
+        dropped = self._dropped
+        self._tail.clear()
+        self._dropped = 0
+        if dropped:
+            return Oversize(len(kept) + dropped, kept)
+        return kept
+
+    def _hold(self, data: bytes) -> None:
+        if self._dropped:
+            self._dropped += len(data)
+            return
+        self._tail += data
+        if len(self._tail) > self.limit:
+            kept = min(PREFIX_KEPT, self.limit)
+            self._dropped = len(self._tail) - kept
+            del self._tail[kept:]
+
+
+_MEMBER = rb'\s*"(?P<key>[A-Za-z_]+)"\s*:\s*(?:"(?P<text>[^"\\]{0,200})"|(?P<other>-?[0-9.eE+]+|true|false|null))\s*,?'
+_MEMBERS = re.compile(_MEMBER)
+
+
+def _string_member(prefix: bytes, key: bytes) -> str | None:
+    """A string member of the object that `prefix` begins, as far as plain members lead, no guess past a nested one."""
+    start = prefix.find(b"{")
+    if start < 0 or prefix[:start].strip():
+        return None
+    at = start + 1
+    while member := _MEMBERS.match(prefix, at):
+        if member["key"] == key and member["text"] is not None:
+            return member["text"].decode("utf-8", "replace")
+        at = member.end()
+    return None

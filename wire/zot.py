@@ -1,0 +1,81 @@
+"""zot's own dialect: one JSON object per line, protocol version 1."""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import Raw
+
+from wire import frames
+from wire.dialect import HostInfo, Question
+from wire.framing import DEFAULT_FRAME_LIMIT, LineSplitter, Oversize
+
+OBSERVABLE = frozenset({"session_start", "turn_start", "tool_call", "turn_end", "assistant_message"})
+GUARDABLE = frozenset({"tool_call", "turn_start", "assistant_message"})
+_QUESTION_HEAD = b'{"type":"event_intercept","id":"'
+
+
+class ZotDialect:
+    observable = OBSERVABLE
+    guardable = GUARDABLE
+
+    def __init__(self, frame_limit: int = DEFAULT_FRAME_LIMIT) -> None:
+        self._frame_limit = frame_limit
+
+    def splitter(self) -> LineSplitter:
+        return LineSplitter(self._frame_limit)
+
+    decode = staticmethod(frames.decode_from_extension)
+
+    def greet(self, host: HostInfo, extension_dir: str, data_dir: str) -> bytes:
+        return frames.encode(
+            frames.HelloAck(
+                protocol_version=frames.PROTOCOL_VERSION,
+                zot_version=host.version,
+                provider=host.provider,
+                model=host.model,
+                cwd=host.cwd,
+                extension_dir=extension_dir,
+                data_dir=data_dir,
+            )
+        )
+
+    def call(self, call_id: str, tool: str, args: bytes) -> bytes:
+        return frames.encode(frames.ToolCall(call_id, tool, one_line(args)))
+
+    def invoke(self, call_id: str, command: str, args: str) -> bytes:
+        return frames.encode(frames.CommandInvoked(call_id, command, args or None))
+
+    def question(self, event: frames.Event) -> Question:
+        encoded = frames.encode(
+            frames.EventIntercept(
+                id="",
+                event=event.event,
+                tool_id=event.tool_id,
+                tool_name=event.tool_name,
+                tool_args=event.tool_args,
+                step=event.step,
+                text=event.text,
+            )
+        )
+        return Question(_QUESTION_HEAD, encoded[len(_QUESTION_HEAD) :])
+
+    def tell(self, event: frames.Event) -> bytes:
+        return frames.encode(event)
+
+    def stop(self) -> bytes:
+        return frames.encode(frames.Shutdown())
+
+
+def one_line(json_text: bytes) -> Raw:
+    """JSON text without line breaks between its tokens, so that it fits a frame. The values are untouched."""
+    if b"\n" in json_text or b"\r" in json_text:
+        return Raw(msgspec.json.format(json_text, indent=-1))
+    return Raw(json_text)
+
+
+def describe_oversize(line: Oversize, limit: int) -> frames.Malformed:
+    """The error for a frame that was too long, with the type and id where its start shows them."""
+    kind = f"{line.frame_type} frame" if line.frame_type else "line"
+    return frames.Malformed(
+        f"a {kind} of {line.size} bytes is over the limit of {limit} bytes; dropped", line.frame_type, line.frame_id
+    )
