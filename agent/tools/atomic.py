@@ -38,7 +38,8 @@ def replace_file(path: str, data: bytes) -> None:
         except FileNotFoundError:
             _rename_over(target, data, None)
             return
-        require_regular(path, status.st_mode)
+        if not stat.S_ISDIR(status.st_mode):  # open() itself refuses a directory, in zot's words
+            require_regular(path, status.st_mode)
         descriptor = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY)
         try:
             status = os.fstat(descriptor)

@@ -27,9 +27,10 @@ class FullLog:
         """Where the log is, once there is one."""
         self.error: OSError | None = None
         self._directory = directory
-        self._room = max_bytes
+        self._max_bytes = max_bytes
+        self._written = 0
         self._extent = Extent()
-        self._head: list[bytes] = []
+        self._head = bytearray()
         self._descriptor: int | None = None
 
     def feed(self, chunk: bytes) -> None:
@@ -38,23 +39,23 @@ class FullLog:
             return
         try:
             if self._descriptor is None:
-                self._head.append(chunk)
+                self._head += chunk
                 if not self._extent.exceeds_window:
                     return
                 self._open()
-                chunk, self._head = b"".join(self._head), []
-            self._append(chunk[: self._room])
+                chunk = bytes(self._head)
+                self._head.clear()
+            self._append(chunk)
         except OSError as error:
             self._give_up(error)
 
     def close(self) -> None:
         """Finish the file. Nothing may be fed afterwards; closing again does nothing."""
-        self._head = []
+        self._head.clear()
         if self._descriptor is None:
             return
         try:
-            unwritten = self._extent.bytes - os.fstat(self._descriptor).st_size
-            if unwritten:
+            if unwritten := self._extent.bytes - self._written:
                 _write_all(self._descriptor, f"\n... [log full; {unwritten} more bytes were not kept]\n".encode())
         except OSError as error:
             self._give_up(error)
@@ -69,12 +70,13 @@ class FullLog:
 
     def _append(self, data: bytes) -> None:
         assert self._descriptor is not None
+        data = data[: self._max_bytes - self._written]
         _write_all(self._descriptor, data)
-        self._room -= len(data)
+        self._written += len(data)
 
     def _give_up(self, error: OSError) -> None:
         self.error = error
-        self._head = []
+        self._head.clear()
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None

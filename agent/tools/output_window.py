@@ -43,7 +43,7 @@ class Tail:
     text: str
     dropped_bytes: int = 0
     dropped_lines: int = 0
-    """Line ends in the dropped part."""
+    """Lines of which nothing is shown."""
     cut_by_lines: bool = False
     """MAX_LINES made the cut, rather than MAX_BYTES."""
 

@@ -72,7 +72,7 @@ def perform(name: str, args: object, cwd: object) -> Outcome:
     except ToolError as error:
         return Outcome.of_text(str(error), is_error=True)
     except Exception as error:
-        return Outcome.of_text(f"{name}: {error or type(error).__name__}", is_error=True)
+        return Outcome.of_text(f"{name}: {str(error) or type(error).__name__}", is_error=True)
 
 
 def _reply(identity: object, outcome: Outcome) -> dict[str, object]:

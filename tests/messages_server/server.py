@@ -121,18 +121,19 @@ class _Http(ThreadingHTTPServer):
         self.connections = 0
         self.resets: set[socket.socket] = set()
         """Connections that are to end with a RST."""
-        self._open: set[socket.socket] = set()
+        self.open: dict[socket.socket, int] = {}
+        """The number of each open connection."""
         self._lock = threading.Lock()
 
     def process_request(self, request: Any, client_address: Any) -> None:
         with self._lock:
-            self._open.add(request)
+            self.open[request] = self.connections
             self.connections += 1
         super().process_request(request, client_address)
 
     def shutdown_request(self, request: Any) -> None:
         with self._lock:
-            self._open.discard(request)
+            self.open.pop(request, None)
         if request in self.resets:  # a shutdown would send a FIN first
             self.resets.discard(request)
             self.close_request(request)
@@ -142,7 +143,7 @@ class _Http(ThreadingHTTPServer):
     def hang_up(self) -> None:
         """Wakes the threads that read from or write to a connection."""
         with self._lock:
-            for request in self._open:
+            for request in self.open:
                 try:
                     request.shutdown(socket.SHUT_RDWR)
                 except OSError:
@@ -159,7 +160,7 @@ class _Handler(BaseHTTPRequestHandler):
     def setup(self) -> None:
         super().setup()
         self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._number = self.server.connections - 1
+        self._number = self.server.open[self.connection]
 
     def log_message(self, *args: object) -> None:
         pass
@@ -184,7 +185,8 @@ class _Handler(BaseHTTPRequestHandler):
                     if not begun:
                         self._begin(reply)
                         begun = True
-                    self.wfile.write(b"%x\r\n%b\r\n" % (len(data), data))
+                    if data:  # an empty chunk would end the body
+                        self.wfile.write(b"%x\r\n%b\r\n" % (len(data), data))
         if not begun:
             self._begin(reply)
         self.wfile.write(b"0\r\n\r\n")

@@ -1,0 +1,56 @@
+"""What a run needs from whoever answers for the model."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from supervisor.termination import Stoppable
+
+Line = dict[str, Any]
+"""One line of a reply; the forms are those of `agent.model.worker`."""
+TERMINAL = frozenset({"final", "error"})
+
+
+class Stream:
+    """One request under way. Lines arrive from within the loop; the last one is of type `final` or `error`."""
+
+    def __init__(self, lines: Sequence[Line] = ()) -> None:
+        self._lines: deque[Line] = deque(lines)
+
+    def feed(self, line: Line) -> None:
+        self._lines.append(line)
+
+    def has_line(self) -> bool:
+        return bool(self._lines)
+
+    def take(self) -> Line:
+        return self._lines.popleft()
+
+
+class Provider(Protocol):
+    """Answers requests to the model, one at a time."""
+
+    name: str
+
+    def start(self) -> None:
+        """Gets ready in the background; returns at once."""
+        ...
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether a request would leave at once."""
+        ...
+
+    def request(self, params: dict[str, Any]) -> Stream: ...
+
+    def cancel(self) -> None:
+        """Gives up the request under way; its stream gets no more lines."""
+        ...
+
+    def stoppables(self) -> Sequence[Stoppable]:
+        """The processes to stop with the run."""
+        ...

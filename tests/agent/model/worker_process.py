@@ -1,0 +1,115 @@
+"""Drives a real model worker over its pipes, as the host does."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from agent.model import worker
+
+WORKER = Path(worker.__file__)
+Line = dict[str, Any]
+
+
+class WorkerProcess:
+    """A worker with its own pipes; leaving the context closes its input and reaps it."""
+
+    def __init__(
+        self,
+        base_url: str | None,
+        *,
+        api_key: str | None = "sk-ant-test",
+        max_retries: int = 0,
+        idle_timeout_s: float = 20.0,
+        env: dict[str, str] | None = None,
+    ) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", str(WORKER)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, **(env or {})},
+        )
+        self._lines = bytearray()
+        self._next_id = 0
+        self.send(
+            {
+                "type": "configure",
+                "api_key": api_key,
+                "base_url": base_url,
+                "max_retries": max_retries,
+                "idle_timeout_s": idle_timeout_s,
+            }
+        )
+
+    def __enter__(self) -> WorkerProcess:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        with self.process:  # closes the pipes and waits
+            assert self.process.stdin
+            self.process.stdin.close()
+            try:
+                self.process.wait(10)
+            finally:
+                self.process.kill()
+
+    def send(self, line: Line) -> None:
+        assert self.process.stdin
+        self.process.stdin.write(json.dumps(line).encode() + b"\n")
+        self.process.stdin.flush()
+
+    def read(self, timeout_s: float = 30.0) -> Line:
+        """The next line of output; raises EOFError at the end of it and TimeoutError when none comes."""
+        assert self.process.stdout
+        deadline = time.monotonic() + timeout_s
+        while (end := self._lines.find(b"\n")) < 0:
+            ready, _, _ = select.select([self.process.stdout], [], [], max(0, deadline - time.monotonic()))
+            if not ready:
+                raise TimeoutError(f"no line from the worker within {timeout_s} s")
+            data = os.read(self.process.stdout.fileno(), 65536)
+            if not data:
+                raise EOFError(self.stderr())
+            self._lines += data
+        line = json.loads(self._lines[:end])
+        del self._lines[: end + 1]
+        return line
+
+    def start(self, **params: Any) -> str:
+        """Sends a request and returns its id."""
+        self._next_id += 1
+        request_id = f"r{self._next_id}"
+        message = {"role": "user", "content": [{"type": "text", "text": "hi"}]}
+        defaults: Line = {"model": "scripted", "max_tokens": 100, "messages": [message]}
+        self.send({"type": "request", "id": request_id, "params": {**defaults, **params}})
+        return request_id
+
+    def finish(self, request_id: str) -> list[Line]:
+        """All lines of a request, the last of which is `final` or `error`; each without its id."""
+        lines: list[Line] = []
+        while True:
+            line = self.read()
+            if line["type"] == "ready":
+                continue
+            assert line.pop("id") == request_id
+            lines.append(line)
+            if line["type"] in ("final", "error"):
+                return lines
+
+    def ask(self, **params: Any) -> list[Line]:
+        return self.finish(self.start(**params))
+
+    def stderr(self) -> str:
+        """What it printed; only once it has ended."""
+        assert self.process.stderr
+        return self.process.stderr.read().decode()
+
+
+def text_of(lines: list[Line], kind: str = "text_delta") -> str:
+    return "".join(line["delta"] for line in lines if line["type"] == kind)
