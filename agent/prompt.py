@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import date
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import date
     from pathlib import Path
 
 IDENTITY = """\
 You are zot, a coding agent that works in the user's project through tools.
 Look before you change: read the files that matter, make the smallest change that does what was asked, and check it.
-Say what you did in a few plain sentences. If a tool call is refused, respect the reason and do not try to get around it."""
+Say what you did in a few plain sentences. If a tool call is refused, respect the reason and do not work around it."""
 
 
 def system_prompt(*, home: Path | None, custom: str | None, appended: Sequence[str], cwd: str, today: date) -> str:

@@ -12,14 +12,16 @@ import hashlib
 import os
 import uuid
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from agent.transcript import Image, Text, Thinking, ToolCall, ToolResult
+from wire.zot import one_line
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from agent.transcript import Block, Message
     from wire.events import Totals
 
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 class SessionFile:
     """A transcript on disk. The file appears with the first message.
 
-    An error while writing is kept in `error` and ends the writing, not the run: the answer is worth more than its record.
+    An error while writing is kept in `error` and ends the writing, not the run: the answer is worth more.
     """
 
     def __init__(self, home: Path, *, cwd: str, provider: str, model: str, version: str) -> None:
@@ -49,7 +51,9 @@ class SessionFile:
     def message(self, message: Message) -> None:
         content = [_block(block) for block in message.content]
         if content:
-            self._append({"type": "message", "message": {"role": message.role, "content": content, "time": message.time}})
+            self._append(
+                {"type": "message", "message": {"role": message.role, "content": content, "time": message.time}}
+            )
 
     def usage(self, cumulative: Totals) -> None:
         """zot writes the running totals under both names."""
@@ -121,5 +125,4 @@ def _arguments(args: bytes) -> Any:
         orjson.loads(args)
     except orjson.JSONDecodeError:
         return args.decode("utf-8", "replace")
-    return orjson.Fragment(args)
-
+    return orjson.Fragment(bytes(one_line(args)))

@@ -75,6 +75,7 @@ class Extension:
         self.observes: set[str] = set()
         self.guards: set[str] = set()
         self.was_ready = False
+        self.knows_session = False
         self.started_at = loop.clock()
         self.account = Account()
         self.log = ExtensionLog(logs, self.name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -81,6 +82,7 @@ class Supervisor(Listener):
         self._clashes: set[tuple[str, str]] = set()
         self._guards: dict[str, list[Extension]] | None = None
         self._sampling = False
+        self._session_begun = False
         self.closed = False
 
     # --- start --------------------------------------------------------------------------------------------
@@ -140,8 +142,9 @@ class Supervisor(Listener):
         """Whether somebody guards it, or may yet turn out to."""
         return bool(self.guards_of(event)) or not self.is_settled
 
-    def registered(self, extension: Extension) -> None:  # noqa: ARG002
+    def registered(self, extension: Extension) -> None:
         self._guards = None
+        self._tell_of_session(extension)
 
     # --- telling and asking -------------------------------------------------------------------------------
 
@@ -152,6 +155,17 @@ class Supervisor(Listener):
             if event.event in extension.observes:
                 frame = frame or self._dialect.tell(event)
                 extension.tell(frame)
+
+    def begin_session(self) -> None:
+        """Tells of the session's start: now to those that are there, and to the others as soon as they subscribe."""
+        self._session_begun = True
+        for extension in self.extensions:
+            self._tell_of_session(extension)
+
+    def _tell_of_session(self, extension: Extension) -> None:
+        if self._session_begun and "session_start" in extension.observes and not extension.knows_session:
+            extension.knows_session = True
+            extension.tell(self._dialect.tell(frames.Event("session_start")))
 
     def intercept(self, event: frames.Event) -> Judgement:
         """Asks the guards of an event, one after another, until one blocks.
@@ -257,6 +271,12 @@ class Supervisor(Listener):
     def costs(self) -> dict[str, Cost]:
         """What each extension has cost so far, in guard order."""
         return {one.name: one.account.cost(one.state.value) for one in self.extensions}
+
+    def kill_now(self) -> None:
+        """SIGKILL for every process group, without asking: the user does not want to wait."""
+        for extension in self.extensions:
+            if extension.child is not None:
+                extension.child.kill_group(signal.SIGKILL)
 
     # --- end ----------------------------------------------------------------------------------------------
 

@@ -15,8 +15,9 @@ Out: `{"type":"ready"}` once; then for each request, every line with its `id`: `
 `error {kind,status,message,retry_after_s,content,usage}`. A `tool_call` block carries its `args` as the text that the
 model wrote, because that may be invalid JSON. Everything else that anyone prints goes to stderr.
 
-The credential is the configured key and nothing else: the SDK's environment variables and profiles are not consulted.
-A redirect is reported, not followed, so the key goes to the configured address only.
+The credential is the configured key: the SDK's key variables and profiles are not consulted. What the SDK does take
+from the environment is proxies, `ANTHROPIC_CUSTOM_HEADERS` and `ANTHROPIC_LOG` (to stderr). A redirect is reported, not
+followed, so the key goes to the configured address only.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import json
 import os
 import sys
 import threading
+import warnings
 from collections import deque
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -38,12 +40,14 @@ if TYPE_CHECKING:
     from agent.model.failure import ErrorKind, ModelError, kind_of_status, kind_of_type, retry_after_s
     from agent.model.reply import Line, Reply
 else:
-    # By path, as the caller's sys.path may have an `agent` of its own.
-    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+    # By path, as the caller's sys.path may have an `agent` of its own. The folder must not stay there, not even where
+    # Python itself puts it for a script: our `anthropic.py` would stand in for the SDK.
+    folder = os.path.dirname(os.path.abspath(__file__))
+    sys.path.insert(0, folder)
     from failure import ErrorKind, ModelError, kind_of_status, kind_of_type, retry_after_s
     from reply import Reply
 
-    del sys.path[0]
+    sys.path[:] = [entry for entry in sys.path if entry != folder]
 
 ANTHROPIC_URL = "https://api.anthropic.com"
 NO_KEY = "none"
@@ -272,7 +276,8 @@ def _read_stdin(requests: Any) -> NoReturn:
 def main() -> NoReturn:
     out = os.dup(1)
     os.dup2(2, 1)  # a stray print must not end up between the lines
-    gc.disable()  # no garbage in an import, and collecting it anyway takes a fifth of the time
+    warnings.simplefilter("ignore")  # the SDK warns of models that retire; the host knows that from its catalogue
+    gc.disable()  # an import makes no garbage, and looking for it takes a fifth of the time
     import anthropic  # noqa: F401
 
     gc.freeze()

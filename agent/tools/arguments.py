@@ -4,9 +4,6 @@ As in zot, a field that is missing or null counts as empty, and fields that no t
 string that comes out of here can be encoded: a lone UTF-16 surrogate, which JSON allows, becomes U+FFFD.
 """
 
-# Importing pathlib would double the start time of the worker.
-# ruff: noqa: PTH109, PTH117, PTH118
-
 from __future__ import annotations
 
 import json

@@ -3,9 +3,6 @@
 zot truncates the file and writes into it; a full disk or a kill in between leaves half a file.
 """
 
-# Importing pathlib would double the start time of the worker.
-# ruff: noqa: PTH105, PTH108, PTH116, PTH118, PTH120
-
 from __future__ import annotations
 
 import errno

@@ -25,7 +25,7 @@ def open_regular(path: str, *, verb: str) -> BufferedReader:
     `verb` is the word in the error for a path that is not there. Raises ToolError.
     """
     try:
-        status = os.stat(path)  # noqa: PTH116
+        status = os.stat(path)
     except OSError as error:
         raise os_failure(verb, path, error) from None
     require_regular(path, status.st_mode)

@@ -10,9 +10,6 @@ Start it as `python -I -S PATH/agent/tools/worker.py`. It imports its siblings a
 and of that only what starts fast.
 """
 
-# Importing pathlib would double the start time, and the siblings can be imported only once the path is set.
-# ruff: noqa: PTH100, PTH120
-
 from __future__ import annotations
 
 import json

@@ -1,8 +1,5 @@
 """The `write` tool: a whole file, with its parent directories."""
 
-# Importing pathlib would double the start time of the worker.
-# ruff: noqa: PTH102, PTH116, PTH120
-
 from __future__ import annotations
 
 import os

@@ -71,6 +71,13 @@ class Conversation:
             frames.append(self.frame())
         return frames
 
+    def call(self, tool: str, call_id: str = "1", **args: Any) -> str:
+        """Calls a tool and returns the text of the next frame, which must be its result."""
+        self.send("tool_call", id=call_id, name=tool, args=args)
+        result = self.frame()
+        assert (result["type"], result["id"]) == ("tool_result", call_id)
+        return result["content"][0]["text"]
+
     def exit_code(self) -> int:
         """Waits for the exit; negative is the signal that killed it."""
         return self.process.wait(PATIENCE)

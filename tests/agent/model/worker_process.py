@@ -15,6 +15,7 @@ from agent.model import worker
 
 WORKER = Path(worker.__file__)
 Line = dict[str, Any]
+KEY = "sk-ant-test"
 
 
 class WorkerProcess:
@@ -24,13 +25,14 @@ class WorkerProcess:
         self,
         base_url: str | None,
         *,
-        api_key: str | None = "sk-ant-test",
+        api_key: str | None = KEY,
         max_retries: int = 0,
         idle_timeout_s: float = 20.0,
         env: dict[str, str] | None = None,
+        flags: tuple[str, ...] = ("-P",),
     ) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-P", str(WORKER)],
+            [sys.executable, *flags, str(WORKER)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

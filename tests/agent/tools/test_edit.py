@@ -32,28 +32,25 @@ def refusal(directory: Path, content: bytes, *edits: tuple[str, str]) -> str:
     [
         ([], "at least one edit is required"),
         ([("", "x")], "edit 1: oldText must not be empty"),
-        ([("a", "b"), ("c", "c")], "edit 2: oldText equals newText"),
-        ([("zz", "b")], "edit 1: oldText not found in f"),
-        ([("a", "b")], "edit 1: oldText matches 3 times (must be unique) in f"),
+        ([("b", "x"), ("c", "c")], "edit 2: oldText equals newText"),
+        ([("zz", "x")], "edit 1: oldText not found in f"),
+        ([("a", "x")], "edit 1: oldText matches 2 times (must be unique) in f"),
         ([("bc", "x"), ("ca", "y")], "edits overlap; merge them into one edit"),
         ([("bca", "x"), ("bca", "y")], "edits overlap; merge them into one edit"),
     ],
 )
 def test_refusals(tmp_path: Path, edits: list[tuple[str, str]], message: str) -> None:
-    content = b"a bca a c" if edits[:1] == [("a", "b")] and len(edits) == 1 else b"abca c"
-    if len(edits) == 2 and edits[0] == ("a", "b"):
-        content = b"ab c"
-    assert refusal(tmp_path, content, *edits) == message
+    assert refusal(tmp_path, b"abca", *edits) == message
 
 
 def test_files_that_cannot_be_edited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     args = {"path": "f", "edits": [{"oldText": "a", "newText": "b"}]}
-    with pytest.raises(ToolError, match=f"^open {tmp_path}/f: no such file or directory$"):
+    with pytest.raises(ToolError, match=r"^open /.*/f: no such file or directory$"):
         edit.run(args, str(tmp_path))
-    with pytest.raises(ToolError, match=f"^{tmp_path} is a directory$"):
+    with pytest.raises(ToolError, match=r"^/.* is a directory$"):
         edit.run({**args, "path": "."}, str(tmp_path))
     os.mkfifo(tmp_path / "f")
-    with pytest.raises(ToolError, match="is a named pipe, not a regular file$"):
+    with pytest.raises(ToolError, match=r"/f is a named pipe, not a regular file$"):
         edit.run(args, str(tmp_path))
     (tmp_path / "f").unlink()
     monkeypatch.setattr(edit, "MAX_FILE_BYTES", 3)
@@ -66,7 +63,7 @@ def test_edits_are_found_in_the_file_as_it_was(tmp_path: Path) -> None:
 
 
 def test_neighbouring_edits_keep_their_order(tmp_path: Path) -> None:
-    assert edited(tmp_path, b"ab", ("b", "xb"), ("a", "az"))[0] == b"azxb"
+    assert edited(tmp_path, b"ab\n", ("b", "xb"), ("a", "az"))[0] == b"azxb\n"
 
 
 def test_the_byte_order_mark_and_foreign_bytes_stay(tmp_path: Path) -> None:

@@ -1,0 +1,140 @@
+"""One reply of the model, as it comes: which records a reader gets, and what it amounts to. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from agent.model.request import blocks_from_worker
+from agent.transcript import Text, ToolCall
+from wire import events
+from wire.events import Status
+
+if TYPE_CHECKING:
+    from agent.transcript import Block
+
+STOPS = {
+    "end_turn": "end_turn",
+    "stop_sequence": "end_turn",
+    "tool_use": "tool_use",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+}
+STATUS_OF_ERROR = {
+    "authentication": Status.AUTHENTICATION,
+    "rate_limit": Status.RATE_LIMIT,
+    "overloaded": Status.RATE_LIMIT,
+}
+"""By the error's kind; all others are plain errors."""
+
+Line = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a finished stream amounts to."""
+
+    content: tuple[Block, ...]
+    stop: str
+    """end_turn, tool_use, length, error or aborted."""
+    usage: dict[str, int]
+    error: str = ""
+    status: Status = Status.OK
+    """What the run's status would be, if it ended here."""
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        """The calls to carry out: those of a reply that the model finished."""
+        if self.stop != "tool_use":
+            return ()
+        return tuple(block for block in self.content if isinstance(block, ToolCall))
+
+    @property
+    def kept(self) -> tuple[Block, ...]:
+        """What goes into the transcript. A call that will never be answered must not: the next request would be
+        refused. A reply that broke off keeps its text only."""
+        if self.stop in ("end_turn", "tool_use"):
+            return self.content if self.stop == "tool_use" else _without_calls(self.content)
+        return tuple(block for block in self.content if isinstance(block, Text) and block.text)
+
+
+def _without_calls(content: tuple[Block, ...]) -> tuple[Block, ...]:
+    return tuple(block for block in content if not isinstance(block, ToolCall))
+
+
+@dataclass
+class Assembly:
+    """Takes the stream's lines. With `withhold`, nothing is passed on until the guards have seen the whole text."""
+
+    withhold: bool
+    reply: Reply | None = None
+    _text: list[str] = field(default_factory=list)
+    _held: list[events.Record] = field(default_factory=list)
+    _usage: dict[str, int] = field(default_factory=dict)
+
+    def take(self, line: Line) -> list[events.Record]:
+        """The records that a reader may have now."""
+        record = _record(line)
+        if line["type"] == "text_delta":
+            self._text.append(line["delta"])
+        elif line["type"] == "message_start":
+            self._usage = line.get("usage") or {}
+        elif line["type"] == "final":
+            self.reply = _final(line)
+        elif line["type"] == "error":
+            self.reply = self._failed(line)
+        if record is None:
+            return []
+        if self.withhold:
+            if not isinstance(record, events.TextDelta):
+                self._held.append(record)
+            return []
+        return [record]
+
+    def release(self, text: str) -> list[events.Record]:
+        """What was withheld, with the text that may be seen as one delta before the rest."""
+        held, self._held = self._held, []
+        if self.withhold and text:
+            return [events.TextDelta(text), *held]
+        return held
+
+    def abort(self, reason: str) -> Reply:
+        """The reply as far as it has come, when nobody waits for the rest."""
+        self.reply = Reply(self._partial(), "aborted", self._usage, reason)
+        return self.reply
+
+    def _failed(self, line: Line) -> Reply:
+        partial = blocks_from_worker(line["content"]) if line.get("content") else self._partial()
+        status = STATUS_OF_ERROR.get(line["kind"], Status.ERROR)
+        return Reply(partial, "error", line.get("usage") or self._usage, line["message"], status)
+
+    def _partial(self) -> tuple[Block, ...]:
+        text = "".join(self._text)
+        return (Text(text),) if text else ()
+
+
+def _final(line: Line) -> Reply:
+    content = blocks_from_worker(line["content"])
+    reason = line["stop_reason"]
+    stop = STOPS.get(reason)
+    if stop == "tool_use" and not any(isinstance(block, ToolCall) for block in content):
+        stop = "end_turn"
+    if stop is None:
+        message = f"the model stopped without an answer: {reason}"
+        return Reply(content, "error", line["usage"], message, Status.ERROR)
+    if stop == "length":
+        return Reply(content, stop, line["usage"], f"the reply was cut off: {reason}", Status.ERROR)
+    return Reply(content, stop, line["usage"])
+
+
+def _record(line: Line) -> events.Record | None:
+    match line["type"]:
+        case "text_delta":
+            return events.TextDelta(line["delta"])
+        case "tool_use_start":
+            return events.ToolUseStart(line["call_id"], line["name"])
+        case "tool_use_args":
+            return events.ToolUseArgs(line["call_id"], line["delta"])
+        case "tool_use_end":
+            return events.ToolUseEnd(line["call_id"])
+    return None

@@ -1,0 +1,14 @@
+"""Recorded model replies: `Recorder` writes a cassette while a model answers, `Player` answers from one instead of it.
+
+A cassette is a JSONL file. Its first line is `{"type":"cassette","version":1}`; then each exchange is one line,
+`{"type":"exchange","request":{...},"reply":[...]}`: the canonical request parameters and the lines of the model worker,
+chunk by chunk, without their ids. Paths of this machine are placeholders in both, see `agent.cassette.placeholders`.
+Headers and keys are never part of an exchange.
+"""
+
+from agent.cassette.errors import CassetteError, CassetteMismatch
+from agent.cassette.placeholders import canonical
+from agent.cassette.player import Player
+from agent.cassette.recorder import Recorder
+
+__all__ = ["CassetteError", "CassetteMismatch", "Player", "Recorder", "canonical"]

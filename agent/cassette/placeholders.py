@@ -1,0 +1,243 @@
+"""Placeholders for what differs between machines and runs, so that a recorded exchange fits elsewhere. Pure.
+
+| in a cassette | on this machine |
+|---|---|
+| `{{cwd}}` | the working directory, also as its real path |
+| `{{home}}` | the home directory |
+| `{{log1}}`, `{{log2}}`… | full-output logs of the bash tool, in the order in which the request names them |
+| `{{date}}` | the date in the system prompt (requests only) |
+| `{{time}}` | what bash says a command took (requests only) |
+| `{{lit:cwd}}`… | text that was itself `{{cwd}}`… |
+
+The model's words come back exactly: only the paths in them change with the machine. Directories are replaced as whole
+path components, so a neighbour of the working directory (`/work` and `/work-old`) stays as it is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+Json = dict[str, Any]
+
+_LOG = re.compile(r"/zot-bash-[0-9a-f]+\.log(?!\w)")
+_LOG_NAME = re.compile(r"log\d+")
+_NOT_IN_A_PATH = frozenset(" \t\r\n\"'\\")
+_DATE = re.compile(r"^(Current date: )\d{4}-\d{2}-\d{2}$", re.MULTILINE)
+_TOOK = re.compile(r"\bTook (?:\d+(?:\.\d+)?s|\d+m\d+s|\d+h\d+m)(?!\w)")
+_PLACEHOLDER = r"\{\{(?:lit:)*(?:cwd|home|log\d+|date|time)\}\}"
+_NAME = re.compile(r"\{\{((?:lit:)*)(cwd|home|log\d+|date|time)\}\}")
+# A path starts after anything but a part of a longer one; in JSON text an escape such as \n ends in a letter.
+_BEFORE = r"(?:(?<![\w.\-~])|(?<=\\[nrtbf]))"
+_AFTER = r"(?![\w\-])(?!\.\w)"
+
+
+def canonical(params: Mapping[str, Any], *, cwd: str, home: str | None = None) -> Json:
+    """The request parameters with placeholders and without cache markers: equal for equal requests anywhere."""
+    return Names.of(params, cwd=cwd, home=home).request(params)
+
+
+class Names:
+    """The placeholders of one exchange: what each of them stands for on this machine."""
+
+    def __init__(self, values: Mapping[str, Sequence[str]]) -> None:
+        """`values`: for each name the texts that it replaces; the first of them is what it turns back into."""
+        self._values = {name: texts[0] for name, texts in values.items()}
+        self._plain = _Encoder(values, lambda text: {text})
+        self._json = _Encoder(values, lambda text: {json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]})
+
+    @classmethod
+    def of(cls, params: Mapping[str, Any], *, cwd: str, home: str | None) -> Names:
+        """The names for a request and its reply. The root directory gets none: it is in front of every path."""
+        values: dict[str, list[str]] = {}
+        for name, directory in (("cwd", cwd), ("home", home)):
+            paths = [] if directory is None else [directory.rstrip("/"), os.path.realpath(directory)]
+            paths = [path for path in dict.fromkeys(paths) if len(path) > 1]
+            if paths:
+                values[name] = paths
+        logs = dict.fromkeys(log for text in _texts(params.get("messages")) for log in _logs(text))
+        for number, log in enumerate(logs, 1):
+            values[f"log{number}"] = [log]
+        return cls(values)
+
+    def request(self, params: Mapping[str, Any]) -> Json:
+        request = {key: self._encoded(value) for key, value in params.items() if key != "cache_control"}
+        if isinstance(system := request.get("system"), list):
+            request["system"] = [_dated(_unmarked(block)) for block in system]
+        if isinstance(tools := request.get("tools"), list):
+            request["tools"] = [_unmarked(tool) for tool in tools]
+        if isinstance(messages := request.get("messages"), list):
+            request["messages"] = [{**message, "content": _content(message["content"])} for message in messages]
+        return request
+
+    def recorded(self, reply: Iterable[Mapping[str, Any]]) -> list[Json]:
+        """The lines of a reply as they go into a cassette."""
+        lines: list[Json] = []
+        for stream, group in groupby(reply, _stream):
+            if stream is None:
+                lines += [self._line(line, self._plain.encode, self._json.encode) for line in group]
+            else:
+                encoder = self._json if stream[0] == "tool_use_args" else self._plain
+                lines += _encoded_deltas(list(group), encoder)
+        return lines
+
+    def played(self, reply: Iterable[Mapping[str, Any]]) -> list[Json]:
+        """The lines of a recorded reply as they are on this machine."""
+        return [self._line(line, self._decode, self._decode_json) for line in reply]
+
+    def _encoded(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self._plain.encode(value)
+        if isinstance(value, list):
+            return [self._encoded(item) for item in value]
+        if isinstance(value, dict):
+            return {self._plain.encode(key): self._encoded(item) for key, item in value.items()}
+        return value
+
+    def _line(self, line: Mapping[str, Any], text: Callable[[str], str], args: Callable[[str], str]) -> Json:
+        """The line with one function applied to its plain texts and the other to its JSON texts."""
+        changed = dict(line)
+        if "delta" in line:
+            changed["delta"] = (args if line["type"] == "tool_use_args" else text)(line["delta"])
+        if "message" in line:
+            changed["message"] = text(line["message"])
+        if "content" in line:
+            changed["content"] = [_reply_block(block, text, args) for block in line["content"]]
+        return changed
+
+    def _decode(self, text: str) -> str:
+        return _NAME.sub(lambda match: self._value(match, str), text)
+
+    def _decode_json(self, text: str) -> str:
+        return _NAME.sub(
+            lambda match: self._value(match, lambda value: json.dumps(value, ensure_ascii=False)[1:-1]), text
+        )
+
+    def _value(self, match: re.Match[str], escape: Callable[[str], str]) -> str:
+        literal, name = match.groups()
+        if literal:
+            return "{{" + literal.removeprefix("lit:") + name + "}}"
+        value = self._values.get(name)
+        return match[0] if value is None else escape(value)
+
+
+class _Encoder:
+    """Replaces texts by their placeholders, and texts that look like a placeholder by their `lit:` form."""
+
+    def __init__(self, values: Mapping[str, Sequence[str]], forms: Callable[[str], set[str]]) -> None:
+        self._names: dict[str, str] = {}
+        for name, texts in values.items():
+            for form in set().union(*map(forms, texts)):
+                self._names.setdefault(form, name)
+        needles = sorted(self._names, key=len, reverse=True)  # the working directory may be in the home directory
+        logs = [re.escape(needle) for needle in needles if _LOG_NAME.fullmatch(self._names[needle])]
+        directories = [re.escape(needle) for needle in needles if not _LOG_NAME.fullmatch(self._names[needle])]
+        alternatives = [_PLACEHOLDER, *logs]
+        if directories:
+            alternatives.append(f"{_BEFORE}(?:{'|'.join(directories)}){_AFTER}")
+        self._pattern = re.compile("|".join(alternatives))
+
+    def encode(self, text: str) -> str:
+        return self._pattern.sub(lambda match: self._placeholder(match[0]), text)
+
+    def encode_pieces(self, pieces: Sequence[str]) -> list[str]:
+        whole = "".join(pieces)
+        borders = [0]
+        for piece in pieces:
+            borders.append(borders[-1] + len(piece))
+        encoded: list[list[str]] = [[] for _ in pieces]
+        position, index = 0, 0
+
+        def copy_until(end: int) -> None:
+            nonlocal position, index
+            while position < end:
+                while borders[index + 1] <= position:
+                    index += 1
+                stop = min(end, borders[index + 1])
+                encoded[index].append(whole[position:stop])
+                position = stop
+
+        for match in self._pattern.finditer(whole):
+            copy_until(match.start())
+            while borders[index + 1] <= position:
+                index += 1
+            encoded[index].append(self._placeholder(match[0]))
+            position = match.end()
+        copy_until(len(whole))
+        return ["".join(parts) for parts in encoded]
+
+    def _placeholder(self, text: str) -> str:
+        name = self._names.get(text)
+        return "{{lit:" + text[2:] if name is None else "{{" + name + "}}"
+
+
+def _stream(line: Mapping[str, Any]) -> tuple[str, str | None] | None:
+    """Which text the line is a piece of; None when it is no piece."""
+    return (line["type"], line.get("call_id")) if "delta" in line else None
+
+
+def _encoded_deltas(lines: Sequence[Mapping[str, Any]], encoder: _Encoder) -> Iterator[Json]:
+    """The pieces of one text keep their borders, but what spans a border moves to where it begins."""
+    pieces = encoder.encode_pieces([line["delta"] for line in lines])
+    return ({**line, "delta": piece} for line, piece in zip(lines, pieces, strict=True) if piece)
+
+
+def _reply_block(block: Mapping[str, Any], text: Callable[[str], str], args: Callable[[str], str]) -> Json:
+    changed = dict(block)
+    if "text" in block:
+        changed["text"] = text(block["text"])
+    if "args" in block:
+        changed["args"] = args(block["args"])
+    return changed
+
+
+def _content(content: Any) -> Any:
+    if not isinstance(content, list):
+        return content
+    return [
+        _timeless(_unmarked(block)) if block.get("type") == "tool_result" else _unmarked(block) for block in content
+    ]
+
+
+def _timeless(result: Json) -> Json:
+    if not isinstance(content := result.get("content"), list):
+        return result
+    return {**result, "content": [_replaced(_unmarked(part), _TOOK, "Took {{time}}") for part in content]}
+
+
+def _dated(block: Json) -> Json:
+    return _replaced(block, _DATE, r"\1{{date}}")
+
+
+def _replaced(block: Json, pattern: re.Pattern[str], by: str) -> Json:
+    return {**block, "text": pattern.sub(by, block["text"])} if "text" in block else block
+
+
+def _unmarked(block: Json) -> Json:
+    """Without its own cache marker; a `cache_control` deeper inside is somebody's argument or schema."""
+    return {key: value for key, value in block.items() if key != "cache_control"}
+
+
+def _logs(text: str) -> Iterator[str]:
+    for match in _LOG.finditer(text):
+        start = match.start()
+        while start > 0 and text[start - 1] not in _NOT_IN_A_PATH:
+            start -= 1
+        yield text[text.index("/", start) : match.end()]
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _texts(item)

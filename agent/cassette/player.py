@@ -1,0 +1,141 @@
+"""Answers from a cassette: strictly in order, each time only to the request that was recorded there."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from agent.cassette.difference import differences
+from agent.cassette.errors import CassetteError, CassetteMismatch
+from agent.cassette.placeholders import Names
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+
+Json = dict[str, Any]
+
+VERSION = 1
+SHOWN_DIFFERENCES = 5
+
+
+class Player:
+    def __init__(self, path: Path, exchanges: Sequence[Json], *, cwd: str, home: str | None) -> None:
+        self._path = path
+        self._exchanges = exchanges
+        self._cwd = cwd
+        self._home = home
+        self._played = 0
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, cwd: str, home: str | None = None) -> Player:
+        """Reads a whole cassette. Raises CassetteError, naming the file and the line, for whatever is wrong with it."""
+        file = Path(path)
+        try:
+            data = file.read_bytes()
+        except OSError as error:
+            raise CassetteError(f"cannot read cassette {file}: {error.strerror}") from error
+        return cls(file, _exchanges(file, data), cwd=cwd, home=home)
+
+    @property
+    def model(self) -> str | None:
+        """The model of the first recorded request; None in a cassette without any."""
+        return self._exchanges[0]["request"].get("model") if self._exchanges else None
+
+    @property
+    def remaining(self) -> int:
+        """Recorded exchanges that were not asked for yet."""
+        return len(self._exchanges) - self._played
+
+    def next(self, params: Mapping[str, Any]) -> list[Json]:
+        """The worker lines recorded for this request, without ids.
+
+        Raises CassetteMismatch when something else was recorded here, and CassetteError when nothing was; the
+        position then stays where it is.
+        """
+        if not self.remaining:
+            recorded = _count(len(self._exchanges), "exchange")
+            raise CassetteError(f"cassette {self._path} ends after {recorded}, but the run goes on; {self._advice}")
+        names = Names.of(params, cwd=self._cwd, home=self._home)
+        exchange = self._exchanges[self._played]
+        found = list(islice(differences(exchange["request"], names.request(params)), SHOWN_DIFFERENCES + 1))
+        if found:
+            raise CassetteMismatch(self._mismatch([str(difference) for difference in found]))
+        self._played += 1
+        return names.played(exchange["reply"])
+
+    @property
+    def _advice(self) -> str:
+        return f"record it again with --record {self._path}"
+
+    def _mismatch(self, shown: list[str]) -> str:
+        number = self._played + 1  # the header is line 1
+        if len(shown) > SHOWN_DIFFERENCES:
+            shown[SHOWN_DIFFERENCES:] = ["and more"]
+        head = f"the run differs from cassette {self._path}:{number + 1} at request {number} of {len(self._exchanges)}"
+        return "\n".join([f"{head}; {self._advice}", *shown])
+
+
+def _exchanges(file: Path, data: bytes) -> list[Json]:
+    if not data:
+        raise CassetteError(f"cassette {file} is empty")
+    lines = data.split(b"\n")
+    complete = lines[-1] == b""
+    if complete:
+        lines.pop()
+    records = []
+    for number, line in enumerate(lines, 1):
+        try:
+            record = orjson.loads(line)
+        except orjson.JSONDecodeError as error:
+            if number == len(lines) and not complete:
+                reason = "the line is cut off, so the recording was interrupted"
+            else:
+                reason = f"not JSON ({error})"
+            raise CassetteError(f"cassette {file}:{number}: {reason}") from error
+        records.append(record)
+    _check_header(file, records[0])
+    for number, record in enumerate(records[1:], 2):
+        if problem := _problem(record):
+            raise CassetteError(f"cassette {file}:{number}: {problem}")
+    return records[1:]
+
+
+def _check_header(file: Path, header: Any) -> None:
+    if not isinstance(header, dict) or header.get("type") != "cassette":
+        raise CassetteError(f'cassette {file}:1: not a cassette, the first line must be {{"type":"cassette",…}}')
+    version = header.get("version")
+    if version != VERSION:
+        raise CassetteError(f"cassette {file}:1: version {version!r}; this program reads version {VERSION}")
+
+
+def _problem(record: Any) -> str | None:
+    if not isinstance(record, dict) or record.get("type") != "exchange":
+        return 'not an exchange ({"type":"exchange",…})'
+    if not isinstance(record.get("request"), dict):
+        return "the exchange has no `request` object"
+    reply = record.get("reply")
+    if not isinstance(reply, list) or not all(isinstance(line, dict) and _is_line(line) for line in reply):
+        return "the exchange has no `reply` list of worker lines"
+    if not reply or reply[-1]["type"] not in ("final", "error"):
+        return "the reply does not end with `final` or `error`"
+    return None
+
+
+def _is_line(line: Json) -> bool:
+    content = line.get("content", [])
+    return (
+        isinstance(line.get("type"), str)
+        and isinstance(line.get("delta", ""), str)
+        and isinstance(line.get("message", ""), str)
+        and isinstance(content, list)
+        and all(isinstance(block, dict) and isinstance(block.get("text", ""), str) for block in content)
+        and all(isinstance(block.get("args", ""), str) for block in content)
+    )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

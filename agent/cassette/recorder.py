@@ -1,0 +1,94 @@
+"""Writes a cassette while a run goes on: an interrupted run leaves the exchanges that were complete."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from agent.cassette.errors import CassetteError
+from agent.cassette.placeholders import Names
+from agent.cassette.player import VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+class Recorder:
+    """Starts a new cassette at `path`, readable by the owner only, as it holds the whole conversation.
+
+    An older cassette there is replaced. Anything else is not: a directory, a file that cannot be written and a file
+    that is not a cassette raise CassetteError.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, cwd: str, home: str | None = None) -> None:
+        self._path = os.fspath(path)
+        self._cwd = cwd
+        self._home = home
+        self._fd = -1
+        _check_replaceable(self._path)
+        try:
+            self._fd = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise CassetteError(f"cannot write cassette {self._path}: {error.strerror}") from error
+        self._append({"type": "cassette", "version": VERSION})
+
+    def add(self, params: Mapping[str, Any], reply: Sequence[Mapping[str, Any]]) -> None:
+        """Appends one exchange: what was asked, and all worker lines up to and with the last. Ids are left out.
+
+        Raises CassetteError when the file cannot be written, for example because the disk is full.
+        """
+        names = Names.of(params, cwd=self._cwd, home=self._home)
+        lines = [{key: value for key, value in line.items() if key != "id"} for line in names.recorded(reply)]
+        self._append({"type": "exchange", "request": names.request(params), "reply": lines})
+
+    def close(self) -> None:
+        """Idempotent."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def __enter__(self) -> Recorder:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def _append(self, record: Mapping[str, Any]) -> None:
+        data = memoryview(orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE))
+        try:
+            while data:
+                data = data[os.write(self._fd, data) :]
+        except OSError as error:
+            self.close()
+            raise CassetteError(f"cannot write cassette {self._path}: {error.strerror}") from error
+
+
+def _check_replaceable(path: str) -> None:
+    try:
+        status = os.stat(path)
+        if stat.S_ISDIR(status.st_mode):
+            raise CassetteError(f"cannot write cassette {path}: it is a directory")
+        if not stat.S_ISREG(status.st_mode):
+            raise CassetteError(f"cannot write cassette {path}: it is not a regular file")
+        if status.st_size:
+            with open(path, "rb") as file:
+                start = file.readline(200)
+            if not _is_header(start):
+                raise CassetteError(
+                    f"cannot write cassette {path}: there is a file that is not a cassette; remove it first"
+                )
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise CassetteError(f"cannot write cassette {path}: {error.strerror}") from error
+
+
+def _is_header(line: bytes) -> bool:
+    try:
+        header = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return False
+    return isinstance(header, dict) and header.get("type") == "cassette"

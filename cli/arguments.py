@@ -1,0 +1,33 @@
+"""How the command line of `zot` is taken apart: a prompt with flags, or a sub-command."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from typer.core import TyperGroup
+
+if TYPE_CHECKING:
+    from typer._click.core import Context
+
+
+class RootGroup(TyperGroup):
+    """A sub-command comes first or not at all: `zot demo`, but `zot --json demo` sends the prompt "demo".
+
+    Without one, flags may stand before and after the words of the prompt, and `--` ends the flags.
+    """
+
+    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
+        if not args or args[0] in self.commands:
+            return super().parse_args(ctx, args)
+        ctx.allow_interspersed_args = True
+        words = super().parse_args(ctx, args)
+        ctx.obj = [*ctx._protected_args, *words]
+        ctx._protected_args = []
+        ctx.args = []
+        return []
+
+    def format_usage(self, ctx: Context, formatter: Any) -> None:
+        formatter.write_usage(ctx.command_path, "[OPTIONS] [PROMPT]... | COMMAND [ARGS]...")
+
+    def collect_usage_pieces(self, ctx: Context) -> list[str]:  # noqa: ARG002
+        return ["[OPTIONS] [PROMPT]... | COMMAND [ARGS]..."]

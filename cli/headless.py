@@ -1,0 +1,125 @@
+"""`zot --json PROMPT` and `zot -p PROMPT`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import typer
+
+from agent.launch import Launch, UsageError, launch
+from agent.runtime import Headless
+from pyzot import __version__
+from wire.events import Status
+
+if TYPE_CHECKING:
+    from agent.model.request import Reasoning
+
+
+@dataclass(frozen=True)
+class Request:
+    """The command line of a headless run, as it was given."""
+
+    words: tuple[str, ...]
+    json: bool
+    provider: str | None
+    model: str | None
+    api_key: str | None
+    base_url: str | None
+    system_prompt: str | None
+    append_system_prompt: tuple[str, ...]
+    reasoning: Reasoning | None
+    record: str | None
+    replay: str | None
+    tools: frozenset[str]
+    extensions: tuple[str, ...]
+    discover: bool
+    extension_wait: float | None
+    strict_guards: bool
+    stream_before_guards: bool
+    cwd: str | None
+    max_steps: int | None
+    timeout: float | None
+    session: bool
+
+
+def run(request: Request) -> int:
+    """Returns the exit status."""
+    try:
+        prompt = read_prompt(request.words)
+        prepared = launch(
+            Launch(
+                provider=request.provider,
+                model=request.model,
+                api_key=request.api_key,
+                base_url=request.base_url,
+                system_prompt=request.system_prompt,
+                append_system_prompt=request.append_system_prompt,
+                reasoning=request.reasoning,
+                record=request.record,
+                replay=request.replay,
+                tools=request.tools,
+                extensions=request.extensions,
+                discover=request.discover,
+                extension_wait=request.extension_wait,
+                strict_guards=request.strict_guards,
+                stream_before_guards=request.stream_before_guards,
+                cwd=request.cwd,
+                max_steps=request.max_steps,
+                timeout=request.timeout,
+                session=request.session,
+            )
+        )
+    except UsageError as error:
+        print(f"zot: {error}", file=sys.stderr)  # noqa: T201
+        return Status.USAGE.exit_code
+    except KeyboardInterrupt:
+        return Status.INTERRUPTED.exit_code
+    headless = Headless(
+        prepared.options,
+        version=__version__,
+        make_provider=prepared.make_provider,
+        stdout=1 if request.json else None,
+    )
+    result = headless.run(prompt)
+    if not request.json and result.status == Status.OK.value and result.text:
+        _print_answer(result.text)
+    return result.exit_code
+
+
+def read_prompt(words: tuple[str, ...]) -> str:
+    """The words, joined; `-` alone, or no words with something piped in, reads stdin. Otherwise stdin is left alone."""
+    if words and words != ("-",):
+        prompt = " ".join(words)
+    elif words or not _is_terminal(0):
+        prompt = _read_stdin()
+    else:
+        prompt = ""
+    if not prompt.strip():
+        where = "stdin was empty" if words or not _is_terminal(0) else "no words and nothing piped in"
+        raise UsageError(f"no prompt: {where}. Give it as words, as -, or through a pipe; see zot --help")
+    return prompt
+
+
+def _read_stdin() -> str:
+    try:
+        with open(0, "rb", closefd=False) as stdin:
+            return stdin.read().decode("utf-8", "replace").strip()
+    except OSError as error:
+        raise UsageError(f"cannot read the prompt from stdin: {error.strerror}") from None
+
+
+def _is_terminal(fd: int) -> bool:
+    try:
+        return os.isatty(fd)
+    except OSError:
+        return False
+
+
+def _print_answer(text: str) -> None:
+    try:
+        typer.echo(text)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # nobody reads it: the flush at exit must not complain again

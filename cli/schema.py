@@ -1,0 +1,22 @@
+"""`zot schema`."""
+
+from __future__ import annotations
+
+import sys
+
+from cli.choices import unknown
+from wire.events import Status
+from wire.schema import definitions, render
+
+
+def show_schema(name: str | None) -> None:
+    """Prints one schema, or the names of all of them."""
+    known = definitions()
+    if name is None:
+        for each, (_kind, title) in known.items():
+            print(f"{each:28} {title}")  # noqa: T201
+    elif name in known:
+        sys.stdout.write(render(name))
+    else:
+        print(f"zot schema: {unknown(name, known)}", file=sys.stderr)  # noqa: T201
+        sys.exit(Status.USAGE.exit_code)

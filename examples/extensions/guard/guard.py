@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""Refuses shell commands that destroy things and writes a line to stderr, the log, for every tool call."""
+
+import json
+import sys
+import time
+
+from rules import refusal
+
+
+def send(**frame):
+    print(json.dumps(frame), flush=True)
+
+
+def log(text):
+    print(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), text, file=sys.stderr, flush=True)
+
+
+def judge(frame):
+    """Answers one question of the host. Nothing but `id` in the answer means: go ahead."""
+    args = frame.get("tool_args")
+    command = args.get("command") if isinstance(args, dict) else None
+    is_shell = frame.get("tool_name") == "bash" and isinstance(command, str)
+    if rule := refusal(command) if is_shell else None:
+        log(f"refused [{rule}] {json.dumps(command)}")
+        send(type="event_intercept_response", id=frame["id"], block=True, reason=f"guard: refused by rule `{rule}`")
+    else:
+        send(type="event_intercept_response", id=frame["id"])
+
+
+def main():
+    send(type="hello", name="guard", version="1.0.0", capabilities=["events"])
+    send(type="subscribe", events=["tool_call"], intercept=["tool_call"])
+    send(type="ready")
+    for line in sys.stdin.buffer:
+        try:
+            frame = json.loads(line)
+            kind = frame["type"]
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            log(f"ignored a line that is not a frame: {error!r}")
+            continue
+        if kind == "event_intercept":
+            judge(frame)
+        elif kind == "event" and frame.get("event") == "tool_call":
+            log(f"call {frame.get('tool_name')} {json.dumps(frame.get('tool_args'))}")
+        elif kind == "shutdown":
+            send(type="shutdown_ack")
+            break
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,192 @@
+"""From the transcript to request parameters, and from reply blocks back."""
+
+from __future__ import annotations
+
+import json
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.model.request import THINKING_BUDGETS, ToolSpec, blocks_from_worker, build_params
+from agent.transcript import Image, Message, Text, Thinking, ToolCall, ToolResult
+
+NOW = "2026-11-21T10:00:00+00:00"
+CACHED = {"cache_control": {"type": "ephemeral"}}
+
+
+def user(*content) -> Message:
+    return Message("user", content, NOW)
+
+
+def assistant(*content) -> Message:
+    return Message("assistant", content, NOW)
+
+
+def results(*content) -> Message:
+    return Message("tool", content, NOW)
+
+
+def build(*messages: Message, tools=(), **more) -> dict:
+    defaults = {"model": "claude-sonnet-4-5", "system": "", "max_tokens": 1000, "reasoning": None}
+    return build_params(messages=messages, tools=tools, **{**defaults, **more})
+
+
+def test_a_whole_conversation() -> None:
+    params = build(
+        user(Text("look"), Image("image/png", "aGk=")),
+        assistant(
+            Thinking("hmm", "sig"), Thinking("", redacted="ENC"), Text("ok"), ToolCall("t1", "read", b'{"path":"a"}')
+        ),
+        results(ToolResult("t1", (Text("body"), Image("image/gif", "Z2lm")))),
+        system="be brief",
+        tools=[ToolSpec("write", "w", {"type": "object"}), ToolSpec("bash", "b", {"type": "object"})],
+    )
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}
+    gif = {"type": "image", "source": {"type": "base64", "media_type": "image/gif", "data": "Z2lm"}}
+    assert params == {
+        "model": "claude-sonnet-4-5",
+        "max_tokens": 1000,
+        "system": [{"type": "text", "text": "be brief", **CACHED}],
+        "tools": [
+            {"name": "bash", "description": "b", "input_schema": {"type": "object"}},
+            {"name": "write", "description": "w", "input_schema": {"type": "object"}, **CACHED},
+        ],
+        "messages": [
+            {"role": "user", "content": [{"type": "text", "text": "look"}, image]},
+            {
+                "role": "assistant",
+                "content": [
+                    {"type": "thinking", "thinking": "hmm", "signature": "sig"},
+                    {"type": "redacted_thinking", "data": "ENC"},
+                    {"type": "text", "text": "ok"},
+                    {"type": "tool_use", "id": "t1", "name": "read", "input": {"path": "a"}},
+                ],
+            },
+            {
+                "role": "user",
+                "content": [
+                    {
+                        "type": "tool_result",
+                        "tool_use_id": "t1",
+                        "content": [{"type": "text", "text": "body"}, gif],
+                        **CACHED,
+                    }
+                ],
+            },
+        ],
+    }
+
+
+def test_what_the_api_refuses_is_left_out() -> None:
+    params = build(
+        user(Text("hi")),
+        assistant(Text(""), Thinking("broke off before its signature")),
+        results(ToolResult("t1", (Text(""),), is_error=True)),
+    )
+    assert params["messages"] == [
+        {"role": "user", "content": [{"type": "text", "text": "hi"}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "is_error": True, **CACHED}]},
+    ]
+    assert "system" not in params
+    assert "tools" not in params
+
+
+def test_tool_results_stay_in_their_own_message() -> None:
+    params = build(results(ToolResult("t1", (Text("a"),)), ToolResult("t2", (Text("b"),))), user(Text("and now?")))
+    assert [len(message["content"]) for message in params["messages"]] == [2, 1]
+
+
+def test_the_schema_of_a_tool_is_not_changed() -> None:
+    spec = ToolSpec("a", "", {"type": "object"})
+    build(tools=[spec])
+    assert spec.input_schema == {"type": "object"}
+
+
+@pytest.mark.parametrize(
+    "args", [b"", b"{bad", b"[1]", b"null", b'"x"', b"3", b'{"a":NaN}', b'{"a":"\\ud800"}', b"\xff", b'{"a":1}{"b":2}']
+)
+def test_arguments_that_are_no_object_become_an_empty_one(args: bytes) -> None:
+    (message,) = build(assistant(ToolCall("t", "read", args)))["messages"]
+    assert message["content"][0]["input"] == {}
+
+
+@pytest.mark.parametrize("reasoning", ["low", "medium", "high"])
+@pytest.mark.parametrize("max_tokens", [1, 2048, 16_384, 60_000])
+def test_a_budget_always_leaves_room(reasoning, max_tokens: int) -> None:
+    params = build(user(Text("x")), reasoning=reasoning, max_tokens=max_tokens)
+    budget = params["thinking"]["budget_tokens"]
+    assert params["thinking"] == {"type": "enabled", "budget_tokens": THINKING_BUDGETS[reasoning]}
+    assert max(budget + 1, max_tokens) <= params["max_tokens"] <= max(max_tokens, 16_384 + 4_096)
+
+
+def test_budgets_are_those_of_zot() -> None:
+    assert THINKING_BUDGETS == {"low": 2048, "medium": 8192, "high": 16384}
+
+
+def test_newer_models_get_an_effort_instead() -> None:
+    params = build(user(Text("x")), model="claude-opus-5", reasoning="medium", max_tokens=50)
+    assert params["thinking"] == {"type": "adaptive"}
+    assert params["output_config"] == {"effort": "medium"}
+    assert params["max_tokens"] == 50
+
+
+def test_no_reasoning_asks_for_nothing() -> None:
+    assert not {"thinking", "output_config"} & set(build(user(Text("x")), model="claude-opus-5"))
+
+
+texts = st.text(max_size=8)
+calls = st.builds(ToolCall, texts, texts, st.binary(max_size=8) | st.just(b'{"a":1}'))
+thoughts = st.builds(Thinking, texts, texts, texts)
+blocks = st.builds(Text, texts) | st.builds(Image, texts, texts) | thoughts | calls
+content = st.builds(ToolResult, texts, st.lists(st.builds(Text, texts), max_size=3).map(tuple), st.booleans()) | blocks
+transcripts = st.lists(
+    st.builds(
+        Message, st.sampled_from(["user", "assistant", "tool"]), st.lists(content, max_size=4).map(tuple), st.just(NOW)
+    )
+)
+tool_lists = st.lists(st.builds(ToolSpec, texts, texts, st.just({})), unique_by=lambda tool: tool.name)
+
+
+@given(transcripts, tool_lists, texts)
+def test_any_transcript_makes_a_request_that_the_api_can_take(messages, tools, system: str) -> None:
+    params = build(*messages, tools=tools, system=system)
+    assert orjson.loads(orjson.dumps(params)) == params
+    for message in params["messages"]:
+        assert message["role"] in ("user", "assistant")
+        assert message["content"]
+        for block in message["content"]:
+            assert block.get("text") != ""
+            assert isinstance(block.get("input", {}), dict)
+    assert [tool["name"] for tool in params.get("tools", [])] == sorted(tool.name for tool in tools)
+
+
+@given(transcripts, tool_lists, texts)
+def test_at_most_three_cache_markers_all_at_the_end_of_something(messages, tools, system: str) -> None:
+    params = build(*messages, tools=tools, system=system)
+    expected = bool(system) + bool(tools) + any(message["role"] == "user" for message in params["messages"])
+    assert json.dumps(params).count('"cache_control"') == expected
+    for last in (params.get("tools"), *[m["content"] for m in params["messages"] if m["role"] == "user"][-1:]):
+        assert not last or last[-1]["cache_control"] == {"type": "ephemeral"}
+
+
+def test_blocks_of_a_reply() -> None:
+    lines = [
+        {"type": "thinking", "text": "t", "signature": "s"},
+        {"type": "thinking", "redacted": "ENC"},
+        {"type": "text", "text": "x"},
+        {"type": "tool_call", "id": "1", "name": "read", "args": '{"é'},
+    ]
+    assert blocks_from_worker(lines) == (
+        Thinking("t", "s"),
+        Thinking("", redacted="ENC"),
+        Text("x"),
+        ToolCall("1", "read", '{"é'.encode()),
+    )
+
+
+@pytest.mark.parametrize("block", [{}, {"type": "image"}, {"type": "text"}, {"type": "tool_call", "id": 1}])
+def test_a_block_that_no_worker_sends_is_refused(block: dict) -> None:
+    with pytest.raises(ValueError, match="not a block of a model reply"):
+        blocks_from_worker([block])

@@ -1,0 +1,178 @@
+"""The model worker as a process: retries, timeouts, credentials, its start and its end."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.agent.model.worker_process import WORKER, WorkerProcess
+from tests.messages_server import (
+    MessagesServer,
+    hold_first_byte,
+    http_error,
+    stall_midway,
+    text_reply,
+)
+
+
+def test_retries_follow_retry_after_and_are_capped() -> None:
+    replies = [
+        http_error(429, retry_after_ms=300),
+        http_error(529, retry_after_ms=5),
+        text_reply("at last"),
+        http_error(429, "first", retry_after=3600),
+        *(http_error(500, retry_after_ms=1) for _ in range(3)),
+        http_error(400, retry_after_ms=1),
+    ]
+    with MessagesServer(*replies) as server, WorkerProcess(server.base_url, max_retries=2) as worker:
+        assert worker.ask()[-1]["type"] == "final"
+        first, second, _ = server.requests
+        assert 0.3 <= second.at - first.at < 3
+
+        before = time.monotonic()
+        error = worker.ask()[-1]
+        assert time.monotonic() - before < 30
+        assert (error["kind"], error["retry_after_s"]) == ("rate_limit", 3600)
+        assert len(server.requests) == 4, "a wait of an hour is left to the host"
+
+        assert worker.ask()[-1]["kind"] == "server"
+        assert len(server.requests) == 7, "one try and two retries"
+
+        assert worker.ask()[-1]["kind"] == "invalid_request"
+        assert len(server.requests) == 8, "no retry of a request that is wrong"
+
+
+def test_silence_is_a_timeout_before_and_within_the_reply() -> None:
+    whole = text_reply("partial")
+    with (
+        MessagesServer(hold_first_byte(whole), stall_midway(whole, after=4)) as server,
+        WorkerProcess(server.base_url, idle_timeout_s=0.3) as worker,
+    ):
+        error = worker.ask()[-1]
+        assert error["kind"] == "timeout"
+        assert error["message"] == f"anthropic: {server.base_url} sent nothing for 0.3 s"
+        error = worker.ask()[-1]
+        assert error["kind"] == "timeout"
+        assert error["content"] == [{"type": "text", "text": "part"}]
+
+
+def test_nobody_listens() -> None:
+    with MessagesServer() as server:
+        url = server.base_url
+    with WorkerProcess(url) as worker:
+        error = worker.ask()[-1]
+    assert error["kind"] == "connection"
+    assert "refused" in error["message"]
+
+
+def test_no_key_and_no_base_url_asks_nobody() -> None:
+    environment = {"ANTHROPIC_API_KEY": "sk-ant-from-env", "ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}
+    with WorkerProcess(None, api_key=None, env=environment) as worker:
+        assert worker.ask()[-1]["kind"] == "authentication"
+        assert worker.ask()[-1]["message"] == "anthropic: no API key"
+
+
+def test_no_key_with_a_base_url_sends_the_request_and_no_key_of_the_environment(tmp_path) -> None:
+    profile = tmp_path / "configs" / "default.json"
+    profile.parent.mkdir()
+    profile.write_text("not even json")
+    environment = {
+        "ANTHROPIC_API_KEY": "sk-ant-from-env",
+        "ANTHROPIC_AUTH_TOKEN": "token-from-env",
+        "ANTHROPIC_CONFIG_DIR": str(tmp_path),
+    }
+    with (
+        MessagesServer(text_reply("ok")) as server,
+        WorkerProcess(server.base_url, api_key=None, env=environment) as worker,
+    ):
+        assert worker.ask()[-1]["type"] == "final"
+        assert "from-env" not in json.dumps(server.requests[0].headers)
+
+
+def test_a_key_that_no_header_can_carry_is_not_shown() -> None:
+    with MessagesServer() as server, WorkerProcess(server.base_url, api_key="sk-ant-\n…") as worker:
+        error = worker.ask()[-1]
+    assert error["kind"] == "authentication"
+    assert "sk-ant" not in error["message"]
+
+
+def test_it_ends_when_the_host_goes_away_in_the_middle_of_a_reply() -> None:
+    with (
+        MessagesServer(stall_midway(text_reply("partial"), after=4)) as server,
+        WorkerProcess(server.base_url) as worker,
+    ):
+        worker.start()
+        server.wait_until_held()
+        assert worker.process.stdin
+        worker.process.stdin.close()
+        assert worker.process.wait(10) == 0
+
+
+def test_it_ends_at_the_end_of_input_and_by_sigterm() -> None:
+    with WorkerProcess("http://127.0.0.1:9") as idle, WorkerProcess("http://127.0.0.1:9") as killed:
+        idle.read()
+        killed.read()
+        killed.process.terminate()
+        assert killed.process.wait(10) == -15
+        assert idle.process.stdin
+        idle.process.stdin.close()
+        assert idle.process.wait(10) == 0
+
+
+NOISY = """
+import builtins, runpy, sys
+real = builtins.__import__
+def noisy(name, *rest):
+    if name == "anthropic":
+        print("NOISE", flush=True)
+    return real(name, *rest)
+builtins.__import__ = noisy
+runpy.run_path(sys.argv[1], run_name="__main__")
+"""
+
+
+def test_stray_prints_do_not_reach_the_host() -> None:
+    configure = {"type": "configure", "api_key": "k", "base_url": None, "max_retries": 0, "idle_timeout_s": 1}
+    process = subprocess.run(
+        [sys.executable, "-c", NOISY, str(WORKER)], input=json.dumps(configure).encode() + b"\n", capture_output=True
+    )
+    assert b"NOISE" in process.stderr
+    assert b"NOISE" not in process.stdout
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize("flags", [("-P",), ()])
+def test_modules_of_the_same_names_in_the_way_do_not_matter(tmp_path, flags: tuple[str, ...]) -> None:
+    for name in ("agent", "failure", "reply"):
+        (tmp_path / f"{name}.py").write_text("raise RuntimeError('not this one')")
+    environment = {"PYTHONPATH": os.fspath(tmp_path)}
+    with WorkerProcess("http://127.0.0.1:9", env=environment, flags=flags) as worker:
+        assert worker.read() == {"type": "ready"}
+
+
+def test_a_model_that_retires_soon_is_no_warning_of_ours() -> None:
+    with (
+        MessagesServer(text_reply("ok")) as server,
+        WorkerProcess(server.base_url, env={"PYTHONWARNINGS": "error::DeprecationWarning"}) as worker,
+    ):
+        assert worker.ask(model="claude-sonnet-4-5")[-1]["type"] == "final"
+        worker.process.terminate()
+        assert worker.stderr() == ""
+
+
+def test_tls_is_spoken_to_an_https_address() -> None:
+    with MessagesServer() as server, WorkerProcess(server.base_url.replace("http:", "https:")) as worker:
+        error = worker.ask()[-1]
+    assert error["kind"] == "connection"
+    assert "SSL" in error["message"]
+
+
+def test_a_base_url_that_is_no_url_fails_each_request() -> None:
+    with WorkerProcess("http://127.0.0.1:port") as worker:
+        assert worker.read() == {"type": "ready"}
+        assert worker.ask()[-1]["kind"] == "invalid_request"

@@ -1,0 +1,253 @@
+"""Recording and replaying: round trips, bad files, mismatches."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+
+import pytest
+
+from agent.cassette import CassetteError, CassetteMismatch, Player, Recorder
+
+CWD = "/work/project"
+
+
+def params(*texts: str, cwd: str = CWD, **more) -> dict:
+    """A request with one user message per text."""
+    return {
+        "model": "claude-sonnet-4-5",
+        "max_tokens": 100,
+        "system": [
+            {"type": "text", "text": f"Be brief.\n\nCurrent date: 2026-11-21\nCurrent working directory: {cwd}\n"}
+        ],
+        "messages": [{"role": "user", "content": [{"type": "text", "text": text}]} for text in texts],
+        **more,
+    }
+
+
+def reply(*pieces: str, **final) -> list[dict]:
+    usage = {"input": 1, "output": 2, "cache_read": 0, "cache_write": 0}
+    content = [{"type": "text", "text": "".join(pieces)}]
+    return [
+        {"type": "message_start", "usage": usage},
+        *({"type": "text_delta", "delta": piece} for piece in pieces),
+        {"type": "final", "content": content, "stop_reason": "end_turn", "usage": usage, **final},
+    ]
+
+
+def tool_reply(*pieces: str) -> list[dict]:
+    call = {"type": "tool_call", "id": "t1", "name": "read", "args": "".join(pieces)}
+    return [
+        {"type": "tool_use_start", "call_id": "t1", "name": "read"},
+        *({"type": "tool_use_args", "call_id": "t1", "delta": piece} for piece in pieces),
+        {"type": "tool_use_end", "call_id": "t1"},
+        {"type": "final", "content": [call], "stop_reason": "tool_use", "usage": {}},
+    ]
+
+
+@pytest.fixture
+def tape(tmp_path):
+    return tmp_path / "demo.jsonl"
+
+
+def record(tape, *exchanges, cwd: str = CWD, home: str | None = None) -> None:
+    with Recorder(tape, cwd=cwd, home=home) as recorder:
+        for request, lines in exchanges:
+            recorder.add(request, [{**line, "id": "r1"} for line in lines])
+
+
+def test_a_reply_comes_back_line_by_line_without_ids(tape) -> None:
+    error = [{"type": "error", "kind": "server", "status": 500, "message": "anthropic: HTTP 500: x", "content": []}]
+    record(tape, (params("a"), reply("Hel", "lo ", "{{cwd}} {{lit:home}} \u2028")), (params("b"), error))
+    player = Player.load(tape, cwd=CWD)
+    assert player.remaining == 2
+    assert player.next(params("a")) == reply("Hel", "lo ", "{{cwd}} {{lit:home}} \u2028")
+    assert player.next(params("b")) == error
+    assert player.remaining == 0
+
+
+def test_the_file_is_private_and_one_line_per_exchange(tape) -> None:
+    with Recorder(tape, cwd=CWD) as recorder:
+        assert len(tape.read_bytes().splitlines()) == 1, "the header is written at once"
+        recorder.add(params("a"), reply("x\ny"))
+        assert len(tape.read_bytes().splitlines()) == 2, "each exchange as soon as it is complete"
+    assert stat.S_IMODE(tape.stat().st_mode) == 0o600
+    header, exchange = map(json.loads, tape.read_text().splitlines())
+    assert header == {"type": "cassette", "version": 1}
+    assert set(exchange) == {"type", "request", "reply"}
+
+
+def test_the_machine_does_not_matter(tape, tmp_path) -> None:
+    recorded = params(f"look at {CWD}/a.py")
+    record(tape, (recorded, tool_reply('{"path": "/work/pro', 'ject/a.py"}')), home="/work")
+    there = tmp_path / 'other "place"'
+    there.mkdir()
+    asked = params(f"look at {there}/a.py", cwd=str(there))
+    asked["system"][0]["text"] = asked["system"][0]["text"].replace("2026-11-21", "2027-01-02")
+    lines = Player.load(tape, cwd=str(there), home="/elsewhere").next(asked)
+    assert json.loads(lines[-1]["content"][0]["args"]) == {"path": f"{there}/a.py"}
+    streamed = "".join(line["delta"] for line in lines if line["type"] == "tool_use_args")
+    assert streamed == lines[-1]["content"][0]["args"]
+
+
+def test_results_of_bash_do_not_matter(tape) -> None:
+    def asked(log: str, took: str) -> dict:
+        text = f"$ make\n\n[exit 0] (full output: {log})  Took {took}"
+        result = {"type": "tool_result", "tool_use_id": "t", "content": [{"type": "text", "text": text}]}
+        return params("go", messages=[{"role": "user", "content": [result]}])
+
+    record(
+        tape, (asked("/tmp/zot-bash-0011aabbccdd.log", "1.2s"), tool_reply('{"path":"/tmp/zot-bash-0011aabbccdd.log"}'))
+    )
+    lines = Player.load(tape, cwd=CWD).next(asked("/var/folders/x/zot-bash-ffeeddccbbaa.log", "2m13s"))
+    assert json.loads(lines[-1]["content"][0]["args"]) == {"path": "/var/folders/x/zot-bash-ffeeddccbbaa.log"}
+
+
+def test_cache_markers_do_not_matter_but_arguments_of_that_name_do(tape) -> None:
+    def asked(marker: dict, argument: int) -> dict:
+        call = {"type": "tool_use", "id": "t", "name": "http", "input": {"cache_control": argument}}
+        return params(
+            messages=[
+                {"role": "assistant", "content": [call]},
+                {"role": "user", "content": [{"type": "text", "text": "x", **marker}]},
+            ],
+            tools=[{"name": "http", "description": "", "input_schema": {}, **marker}],
+        )
+
+    record(tape, (asked({"cache_control": {"type": "ephemeral"}}, 1), reply("ok")))
+    assert Player.load(tape, cwd=CWD).next(asked({}, 1)) == reply("ok")
+    with pytest.raises(CassetteMismatch, match=r"messages\[0\]\.content\[0\]\.input\.cache_control"):
+        Player.load(tape, cwd=CWD).next(asked({}, 2))
+
+
+def test_a_mismatch_says_where_and_what_to_do(tape) -> None:
+    long = "the beginning is the same " * 10
+    record(tape, (params("first", long + "cats"), reply("ok")))
+    player = Player.load(tape, cwd=CWD)
+    asked = params("first", long + "dogs", "third")
+    asked["max_tokens"] = 200
+    with pytest.raises(CassetteMismatch) as caught:
+        player.next(asked)
+    assert str(caught.value).splitlines() == [
+        f"the run differs from cassette {tape}:2 at request 1 of 1; record it again with --record {tape}",
+        "max_tokens",
+        "  recorded: 100",
+        "  asked:    200",
+        "messages[1].content[0].text",
+        '  recorded: …"ame the beginning is the same cats"',
+        '  asked:    …"ame the beginning is the same dogs"',
+        "messages[2]",
+        "  recorded: (nothing)",
+        '  asked:    {"role": "user", "content": [{"type": "text", "text": "third"}]}',
+    ]
+    assert player.next(params("first", long + "cats")) == reply("ok"), "a mismatch does not move the tape"
+
+
+def test_many_differences_are_cut(tape) -> None:
+    record(tape, (params(*"abcdefgh"), reply("ok")))
+    with pytest.raises(CassetteMismatch) as caught:
+        Player.load(tape, cwd=CWD).next(params(*"ABCDEFGH"))
+    assert str(caught.value).count("recorded:") == 5
+    assert str(caught.value).endswith("and more")
+
+
+def test_order_is_strict(tape) -> None:
+    record(tape, (params("a"), reply("1")), (params("b"), reply("2")))
+    with pytest.raises(CassetteMismatch, match=":2 at request 1 of 2"):
+        Player.load(tape, cwd=CWD).next(params("b"))
+
+
+def test_asking_for_more_than_was_recorded(tape) -> None:
+    record(tape, (params("a"), reply("1")))
+    player = Player.load(tape, cwd=CWD)
+    player.next(params("a"))
+    with pytest.raises(
+        CassetteError, match=r"ends after 1 exchange, but the run goes on; record it again with --record"
+    ):
+        player.next(params("a"))
+
+
+HEADER = b'{"type":"cassette","version":1}\n'
+EXCHANGE = b'{"type":"exchange","request":{},"reply":[{"type":"final","content":[]}]}\n'
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", " is empty"),
+        (b"hello\n", ":1: not JSON"),
+        (b"\xff\xfe\n", ":1: not JSON"),
+        (b'{"type":"session"}\n', ":1: not a cassette"),
+        (b"[]\n", ":1: not a cassette"),
+        (b'{"type":"cassette","version":2}\n', ":1: version 2; this program reads version 1"),
+        (b'{"type":"cassette"}\n', ":1: version None"),
+        (HEADER[:10], ":1: the line is cut off"),
+        (HEADER + EXCHANGE + EXCHANGE[:20], ":3: the line is cut off, so the recording was interrupted"),
+        (HEADER + b"{]\n" + EXCHANGE, ":2: not JSON"),
+        (HEADER + b"\n" + EXCHANGE, ":2: not JSON"),
+        (HEADER + b'{"type":"note"}\n', ":2: not an exchange"),
+        (HEADER + b'{"type":"exchange","reply":[]}\n', ":2: the exchange has no `request` object"),
+        (HEADER + b'{"type":"exchange","request":{}}\n', ":2: the exchange has no `reply` list"),
+        (
+            HEADER + b'{"type":"exchange","request":{},"reply":[{"type":"final","content":[{"args":{}}]}]}\n',
+            ":2: the exchange",
+        ),
+        (HEADER + b'{"type":"exchange","request":{},"reply":[]}\n', ":2: the reply does not end"),
+        (
+            HEADER + b'{"type":"exchange","request":{},"reply":[{"type":"message_start"}]}\n',
+            ":2: the reply does not end",
+        ),
+    ],
+)
+def test_a_bad_file_is_named_with_its_line(tape, data: bytes, message: str) -> None:
+    tape.write_bytes(data)
+    with pytest.raises(CassetteError) as caught:
+        Player.load(tape, cwd=CWD)
+    assert str(caught.value).startswith(f"cassette {tape}{message}")
+
+
+def test_a_last_line_without_newline_is_fine_when_it_is_whole(tape) -> None:
+    tape.write_bytes((HEADER + EXCHANGE).rstrip())
+    assert Player.load(tape, cwd=CWD).next({}) == [{"type": "final", "content": []}]
+
+
+def test_missing_files_and_directories_are_named(tmp_path) -> None:
+    with pytest.raises(CassetteError, match=r"cannot read cassette .*/gone\.jsonl: No such file or directory"):
+        Player.load(tmp_path / "gone.jsonl", cwd=CWD)
+    with pytest.raises(CassetteError, match=f"cannot read cassette {tmp_path}: Is a directory"):
+        Player.load(tmp_path, cwd=CWD)
+    with pytest.raises(CassetteError, match=f"cannot write cassette {tmp_path}: it is a directory"):
+        Recorder(tmp_path, cwd=CWD)
+    with pytest.raises(CassetteError, match=r"cannot write cassette .*: No such file or directory"):
+        Recorder(tmp_path / "no" / "such" / "folder.jsonl", cwd=CWD)
+    with pytest.raises(CassetteError, match="not a regular file"):
+        Recorder("/dev/null", cwd=CWD)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_without_permission_is_named(tmp_path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(CassetteError, match="Permission denied"):
+        Recorder(tmp_path / "x.jsonl", cwd=CWD)
+
+
+def test_recording_replaces_a_cassette_and_nothing_else(tape) -> None:
+    record(tape, (params("old"), reply("old")))
+    record(tape, (params("new"), reply("new")))
+    assert Player.load(tape, cwd=CWD).next(params("new")) == reply("new")
+    tape.write_text("my notes\n")
+    with pytest.raises(CassetteError, match="not a cassette; remove it first"):
+        Recorder(tape, cwd=CWD)
+    assert tape.read_text() == "my notes\n"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_a_full_disk_is_an_error(tape) -> None:
+    recorder = Recorder(tape, cwd=CWD)
+    full = os.open("/dev/full", os.O_WRONLY)
+    os.dup2(full, recorder._fd)
+    os.close(full)
+    with pytest.raises(CassetteError, match="No space left on device"):
+        recorder.add(params("a"), reply("x"))
+    recorder.close()

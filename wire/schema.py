@@ -1,0 +1,77 @@
+"""JSON Schemas of everything that is said or read, generated from the definitions.
+
+`python -m wire.schema` writes them to `wire/schemas`; with `--check` it says which are out of date, and exits 1.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from wire import events, frames
+from wire.manifest import Manifest
+
+FOLDER = Path(__file__).with_name("schemas")
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def definitions() -> dict[str, tuple[Any, str]]:
+    """Name → type and title, of every schema that is published."""
+    found: dict[str, tuple[Any, str]] = {"manifest": (Manifest, "extension.json")}
+    for direction, union in (("from-extension", frames.FromExtension), ("from-host", frames.FromHost)):
+        found[f"frame.{direction}"] = (union, f"any frame {direction.replace('-', ' ')}")
+        for cls in union.__args__:
+            found.setdefault(f"frame.{_tag(cls)}", (cls, f"frame {_tag(cls)}"))
+    found["event"] = (events.AnyRecord, "any record of the event stream")
+    for cls in events.AnyRecord.__args__:
+        found[f"event.{_tag(cls)}"] = (cls, f"record {_tag(cls)}")
+    return found
+
+
+def generate(name: str) -> dict[str, Any]:
+    """One schema. Raises `KeyError` for a name that is not published."""
+    kind, title = definitions()[name]
+    return {"$schema": DIALECT, "title": title, **msgspec.json.schema(kind, schema_hook=_any_json)}
+
+
+def render(name: str) -> str:
+    return json.dumps(generate(name), indent=2, ensure_ascii=False, sort_keys=False) + "\n"
+
+
+def stale() -> list[str]:
+    """Names of committed schemas that are not what the definitions say, or that should not be there."""
+    wanted = {f"{name}.json": render(name) for name in definitions()}
+    present = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.json")}
+    return sorted(name for name in wanted.keys() | present.keys() if wanted.get(name) != present.get(name))
+
+
+def _tag(cls: Any) -> str:
+    return str(cls.__struct_config__.tag)
+
+
+def _any_json(kind: type) -> dict[str, Any]:
+    if kind is msgspec.Raw:
+        return {}
+    raise NotImplementedError(kind)
+
+
+def main(arguments: list[str]) -> int:
+    if "--check" in arguments:
+        outdated = stale()
+        for name in outdated:
+            print(f"wire/schemas/{name} is out of date: run python -m wire.schema", file=sys.stderr)  # noqa: T201
+        return 1 if outdated else 0
+    FOLDER.mkdir(exist_ok=True)
+    for path in FOLDER.glob("*.json"):
+        path.unlink()
+    for name in definitions():
+        (FOLDER / f"{name}.json").write_text(render(name), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
