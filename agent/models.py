@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-DEFAULT_MODEL = "claude-sonnet-4-5"
+DEFAULT_MODEL = "claude-sonnet-5-5"
+"""zot's own default, claude-sonnet-4-5, is retired by the provider on 2026-11-30; this is the named successor."""
 
 
 class Thinking(Enum):

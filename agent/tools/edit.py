@@ -89,8 +89,16 @@ def _check_changes(number: int, old: str, new: str) -> None:
         )
 
 
+def _occurrences(text: bytes, wanted: bytes) -> int:
+    """How often it occurs. One that overlaps the first counts too: zot does not see it, and edits the first."""
+    count = text.count(wanted)
+    if count == 1 and text.find(wanted, text.index(wanted) + 1) >= 0:
+        return 2
+    return count
+
+
 def _locate(text: bytes, old: bytes, number: int, given: str) -> int:
-    count = text.count(old)
+    count = _occurrences(text, old)
     if count == 0:
         raise ToolError(f"edit {number}: oldText not found in {given}")
     if count > 1:
