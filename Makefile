@@ -1,0 +1,65 @@
+# `make demo` and `make test` set up what they need in .venv and run. Nothing else has to be installed by hand.
+
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
+VENV := .venv
+BIN := $(VENV)/bin
+PYTEST_FLAGS ?= -n 2 -q
+
+.PHONY: help demo test setup lint types contract schemas docs-check unit bench clean
+
+help:
+	@echo "make demo    set up, then show a complete run (no key needed)"
+	@echo "make test    set up, then check and test everything"
+	@echo "make bench   set up, then run all benchmarks (about ten minutes)"
+	@echo "make clean   remove the environment and caches"
+
+demo: $(VENV)/.installed
+	@$(BIN)/zot demo
+
+test: lint types contract schemas docs-check unit
+
+setup: $(VENV)/.dev
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+contract: $(VENV)/.dev
+	$(BIN)/lint-imports
+
+schemas: $(VENV)/.dev
+	$(BIN)/python -m wire.schema --check
+
+docs-check: $(VENV)/.dev
+	$(BIN)/python docs/generate.py --check
+
+unit: $(VENV)/.dev
+	$(BIN)/python -m pytest $(PYTEST_FLAGS)
+
+bench: $(VENV)/.dev
+	$(BIN)/python -m benchmarks.startup
+	$(BIN)/python -m benchmarks.intercept
+	$(BIN)/python -m benchmarks.throughput
+
+$(VENV)/.python:
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; none was found on PATH (or set PYTHON=…)"; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { echo "$(PYTHON) cannot make an environment; on Debian: apt-get install python3-venv"; exit 1; }
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.python pyproject.toml pyzot.py
+	@echo "installing into $(VENV) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.python pyproject.toml pyzot.py
+	@echo "installing into $(VENV) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@ $(VENV)/.installed
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache dist build
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
