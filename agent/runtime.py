@@ -173,7 +173,7 @@ class Headless:
         self._begun = True
         for extension in extensions:
             if not extension.state.is_settled:
-                self._notice(extension, "late", "still starting; its tools join in the turn after it is ready")
+                self._notice(extension, "late", "has not finished starting; the run goes on, and its tools join in the turn after it is ready")
         self._supervisor.begin_session()
 
     def _stop(self) -> None:

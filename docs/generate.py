@@ -131,7 +131,8 @@ def _is_struct(node: ast.ClassDef) -> bool:
 
 def _struct(node: ast.ClassDef) -> str:
     tag = next((ast.literal_eval(word.value) for word in node.keywords if word.arg == "tag"), None)
-    text = f"\n## {f'`{tag}`' if tag else node.name}\n"
+    kind = "" if any(ast.unparse(base) in ("Frame", "Record") for base in node.bases) else "content block "
+    text = f"\n## {f'{kind}`{tag}`' if tag else node.name}\n"
     if doc := ast.get_docstring(node):
         text += f"\n{doc}\n"
     rows = []

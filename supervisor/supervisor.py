@@ -12,6 +12,7 @@ from msgspec import Raw
 from supervisor import accounting
 from supervisor.extension import Extension, Kind, Listener
 from supervisor.intercept import ALLOW, Judgement, Outcome, Verdict, fold, read_verdict
+from supervisor.lifecycle import State
 from supervisor.pending import Failure
 from supervisor.processes import become_subreaper
 from supervisor.termination import stop_all, sweep
@@ -288,6 +289,10 @@ class Supervisor(Listener):
         self._sampling = False
         if not at_once:
             self.sample()
+        for extension in self.extensions:
+            if extension.state is State.SPAWNED:
+                waited = self.loop.clock() - extension.started_at
+                self.noticed(extension, "failed", f"said no hello in the {waited:.1f} s of the run; stopped with it")
         stuck = stop_all(self.loop, [*self.extensions, *others], at_once=at_once)
         sweep(self.loop)
         for extension in self.extensions:

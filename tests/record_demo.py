@@ -1,6 +1,6 @@
 """Records the demo's cassette: a real run of `zot --record` against the scripted server.
 
-`python -m tests.record_demo` rewrites `agent/demo/cassette.jsonl`; do it after a change of the system prompt, of the
+`python -m tests.record_demo [FILE]` rewrites `agent/demo/cassette.jsonl`; do it after a change of the system prompt, of the
 built-in tools' descriptions or of the demo itself. A test compares the committed cassette with a fresh recording.
 """
 
@@ -71,4 +71,4 @@ def _runs_here(name: str) -> bool:
 
 
 if __name__ == "__main__":
-    record(CASSETTE)
+    record(Path(sys.argv[1]) if sys.argv[1:] else CASSETTE)
