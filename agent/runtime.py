@@ -8,6 +8,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agent import models
 from agent.abort import Abort
 from agent.options import SETTLE_S
 from agent.output import Output
@@ -46,6 +47,8 @@ class Refusal:
 class Headless:
     """Runs one prompt. `write_record` gets every record; with `stdout` they are also the process's output.
 
+    `before_line` is called before a line goes to stderr.
+
     Stops at SIGINT, SIGTERM and SIGHUP with a complete stream; a second one kills what is still there at once.
     """
 
@@ -56,6 +59,7 @@ class Headless:
         version: str,
         make_provider: Callable[[Loop], Provider | Refusal],
         on_record: Callable[[events.Record], None] | None = None,
+        before_line: Callable[[], None] | None = None,
         stdout: int | None = None,
         stderr: int = 2,
     ) -> None:
@@ -68,6 +72,7 @@ class Headless:
         self._stdout = None if stdout is None else Output(self._loop, stdout, self._reader_left)
         self._stderr = Output(self._loop, stderr, _nothing, lossy=True)
         self._on_record = on_record
+        self._before_line = before_line
         self._reporter = Reporter(self._loop, self._abort, self._write, self._stdout)
         self._begun = False
         self._session = self._open_session() if options.session else None
@@ -117,6 +122,7 @@ class Headless:
             self._begin()
             return None, Ending(provider.status, provider.reason)
         provider.start()
+        self._warn_of_retirement()
         self._start_extensions()
         self._settle(provider)
         self._begin()
@@ -130,6 +136,11 @@ class Headless:
             abort=self._abort,
         )
         return run, run.prompt(prompt)
+
+    def _warn_of_retirement(self) -> None:
+        info = models.find(self._options.model)
+        if info is not None and info.retires is not None:
+            self._say(f"zot: the provider retires {info.id} on {info.retires}; choose another one with --model")
 
     def _start_extensions(self) -> None:
         options = self._options
@@ -173,7 +184,11 @@ class Headless:
         self._begun = True
         for extension in extensions:
             if not extension.state.is_settled:
-                self._notice(extension, "late", "has not finished starting; the run goes on, and its tools join in the turn after it is ready")
+                self._notice(
+                    extension,
+                    "late",
+                    "still starting; the run goes on, and its tools join in the turn after it is ready",
+                )
         self._supervisor.begin_session()
 
     def _stop(self) -> None:
@@ -238,6 +253,8 @@ class Headless:
 
     def _say(self, line: str) -> None:
         """One line for a person, on stderr."""
+        if self._before_line is not None:
+            self._before_line()
         self._stderr.write(printable(line.replace("\n", " ")).encode("utf-8", "replace") + b"\n")
 
     def _write(self, record: events.Record) -> None:

@@ -11,6 +11,7 @@ import typer
 
 from agent.launch import Launch, UsageError, launch
 from agent.runtime import Headless
+from cli.status import StatusLine
 from pyzot import __version__
 from wire.events import Status
 
@@ -77,10 +78,13 @@ def run(request: Request) -> int:
         return Status.USAGE.exit_code
     except KeyboardInterrupt:
         return Status.INTERRUPTED.exit_code
+    status = None if request.json else StatusLine()
     headless = Headless(
         prepared.options,
         version=__version__,
         make_provider=prepared.make_provider,
+        on_record=status.show if status else None,
+        before_line=status.clear if status else None,
         stdout=1 if request.json else None,
     )
     result = headless.run(prompt)

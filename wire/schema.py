@@ -29,6 +29,7 @@ def definitions() -> dict[str, tuple[Any, str]]:
     found["event"] = (events.AnyRecord, "any record of the event stream")
     for cls in events.AnyRecord.__args__:
         found[f"event.{_tag(cls)}"] = (cls, f"record {_tag(cls)}")
+    found["result"] = found["event.result"]
     return found
 
 

@@ -1,0 +1,25 @@
+"""The product as a process, and a scripted server to talk to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.e2e.zot_process import Zot
+from tests.messages_server import MessagesServer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def zot(tmp_path: Path) -> Zot:
+    return Zot(tmp_path)
+
+
+@pytest.fixture
+def server() -> Iterator[MessagesServer]:
+    with MessagesServer() as server:
+        yield server

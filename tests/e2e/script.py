@@ -1,0 +1,111 @@
+"""Writes cassettes for a run that has not happened: what the model will say, and what it will have been told by then.
+
+A replayed request must equal the recorded one, so the tool results that a script names are assertions too.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+from agent.cassette import Recorder
+from agent.model.request import ToolSpec, blocks_from_worker, build_params
+from agent.prompt import system_prompt
+from agent.toolbox import BUILT_IN, failed
+from agent.transcript import Message, Text, ToolResult
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from agent.transcript import Block
+
+MODEL = "claude-sonnet-5-5"
+Json = dict[str, Any]
+ALL_TOOLS = frozenset(BUILT_IN)
+
+
+def ok(text: str) -> tuple[str, bool]:
+    return text, False
+
+
+def error(text: str) -> tuple[str, bool]:
+    return text, True
+
+
+class Script:
+    """What one run asks the model and is told, turn by turn. `write` makes it a cassette for `--replay`."""
+
+    def __init__(
+        self,
+        cwd: Path,
+        prompt: str = "go",
+        *,
+        tools: Iterable[str] = ALL_TOOLS,
+        extra: Mapping[str, Json] | None = None,
+        home: Path | None = None,
+    ) -> None:
+        """`extra`: the tools of extensions, with their schemas (and empty descriptions)."""
+        self._cwd = cwd
+        self._tools = [
+            ToolSpec(spec.name, spec.description, spec.input_schema) for spec in BUILT_IN.values() if spec.name in tools
+        ]
+        self._tools += [ToolSpec(name, "", schema) for name, schema in (extra or {}).items()]
+        self._messages = [Message("user", (Text(prompt),), "")]
+        self._exchanges: list[tuple[Json, list[Json]]] = []
+        self._home = home
+
+    def offer(self, name: str, schema: Json) -> Script:
+        """From now on the model knows of one more tool."""
+        self._tools.append(ToolSpec(name, "", schema))
+        return self
+
+    def answer(self, text: str, *, stop: str = "end_turn", chunks: int = 2) -> Script:
+        lines = [{"type": "text_delta", "delta": piece} for piece in _pieces(text, chunks)]
+        return self._reply(lines, [{"type": "text", "text": text}] if text else [], stop)
+
+    def call(self, *calls: tuple[str, Any], results: Iterable[tuple[str, bool]] = (), text: str = "") -> Script:
+        """A reply that calls tools, and what the model will be told of them. Arguments that are a string are sent as
+        they are. The calls are t1, t2, … within the run."""
+        lines: list[Json] = [{"type": "text_delta", "delta": text}] if text else []
+        content: list[Json] = [{"type": "text", "text": text}] if text else []
+        first = sum(1 for message in self._messages for block in message.content if isinstance(block, ToolResult)) + 1
+        for number, (name, args) in enumerate(calls, first):
+            call_id = f"t{number}"
+            written = args if isinstance(args, str) else json.dumps(args)
+            lines += [
+                {"type": "tool_use_start", "call_id": call_id, "name": name},
+                {"type": "tool_use_args", "call_id": call_id, "delta": written},
+                {"type": "tool_use_end", "call_id": call_id},
+            ]
+            content.append({"type": "tool_call", "id": call_id, "name": name, "args": written})
+        self._reply(lines, content, "tool_use")
+        told: list[Block] = []
+        for number, (said, is_error) in enumerate(results, first):
+            told.append(failed(f"t{number}", said) if is_error else ToolResult(f"t{number}", (Text(said),)))
+        self._messages.append(Message("tool", tuple(told), ""))
+        return self
+
+    def write(self, path: Path) -> Path:
+        with Recorder(path, cwd=str(self._cwd)) as recorder:
+            for params, reply in self._exchanges:
+                recorder.add(params, reply)
+        return path
+
+    def _reply(self, lines: list[Json], content: list[Json], stop: str) -> Script:
+        system = system_prompt(home=self._home, custom=None, appended=(), cwd=str(self._cwd), today=date.today())
+        params = build_params(
+            model=MODEL, system=system, messages=self._messages, tools=self._tools, max_tokens=32_000, reasoning=None
+        )
+        usage = {"input": 10, "output": 5, "cache_read": 0, "cache_write": 0}
+        start = {"type": "message_start", "usage": {**usage, "output": 1}}
+        final = {"type": "final", "content": content, "stop_reason": stop, "usage": usage}
+        self._exchanges.append((params, [start, *lines, final]))
+        self._messages = [*self._messages, Message("assistant", blocks_from_worker(content), "")]
+        return self
+
+
+def _pieces(text: str, chunks: int) -> list[str]:
+    size = max(1, -(-len(text) // chunks))
+    return [text[at : at + size] for at in range(0, len(text), size)]
