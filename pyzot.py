@@ -16,10 +16,21 @@ def main() -> None:
     if sys.argv[1:] in (["--version"], ["-v"]):
         print(f"zot {__version__}")  # noqa: T201
         return
+    _fill_standard_streams()
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
     from cli.app import app
 
     app(prog_name="zot")
+
+
+def _fill_standard_streams() -> None:
+    """A standard stream that is closed (`>&-`) becomes /dev/null. Otherwise the next file or pipe to be opened would
+    get its number, and what is meant for the user would be written there."""
+    while (fd := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(fd, True)
+    os.close(fd)
+    sys.stdout = sys.stdout or open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w", closefd=False)  # noqa: SIM115
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from agent.model.replayed import RecordingProvider, ReplayProvider
 from agent.options import Options
 from agent.prompt import system_prompt
 from agent.runtime import Refusal
+from agent.text import valid_text
 from supervisor.places import zot_home
 from wire.events import Status
 
@@ -72,6 +73,7 @@ def launch(asked: Launch) -> Prepared:
     """Raises `UsageError` before anything has been started."""
     cwd = _folder(asked.cwd)
     home = asked.home or zot_home()
+    _check_texts(asked, cwd, home)
     provider = _provider_name(asked)
     player = _player(asked.replay, cwd) if asked.replay is not None else None
     model = asked.model or (player.model if player is not None else None) or models.DEFAULT_MODEL
@@ -111,7 +113,7 @@ def launch(asked: Launch) -> Prepared:
                 Status.AUTHENTICATION,
                 "no credential for anthropic: set ANTHROPIC_API_KEY or pass --api-key (zot demo needs none)",
             )
-        made = AnthropicProvider(loop, api_key=key, base_url=asked.base_url)
+        made = AnthropicProvider(loop, api_key=key and valid_text(key), base_url=asked.base_url)
         return made if recorder is None else RecordingProvider(made, recorder)
 
     return Prepared(options, make_provider)
@@ -122,6 +124,24 @@ def _folder(given: str | None) -> str:
     if not os.path.isdir(path):
         raise UsageError(f"--cwd {given}: {'not a folder' if os.path.exists(path) else 'no such folder'}")
     return path
+
+
+def _check_texts(asked: Launch, cwd: str, home: Path) -> None:
+    """The model and the extensions are told all of these in JSON, which has room for text only. An operating system's
+    arguments and paths may be any bytes."""
+    texts = {
+        "the working folder": [cwd],
+        "ZOT_HOME": [str(home)],
+        "--model": [asked.model or ""],
+        "--base-url": [asked.base_url or ""],
+        "--system-prompt": [asked.system_prompt or ""],
+        "--append-system-prompt": asked.append_system_prompt,
+        "--ext": asked.extensions,
+    }
+    for where, values in texts.items():
+        for value in values:
+            if value != valid_text(value):
+                raise UsageError(f"{where} {valid_text(value)!r}: not valid UTF-8, and nobody could be told of it")
 
 
 def _provider_name(asked: Launch) -> str:
@@ -136,9 +156,23 @@ def _provider_name(asked: Launch) -> str:
         raise UsageError(f"--replay FILE and --provider {name} exclude each other")
     if asked.replay is not None and asked.record is not None:
         raise UsageError("--replay and --record exclude each other: a replayed run has nothing new to record")
-    if asked.base_url is not None and not asked.base_url.startswith(("http://", "https://")):
-        raise UsageError(f"--base-url {asked.base_url}: must start with http:// or https://")
+    if asked.base_url is not None:
+        _check_url(asked.base_url)
     return name
+
+
+def _check_url(url: str) -> None:
+    if not url.startswith(("http://", "https://")):
+        raise UsageError(f"--base-url {url}: must start with http:// or https://")
+    from urllib.parse import urlsplit  # 3 ms, which most runs need not spend
+
+    try:
+        parts = urlsplit(url)
+        usable = bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError as error:
+        raise UsageError(f"--base-url {url}: {error}") from None
+    if not usable:
+        raise UsageError(f"--base-url {url}: names no host to connect to")
 
 
 def _player(path: str, cwd: str) -> Player:

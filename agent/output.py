@@ -6,6 +6,7 @@ pipe that polls as writable takes at least `PIPE_BUF` bytes without blocking, so
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import stat
@@ -18,14 +19,17 @@ if TYPE_CHECKING:
     from supervisor.loop import Loop
 
 CHUNK = select.PIPE_BUF
+GONE = frozenset({errno.EPIPE, errno.ECONNRESET, errno.EIO, errno.EBADF})
+"""Errors that mean that nobody reads; EIO is a terminal that has hung up."""
 HIGH_WATER = 1024 * 1024
 """Bytes waiting for the reader, above which whoever writes should wait (or, for a lossy output, is not heard)."""
 
 
 class Output:
-    """`on_broken` is called once, when the reader has gone; what is written afterwards is dropped."""
+    """`on_broken` is called once, when nothing can be written any more: with "" when the reader has gone, else with the
+    reason (a full disk). What is written afterwards is dropped."""
 
-    def __init__(self, loop: Loop, fd: int, on_broken: Callable[[], None], *, lossy: bool = False) -> None:
+    def __init__(self, loop: Loop, fd: int, on_broken: Callable[[str], None], *, lossy: bool = False) -> None:
         self._loop = loop
         self._fd = fd
         self._on_broken = on_broken
@@ -87,8 +91,8 @@ class Output:
                 written = os.write(self._fd, chunk[:CHUNK])
             except BlockingIOError:
                 break
-            except OSError:
-                self._break()
+            except OSError as error:
+                self._break("" if error.errno in GONE else str(error.strerror))
                 return
             self.queued -= written
             if written < len(chunk):
@@ -105,12 +109,12 @@ class Output:
         except (PermissionError, OSError):
             pass  # a regular file: always writable, nothing to watch
 
-    def _break(self) -> None:
+    def _break(self, reason: str = "") -> None:
         self.broken = True
         self._queue.clear()
         self.queued = 0
         self._watch()
-        self._on_broken()
+        self._on_broken(reason)
 
     def close(self) -> None:
         """Stops watching. The descriptor stays open: it is not ours."""

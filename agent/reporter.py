@@ -63,15 +63,16 @@ class Reporter:
                 return False
             self._loop.run_until(lambda: predicate() or self._abort.requested or self._has_posted(), deadline)
 
-    def finish(self) -> None:
-        """Waits until the reader has everything; not for ever once the run was aborted."""
+    def finish(self) -> bool:
+        """Waits until the reader has everything, and says whether it has; not for ever once the run was aborted."""
         self._flush_posted()
         if self._output is None:
-            return
+            return True
         output = self._output
         if not self._abort.requested:
             self._loop.run_until(lambda: output.is_flushed or self._abort.requested)
         self._loop.run_until(lambda: output.is_flushed, self._loop.clock() + LAST_WORDS_S)
+        return output.is_flushed and not output.broken
 
     def _has_posted(self) -> bool:
         return self._open and bool(self._posted)

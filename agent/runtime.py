@@ -15,6 +15,7 @@ from agent.output import Output
 from agent.reporter import Reporter
 from agent.run import Ending, Run
 from agent.sessions import SessionFile
+from agent.text import valid_text
 from agent.toolbox import Toolbox
 from agent.transcript import now
 from supervisor.discovery import discover
@@ -42,6 +43,7 @@ class Refusal:
 
     status: Status
     reason: str
+    error: str | None = None
 
 
 class Headless:
@@ -60,6 +62,7 @@ class Headless:
         make_provider: Callable[[Loop], Provider | Refusal],
         on_record: Callable[[events.Record], None] | None = None,
         before_line: Callable[[], None] | None = None,
+        owns_process: bool = True,
         stdout: int | None = None,
         stderr: int = 2,
     ) -> None:
@@ -69,12 +72,13 @@ class Headless:
         self._loop = Loop()
         self._abort = Abort()
         self._provider = make_provider(self._loop)
-        self._stdout = None if stdout is None else Output(self._loop, stdout, self._reader_left)
+        self._stdout = None if stdout is None else Output(self._loop, stdout, self._stdout_broken)
         self._stderr = Output(self._loop, stderr, _nothing, lossy=True)
         self._on_record = on_record
         self._before_line = before_line
         self._reporter = Reporter(self._loop, self._abort, self._write, self._stdout)
         self._begun = False
+        self._said: set[str] = set()
         self._session = self._open_session() if options.session else None
         self._session_id = self._session.id if self._session else os.urandom(8).hex()
         self._supervisor = Supervisor(
@@ -82,6 +86,7 @@ class Headless:
             host=HostInfo(version, self._provider_name, options.model, options.cwd),
             logs=options.home / "logs",
             strict_guards=options.strict_guards,
+            owns_process=owns_process,
             reserved_tools=options.tools,
             on_notice=self._notice,
             on_note=self._note,
@@ -102,15 +107,19 @@ class Headless:
         with self._loop.signals(stoppable, self._on_signal):
             if self._options.timeout is not None:
                 self._loop.call_at(self._started + self._options.timeout, self._on_timeout)
-            run, ending = self._prompt(prompt)
-            if ending.reason and ending.status is not Status.BLOCKED:
-                self._say(f"zot: {ending.reason}")
-                self._reporter.emit(events.Error(ending.reason))
+            try:
+                run, ending = self._prompt(prompt)
+            except BaseException:
+                self._abort.at_once = True  # a defect of ours, to be seen as one; but nothing may be left running
+                self._stop()
+                raise
+            self._report_trouble(ending)
             self._stop()
             result = self._result(run, ending)
             self._reporter.emit(result)
             self._reporter.emit(events.Done())
-            self._reporter.finish()
+            if not self._reporter.finish() and self._abort.status is not None:
+                result = self._cut_short(run, ending, Ending(self._abort.status, self._abort.reason))
         self._close()
         return result
 
@@ -191,10 +200,27 @@ class Headless:
                 )
         self._supervisor.begin_session()
 
+    def _report_trouble(self, ending: Ending) -> None:
+        """A blocked run is no error: zot's readers find the reason in its `turn_end`. A person is told either way."""
+        if not ending.reason:
+            return
+        if ending.status is Status.BLOCKED:
+            self._say(f"zot: {ending.status.value}: {ending.reason}")
+            return
+        for number, line in enumerate(ending.reason.splitlines()):
+            self._say(f"     {line}" if number else f"zot: {line}")
+        self._reporter.emit(events.Error(ending.reason))
+
     def _stop(self) -> None:
         provider = self._provider
         others = [] if isinstance(provider, Refusal) else [*provider.stoppables(), *self._toolbox.stoppables()]
         self._supervisor.stop(others, at_once=self._abort.at_once)
+
+    def _cut_short(self, run: Run | None, ending: Ending, cut: Ending) -> events.Result:
+        """The result of a run whose reader was not told all of it: not the success that nobody heard of."""
+        if cut.reason and cut != ending:
+            self._say(f"zot: {cut.reason}")
+        return self._result(run, cut)
 
     def _result(self, run: Run | None, ending: Ending) -> events.Result:
         totals = run.cumulative if run is not None else events.Totals()
@@ -212,9 +238,10 @@ class Headless:
         )
 
     def _close(self) -> None:
+        for error in (self._session and self._session.error, self._provider.error):
+            if error:
+                self._say(f"zot: {error}")
         if self._session is not None:
-            if self._session.error:
-                self._say(f"zot: {self._session.error}")
             self._session.close()
         self._loop.run_until(lambda: self._stderr.is_flushed, self._loop.clock() + 0.5)
         self._stderr.close()
@@ -235,21 +262,27 @@ class Headless:
     def _on_timeout(self) -> None:
         self._abort.request(Status.TIMEOUT, f"timeout: the run took longer than {self._options.timeout:g} s")
 
-    def _reader_left(self) -> None:
-        self._abort.request(Status.INTERRUPTED, "")
+    def _stdout_broken(self, reason: str) -> None:
+        """A reader that leaves has heard enough, and is told nothing more."""
+        if reason:
+            self._abort.request(Status.ERROR, f"cannot write to stdout: {reason}")
+        else:
+            self._abort.request(Status.INTERRUPTED, "")
 
     def _notice(self, extension: Extension, kind: Kind, message: str) -> None:
         if kind == "started" and self._begun:
             kind, message = "late", "ready after the first request; its tools join in the next turn"
         self._report(extension.name, kind, message)
-        if kind != "started":
-            self._say(f"zot: extension {extension.name}: {message}")
+        line = f"zot: extension {extension.name}: {message}"
+        if kind != "started" and line not in self._said:
+            self._said.add(line)  # a guard that fails on every call says so once; the stream has each instance
+            self._say(line)
 
     def _note(self, extension: Extension, level: str, message: str) -> None:
         self._say(f"[{extension.name}] {level}: {message}")
 
     def _report(self, name: str, kind: Kind, message: str) -> None:
-        self._reporter.post(events.Extension(name, kind, message))
+        self._reporter.post(events.Extension(valid_text(name), kind, valid_text(message)))
 
     def _say(self, line: str) -> None:
         """One line for a person, on stderr."""
@@ -284,5 +317,5 @@ def _project(cwd: str) -> Path:
     return Path(cwd)
 
 
-def _nothing() -> None:
+def _nothing(_reason: str) -> None:
     """Nobody reads stderr any more; the run does not depend on it."""

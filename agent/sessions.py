@@ -78,7 +78,7 @@ class SessionFile:
         try:
             if self._fd < 0:
                 self._open()
-            _write_all(self._fd, orjson.dumps(row) + b"\n")
+            self._write(orjson.dumps(row) + b"\n")
             os.fsync(self._fd)
         except OSError as error:
             self.error = f"the session is not recorded any further: {self.path}: {error.strerror}"
@@ -89,12 +89,17 @@ class SessionFile:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         self._fd = os.open(self.path, flags, 0o600)
         fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        _write_all(self._fd, orjson.dumps({"type": "meta", "meta": self._meta}) + b"\n")
+        self._write(orjson.dumps({"type": "meta", "meta": self._meta}) + b"\n")
 
-
-def _write_all(fd: int, data: bytes) -> None:
-    while data:
-        data = data[os.write(fd, data) :]
+    def _write(self, line: bytes) -> None:
+        """The whole line or none of it: half a line would make the file unreadable."""
+        size = os.fstat(self._fd).st_size
+        try:
+            while line:
+                line = line[os.write(self._fd, line) :]
+        except OSError:
+            os.ftruncate(self._fd, size)
+            raise
 
 
 def _block(block: Block) -> dict[str, Any]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from difflib import get_close_matches
+from math import isfinite
 from typing import Annotated
 
 import typer
@@ -44,6 +46,12 @@ def _version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"zot {__version__}")
         raise typer.Exit
+
+
+def _seconds(value: float | None) -> float | None:
+    if value is not None and not isfinite(value):
+        raise typer.BadParameter(f"{value} is not a number of seconds; leave it out for no limit")
+    return value
 
 
 _MODE = "What to print"
@@ -127,6 +135,7 @@ def root(
             " model takes to get ready, 3 s at most.",
             metavar="SECONDS",
             min=0,
+            callback=_seconds,
             rich_help_panel=_TOOLS,
         ),
     ] = None,
@@ -150,7 +159,9 @@ def root(
     ] = None,
     timeout: Annotated[
         float | None,
-        typer.Option(help="End the run after so long.", metavar="SECONDS", min=0.001, rich_help_panel=_RUN),
+        typer.Option(
+            help="End the run after so long.", metavar="SECONDS", min=0.001, callback=_seconds, rich_help_panel=_RUN
+        ),
     ] = None,
     no_session: Annotated[
         bool, typer.Option("--no-session", help="Keep no transcript under $ZOT_HOME/sessions.", rich_help_panel=_RUN)
@@ -166,7 +177,9 @@ def root(
         raise typer.BadParameter("choose one of --json and --print")
     if not (json or print_):
         known = ", ".join(sorted(app_commands()))
-        said = f"no such command: {words[0]!r}. " if words else ""
+        near = get_close_matches(words[0], app_commands(), n=1) if words else []
+        hint = f"; did you mean {near[0]!r}?" if near else "."
+        said = f"no such command: {words[0]!r}{hint} " if words else ""
         raise typer.BadParameter(f"{said}To send a prompt, use -p or --json; commands: {known}")
     from cli.headless import Request, run
 

@@ -7,10 +7,9 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import typer
-
 from agent.launch import Launch, UsageError, launch
 from agent.runtime import Headless
+from agent.text import valid_text
 from cli.status import StatusLine
 from pyzot import __version__
 from wire.events import Status
@@ -89,12 +88,15 @@ def run(request: Request) -> int:
     )
     result = headless.run(prompt)
     if not request.json and result.status == Status.OK.value and result.text:
-        _print_answer(result.text)
+        return _print_answer(result.text)
     return result.exit_code
 
 
 def read_prompt(words: tuple[str, ...]) -> str:
-    """The words, joined; `-` alone, or no words with something piped in, reads stdin. Otherwise stdin is left alone."""
+    """The words, joined; `-` alone, or no words with something piped in, reads stdin. Otherwise stdin is left alone.
+
+    Bytes that are not UTF-8 become U+FFFD, wherever they come from.
+    """
     if words and words != ("-",):
         prompt = " ".join(words)
     elif words or not _is_terminal(0):
@@ -102,9 +104,12 @@ def read_prompt(words: tuple[str, ...]) -> str:
     else:
         prompt = ""
     if not prompt.strip():
-        where = "stdin was empty" if words or not _is_terminal(0) else "no words and nothing piped in"
+        if words and words != ("-",):
+            where = "its words are empty"
+        else:
+            where = "stdin was empty" if words or not _is_terminal(0) else "no words and nothing piped in"
         raise UsageError(f"no prompt: {where}. Give it as words, as -, or through a pipe; see zot --help")
-    return prompt
+    return valid_text(prompt)
 
 
 def _read_stdin() -> str:
@@ -122,8 +127,15 @@ def _is_terminal(fd: int) -> bool:
         return False
 
 
-def _print_answer(text: str) -> None:
+def _print_answer(text: str) -> int:
+    """Returns the exit status."""
     try:
-        typer.echo(text)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # nobody reads it: the flush at exit must not complain again
+        sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n")
+        sys.stdout.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the flush at exit must not complain again
+        if isinstance(error, BrokenPipeError):
+            return Status.INTERRUPTED.exit_code
+        print(f"zot: cannot write to stdout: {error.strerror}", file=sys.stderr)  # noqa: T201
+        return Status.ERROR.exit_code
+    return Status.OK.exit_code

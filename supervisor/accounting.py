@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from supervisor.processes import ProcessTable, peak_rss
@@ -12,47 +13,41 @@ if TYPE_CHECKING:
 
     from supervisor.child import Child, ExitStatus
 
-_SUB_BITS = 3
-_SUB = 1 << _SUB_BITS
+_PER_DOUBLING = 8
+_BOUNDS = tuple(1e-7 * 2 ** (index / _PER_DOUBLING) for index in range(36 * _PER_DOUBLING))
+"""Upper ends of the buckets in seconds, from 100 ns to two hours."""
 
 
 class Histogram:
-    """Durations in logarithmic buckets: eight to each doubling, so a percentile is off by 7 % at most."""
+    """Durations in logarithmic buckets: eight to each doubling, so a percentile is off by 5 % at most."""
 
-    __slots__ = ("_counts", "count")
+    __slots__ = ("_counts",)
 
     def __init__(self) -> None:
-        self._counts = [0] * (48 * _SUB)
-        self.count = 0
+        self._counts = [0] * (len(_BOUNDS) + 1)
 
     def add(self, seconds: float) -> None:
-        ns = int(seconds * 1e9)
-        self.count += 1
-        if ns < _SUB:
-            self._counts[max(ns, 0)] += 1
-            return
-        shift = ns.bit_length() - 1 - _SUB_BITS
-        self._counts[min(((shift + 1) << _SUB_BITS) + (ns >> shift) - _SUB, len(self._counts) - 1)] += 1
+        self._counts[bisect_left(_BOUNDS, seconds)] += 1
+
+    @property
+    def count(self) -> int:
+        return sum(self._counts)
 
     def percentile(self, fraction: float) -> float | None:
         """Seconds, the middle of the bucket that holds this fraction of the samples; None without samples."""
-        if not self.count:
-            return None
         wanted = fraction * self.count
         passed = 0
         for index, count in enumerate(self._counts):
             passed += count
             if count and passed >= wanted:
-                return _middle(index) / 1e9
-        return _middle(len(self._counts) - 1) / 1e9
+                return _middle(index)
+        return None
 
 
 def _middle(index: int) -> float:
-    if index < _SUB:
-        return float(index)
-    shift = (index >> _SUB_BITS) - 1
-    low = ((index & (_SUB - 1)) + _SUB) << shift
-    return low + (1 << shift) / 2
+    if index == len(_BOUNDS):
+        return _BOUNDS[-1]
+    return _BOUNDS[index] * 2 ** (-0.5 / _PER_DOUBLING)
 
 
 class Account:

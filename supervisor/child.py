@@ -8,7 +8,7 @@ import subprocess
 from typing import TYPE_CHECKING, NamedTuple
 
 from supervisor.pipes import Inlet, Outlet
-from supervisor.processes import ON_LINUX, Identity, peak_rss, read_process
+from supervisor.processes import Identity, peak_rss, read_process
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +19,8 @@ OUTBOX_LIMIT = 4 * 1024 * 1024
 """Bytes queued for a child that does not read, before what else is to be said to it fails at once."""
 PORTABLE_EXIT_POLL_S = 0.02
 RSS_SLACK = 1024 * 1024
+EXIT_FOLLOWS_S = 0.2
+"""A pipe that its child has closed mostly means that the child is ending: its exit says more, and comes within this."""
 
 
 class ExitStatus(NamedTuple):
@@ -46,10 +48,11 @@ class SpawnError(OSError):
 class Child:
     """A process on three pipes.
 
-    `on_stdout` and `on_stderr` get every chunk as it comes. `on_exit` is called once, after what the child had written
-    by then has been delivered. Standard error may go on a little longer where a grandchild holds it; that is not
-    waited for. With `linger`, standard output stays open too: whatever the child left running in the background can go
-    on writing, where a closed pipe would kill it.
+    `on_stdout` and `on_stderr` get every chunk as it comes; `on_mute` is called when standard output has ended and the
+    child has not, yet. `on_exit` is called once, after what the child had written by then has been delivered. Standard
+    error may go on a little longer where a grandchild holds it; that is not waited for. With `linger`, standard output
+    stays open too: whatever the child left running in the background can go on writing, where a closed pipe would kill
+    it.
     """
 
     def __init__(
@@ -62,6 +65,7 @@ class Child:
         on_stdout: Callable[[bytes], None],
         on_stderr: Callable[[bytes], None] | None = None,
         on_exit: Callable[[ExitStatus], None],
+        on_mute: Callable[[], None] | None = None,
         stdin: bool = True,
         linger: bool = False,
         outbox_limit: int = OUTBOX_LIMIT,
@@ -70,28 +74,31 @@ class Child:
         self._linger = linger
         self._on_exit = on_exit
         self.exit: ExitStatus | None = None
+        opened: list[int] = []
         try:
+            # Pipes of our own: when descriptors run out, it is before the process is there.
+            child_in, to_child = _pipe(opened) if stdin else (subprocess.DEVNULL, -1)
+            from_child, child_out = _pipe(opened)
+            errors, child_err = _pipe(opened) if on_stderr else (-1, subprocess.STDOUT)
             self._process = subprocess.Popen(
-                argv,
-                cwd=cwd,
-                env=env,
-                stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE if on_stderr else subprocess.STDOUT,
-                bufsize=0,
-                start_new_session=True,
+                argv, cwd=cwd, env=env, stdin=child_in, stdout=child_out, stderr=child_err, start_new_session=True
             )
         except (OSError, ValueError) as error:
+            for fd in opened:
+                os.close(fd)
             raise SpawnError(_spawn_reason(argv[0], cwd, error)) from error
+        for fd in (child_in, child_out, child_err):
+            if fd >= 0:
+                os.close(fd)
         own = read_process(os.getpid())
         self._host_rss = own.rss + RSS_SLACK if own else 0
         self.pid = self._process.pid
         found = read_process(self.pid)
         self.identity = found.identity if found else Identity(self.pid, 0)
         """The session and the process group have the same number as the pid."""
-        self.stdin = Outlet(loop, _take(self._process.stdin), outbox_limit) if stdin else None
-        self.stdout = Inlet(loop, _take(self._process.stdout), on_stdout, _nothing)
-        self.stderr = Inlet(loop, _take(self._process.stderr), on_stderr, _nothing) if on_stderr else None
+        self.stdin = Outlet(loop, to_child, outbox_limit) if stdin else None
+        self.stdout = Inlet(loop, from_child, on_stdout, on_mute or _nothing)
+        self.stderr = Inlet(loop, errors, on_stderr, _nothing) if on_stderr else None
         loop.children.add(self.pid)
         self._watch_exit()
 
@@ -113,11 +120,12 @@ class Child:
 
     def _watch_exit(self) -> None:
         self._pidfd = -1
-        if ON_LINUX:
+        try:
             self._pidfd = os.pidfd_open(self.pid)
-            self._loop.watch(self, read=True)
-        else:
+        except (AttributeError, OSError):  # not Linux, an old kernel, or no descriptor left
             self._loop.call_later(PORTABLE_EXIT_POLL_S, self._poll_exit)
+        else:
+            self._loop.watch(self, read=True)
 
     def fileno(self) -> int:
         return self._pidfd
@@ -165,11 +173,11 @@ class Child:
         return peak_rss(self.pid)
 
 
-def _take(stream: object) -> int:
-    """The descriptor of a pipe of Popen's, which then no longer owns it."""
-    detached = os.dup(stream.fileno())  # type: ignore[attr-defined]
-    stream.close()  # type: ignore[attr-defined]
-    return detached
+def _pipe(opened: list[int]) -> tuple[int, int]:
+    """Reading and writing end; both are noted in `opened`."""
+    ends = os.pipe()
+    opened += ends
+    return ends
 
 
 def _spawn_reason(program: str, cwd: str, error: Exception) -> str:

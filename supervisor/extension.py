@@ -9,12 +9,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from supervisor.accounting import Account
-from supervisor.child import Child, SpawnError
+from supervisor.child import EXIT_FOLLOWS_S, Child, SpawnError
 from supervisor.lifecycle import Occurrence, State, advance
-from supervisor.logs import ExtensionLog, printable
-from supervisor.notes import NoteGate
+from supervisor.logs import ExtensionLog, one_line
+from supervisor.notes import LENGTH, NoteGate
 from supervisor.pending import Failure, Pending
-from supervisor.registrations import Command, RefusedError, Tool, judge_tool
+from supervisor.registrations import (
+    COMMAND_NAME_LIMIT,
+    COMMANDS_LIMIT,
+    DESCRIPTION_LIMIT,
+    TOOLS_LIMIT,
+    Command,
+    RefusedError,
+    Tool,
+    judge_tool,
+)
 from wire import frames
 from wire.framing import Oversize
 from wire.zot import ZotDialect, describe_oversize
@@ -33,6 +42,14 @@ IDLE_IS_READY_S = 0.25
 """zot's rule: no frame for this long after the hello means that all first registrations have come."""
 KILL_AFTER_S = 1.0
 LARGE_FRAME = 64 * 1024
+WARNINGS_SHOWN = 10
+"""Different faults of one extension that a user is told of, each once; the log has the others."""
+NOTICE_LENGTH = 600
+REMARKS_BURST = 100
+REMARKS_PER_SECOND = 20.0
+"""Lines that the host writes into the log about what an extension says, once it has said that much wrong."""
+POSSIBLE_ANSWERS = frozenset({None, "tool_result", "event_intercept_response", "command_response"})
+"""Types of bad frames that may have been an answer; None where the type could not be read."""
 
 Kind = Literal["started", "exited", "failed", "no_verdict", "late", "warning"]
 
@@ -92,10 +109,19 @@ class Extension:
         self._last_frame = 0.0
         self._timer: Timer | None = None
         self._gate = NoteGate(loop.clock())
+        self._remark_gate = NoteGate(loop.clock(), REMARKS_BURST, REMARKS_PER_SECOND)
+        self._remarks_left_out = 0
         self._warned: set[str] = set()
         self._acked = False
         self._handlers: dict[type, Callable[..., None]] = {
+            **dict.fromkeys(frames.FromExtension.__args__, self._on_too_early),
             frames.Hello: self._on_hello,
+            frames.UnknownFrame: self._on_unknown,
+            frames.Malformed: self._on_malformed,
+        }
+
+    def _handlers_once_greeted(self) -> dict[type, Callable[..., None]]:
+        return {
             frames.RegisterTool: self._on_register_tool,
             frames.RegisterCommand: self._on_register_command,
             frames.Subscribe: self._on_subscribe,
@@ -105,8 +131,7 @@ class Extension:
             frames.CommandResponse: self._on_answer,
             frames.Notify: self._on_notify,
             frames.ShutdownAck: self._on_shutdown_ack,
-            frames.UnknownFrame: self._on_unknown,
-            frames.Malformed: self._on_malformed,
+            **dict.fromkeys((frames.ClearNotes, frames.PanelRender, frames.PanelClosed), _not_shown_here),
         }
 
     @property
@@ -128,6 +153,7 @@ class Extension:
                 on_stdout=self._on_stdout,
                 on_stderr=self.log.write,
                 on_exit=self._on_exit,
+                on_mute=self._on_mute,
             )
         except SpawnError as error:
             self._fail(str(error))
@@ -136,19 +162,23 @@ class Extension:
 
     def _on_hello(self, hello: frames.Hello) -> None:
         if self.state is not State.SPAWNED:
-            self.log.note("a second hello; ignored")
+            self._remark("a second hello; ignored")
             return
         if not hello.name:
             self._refuse("its hello has no name")
             return
         if hello.name != self.name:
-            self.log.note(f"says hello as {hello.name!r}; known here by its manifest's name")
+            self.log.note(f"says hello as {hello.name[:80]!r}; known here by its manifest's name")
+        self._handlers.update(self._handlers_once_greeted())
         self._move(Occurrence.HELLO)
         folder = str(self.found.folder)
         self._write(self._dialect.greet(self._host, folder, folder))
         greeted = self._loop.clock()
         self._last_frame = greeted
         self._await_ready(greeted + self.timeouts.ready)
+
+    def _on_too_early(self, frame: frames.Frame) -> None:
+        self._refuse(f"its first frame must be hello, not {frame.__struct_config__.tag}")
 
     def _await_ready(self, latest: float) -> None:
         """Ready is what it says, or silence after the hello, or the deadline; whichever comes first."""
@@ -184,11 +214,10 @@ class Extension:
 
     def _on_stdout(self, data: bytes) -> None:
         account = self.account
-        lines = self._splitter.feed(data)
         account.bytes_in += len(data)
         decode = self._decode
         handlers = self._handlers
-        for line in lines:
+        for line in self._splitter.feed(data):
             if type(line) is Oversize:
                 self._on_oversize(line)
                 continue
@@ -198,32 +227,39 @@ class Extension:
             if handler is not None:
                 handler(message)
         self._last_frame = self._loop.turn_time
-        pending = self._splitter.pending
-        assert self.child is not None
-        self.child.stdout.expect_large(pending > LARGE_FRAME)
+        if self._splitter.pending > LARGE_FRAME:
+            assert self.child is not None
+            self.child.stdout.expect_large()
 
     def _on_register_tool(self, frame: frames.RegisterTool) -> None:
         if frame.name in self.tools:
-            self._warn(f"tool {frame.name}", f"registered the tool {frame.name!r} again; the newer one counts")
+            self.warn(f"tool {frame.name}", f"registered the tool {frame.name!r} again; the newer one counts")
+        elif len(self.tools) >= TOOLS_LIMIT:
+            self.warn("tools", f"registered more than {TOOLS_LIMIT} tools; the rest are left out")
+            return
         try:
             tool = judge_tool(frame)
         except RefusedError as error:
-            self._warn(f"tool {frame.name}", f"{error}; the tool is left out")
+            self.warn(f"tool {frame.name}", f"{error}; the tool is left out")
             return
         self.tools[tool.name] = tool
         self._listener.registered(self)
 
     def _on_register_command(self, frame: frames.RegisterCommand) -> None:
-        if not frame.name:
-            self._warn("command", "registered a command without a name; left out")
+        if not 0 < len(frame.name) <= COMMAND_NAME_LIMIT:
+            self.warn("command", f"a command's name must have 1 to {COMMAND_NAME_LIMIT} characters; left out")
             return
-        self.commands.setdefault(frame.name, Command(frame.name, frame.description or ""))
+        if len(self.commands) >= COMMANDS_LIMIT:
+            self.warn("commands", f"registered more than {COMMANDS_LIMIT} commands; the rest are left out")
+            return
+        description = (frame.description or "")[:DESCRIPTION_LIMIT]
+        self.commands.setdefault(frame.name, Command(frame.name, description))
         self._listener.registered(self)
 
     def _on_subscribe(self, frame: frames.Subscribe) -> None:
         observes, guards = set(frame.events or ()), set(frame.intercept or ())
         for name in sorted((observes - self._dialect.observable) | (guards - self._dialect.guardable)):
-            self.log.note(f"subscribed to {name!r}, which is not offered; ignored")
+            self._remark(f"subscribed to {name[:80]!r}, which is not offered; ignored")
         self.observes |= observes & self._dialect.observable
         self.guards |= guards & self._dialect.guardable
         self._listener.registered(self)
@@ -231,47 +267,57 @@ class Extension:
     def _on_answer(self, frame: frames.InterceptResponse | frames.ToolResult | frames.CommandResponse) -> None:
         pending = self._pending.pop(frame.id, None)
         if pending is None:
-            self.log.note(f"an answer to {frame.id!r}, which is not waited for (late, repeated or unknown); ignored")
+            self._remark(f"an answer to {frame.id[:80]!r}, which nobody waits for (late, repeated or unknown); ignored")
         else:
-            pending.answer(frame)
+            pending.value = frame
+            pending.done = True
+            self.account.latency.add(self._loop.clock() - pending.asked_at)
 
     def _on_notify(self, frame: frames.Notify) -> None:
         if self._gate.admits(self._loop.turn_time):
-            self._listener.noted(self, frame.level or "info", frame.message or "")
+            message = frame.message or ""
+            shown = message if len(message) <= LENGTH else message[: LENGTH - 2] + " …"
+            self._listener.noted(self, (frame.level or "info")[:20], shown)
             return
         if not self.account.notes_dropped:
-            self._warn("notes", "sends notes faster than they can be shown; the rest are counted, not shown")
+            self.warn("notes", "sends notes faster than they can be shown; the rest are counted, not shown")
         self.account.notes_dropped += 1
 
     def _on_shutdown_ack(self, _frame: frames.ShutdownAck) -> None:
         self._acked = True
 
     def _on_unknown(self, frame: frames.UnknownFrame) -> None:
-        self.log.note(f"unknown frame type {frame.type[:80]!r}; ignored")
+        self._remark(f"unknown frame type {frame.type[:80]!r}; ignored")
 
     def _on_malformed(self, frame: frames.Malformed) -> None:
         if frame.type == "hello" and self.state is State.SPAWNED:
             self._refuse(frame.reason)
             return
         self.account.junk_lines += 1
-        self.log.note(f"not a frame: {frame.reason}")
-        if frame.id is not None and (pending := self._pending.pop(frame.id, None)) is not None:
-            pending.fail(Failure.BAD_ANSWER, frame.reason)
-            self._warn("answer", frame.reason)
-        elif frame.type is not None:
-            self._warn("frame", f"{frame.reason}; ignored")
-        else:
-            self._warn("junk", "writes lines that are not frames to its stdout; they are skipped and counted")
+        if frame.type is None and frame.id is None:
+            self._remark(f"not a frame: {frame.reason}")
+            self.warn("junk", "writes lines that are not frames to its stdout; they are skipped and counted")
+        elif not self._spoil(frame):
+            self.warn("frame", f"{frame.reason}; ignored")
 
     def _on_oversize(self, line: Oversize) -> None:
         frame = describe_oversize(line, self._splitter.limit)
         self.account.junk_lines += 1
-        self._warn("oversize", frame.reason)
+        if not self._spoil(frame):
+            self.warn("oversize", frame.reason)
+
+    def _spoil(self, frame: frames.Malformed) -> bool:
+        """Fails the request that a bad frame was to answer, at once; False if there is none. Without an id that could
+        be read it was the answer if it may have been one and only one is owed."""
         key = frame.id
-        if key is None and len(self._pending) == 1:
-            key = next(iter(self._pending))  # it owes one answer only, so this was it
-        if key is not None and (pending := self._pending.pop(key, None)) is not None:
-            pending.fail(Failure.BAD_ANSWER, frame.reason)
+        if key is None and len(self._pending) == 1 and frame.type in POSSIBLE_ANSWERS:
+            key = next(iter(self._pending))
+        pending = None if key is None else self._pending.pop(key, None)
+        if pending is None:
+            return False
+        self._remark(frame.reason)
+        pending.fail(Failure.BAD_ANSWER, frame.reason)
+        return True
 
     # --- what is said to it -------------------------------------------------------------------------------
 
@@ -279,7 +325,7 @@ class Extension:
         """Asks for a verdict: the frame is `question + id + tail`."""
         self._calls += 1
         call_id = str(self._calls)
-        return self._request(call_id, b"%b%b%b" % (question, call_id.encode(), tail), self.timeouts.intercept)
+        return self._request(call_id, question + call_id.encode() + tail, self.timeouts.intercept)
 
     def call(self, tool: str, args: bytes) -> Pending:
         """Calls a tool with a JSON value."""
@@ -288,7 +334,7 @@ class Extension:
         return self._request(call_id, self._dialect.call(call_id, tool, args), self.timeouts.tool_call)
 
     def _request(self, call_id: str, frame: bytes, patience_s: float) -> Pending:
-        pending = Pending()
+        pending = Pending(self._loop.clock())
         if not self.state.is_up:
             pending.fail(Failure.DIED, self.failure or f"it is {self.state.value}")
             return pending
@@ -297,18 +343,19 @@ class Extension:
         stdin = child.stdin
         assert stdin is not None
         stuck = stdin.stuck_since
-        if stuck is not None and self._loop.clock() - stuck > patience_s:
+        if stuck is not None and pending.asked_at - stuck > patience_s:
             pending.fail(Failure.NOT_READING, "it has not read its stdin since an earlier request ran out of time")
             return pending
         account = self.account
         account.calls += 1
         self._pending[call_id] = pending
         if not stdin.send(frame):
-            del self._pending[call_id]
             if stdin.is_open:
-                pending.fail(Failure.NOT_READING, f"it does not read its stdin ({stdin.queued} bytes are waiting)")
+                self._give_up(call_id, Failure.NOT_READING, f"it does not read its stdin ({stdin.queued} bytes wait)")
             else:
-                pending.fail(Failure.DIED, "it closed its stdin")
+                self._loop.call_later(
+                    EXIT_FOLLOWS_S, lambda: self._give_up(call_id, Failure.NOT_READING, "it closed its stdin")
+                )
             return pending
         account.frames_out += 1
         account.bytes_out += len(frame)
@@ -318,16 +365,12 @@ class Extension:
         """Waits for the answer and books how long it took. Afterwards `pending` is done, one way or another."""
         if not pending.done:
             loop = self._loop
-            started = loop.clock()
             child = self.child
             assert child is not None
-            if not loop.wait(pending, started + timeout_s, child.stdout):
+            if not loop.wait(pending, child.stdout, timeout_s):
                 self._forget(pending)
                 self.account.timeouts += 1
                 pending.fail(Failure.TIMEOUT, f"no answer within {timeout_s:g} s")
-                return
-            if pending.failure is None:
-                self.account.latency.add(loop.clock() - started)
                 return
         if pending.failure is not None and pending.failure is not Failure.CANCELLED:
             self.account.errors += 1
@@ -336,7 +379,15 @@ class Extension:
         """Passes an event on, in order with everything else said to it; dropped and counted if it does not read."""
         if self.state.is_up and not self._write(event):
             self.account.events_dropped += 1
-            self._warn("events", "does not read its stdin; events for it are dropped and counted")
+            self._loop.call_later(EXIT_FOLLOWS_S, self._warn_of_dropped_events)
+
+    def _warn_of_dropped_events(self) -> None:
+        if self.state.is_up:
+            self.warn("events", "does not read its stdin; events for it are dropped and counted")
+
+    def _give_up(self, call_id: str, failure: Failure, reason: str) -> None:
+        if (pending := self._pending.pop(call_id, None)) is not None:
+            pending.fail(failure, reason)
 
     def cancel_pending(self, reason: str) -> None:
         """Gives up all calls under way; late answers are ignored."""
@@ -358,6 +409,10 @@ class Extension:
         return True
 
     # --- end ----------------------------------------------------------------------------------------------
+
+    def _on_mute(self) -> None:
+        """Its stdout has ended: mostly because it is ending."""
+        self._loop.call_later(EXIT_FOLLOWS_S, lambda: self._refuse("closed its stdout and can say nothing any more"))
 
     def ask_to_stop(self) -> None:
         """Sends the shutdown frame, behind everything already queued."""
@@ -390,7 +445,7 @@ class Extension:
         self._move(Occurrence.REFUSED)
         self._restart_timer(None)
         self._fail_pending(reason)
-        self._listener.noticed(self, "failed", reason + self._evidence())
+        self._tell_user("failed", reason, self._evidence())
 
     def _on_exit(self, status: ExitStatus) -> None:
         self.account.exited(status)
@@ -406,7 +461,7 @@ class Extension:
         busy = f" with {len(self._pending)} call{'s' * (len(self._pending) > 1)} pending" if self._pending else ""
         self.failure = f"it exited before its hello ({status})" if before_hello else f"it ended ({status}){busy}"
         self._fail_pending(self.failure + self._last_words())
-        self._listener.noticed(self, "failed" if before_hello else "exited", self.failure + self._evidence())
+        self._tell_user("failed" if before_hello else "exited", self.failure, self._evidence())
         self._listener.registered(self)
 
     def _fail_pending(self, reason: str) -> None:
@@ -424,12 +479,39 @@ class Extension:
     def _move(self, occurrence: Occurrence) -> None:
         self.state = advance(self.state, occurrence)
 
-    def _warn(self, key: str, message: str) -> None:
-        """Tells the user once for each key; the log has every instance."""
+    def warn(self, key: str, message: str) -> None:
+        """Tells the user once for each key, and of `WARNINGS_SHOWN` of them; the log has the others."""
+        if key in self._warned or len(self._warned) > WARNINGS_SHOWN:
+            self._remark(message)
+            return
         self.log.note(message)
-        if key not in self._warned:
-            self._warned.add(key)
-            self._listener.noticed(self, "warning", printable(message))
+        self._warned.add(key)
+        if len(self._warned) > WARNINGS_SHOWN:
+            message = "has more faults than are shown here"
+            self._tell_user("warning", message, f" (log: {self.log.path})")
+        else:
+            self._tell_user("warning", message)
+
+    def _tell_user(self, kind: Kind, message: str, evidence: str = "") -> None:
+        self._listener.noticed(self, kind, one_line(message, NOTICE_LENGTH) + evidence)
+
+    def _remark(self, text: str) -> None:
+        """A line in the log about what it said; not more of them than a reader or a disk can take."""
+        if not self._remark_gate.admits(self._loop.turn_time):
+            self._remarks_left_out += 1
+            return
+        self._own_up()
+        self.log.note(text)
+
+    def _own_up(self) -> None:
+        if self._remarks_left_out:
+            self.log.note(f"{self._remarks_left_out} more such lines were left out here")
+            self._remarks_left_out = 0
 
     def close(self) -> None:
+        self._own_up()
         self.log.close()
+
+
+def _not_shown_here(_frame: frames.Frame) -> None:
+    """Panels and the taking back of notes need a screen."""

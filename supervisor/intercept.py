@@ -11,7 +11,9 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
-import msgspec
+from msgspec import UNSET
+
+from wire.lenient_json import UNREADABLE, read, reason
 
 if TYPE_CHECKING:
     from wire.frames import InterceptResponse
@@ -72,18 +74,24 @@ class Judgement:
         return self.blocked_by is not None
 
 
+UNTOUCHED = Judgement()
+"""What a chain begins with."""
+
+
 def read_verdict(event: str, answer: InterceptResponse) -> Verdict:
     """A frame as a verdict. Rewriting what cannot be rewritten, or into what cannot be used, is no verdict."""
     if answer.block:
         return Verdict(Outcome.DENY, answer.reason or DEFAULT_REASONS[event])
-    if event == "tool_call" and answer.modified_args is not None:
+    if event == "tool_call" and answer.modified_args is not UNSET:
         try:
-            is_object = isinstance(msgspec.json.decode(answer.modified_args), dict)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            return Verdict(Outcome.NO_VERDICT, f"modified_args is not JSON: {error}")
-        if not is_object:
+            value, text = read(bytes(answer.modified_args))
+        except UNREADABLE as error:
+            return Verdict(Outcome.NO_VERDICT, f"modified_args is not JSON: {reason(error)}")
+        if value is None:
+            return ALLOW
+        if not isinstance(value, dict):
             return Verdict(Outcome.NO_VERDICT, "modified_args is not a JSON object")
-        return Verdict(Outcome.ALLOW, modified_args=bytes(answer.modified_args))
+        return Verdict(Outcome.ALLOW, modified_args=text)
     if event == "assistant_message" and answer.replace_text:
         return Verdict(Outcome.ALLOW, replace_text=answer.replace_text)
     return ALLOW

@@ -16,13 +16,28 @@ LOGS_KEPT = 5
 """Files in all: `ext-NAME.log`, `.log.1` … `.log.4`."""
 LINES_REMEMBERED = 20
 LINE_SHOWN = 200
+NOTE_LIMIT = 1000
+"""Characters of a line of the host's: most of them quote what an extension has said."""
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]|\x1b\[[0-9;?]*[ -/]*[@-~]")
+_UNPRINTABLE = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # colours, cursor movements
+    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x90\x98\x9c-\x9f]*(?:\x07|\x1b\\|\x9c)"  # window titles, links
+    r"|\x1b[ -/]*[0-~]"
+    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]"  # the last are for direction
+)
+_BREAKS = re.compile(r"[\s\u2028\u2029]+")
 
 
 def printable(text: str) -> str:
-    """Text of a stranger, safe for a terminal: escape sequences and control characters are taken out."""
-    return _CONTROL.sub("", text)
+    """Text of a stranger, safe for a terminal: escape sequences and control characters are taken out, but for tabs and
+    line feeds."""
+    return _UNPRINTABLE.sub("", text)
+
+
+def one_line(text: str, limit: int) -> str:
+    """The same on one line, and no longer than `limit` characters."""
+    line = _BREAKS.sub(" ", printable(text[: 4 * limit])).strip()
+    return line if len(line) <= limit else line[: limit - 2] + " …"
 
 
 class ExtensionLog:
@@ -46,20 +61,17 @@ class ExtensionLog:
         *whole, self._partial = (self._partial + data[-4 * LOG_LIMIT :]).split(b"\n")
         self._partial = self._partial[-4096:]
         for line in whole[-LINES_REMEMBERED:]:
-            if text := printable(line.decode("utf-8", "replace")).strip():
-                self._last.append(text[:LINE_SHOWN])
+            if text := _shown(line):
+                self._last.append(text)
         self._append(data)
 
     def note(self, text: str) -> None:
         """A line of the host's."""
-        self._append(f"[zot] {printable(text)}\n".encode())
+        self._append(f"[zot] {one_line(text, NOTE_LIMIT)}\n".encode())
 
     def last_line(self) -> str:
         """The last thing it said on standard error; empty if it said nothing."""
-        rest = printable(self._partial.decode("utf-8", "replace")).strip()
-        if rest:
-            return rest[:LINE_SHOWN]
-        return self._last[-1] if self._last else ""
+        return _shown(self._partial) or (self._last[-1] if self._last else "")
 
     def _open(self) -> None:
         try:
@@ -102,3 +114,7 @@ class ExtensionLog:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
+
+
+def _shown(line: bytes) -> str:
+    return one_line(line[: 4 * LINE_SHOWN].decode("utf-8", "replace"), LINE_SHOWN)

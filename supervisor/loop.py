@@ -51,6 +51,9 @@ class Awaited(Watcher, Protocol):
     """A watcher whose descriptor can be looked at alone, past all others."""
 
     def has_input(self) -> bool: ...
+    def take(self) -> None:
+        """Reads once if there is something to read."""
+        ...
 
 
 class Timer:
@@ -132,32 +135,27 @@ class Loop:
             self._turn(timeout)
         return True
 
-    def wait(self, pending: Pending, deadline: float, awaited: Awaited) -> bool:
-        """Waits for one answer that will come through `awaited`, looking there first.
+    def wait(self, pending: Pending, awaited: Awaited, timeout_s: float) -> bool:
+        """Waits for one answer that will come through `awaited`, looking there first. The time counts from the question.
 
-        For a short while it only yields the processor and looks at that descriptor; then it sleeps on all of them.
-        However much the others have to say, the awaited one is looked at after every `BACKGROUND_READ` bytes of theirs.
+        It looks at once: on a shared core the kernel has often run the other side within our write. Then, for a short
+        while, it yields the processor and looks again; then it sleeps on all descriptors. However much the others have
+        to say, the awaited one is looked at after every `BACKGROUND_READ` bytes of theirs.
         """
         assert not self._dispatching, "a callback must not wait"
-        if pending.is_done():
+        now = pending.asked_at
+        if now - self.turn_time >= FAIR_S:
+            self._turn(0, awaited, pending)
+        self._dispatching = True
+        try:
+            awaited.take()
+        finally:
+            self._dispatching = False
+        if pending.done:
             return True
-        started = now = self.clock()
-        if now >= self._no_spin_until and now - self.turn_time < FAIR_S:
-            while now - started < SPIN_S:
-                os.sched_yield()
-                if awaited.has_input():
-                    self._dispatching = True
-                    try:
-                        awaited.on_readable(FULL_READ)
-                    finally:
-                        self._dispatching = False
-                    if pending.is_done():
-                        return True
-                before = now
-                now = self.clock()
-                if now - before > SLOW_YIELD_S:
-                    self._no_spin_until = now + NO_SPIN_S
-                    break
+        if now >= self._no_spin_until:
+            self._spin(pending, awaited)
+        deadline = now + timeout_s
         while not pending.is_done():
             timeout = deadline - self.clock()
             if timeout <= 0:
@@ -165,6 +163,22 @@ class Loop:
                 return pending.is_done()
             self._turn(timeout, awaited, pending)
         return True
+
+    def _spin(self, pending: Pending, awaited: Awaited) -> None:
+        """Yields the processor and looks, by turns, until the answer is there or `SPIN_S` is over."""
+        now = self.clock()
+        end = now + SPIN_S
+        self._dispatching = True
+        try:
+            while now < end and not pending.done:
+                os.sched_yield()
+                awaited.take()
+                before, now = now, self.clock()
+                if now - before > SLOW_YIELD_S:
+                    self._no_spin_until = now + NO_SPIN_S
+                    return
+        finally:
+            self._dispatching = False
 
     def _turn(self, timeout: float | None, awaited: Awaited | None = None, pending: Pending | None = None) -> None:
         while self._timers and self._timers[0][2].callback is None:

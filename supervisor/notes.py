@@ -4,25 +4,26 @@ from __future__ import annotations
 
 BURST = 20
 PER_SECOND = 10.0
+LENGTH = 4000
+"""Characters of a note that are shown."""
 
 
 class NoteGate:
-    """A token bucket on the caller's clock: `BURST` notes at once, then `PER_SECOND` in the long run."""
+    """A token bucket on the caller's clock: `burst` notes at once, then `per_second` in the long run."""
 
-    __slots__ = ("_at", "_tokens")
+    __slots__ = ("_at", "_burst", "_per_second", "_tokens")
 
-    def __init__(self, now: float) -> None:
-        self._tokens = float(BURST)
+    def __init__(self, now: float, burst: int = BURST, per_second: float = PER_SECOND) -> None:
+        self._burst = float(burst)
+        self._per_second = per_second
+        self._tokens = self._burst
         self._at = now
 
     def admits(self, now: float) -> bool:
+        if now > self._at:
+            self._tokens = min(self._burst, self._tokens + (now - self._at) * self._per_second)
+            self._at = now
         if self._tokens < 1.0:
-            self._tokens = min(float(BURST), self._tokens + (now - self._at) * PER_SECOND)
-            self._at = now
-            if self._tokens < 1.0:
-                return False
-        elif now > self._at:
-            self._tokens = min(float(BURST), self._tokens + (now - self._at) * PER_SECOND)
-            self._at = now
+            return False
         self._tokens -= 1.0
         return True

@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
+import msgspec
+
 
 class Failure(Enum):
     """Why a request got no usable answer."""
@@ -17,16 +19,15 @@ class Failure(Enum):
     CANCELLED = "cancelled"
 
 
-class Pending:
+class Pending(msgspec.Struct, eq=False):
     """A request under way. It ends exactly once: answered, or failed with a reason; later answers are ignored."""
 
-    __slots__ = ("done", "failure", "reason", "value")
-
-    def __init__(self) -> None:
-        self.done = False
-        self.value: Any = None
-        self.failure: Failure | None = None
-        self.reason = ""
+    asked_at: float = 0.0
+    """When it was sent, on the loop's clock."""
+    done: bool = False
+    value: Any = None
+    failure: Failure | None = None
+    reason: str = ""
 
     def answer(self, value: Any) -> bool:
         """Records the answer; False if the request had already ended."""

@@ -27,6 +27,7 @@ class Inlet:
         self._sink = sink
         self._on_end = on_end
         self._large = False
+        self._widened = False
         self._poll = select.poll()
         self._poll.register(fd, select.POLLIN)
         os.set_blocking(fd, False)
@@ -49,24 +50,34 @@ class Inlet:
             return
         except OSError:
             data = b""
+        self._large = False
         if data:
             self._sink(data)
         else:
             self.close()
             self._on_end()
 
+    def take(self) -> None:
+        try:
+            data = os.read(self._fd, FULL_READ)
+        except OSError:
+            return  # nothing yet, or closed
+        if data:
+            self._sink(data)
+
     def on_writable(self) -> None:
         pass
 
-    def expect_large(self, large: bool) -> None:
-        """While a long frame is under way, reads are as large as the pipe can be made. Frames of 1 MiB then come
-        about three times as fast; for small frames it would only make turns longer."""
-        if large and not self._large and F_SETPIPE_SZ is not None:
+    def expect_large(self) -> None:
+        """A long frame is under way: the next read is as large as the pipe can be made. Frames of 1 MiB then come about
+        three times as fast; for small frames it would only make turns longer."""
+        self._large = True
+        if not self._widened and F_SETPIPE_SZ is not None:
+            self._widened = True
             try:
                 fcntl.fcntl(self._fd, F_SETPIPE_SZ, LARGE_READ)
             except OSError:
                 pass  # over the user's quota of pipe memory: works at the old size
-        self._large = large
 
     def drain(self, limit: int = LARGE_READ) -> None:
         """Reads what is there now and closes: for a writer that has exited. Its own children may hold the pipe open, so

@@ -6,13 +6,24 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from msgspec import UNSET
+
+from wire.lenient_json import UNREADABLE, read, reason
 
 if TYPE_CHECKING:
     from wire.frames import RegisterTool
 
 TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")
+TOOLS_LIMIT = 500
+"""Tools of one extension. Each is part of every request to the model."""
+COMMANDS_LIMIT = 500
+COMMAND_NAME_LIMIT = 128
+DESCRIPTION_LIMIT = 64 * 1024
+"""Characters."""
+SCHEMA_LIMIT = 256 * 1024
+"""Bytes."""
+SCHEMA_DEPTH = 100
+"""Levels of nesting. Encoders on the way to the model give up somewhat above twice of it."""
 EMPTY_SCHEMA: dict[str, Any] = {"type": "object", "properties": {}}
 
 
@@ -43,20 +54,38 @@ def judge_tool(frame: RegisterTool) -> Tool:
         raise RefusedError(
             f"tool name {frame.name[:80]!r} is not usable: 1 to 128 letters, digits, '_' or '-' are needed"
         )
+    if frame.description is not None and len(frame.description) > DESCRIPTION_LIMIT:
+        raise RefusedError(f"tool {frame.name!r}: description is longer than {DESCRIPTION_LIMIT} characters")
     if frame.schema is UNSET:
         return Tool(frame.name, frame.description or "", EMPTY_SCHEMA)
+    text = bytes(frame.schema)
+    if len(text) > SCHEMA_LIMIT:
+        raise RefusedError(f"tool {frame.name!r}: schema is larger than {SCHEMA_LIMIT} bytes")
     try:
-        schema = msgspec.json.decode(frame.schema)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise RefusedError(f"tool {frame.name!r}: schema is not JSON: {error}") from None
+        schema, _ = read(text)
+    except UNREADABLE as error:
+        raise RefusedError(f"tool {frame.name!r}: schema is not JSON: {reason(error)}") from None
+    if is_deeper(schema, SCHEMA_DEPTH):
+        raise RefusedError(f"tool {frame.name!r}: schema is nested deeper than {SCHEMA_DEPTH} levels")
     if not isinstance(schema, dict):
         kind = "null" if schema is None else type(schema).__name__
         raise RefusedError(f"tool {frame.name!r}: schema must be a JSON Schema object, not {kind}")
     if schema.setdefault("type", "object") != "object":
         raise RefusedError(f'tool {frame.name!r}: schema must have type "object", not {schema["type"]!r}')
-    if reason := invalid_schema(schema):
-        raise RefusedError(f"tool {frame.name!r}: schema is not valid JSON Schema: {reason}")
+    if fault := invalid_schema(schema):
+        raise RefusedError(f"tool {frame.name!r}: schema is not valid JSON Schema: {fault}")
     return Tool(frame.name, frame.description or "", schema)
+
+
+def is_deeper(value: Any, levels: int) -> bool:
+    """Whether its lists and dicts are nested deeper than that."""
+    containers = [value]
+    for _ in range(levels + 1):
+        containers = [one for one in containers if isinstance(one, dict | list)]
+        if not containers:
+            return False
+        containers = [inner for one in containers for inner in (one.values() if isinstance(one, dict) else one)]
+    return True
 
 
 def invalid_schema(schema: dict[str, Any]) -> str | None:

@@ -11,7 +11,7 @@ from msgspec import Raw
 
 from supervisor import accounting
 from supervisor.extension import Extension, Kind, Listener
-from supervisor.intercept import ALLOW, Judgement, Outcome, Verdict, fold, read_verdict
+from supervisor.intercept import ALLOW, UNTOUCHED, Judgement, Outcome, Verdict, fold, read_verdict
 from supervisor.lifecycle import State
 from supervisor.pending import Failure
 from supervisor.processes import become_subreaper
@@ -56,7 +56,9 @@ class Supervisor(Listener):
     """Owns the extensions.
 
     `on_notice` hears what a user should know of an extension, `on_note` what an extension itself wants to say. Both
-    are called from within the loop and must not wait.
+    are called from within the loop and must not wait. With `owns_process` every process below this one is taken to be
+    the extensions' doing: daemons that left their tree are adopted, and ended with the rest. Not for a host that is
+    embedded in a program with children of its own.
     """
 
     def __init__(
@@ -66,6 +68,7 @@ class Supervisor(Listener):
         host: HostInfo,
         logs: Path,
         strict_guards: bool = False,
+        owns_process: bool = False,
         reserved_tools: Collection[str] = (),
         on_notice: Callable[[Extension, Kind, str], None] | None = None,
         on_note: Callable[[Extension, str, str], None] | None = None,
@@ -75,6 +78,7 @@ class Supervisor(Listener):
         self._host = host
         self._logs = logs
         self._strict = strict_guards
+        self._owns_process = owns_process
         self._reserved = frozenset(reserved_tools)
         self._on_notice = on_notice
         self._on_note = on_note
@@ -82,15 +86,19 @@ class Supervisor(Listener):
         self._tools: dict[str, OwnedTool] = {}
         self._clashes: set[tuple[str, str]] = set()
         self._guards: dict[str, list[Extension]] | None = None
+        self._complete = False
         self._sampling = False
         self._session_begun = False
+        self._cancellations: list[str] = []
         self.closed = False
 
     # --- start --------------------------------------------------------------------------------------------
 
     def start(self, found: Iterable[Found], env: Mapping[str, str]) -> None:
         """Starts all of them at once and returns; `settle` waits for them."""
-        become_subreaper()
+        if self._owns_process:
+            become_subreaper()
+        self._complete = False
         for rank, one in enumerate(found):
             extension = Extension(self.loop, one, rank=rank, host=self._host, logs=self._logs, listener=self)
             self.extensions.append(extension)
@@ -123,7 +131,7 @@ class Supervisor(Listener):
                     self._tools[tool.name] = OwnedTool(tool, extension)
                 elif (extension.name, tool.name) not in self._clashes:
                     self._clashes.add((extension.name, tool.name))
-                    self.noticed(extension, "warning", f"its tool {tool.name!r} is hidden: {taken_by} has that name")
+                    extension.warn(f"tool {tool.name}", f"its tool {tool.name!r} is hidden: {taken_by} has that name")
         return {name: owned for name, owned in self._tools.items() if owned.owner.state.is_up}
 
     def owner_of(self, tool: str) -> Extension | None:
@@ -133,11 +141,13 @@ class Supervisor(Listener):
 
     def guards_of(self, event: str) -> list[Extension]:
         """Who is asked, in order. A guard that died after it subscribed is still among them: its silence counts."""
-        if self._guards is None:
-            self._guards = {
-                name: [one for one in self.extensions if name in one.guards] for name in self._dialect.guardable
-            }
-        return self._guards[event]
+        return (self._guards or self._guards_by_event())[event]
+
+    def _guards_by_event(self) -> dict[str, list[Extension]]:
+        self._guards = {
+            name: [one for one in self.extensions if name in one.guards] for name in self._dialect.guardable
+        }
+        return self._guards
 
     def may_guard(self, event: str) -> bool:
         """Whether somebody guards it, or may yet turn out to."""
@@ -176,22 +186,27 @@ class Supervisor(Listener):
         deny: the first request to the model is not to depend on the slowest extension.
         """
         name = event.event
-        judgement = Judgement()
-        if not self.is_settled:
-            self._wait_for_starters(everyone=name != "turn_start")
-        judgement = self._unstarted(judgement)
-        if judgement.is_blocked:
-            return judgement
-        guards = self.guards_of(name)
+        judgement = UNTOUCHED
+        if not self._complete:
+            if not self._wait_for_starters(everyone=name != "turn_start"):
+                return self._cancelled()
+            judgement = self._unstarted(judgement)
+            if judgement.is_blocked:
+                return judgement
+            self._complete = self.is_settled
+        guards = (self._guards or self._guards_by_event())[name]
         if not guards:
             return judgement
         question = self._dialect.question(event)
         for extension in guards:
             pending = extension.ask(question.head, question.tail)
             extension.wait(pending, extension.timeouts.intercept)
-            verdict = _verdict(name, pending)
+            answer = pending.value
+            verdict = read_verdict(name, answer) if type(answer) is frames.InterceptResponse else _no_answer(pending)
             if verdict is ALLOW:
                 continue
+            if pending.failure is Failure.CANCELLED:
+                return self._cancelled()
             judgement = self._add(judgement, name, extension, verdict)
             if judgement.is_blocked:
                 return judgement
@@ -208,15 +223,21 @@ class Supervisor(Listener):
             self.noticed(extension, "no_verdict", _no_verdict_line(event, verdict.reason, deny))
         return fold(judgement, extension.name, verdict, deny_on_failure=deny)
 
-    def _wait_for_starters(self, *, everyone: bool) -> None:
+    def _cancelled(self) -> Judgement:
+        return Judgement(blocked_by="host", reason=self._cancellations[-1])
+
+    def _wait_for_starters(self, *, everyone: bool) -> bool:
+        """False if the wait was cancelled."""
         starting = [
-            one
-            for one in self.extensions
-            if not one.state.is_settled and (everyone or self._denies_on_failure(one))
+            one for one in self.extensions if not one.state.is_settled and (everyone or self._denies_on_failure(one))
         ]
+        before = len(self._cancellations)
         if starting:
             latest = max(one.started_at + one.timeouts.intercept for one in starting)
-            self.loop.run_until(lambda: all(one.state.is_settled for one in starting), latest)
+            self.loop.run_until(
+                lambda: len(self._cancellations) > before or all(one.state.is_settled for one in starting), latest
+            )
+        return len(self._cancellations) == before
 
     def _unstarted(self, judgement: Judgement) -> Judgement:
         """An extension that never got ready cannot say what it guards. Where its failure means deny, it is taken to
@@ -237,16 +258,22 @@ class Supervisor(Listener):
         pending = extension.call(owned.tool.name, args)
         extension.wait(pending, extension.timeouts.tool_call)
         if pending.failure is not None:
+            if pending.failure not in (Failure.CANCELLED, Failure.DIED):  # the user knows of these
+                self.noticed(extension, "warning", f"its tool {owned.tool.name} failed: {pending.reason}")
             return Answer(None, pending.failure, pending.reason)
         frame: frames.FromExtension = pending.value
         if not isinstance(frame, frames.ToolResult):
             extension.account.errors += 1
-            return Answer(None, Failure.BAD_ANSWER, "it answered a tool call with another kind of frame")
+            reason = f"it answered a tool call with {frame.__struct_config__.tag}"
+            self.noticed(extension, "warning", f"its tool {owned.tool.name} failed: {reason}")
+            return Answer(None, Failure.BAD_ANSWER, reason)
         if frame.is_error:
             extension.account.errors += 1
         return Answer(frame)
 
     def cancel_pending(self, reason: str) -> None:
+        """Gives up all calls and verdicts that are waited for; what was to be judged is blocked."""
+        self._cancellations.append(reason)
         for extension in self.extensions:
             extension.cancel_pending(reason)
 
@@ -294,21 +321,18 @@ class Supervisor(Listener):
                 waited = self.loop.clock() - extension.started_at
                 self.noticed(extension, "failed", f"said no hello in the {waited:.1f} s of the run; stopped with it")
         stuck = stop_all(self.loop, [*self.extensions, *others], at_once=at_once)
-        sweep(self.loop)
+        if self._owns_process:
+            sweep(self.loop)
         for extension in self.extensions:
             if extension in stuck:
                 self.noticed(extension, "warning", f"process {extension.pid} could not be killed")
             extension.close()
 
 
-def _verdict(event: str, pending: Pending) -> Verdict:
-    if pending.failure is Failure.CANCELLED:
-        return Verdict(Outcome.DENY, pending.reason)
+def _no_answer(pending: Pending) -> Verdict:
     if pending.failure is not None:
         return Verdict(Outcome.NO_VERDICT, pending.reason)
-    if not isinstance(pending.value, frames.InterceptResponse):
-        return Verdict(Outcome.NO_VERDICT, "it answered with another kind of frame")
-    return read_verdict(event, pending.value)
+    return Verdict(Outcome.NO_VERDICT, f"it answered with {pending.value.__struct_config__.tag}")
 
 
 def _rewritten(event: frames.Event, verdict: Verdict) -> frames.Event:

@@ -5,7 +5,7 @@ The message classes of `wire.frames` double as the neutral vocabulary: another d
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -24,7 +24,7 @@ class HostInfo(msgspec.Struct, frozen=True):
     cwd: str
 
 
-class Question(NamedTuple):
+class Question(msgspec.Struct, frozen=True):
     """A request for a verdict, encoded once for all who are asked: only the id goes in between."""
 
     head: bytes

@@ -13,6 +13,8 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Raw
 
+from wire.lenient_json import UNREADABLE
+
 SCHEMA_VERSION = 1
 """Raised when a field is removed or changes its meaning; new fields and new record types do not raise it."""
 
@@ -293,7 +295,7 @@ def raw_json(text: bytes) -> Raw:
     """JSON text as a value for a record; null when it is not JSON."""
     try:
         msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except UNREADABLE:
         return Raw(b"null")
     return Raw(text)
 

@@ -10,12 +10,16 @@ The classes double as the neutral messages that other dialects translate into.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Raw
 
+from wire.lenient_json import UNREADABLE, reason, repaired
+
 PROTOCOL_VERSION = 1
+BLOCKS_LIMIT = 10_000
+"""Content blocks of one tool result: a frame of the largest size could hold a million, each to be kept and sent on."""
 
 
 class Frame(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=True):
@@ -67,7 +71,7 @@ class ContentBlock(msgspec.Struct, frozen=True, omit_defaults=True):
 
 class ToolResult(Frame, frozen=True, tag="tool_result"):
     id: str
-    content: list[ContentBlock] | None = None
+    content: Annotated[list[ContentBlock], msgspec.Meta(max_length=BLOCKS_LIMIT)] | None = None
     is_error: bool | None = None
 
 
@@ -94,7 +98,8 @@ class InterceptResponse(Frame, frozen=True, tag="event_intercept_response"):
     id: str
     block: bool | None = None
     reason: str | None = None
-    modified_args: Raw | None = None
+    modified_args: Raw | msgspec.UnsetType = msgspec.UNSET
+    """A JSON object; null means unchanged."""
     replace_text: str | None = None
 
 
@@ -176,7 +181,7 @@ class Event(Frame, frozen=True, tag="event"):
     error: str | None = None
     tool_id: str | None = None
     tool_name: str | None = None
-    tool_args: Raw | None = None
+    tool_args: Raw | msgspec.UnsetType = msgspec.UNSET
     text: str | None = None
 
 
@@ -187,7 +192,7 @@ class EventIntercept(Frame, frozen=True, tag="event_intercept"):
     event: str
     tool_id: str | None = None
     tool_name: str | None = None
-    tool_args: Raw | None = None
+    tool_args: Raw | msgspec.UnsetType = msgspec.UNSET
     step: int | None = None
     text: str | None = None
 
@@ -238,7 +243,7 @@ class _Envelope(msgspec.Struct):
 
 
 _envelope = msgspec.json.Decoder(_Envelope)
-_encoder = msgspec.json.Encoder()
+encoder = msgspec.json.Encoder()
 
 EXTENSION_TYPES = frozenset(cls.__struct_config__.tag for cls in FromExtension.__args__)
 HOST_TYPES = frozenset(cls.__struct_config__.tag for cls in FromHost.__args__)
@@ -251,31 +256,42 @@ def decode_from_extension(line: bytes) -> FromExtension | UnknownFrame | Malform
     """Decodes one line that an extension wrote. Never raises."""
     try:
         return _from_extension.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        return _why_not(line, error, EXTENSION_TYPES)
+    except UNREADABLE as error:
+        return _second_look(line, error, _from_extension, EXTENSION_TYPES)
 
 
 def decode_from_host(line: bytes) -> FromHost | UnknownFrame | Malformed:
     """Decodes one line that a host wrote. Never raises."""
     try:
         return _from_host.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        return _why_not(line, error, HOST_TYPES)
+    except UNREADABLE as error:
+        return _second_look(line, error, _from_host, HOST_TYPES)
 
 
 def encode(frame: Frame) -> bytes:
     """One line, LF included."""
-    return _encoder.encode(frame) + b"\n"
+    return encoder.encode(frame) + b"\n"
 
 
-def _why_not(line: bytes, error: Exception, known: frozenset[Any]) -> UnknownFrame | Malformed:
+def _second_look(
+    line: bytes, error: Exception, decoder: msgspec.json.Decoder[Any], known: frozenset[Any]
+) -> Any | UnknownFrame | Malformed:
+    """A frame after all, once its characters are repaired; else what is wrong with it."""
+    if not line.lstrip().startswith(b"{"):
+        return Malformed("not a JSON object")
+    if (mended := repaired(line)) is not None:
+        line = mended
+        try:
+            return decoder.decode(line)
+        except UNREADABLE as still:
+            error = still
     try:
         envelope = _envelope.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError) as not_json:
-        return Malformed(f"not a JSON object: {not_json}")
+    except UNREADABLE as not_json:
+        return Malformed(f"not a JSON object: {reason(not_json)}")
     frame_id = envelope.id if isinstance(envelope.id, str) else None
     if not isinstance(envelope.type, str):
         return Malformed("the frame has no type", id=frame_id)
     if envelope.type not in known:
         return UnknownFrame(envelope.type)
-    return Malformed(f"bad {envelope.type} frame: {error}", envelope.type, frame_id)
+    return Malformed(f"bad {envelope.type} frame: {reason(error)}", envelope.type, frame_id)

@@ -44,7 +44,7 @@ class LineSplitter:
     `Oversize`, so the order of what was said is kept.
     """
 
-    __slots__ = ("_dropped", "_tail", "limit")
+    __slots__ = ("_dropped", "_tail", "limit", "pending")
 
     def __init__(self, limit: int = DEFAULT_FRAME_LIMIT) -> None:
         if limit < 1:
@@ -52,11 +52,8 @@ class LineSplitter:
         self.limit = limit
         self._tail = bytearray()
         self._dropped = 0  # bytes of the current oversize line that were seen and not kept
-
-    @property
-    def pending(self) -> int:
+        self.pending = 0
         """Bytes held back because their LF has not come yet."""
-        return len(self._tail)
 
     def feed(self, data: bytes) -> list[bytes | Oversize]:
         lines: list[bytes | Oversize] = []
@@ -67,14 +64,13 @@ class LineSplitter:
                 return lines
             lines.append(self._complete(data[:end]))
             data = data[end + 1 :]
-        *whole, rest = data.split(b"\n")
+        whole: list[bytes | Oversize] = data.split(b"\n")  # type: ignore[assignment]
+        rest = whole.pop()
         if len(data) > self.limit:
-            lines += [self._complete(line) for line in whole]
-        else:
-            lines += whole
+            whole = [self._complete(line) for line in whole]  # type: ignore[arg-type]
         if rest:
-            self._hold(rest)
-        return lines
+            self._hold(rest)  # type: ignore[arg-type]
+        return lines + whole if lines else whole
 
     def finish(self) -> bytes | Oversize | None:
         """The unterminated rest at end of stream; None when the stream ended on a LF."""
@@ -87,6 +83,7 @@ class LineSplitter:
         kept = bytes(self._tail)
         dropped = self._dropped
         self._tail.clear()
+        self.pending = 0
         self._dropped = 0
         if dropped:
             return Oversize(len(kept) + dropped, kept)
@@ -101,6 +98,7 @@ class LineSplitter:
             kept = min(PREFIX_KEPT, self.limit)
             self._dropped = len(self._tail) - kept
             del self._tail[kept:]
+        self.pending = len(self._tail)
 
 
 _MEMBER = rb'\s*"(?P<key>[A-Za-z_]+)"\s*:\s*(?:"(?P<text>[^"\\]{0,200})"|(?P<other>-?[0-9.eE+]+|true|false|null))\s*,?'

@@ -10,8 +10,12 @@ from typing import Annotated, Literal
 
 import msgspec
 
-NAME_PATTERN = r"^[^\x00-\x1f\x7f/\\.][^\x00-\x1f\x7f/\\]{0,63}$"
-"""Names become file names of logs and keys of records; zot takes any text, even `/../../evil`."""
+from wire.lenient_json import UNREADABLE, reason
+
+_UNFIT = r"\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069/\\"
+NAME_PATTERN = rf"^[^{_UNFIT}.][^{_UNFIT}]{{0,63}}$(?!\n)"
+"""Names become file names of logs, keys of records and words on a terminal; zot takes any text, even `/../../evil`.
+The last part is for Python, whose `$` lets a line feed follow."""
 
 Seconds = Annotated[float, msgspec.Meta(gt=0, le=86_400)]
 
@@ -62,14 +66,14 @@ def parse_manifest(text: bytes) -> Manifest:
     try:
         return _decoder.decode(text)
     except msgspec.ValidationError as error:
-        reason = str(error)
-        if "required field" in reason and (field := _NAMED_FIELD.search(reason)):
+        fault = str(error)
+        if "required field" in fault and (field := _NAMED_FIELD.search(fault)):
             raise ManifestError(f"manifest: {field[1]} is required") from None
-        if reason.endswith("`$.name`"):
+        if "matching regex" in fault:
             raise ManifestError(
                 "manifest: name must be 1 to 64 characters, without slashes or control characters, "
-                f"and not start with a dot: {reason}"
+                "and not start with a dot"
             ) from None
-        raise ManifestError(f"manifest: {reason}") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ManifestError(f"parse manifest: {error}") from None
+        raise ManifestError(f"manifest: {fault}") from None
+    except UNREADABLE as error:
+        raise ManifestError(f"parse manifest: {reason(error)}") from None

@@ -12,6 +12,7 @@ from wire.framing import DEFAULT_FRAME_LIMIT, LineSplitter, Oversize
 OBSERVABLE = frozenset({"session_start", "turn_start", "tool_call", "turn_end", "assistant_message"})
 GUARDABLE = frozenset({"tool_call", "turn_start", "assistant_message"})
 _QUESTION_HEAD = b'{"type":"event_intercept","id":"'
+_EVENT_HEAD = len('{"type":"event",')
 
 
 class ZotDialect:
@@ -46,18 +47,8 @@ class ZotDialect:
         return frames.encode(frames.CommandInvoked(call_id, command, args or None))
 
     def question(self, event: frames.Event) -> Question:
-        encoded = frames.encode(
-            frames.EventIntercept(
-                id="",
-                event=event.event,
-                tool_id=event.tool_id,
-                tool_name=event.tool_name,
-                tool_args=event.tool_args,
-                step=event.step,
-                text=event.text,
-            )
-        )
-        return Question(_QUESTION_HEAD, encoded[len(_QUESTION_HEAD) :])
+        # The members after `type` and `id` are the event's own.
+        return Question(_QUESTION_HEAD, b'",%b\n' % frames.encoder.encode(event)[_EVENT_HEAD:])
 
     def tell(self, event: frames.Event) -> bytes:
         return frames.encode(event)

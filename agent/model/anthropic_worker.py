@@ -30,7 +30,7 @@ MAX_RETRIES = 2
 """The SDK's own: connection errors, 408, 409, 429 and 5xx, before the stream has begun, honouring Retry-After."""
 IDLE_TIMEOUT_S = 300.0
 """Seconds of silence from the server, pings included, until a request is given up."""
-REQUEST_LIMIT = 256 * 1024 * 1024
+REQUEST_LIMIT = REPLY_LIMIT = 256 * 1024 * 1024
 STDERR_KEPT = 4096
 
 
@@ -38,6 +38,7 @@ class AnthropicProvider:
     """Speaks to the model worker. A worker that ends fails the request under way; the next request starts another."""
 
     name = "anthropic"
+    error: str | None = None
 
     def __init__(self, loop: Loop, *, api_key: str | None, base_url: str | None) -> None:
         self._loop = loop
@@ -50,24 +51,32 @@ class AnthropicProvider:
         }
         self.child: Child | None = None
         self._splitter = LineSplitter()
+        self._refusal = ""
         self._stderr = b""
         self._ready = False
         self._stream: Stream | None = None
         self._requests = 0
 
     def start(self) -> None:
+        """A worker that cannot be started fails the next request."""
         self._ready = False
-        self._splitter = LineSplitter()
-        self.child = Child(
-            self._loop,
-            [sys.executable, "-P", str(WORKER)],
-            cwd="/",
-            env=child_environment(),
-            on_stdout=self._on_stdout,
-            on_stderr=self._on_stderr,
-            on_exit=self._on_exit,
-            outbox_limit=REQUEST_LIMIT,
-        )
+        self._refusal = ""
+        self._splitter = LineSplitter(REPLY_LIMIT)
+        try:
+            self.child = Child(
+                self._loop,
+                [sys.executable, "-P", str(WORKER)],
+                cwd="/",
+                env=child_environment(),
+                on_stdout=self._on_stdout,
+                on_stderr=self._on_stderr,
+                on_exit=self._on_exit,
+                outbox_limit=REQUEST_LIMIT,
+            )
+        except SpawnError as error:
+            self.child = None
+            self._refusal = str(error)
+            return
         self.child.send(orjson.dumps(self._configure) + b"\n")
 
     @property
@@ -78,13 +87,11 @@ class AnthropicProvider:
         stream = self._stream = Stream()
         self._requests += 1
         line = orjson.dumps({"type": "request", "id": str(self._requests), "params": params}) + b"\n"
-        try:
-            if self.child is None or not self.child.is_running:
-                self.start()
-        except SpawnError as error:
-            self._fail(f"the model worker could not be started: {error}")
-            return stream
-        if self.child is None or not self.child.send(line):
+        if self.child is None or not self.child.is_running:
+            self.start()
+        if self.child is None:
+            self._fail(f"the model worker could not be started: {self._refusal}")
+        elif not self.child.send(line):
             self._fail("the model worker does not take the request")
         return stream
 
@@ -107,7 +114,11 @@ class AnthropicProvider:
             if isinstance(line, Oversize):
                 self._fail(f"a line of {line.size} bytes from the model worker is too long")
                 continue
-            message = orjson.loads(line)
+            try:
+                message = orjson.loads(line)
+            except orjson.JSONDecodeError as error:
+                self._fail(f"a line from the model worker is not JSON: {error}")
+                continue
             if message["type"] == "ready":
                 self._ready = True
             elif self._stream is not None and message.get("id") == str(self._requests):

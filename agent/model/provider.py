@@ -35,6 +35,8 @@ class Provider(Protocol):
     """Answers requests to the model, one at a time."""
 
     name: str
+    error: str | None
+    """What went wrong beside the replies, for the user to hear at the end."""
 
     def start(self) -> None:
         """Gets ready in the background; returns at once."""

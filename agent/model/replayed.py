@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agent.cassette import CassetteError, Player, Recorder
+from agent.model.lines import problem_of
 from agent.model.provider import TERMINAL, Stream
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from agent.model.provider import Line, Provider
     from supervisor.termination import Stoppable
@@ -19,6 +20,7 @@ class ReplayProvider:
 
     name = "replay"
     is_ready = True
+    error: str | None = None
 
     def __init__(self, player: Player) -> None:
         self._player = player
@@ -28,9 +30,13 @@ class ReplayProvider:
 
     def request(self, params: dict[str, Any]) -> Stream:
         try:
-            return Stream(self._player.next(params))
+            lines = self._player.next(params)
         except CassetteError as error:
-            return Stream([{"type": "error", "kind": "cassette", "status": None, "message": str(error)}])
+            return _failed(str(error))
+        for line in lines:
+            if problem := problem_of(line):
+                return _failed(f"the cassette holds a reply that cannot be played: {problem}")
+        return Stream(lines)
 
     def cancel(self) -> None:
         pass
@@ -39,11 +45,19 @@ class ReplayProvider:
         return ()
 
 
+def _failed(message: str) -> Stream:
+    return Stream([{"type": "error", "kind": "cassette", "status": None, "message": message}])
+
+
 class RecordingProvider:
-    """Passes everything on, and writes each exchange to a cassette once it is complete."""
+    """Passes everything on, and writes each exchange to a cassette once it is complete.
+
+    A cassette that cannot be written any further (a full disk) ends the recording, not the run.
+    """
 
     def __init__(self, inner: Provider, recorder: Recorder) -> None:
         self.name = inner.name
+        self.error: str | None = None
         self._inner = inner
         self._recorder = recorder
 
@@ -55,7 +69,15 @@ class RecordingProvider:
         return self._inner.is_ready
 
     def request(self, params: dict[str, Any]) -> Stream:
-        return _RecordedStream(self._inner.request(params), params, self._recorder)
+        return _RecordedStream(self._inner.request(params), lambda reply: self._record(params, reply))
+
+    def _record(self, params: dict[str, Any], reply: list[Line]) -> None:
+        if self.error is not None:
+            return
+        try:
+            self._recorder.add(params, reply)
+        except CassetteError as error:
+            self.error = f"the cassette is incomplete: {error}"
 
     def cancel(self) -> None:
         self._inner.cancel()
@@ -65,11 +87,10 @@ class RecordingProvider:
 
 
 class _RecordedStream(Stream):
-    def __init__(self, inner: Stream, params: dict[str, Any], recorder: Recorder) -> None:
+    def __init__(self, inner: Stream, on_complete: Callable[[list[Line]], None]) -> None:
         super().__init__()
         self._inner = inner
-        self._params = params
-        self._recorder = recorder
+        self._on_complete = on_complete
         self._reply: list[Line] = []
 
     def has_line(self) -> bool:
@@ -79,5 +100,5 @@ class _RecordedStream(Stream):
         line = self._inner.take()
         self._reply.append({key: value for key, value in line.items() if key != "id"})
         if line["type"] in TERMINAL:
-            self._recorder.add(self._params, self._reply)
+            self._on_complete(self._reply)
         return line

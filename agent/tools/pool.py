@@ -99,11 +99,13 @@ class FileTools:
     def _on_stdout(self, data: bytes) -> None:
         for line in self._splitter.feed(data):
             if isinstance(line, Oversize):
-                self._answer_next(
-                    {"content": [_text(f"the result of {line.size} bytes is too large")], "is_error": True}
-                )
+                self._answer_next(_failure(f"the result of {line.size} bytes is too large"))
                 continue
-            message = orjson.loads(line)
+            try:
+                message = orjson.loads(line)
+            except orjson.JSONDecodeError as error:
+                self._answer_next(_failure(f"the file worker's answer is not JSON: {error}"))
+                continue
             if message.get("type") != "ready":
                 self._answer_next(message)
 
@@ -119,5 +121,5 @@ class FileTools:
             self._pending.popleft().fail(Failure.DIED, reason)
 
 
-def _text(text: str) -> dict[str, str]:
-    return {"type": "text", "text": text}
+def _failure(reason: str) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": reason}], "is_error": True}

@@ -43,22 +43,23 @@ class Script:
         prompt: str = "go",
         *,
         tools: Iterable[str] = ALL_TOOLS,
-        extra: Mapping[str, Json] | None = None,
+        extra: Mapping[str, str] | None = None,
         home: Path | None = None,
     ) -> None:
-        """`extra`: the tools of extensions, with their schemas (and empty descriptions)."""
+        """`extra`: the tools of extensions by name, with their descriptions; their schema is `{"type": "object"}`."""
         self._cwd = cwd
         self._tools = [
             ToolSpec(spec.name, spec.description, spec.input_schema) for spec in BUILT_IN.values() if spec.name in tools
         ]
-        self._tools += [ToolSpec(name, "", schema) for name, schema in (extra or {}).items()]
+        for name, description in (extra or {}).items():
+            self.offer(name, description)
         self._messages = [Message("user", (Text(prompt),), "")]
         self._exchanges: list[tuple[Json, list[Json]]] = []
         self._home = home
 
-    def offer(self, name: str, schema: Json) -> Script:
+    def offer(self, name: str, description: str = "") -> Script:
         """From now on the model knows of one more tool."""
-        self._tools.append(ToolSpec(name, "", schema))
+        self._tools.append(ToolSpec(name, description, {"type": "object"}))
         return self
 
     def answer(self, text: str, *, stop: str = "end_turn", chunks: int = 2) -> Script:

@@ -12,11 +12,16 @@ import uuid
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from wire import events
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.e2e.script import Script
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 30.0
@@ -81,8 +86,8 @@ class Running:
         self._mark = env[MARK]
         self._errors = folder / f"stderr-{self._mark}"
         self._lines: list[bytes] = []
-        self._taken = b""
-        self._ended = False
+        self._taken = bytearray()
+        self._partial = bytearray()
         with self._errors.open("wb") as stderr:
             streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": stderr, **popen}
             self.process = subprocess.Popen(argv, env=env, cwd=cwd, **streams)
@@ -115,13 +120,10 @@ class Running:
 
     def child(self, name: str) -> int:
         """The pid of a child whose command line holds this text; waits until there is one."""
-        deadline = time.monotonic() + PATIENCE_S
-        while time.monotonic() < deadline:
-            for pid in _marked(self._mark):
-                if pid != self.pid and name in _command_line(pid):
-                    return pid
-            time.sleep(0.005)
-        raise AssertionError(f"no child with {name!r}")
+        return wait_until(lambda: self.find_child(name))
+
+    def find_child(self, name: str) -> int | None:
+        return next((pid for pid in _marked(self._mark) if pid != self.pid and name in _command_line(pid)), None)
 
     def signal(self, number: signal.Signals) -> None:
         self.process.send_signal(number)
@@ -139,23 +141,26 @@ class Running:
             status = self.process.wait(max(0.0, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
             raise AssertionError(f"still running; {self._taken.decode()}\n{self.errors()}") from None
-        return Outcome(status, self._taken, self.errors(), [_command_line(pid) for pid in _marked(self._mark)])
+        return Outcome(status, bytes(self._taken), self.errors(), [_command_line(pid) for pid in _marked(self._mark)])
 
     def _read_line(self, deadline: float) -> bytes:
-        """The next line; empty at the end of the output."""
+        """The next line, or what there is of it at the end of the output."""
         stdout = self.process.stdout
         assert stdout is not None
         while not self._lines:
             ready, _, _ = select.select([stdout], [], [], max(0.0, deadline - time.monotonic()))
             if not ready:
-                raise AssertionError(f"nothing more came; {self._taken.decode()}\n{self.errors()}")
+                raise AssertionError(f"nothing more came; {self._taken[-5000:].decode()}\n{self.errors()}")
             data = os.read(stdout.fileno(), 1 << 20)
             if not data:
-                return b""
-            start = self._taken.rfind(b"\n") + 1
+                rest, self._partial = bytes(self._partial), bytearray()
+                return rest
             self._taken += data
-            end = self._taken.rfind(b"\n") + 1
-            self._lines = self._taken[start:end].splitlines(keepends=True)
+            self._partial += data
+            if b"\n" in data:
+                *lines, rest = bytes(self._partial).split(b"\n")
+                self._lines = [line + b"\n" for line in lines]
+                self._partial = bytearray(rest)
         return self._lines.pop(0)
 
 
@@ -182,6 +187,12 @@ class Zot:
         with self.start(*args, **popen) as running:
             return running.finish()
 
+    def replay(self, script: Script, *args: str | Path, **popen: Any) -> Outcome:
+        return self.run(*self.replay_flags(script), *args, "go", **popen)
+
+    def replay_flags(self, script: Script) -> list[str]:
+        return ["--json", "--replay", str(script.write(self.folder / "cassette.jsonl"))]
+
     def session_rows(self) -> list[Any]:
         """The rows of the only session file; each line must be whole."""
         (path,) = self.session_files()
@@ -189,6 +200,16 @@ class Zot:
 
     def session_files(self) -> list[Path]:
         return sorted(self.home.glob("sessions/*/*.jsonl"))
+
+
+def wait_until(condition: Callable[[], Any]) -> Any:
+    """For what another process does without telling us: looks again and again, and returns what it found."""
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        if found := condition():
+            return found
+        time.sleep(0.005)
+    raise AssertionError("it did not come about")
 
 
 def rows(data: bytes) -> list[Any]:

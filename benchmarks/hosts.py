@@ -1,0 +1,162 @@
+"""The contenders of `intercept`: our supervisor, a blocking host, two C programs, and a hook that is started anew."""
+
+from __future__ import annotations
+
+import array
+import os
+import subprocess
+import time
+from typing import TYPE_CHECKING, Protocol
+
+import orjson
+from msgspec import Raw
+
+from benchmarks.workshop import stop
+from wire import frames
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from benchmarks.placement import Placement
+    from supervisor.supervisor import Supervisor
+
+ARGS = {"command": "git status --short && git diff --stat"}
+EVENT = frames.Event("tool_call", tool_id="toolu_01A09q90qw90lq917835lq9", tool_name="bash", tool_args=Raw(orjson.dumps(ARGS)))  # noqa: E501
+QUESTION = {
+    "type": "event_intercept",
+    "id": "1",
+    "event": EVENT.event,
+    "tool_id": EVENT.tool_id,
+    "tool_name": EVENT.tool_name,
+    "tool_args": ARGS,
+}
+QUESTION_SIZE = len(orjson.dumps(QUESTION)) + 1
+ANSWER_SIZE = len(b'{"type":"event_intercept_response","id":"1"}\n')
+
+
+class Host(Protocol):
+    def measure(self, count: int, gap_s: float) -> Sequence[int]:
+        """So many round trips in nanoseconds, each after a pause."""
+        ...
+
+    def place(self, placement: Placement) -> None: ...
+    def close(self) -> None: ...
+
+
+class Supervised:
+    """The product's own path: `Supervisor.intercept` with registered extensions."""
+
+    def __init__(self, supervisor: Supervisor) -> None:
+        self.supervisor = supervisor
+
+    def measure(self, count: int, gap_s: float) -> Sequence[int]:
+        samples: list[int] = []
+        intercept, loop, clock = self.supervisor.intercept, self.supervisor.loop, time.perf_counter_ns
+        for _ in range(count):
+            if gap_s:
+                loop.run_until(_never, loop.clock() + gap_s)
+            start = clock()
+            intercept(EVENT)
+            samples.append(clock() - start)
+        return samples
+
+    def place(self, placement: Placement) -> None:
+        children = [one.pid for one in self.supervisor.extensions if one.pid is not None]
+        placement.apply([os.getpid()], children)
+
+    def close(self) -> None:
+        stop(self.supervisor)
+
+
+class Blocking:
+    """A host that can do nothing else meanwhile: `os.write`, `os.read`, orjson; no deadline, one extension."""
+
+    def __init__(self, argv: Sequence[str]) -> None:
+        self._process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._to, self._from = self._process.stdin.fileno(), self._process.stdout.fileno()
+        greeting = b""
+        while b'"ready"' not in greeting:
+            data = os.read(self._from, 65536)
+            if not data:
+                raise RuntimeError(f"{argv} ended before it was ready")
+            greeting += data
+
+    def measure(self, count: int, gap_s: float) -> Sequence[int]:
+        samples: list[int] = []
+        to, from_, clock = self._to, self._from, time.perf_counter_ns
+        for _ in range(count):
+            if gap_s:
+                time.sleep(gap_s)
+            start = clock()
+            os.write(to, orjson.dumps(QUESTION) + b"\n")
+            line = os.read(from_, 65536)
+            while not line.endswith(b"\n"):
+                line += os.read(from_, 65536)
+            orjson.loads(line)
+            samples.append(clock() - start)
+        return samples
+
+    def place(self, placement: Placement) -> None:
+        placement.apply([os.getpid()], [self._process.pid])
+
+    def close(self) -> None:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        self._process.wait()
+        self._process.stdout.close()
+
+
+class Floor:
+    """Two C programs that only pass bytes of the same number to and fro."""
+
+    def __init__(self, program: str) -> None:
+        argv = [program, str(QUESTION_SIZE), str(ANSWER_SIZE)]
+        self._process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._to, self._from = self._process.stdin, self._process.stdout
+        self._pids = [int(pid) for pid in self._from.readline().split()]
+
+    def measure(self, count: int, gap_s: float) -> Sequence[int]:
+        self._to.write(b"%d %d\n" % (count, gap_s * 1e6))
+        self._to.flush()
+        samples = array.array("I")
+        samples.frombytes(self._from.read(4 * count))
+        return samples
+
+    def place(self, placement: Placement) -> None:
+        placement.apply(self._pids[:1], self._pids[1:])
+
+    def close(self) -> None:
+        self._to.close()
+        self._process.wait()
+        self._from.close()
+
+
+class Hook:
+    """What other agents do: a process for each question, the frame on its stdin, the verdict on its stdout."""
+
+    def __init__(self, argv: Sequence[str]) -> None:
+        self._argv = argv
+
+    def measure(self, count: int, gap_s: float) -> Sequence[int]:  # noqa: ARG002
+        samples: list[int] = []
+        for _ in range(count):
+            start = time.perf_counter_ns()
+            done = subprocess.run(self._argv, input=orjson.dumps(QUESTION) + b"\n", stdout=subprocess.PIPE, check=True)
+            orjson.loads(done.stdout)
+            samples.append(time.perf_counter_ns() - start)
+        return samples
+
+    def place(self, placement: Placement) -> None:
+        placement.apply([os.getpid()], [])
+
+    def close(self) -> None:
+        pass
+
+
+def _never() -> bool:
+    return False

@@ -1,0 +1,179 @@
+"""The round trip of an `event_intercept` through the product's own call path, beside floors and peers."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from benchmarks.hosts import Blocking, Floor, Hook, Host, Supervised
+from benchmarks.placement import Placement, possible
+from benchmarks.report import Report, Table, parse
+from benchmarks.samples import Rounds
+from benchmarks.workshop import CHILDREN, PROGRAMS, Workshop, has_node
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+COLUMNS = ("", "p50 µs", "p90 µs", "p99 µs", "of floor", "of blocking", "samples")
+FLOOR, BLOCKING = "floor: C to C, bytes only", "blocking Python host, C echo"
+ZOT = "zot, C echo"
+
+
+class Effort(NamedTuple):
+    rounds: int
+    tight: int
+    """Samples of a round, back to back."""
+    spaced: int
+    hooks: int
+    registered: tuple[int, ...]
+    serial: int
+    floods: int
+
+
+FULL = Effort(rounds=20, tight=1000, spaced=25, hooks=2, registered=(1, 10, 100), serial=10, floods=20)
+QUICK = Effort(rounds=2, tight=100, spaced=5, hooks=1, registered=(1, 3), serial=2, floods=2)
+
+
+class Bench:
+    def __init__(self, report: Report, workshop: Workshop, effort: Effort) -> None:
+        self._report = report
+        self._shop = workshop
+        self._effort = effort
+        self._languages = {"typical Python": self._shop.python(CHILDREN / "echo.py")}
+        if has_node():
+            self._languages["Node"] = ["node", str(CHILDREN / "echo.js")]
+        else:
+            report.note("node is not here: left out")
+        if workshop.has_compiler:
+            self._echo = [workshop.compiled(CHILDREN / "echo.c")]
+        else:
+            report.note("no C compiler: the floor and the C echo are left out, an echo in sh stands in")
+            self._echo = ["/bin/sh", str(CHILDREN / "echo.sh")]
+
+    def run(self) -> None:
+        self._pinned()
+        for placement in possible():
+            self._languages_at(placement)
+        for placement in possible():
+            self._spaced(placement)
+        self._flooded()
+        self._hooks()
+
+    # --- the tables ---------------------------------------------------------------------------------------
+
+    def _pinned(self) -> None:
+        """Both sides on one core, with more extensions registered, and with more that are asked."""
+        effort = self._effort
+        with self._hosts() as hosts:
+            for count in effort.registered:
+                hosts[f"{ZOT}, {count} registered"] = self._supervised(self._echo, others=count - 1)
+            hosts[f"{ZOT}, {effort.serial} asked in turn"] = self._supervised(self._echo, guards=effort.serial)
+            self._compare("back to back, one core", hosts, possible()[0])
+
+    def _languages_at(self, placement: Placement) -> None:
+        with self._hosts() as hosts:
+            hosts[ZOT] = self._supervised(self._echo)
+            for language, argv in self._languages.items():
+                hosts[f"blocking Python host, {language} echo"] = Blocking(argv)
+                hosts[f"zot, {language} echo"] = self._supervised(argv)
+            self._compare(f"back to back, {placement.value}", hosts, placement)
+
+    def _spaced(self, placement: Placement) -> None:
+        with self._hosts() as hosts:
+            hosts[ZOT] = self._supervised(self._echo)
+            self._compare(f"a call every 2 ms, {placement.value}", hosts, placement, gap_s=0.002)
+
+    def _flooded(self) -> None:
+        """What a guard's verdict takes while others send notes as fast as they are read."""
+        floods = self._effort.floods
+        with self._hosts() as hosts:
+            quiet = hosts[f"{ZOT}, quiet"] = self._supervised(self._echo)
+            flooded = hosts[f"{ZOT}, {floods} others flood"] = self._supervised(self._echo, floods=floods)
+            rounds = self._compare("back to back, one core, while others flood", hosts, possible()[0])
+            ratio = rounds[flooded].ratio_to(rounds[quiet])
+            self._report.note(f"flooded / quiet, p50: {ratio:.2f}")
+
+    def _hooks(self) -> None:
+        script = 'read -r line; echo "{}"'
+        code = "import json, sys; json.load(sys.stdin); print(json.dumps({}))"
+        with ExitStack() as closing:
+            hosts: dict[str, Host] = {"a new sh for each call": Hook(["sh", "-c", script])}
+            hosts["a new python3 for each call"] = Hook(["python3", "-c", code])
+            if has_node():
+                program = "JSON.parse(require('fs').readFileSync(0)); console.log('{}')"
+                hosts["a new node for each call"] = Hook(["node", "-e", program])
+            zot = hosts["zot, typical Python echo"] = self._supervised(self._languages["typical Python"])
+            closing.callback(zot.close)
+            table = Table("a hook that is started for each call, free", ("", "p50 µs", "p90 µs", "of zot", "samples"))
+            rounds = self._measure(hosts, possible()[-1], count=self._effort.hooks)
+            for name, host in hosts.items():
+                p50, p90, _ = rounds[host].figures()
+                table.add(name, p50, p90, rounds[host].ratio_to(rounds[zot]), rounds[host].count)
+            self._report.show(table)
+
+    # --- how they are made --------------------------------------------------------------------------------
+
+    @contextmanager
+    def _hosts(self) -> Iterator[dict[str, Host]]:
+        """With the floor and the blocking host in it. All are closed at the end, and everyone runs free again."""
+        hosts: dict[str, Host] = {}
+        try:
+            if self._shop.has_compiler:
+                hosts[FLOOR] = Floor(self._shop.compiled(PROGRAMS / "ping_pong.c"))
+            hosts[BLOCKING] = Blocking(self._echo)
+            yield hosts
+        finally:
+            for host in hosts.values():
+                host.place(Placement.FREE)
+                host.close()
+
+    def _supervised(self, argv: Sequence[str], *, guards: int = 1, others: int = 0, floods: int = 0) -> Supervised:
+        found = [self._shop.extension(f"guard{i}", [*argv, f"guard{i}"], i) for i in range(guards)]
+        found += self._shop.bystanders(others)
+        found += [self._shop.extension(f"flood{i}", self._flood(), 500 + i) for i in range(floods)]
+        return Supervised(self._shop.started(found))
+
+    def _flood(self) -> list[str]:
+        if self._shop.has_compiler:
+            return [self._shop.compiled(CHILDREN / "flood_notify.c")]
+        return self._shop.python(CHILDREN / "flood_notify.py")
+
+    def _measure(
+        self, hosts: dict[str, Host], placement: Placement, *, count: int, gap_s: float = 0.0
+    ) -> dict[Host, Rounds]:
+        """Rounds in which each has its turn, so that all see the same weather."""
+        rounds = {host: Rounds() for host in hosts.values()}
+        for number in range(self._effort.rounds + 1):
+            for host in hosts.values():
+                host.place(placement)
+                samples = host.measure(count, gap_s)
+                if number > 0:  # the first is to warm up
+                    rounds[host].add(samples)
+        return rounds
+
+    def _compare(
+        self, title: str, hosts: dict[str, Host], placement: Placement, *, gap_s: float = 0.0
+    ) -> dict[Host, Rounds]:
+        self._report.progress(title)
+        count = self._effort.spaced if gap_s else self._effort.tight
+        rounds = self._measure(hosts, placement, count=count, gap_s=gap_s)
+        table = Table(title, COLUMNS)
+        for name, host in hosts.items():
+            mine = rounds[host]
+            ratios = [mine.ratio_to(rounds[hosts[peer]]) if peer in hosts else None for peer in (FLOOR, BLOCKING)]
+            table.add(name, *mine.figures(), *ratios, mine.count)
+        self._report.show(table)
+        return rounds
+
+
+def main(argv: list[str] | None = None) -> None:
+    options = parse(Path(__file__).stem, __doc__ or "", argv)
+    report = Report(Path(__file__).stem, options)
+    with Workshop() as workshop:
+        Bench(report, workshop, QUICK if options.quick else FULL).run()
+    report.finish()
+
+
+if __name__ == "__main__":
+    main()

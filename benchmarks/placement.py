@@ -1,0 +1,36 @@
+"""Which processor each side of a conversation may use. It decides more than the code does."""
+
+from __future__ import annotations
+
+import os
+from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+ALL = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+"""The processors that were ours when the program began."""
+
+
+class Placement(Enum):
+    ONE_CORE = "one core"
+    SPLIT = "split"
+    """The host on one core, the extensions on another."""
+    FREE = "free"
+
+    def apply(self, hosts: Iterable[int], children: Iterable[int]) -> None:
+        """Moves these processes. Where the system offers no such thing, all run free."""
+        if not ALL:
+            return
+        host = {ALL[0]} if self is not Placement.FREE else set(ALL)
+        child = {ALL[-1]} if self is Placement.SPLIT else host
+        for pids, cpus in ((hosts, host), (children, child)):
+            for pid in pids:
+                os.sched_setaffinity(pid, cpus)
+
+
+def possible() -> tuple[Placement, ...]:
+    if len(ALL) < 2:
+        return (Placement.ONE_CORE,) if ALL else (Placement.FREE,)
+    return tuple(Placement)

@@ -1,0 +1,38 @@
+"""Samples of several contenders, taken in turns, and what they come to."""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+FRACTIONS = (0.50, 0.90, 0.99)
+
+
+def percentiles(samples_ns: Sequence[int]) -> tuple[float, ...]:
+    """p50, p90 and p99 in µs."""
+    ordered = sorted(samples_ns)
+    return tuple(ordered[min(int(fraction * len(ordered)), len(ordered) - 1)] / 1000 for fraction in FRACTIONS)
+
+
+class Rounds:
+    """The percentiles of one contender, round by round. What else the machine does spoils some rounds, not the median
+    over all of them."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._rounds: list[tuple[float, ...]] = []
+
+    def add(self, samples_ns: Sequence[int]) -> None:
+        self.count += len(samples_ns)
+        self._rounds.append(percentiles(samples_ns))
+
+    def figures(self) -> tuple[float, ...]:
+        """The medians over the rounds of p50, p90 and p99, in µs."""
+        return tuple(median(one[i] for one in self._rounds) for i in range(len(FRACTIONS)))
+
+    def ratio_to(self, peer: Rounds) -> float:
+        """The median over the rounds of this p50 by the peer's p50 in the same round."""
+        return median(mine[0] / theirs[0] for mine, theirs in zip(self._rounds, peer._rounds, strict=True))

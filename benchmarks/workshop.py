@@ -1,0 +1,78 @@
+"""Where a benchmark keeps its files and gets its programs: a temporary folder, compiled C, extensions to start."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from supervisor.discovery import Found, Scope
+from supervisor.loop import Loop
+from supervisor.supervisor import Supervisor, child_environment
+from wire.dialect import HostInfo
+from wire.manifest import Manifest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+ROOT = Path(__file__).parent.parent
+CHILDREN = ROOT / "tests" / "children"
+PROGRAMS = Path(__file__).parent / "programs"
+SETTLE_S = 30.0
+
+
+class Workshop:
+    """Use it as a context manager: the folder goes with it."""
+
+    def __enter__(self) -> Workshop:
+        self.folder = Path(tempfile.mkdtemp(prefix="zot-bench-"))
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    @property
+    def has_compiler(self) -> bool:
+        return shutil.which("cc") is not None
+
+    def compiled(self, source: Path) -> str:
+        program = self.folder / source.stem
+        if not program.exists():
+            subprocess.run(["cc", "-O2", "-o", program, source], check=True)
+        return str(program)
+
+    def python(self, source: Path, *args: str) -> list[str]:
+        return [sys.executable, "-I", "-S", str(source), *args]
+
+    def extension(self, name: str, argv: Sequence[str], position: int = 0) -> Found:
+        return Found(self.folder, Manifest(name=name, exec=argv[0], args=tuple(argv[1:])), Scope.EXPLICIT, position)
+
+    def bystanders(self, count: int) -> list[Found]:
+        script = str(PROGRAMS / "bystander.sh")
+        return [self.extension(f"bystander{i}", ["/bin/sh", script, f"bystander{i}"], 1000 + i) for i in range(count)]
+
+    def started(self, found: Sequence[Found]) -> Supervisor:
+        """A supervisor as a run has it, on a loop of its own, with all of these ready."""
+        host = HostInfo("0", "replay", "none", str(self.folder))
+        supervisor = Supervisor(Loop(), host=host, logs=self.folder / "logs")
+        supervisor.start(found, child_environment())
+        supervisor.settle(supervisor.loop.clock() + SETTLE_S)
+        late = [one.name for one in supervisor.extensions if not one.was_ready]
+        if late:
+            stop(supervisor)
+            raise RuntimeError(f"not ready within {SETTLE_S:g} s: {', '.join(late)}")
+        return supervisor
+
+
+def stop(supervisor: Supervisor) -> None:
+    supervisor.stop()
+    supervisor.loop.close()
+
+
+def has_node() -> bool:
+    return shutil.which("node") is not None
+
+

@@ -1,0 +1,118 @@
+"""Odd surroundings: a project with our package names, odd folder names, a home that cannot be written or is not set."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.extension_folder import extension
+from tests.e2e.script import Script, ok
+from tests.e2e.zot_process import ROOT
+from wire.events import Extension, Status
+
+CONSOLE_SCRIPT = Path(sys.executable).with_name("zot")
+SHADOWING = "raise SystemExit('the package of the user was imported')\n"
+
+
+@pytest.fixture
+def namesakes(zot):
+    """A project whose folders and modules have the names of ours, of our workers' modules, and of what they import."""
+    for name in ("agent", "cli", "wire", "supervisor"):
+        (zot.cwd / name).mkdir()
+        (zot.cwd / name / "__init__.py").write_text(SHADOWING)
+    for name in ("failure", "reply", "request", "read", "write", "anthropic"):
+        (zot.cwd / f"{name}.py").write_text(SHADOWING)
+    return zot
+
+
+@pytest.mark.parametrize("path", [".", "{cwd}"])
+@pytest.mark.parametrize("entry", ["module", "script"])
+def test_a_project_with_packages_of_our_names(namesakes, entry, path):
+    zot = namesakes
+    if entry == "script" and not CONSOLE_SCRIPT.exists():
+        pytest.skip("not installed")
+    (zot.cwd / "anthropic.py").unlink()
+    command = [str(CONSOLE_SCRIPT)] if entry == "script" else [sys.executable, "-m", "pyzot"]
+    search = path.format(cwd=zot.cwd) + (f":{ROOT}" if entry == "module" else "")
+    script = Script(zot.cwd).call(("write", {"path": "made", "content": "x\n"}), results=[ok("x\n")]).answer("Done.")
+    outcome = zot.replay(script, command=command, env={"PYTHONPATH": search})
+    assert "of the user was imported" not in outcome.stderr
+    outcome.check(Status.OK)
+
+
+def test_such_a_project_does_not_disturb_the_model_worker(namesakes, server):
+    from tests.messages_server import text_reply
+
+    server.add(text_reply("Hello"))
+    zot = namesakes
+    outcome = zot.run("--json", "--base-url", server.base_url, "go", env={"PYTHONPATH": f".:{ROOT}"})
+    assert outcome.check(Status.OK).result.text == "Hello"
+
+
+@pytest.mark.parametrize("name", ["with spaces", "ünï-☃", "new\nline", "$(touch made)", "-dash", "'\"quotes"])
+def test_odd_names_of_the_project_folder(zot, name):
+    cwd = zot.folder / name
+    cwd.mkdir()
+    (cwd / ".zot" / "extensions").mkdir(parents=True)
+    made = extension(zot.folder, "echo")
+    shutil.move(made, cwd / ".zot" / "extensions" / "echo")
+    script = Script(cwd, extra={"echo": "Returns its text."}).call(
+        ("bash", {"command": "pwd"}),
+        ("write", {"path": "a", "content": "x\n"}),
+        ("echo", {"text": "hi"}),
+        results=[ok(f"$ pwd\n\n{cwd}\n\n[exit 0]  Took 0.0s"), ok("x\n"), ok("hi")],
+    )
+    outcome = zot.replay(script.answer("Done."), "--cwd", cwd).check(Status.OK)
+    assert (cwd / "a").read_text() == "x\n"
+    assert outcome.records[0].cwd == str(cwd)
+    assert zot.session_rows()[0]["meta"]["cwd"] == str(cwd)
+
+
+def test_cwd_is_where_tools_work_and_extensions_are_found(zot):
+    elsewhere = zot.folder / "elsewhere"
+    elsewhere.mkdir()
+    flags = zot.replay_flags(Script(zot.cwd).call(("bash", {"command": "echo > here"})))
+    zot.run(*flags, "--cwd", "../project", "--max-steps", "1", "go", cwd=elsewhere).check(Status.MAX_STEPS)
+    assert (zot.cwd / "here").exists()
+    assert os.listdir(elsewhere) == []
+
+
+@pytest.mark.parametrize("home", ["a file", "below a file", "/proc/nowhere"])
+def test_a_home_that_cannot_be_made_costs_only_what_it_would_have_kept(zot, home):
+    (zot.folder / "file").write_text("")
+    path = {"a file": zot.folder / "file", "below a file": zot.folder / "file" / "home"}.get(home, home)
+    ext = extension(zot.folder, "echo")
+    script = Script(zot.cwd, extra={"echo": "Returns its text."}).call(("echo", {"text": "hi"}), results=[ok("hi")])
+    outcome = zot.replay(script.answer("Done."), "-e", ext, env={"ZOT_HOME": str(path)}).check(Status.OK)
+    (line,) = [line for line in outcome.warnings if "session" in line]
+    assert line.startswith("zot: the session is not recorded any further: ")
+    assert str(path) in line
+
+
+def test_without_home_in_the_environment(zot):
+    flags = zot.replay_flags(Script(zot.cwd).answer("Done."))
+    env = {name: value for name, value in zot.env.items() if name not in ("HOME", "ZOT_HOME")}
+    zot.env = env
+    outcome = zot.run(*flags, "--no-session", "go").check(Status.OK)
+    assert outcome.stderr == ""
+
+
+def test_the_default_home_follows_xdg(zot):
+    state = zot.folder / "state"
+    script = zot.replay_flags(Script(zot.cwd).answer("Done."))
+    del zot.env["ZOT_HOME"]
+    zot.run(*script, "go", env={"XDG_STATE_HOME": str(state)}).check(Status.OK)
+    if sys.platform == "linux":
+        assert list((state / "zot" / "sessions").glob("*/*.jsonl"))
+
+
+def test_an_extension_that_cannot_be_loaded_is_said_once_and_costs_nothing_else(zot):
+    missing = zot.folder / "missing"
+    outcome = zot.replay(Script(zot.cwd).answer("Done."), "-e", missing).check(Status.OK)
+    assert outcome.warnings == [f"zot: extension load: {missing}: read manifest: no such folder"]
+    (record,) = outcome.of(Extension)
+    assert (record.extension, record.event) == ("missing", "failed")

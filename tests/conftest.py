@@ -1,0 +1,126 @@
+"""No process that a test starts outlives it: checked after every test and at the end of the session.
+
+The process that runs the tests becomes a subreaper, so that whatever a child leaves behind comes back to it: it has
+then a child exactly if any descendant is alive. With pytest-xdist each worker checks for itself.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from supervisor.processes import become_subreaper
+
+GRACE_S = 0.25
+"""A process that was sent SIGKILL or has lost its pipes takes a moment to be gone; its parent may be gone before it."""
+OUTLIVED = pytest.StashKey[list[str]]()
+TASKS = Path("/proc/self/task")
+
+
+def children_now() -> set[int]:
+    """Direct children, dead or alive, of any thread."""
+    if sys.platform == "linux":
+        try:
+            return {int(pid) for task in TASKS.iterdir() for pid in (task / "children").read_text().split()}
+        except OSError:  # a thread ended meanwhile, or a kernel without these files
+            pass
+    return {child.pid for child in psutil.Process().children()}
+
+
+def is_zombie(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def waited_for_by_nobody(pid: int) -> bool:
+    """A zombie whose `Popen` is still there is one that the test forgot; the others were left by somebody's child."""
+    return any(isinstance(one, subprocess.Popen) and one.pid == pid for one in (*gc.get_objects(), *subprocess._active))
+
+
+def leaked(before: set[int]) -> set[int]:
+    """What is left of the children that were not there before, after a grace; adopted zombies are collected."""
+    deadline = time.monotonic() + GRACE_S
+    while True:
+        new = children_now() - before
+        for pid in list(new):
+            if is_zombie(pid):
+                if waited_for_by_nobody(pid):
+                    return {pid}
+                os.waitpid(pid, 0)
+                new.discard(pid)
+        if not new or time.monotonic() > deadline:
+            return new
+        wait_for_exit(min(new), deadline - time.monotonic())
+
+
+def wait_for_exit(pid: int, seconds: float) -> None:
+    if hasattr(os, "pidfd_open"):
+        fd = os.pidfd_open(pid)
+        select.select([fd], [], [], max(0.0, seconds))
+        os.close(fd)
+    else:
+        psutil.wait_procs([psutil.Process(pid)], seconds)
+
+
+def describe_and_end(pids: set[int]) -> str:
+    """Names the leaked processes with all below them, and ends them so that other tests do not suffer."""
+    lines = []
+    for pid in sorted(pids):
+        for process in (psutil.Process(pid), *psutil.Process(pid).children(recursive=True)):
+            try:
+                if process.status() == psutil.STATUS_ZOMBIE:
+                    lines.append(f"{process.pid} ended, but was not waited for: {process.name()}")
+                else:
+                    lines.append(f"{process.pid} is alive: {' '.join(process.cmdline())[:200]}")
+                process.send_signal(signal.SIGKILL)
+            except psutil.NoSuchProcess:
+                continue
+        try:
+            os.waitpid(pid, 0)
+        except ChildProcessError:
+            pass
+    return "; ".join(lines)
+
+
+@pytest.fixture(autouse=True)
+def no_process_outlives_its_test():
+    before = children_now()
+    yield
+    if children_now() - before and (left := leaked(before)):
+        pytest.fail(f"processes outlive the test: {describe_and_end(left)}", pytrace=False)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    become_subreaper()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    is_controller = bool(session.config.getoption("numprocesses", None))
+    left = set() if is_controller else leaked(set())  # the children of the controller are the workers
+    report = describe_and_end(left)
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["outlived"] = report
+        return
+    outlived = [*session.config.stash.get(OUTLIVED, []), *([report] if report else [])]
+    if outlived:
+        sys.stderr.write(f"\nprocesses outlive the tests: {'; '.join(outlived)}\n")
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node) -> None:
+    """What a worker of pytest-xdist has found at its end."""
+    if outlived := getattr(node, "workeroutput", {}).get("outlived"):
+        node.config.stash.setdefault(OUTLIVED, []).append(outlived)

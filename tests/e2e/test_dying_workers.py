@@ -1,0 +1,71 @@
+"""The processes that do the product's own work are killed in the middle of it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import termios
+
+from tests.e2e.script import Script
+from tests.e2e.zot_process import check_transcript, wait_until
+from tests.messages_server import stall_midway, text_reply, tool_reply
+from wire.events import Status, TextDelta
+
+
+def test_the_model_worker_is_killed_in_the_middle_of_a_reply(zot, server):
+    server.add(stall_midway(text_reply("Hello there"), after=4))
+    with zot.start("--json", "--base-url", server.base_url, "go") as running:
+        running.wait_for(TextDelta)
+        os.kill(running.child("agent/model/worker.py"), signal.SIGKILL)
+        outcome = running.finish().check(Status.ERROR)
+    assert outcome.result.reason == "the model worker ended (signal SIGKILL)"
+    assert outcome.result.text == "Hello "
+    check_transcript(zot.session_rows())
+
+
+def test_the_model_worker_is_killed_between_requests_and_started_again(zot, server):
+    server.add(tool_reply([("bash", {"command": "echo up > up; until [ -e go ]; do sleep 0.01; done"})]))
+    server.add(text_reply("Back again."))
+    with zot.start("--json", "--base-url", server.base_url, "go") as running:
+        wait_until((zot.cwd / "up").exists)
+        first = running.child("agent/model/worker.py")
+        os.kill(first, signal.SIGKILL)
+        wait_until(lambda: running.find_child("agent/model/worker.py") != first)
+        (zot.cwd / "go").touch()
+        outcome = running.finish().check(Status.OK)
+    assert outcome.result.text == "Back again."
+
+
+def test_the_file_worker_is_killed_in_the_middle_of_a_call_and_the_next_call_works(zot):
+    (zot.cwd / "a.txt").write_text("alpha\n")
+    waits = ("bash", {"command": "until [ -e go ]; do sleep 0.01; done"})
+    script = Script(zot.cwd).call(waits, ("read", {"path": "a.txt"}), ("read", {"path": "a.txt"}))
+    with zot.start(*zot.replay_flags(script), "--max-steps", "1", "go") as running:
+        worker = running.child("agent/tools/worker.py")
+        os.kill(worker, signal.SIGSTOP)
+        (zot.cwd / "go").touch()
+        wait_until(lambda: has_input(worker))
+        os.kill(worker, signal.SIGKILL)
+        outcome = running.finish().check(Status.MAX_STEPS)
+    assert outcome.tool_texts()[1:] == ["read: the file worker ended (signal SIGKILL)", "alpha\n"]
+    check_transcript(zot.session_rows())
+
+
+def has_input(pid: int) -> bool:
+    """Whether something waits in the pipe to a process; looking does not take it."""
+    fd = os.open(f"/proc/{pid}/fd/0", os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        return fcntl.ioctl(fd, termios.FIONREAD, bytes(4)) != bytes(4)
+    finally:
+        os.close(fd)
+
+
+def test_the_host_is_killed_and_nothing_of_ours_stays(zot, server):
+    server.add(stall_midway(text_reply("Hello there"), after=4))
+    with zot.start("--json", "--base-url", server.base_url, "go") as running:
+        running.wait_for(TextDelta)
+        running.process.kill()
+        running.process.wait()
+        wait_until(lambda: running.find_child("agent/") is None)
+    check_transcript(zot.session_rows())

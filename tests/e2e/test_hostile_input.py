@@ -1,0 +1,159 @@
+"""Too much of everything, and a system that refuses: the run says what is wrong and stays whole."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+
+import pytest
+
+from tests.e2e.extension_folder import folder
+from tests.e2e.script import Script, error, ok
+from tests.e2e.zot_process import check_transcript, rows
+from tests.messages_server import events_reply, message_events, text_reply, tool_block
+from wire.events import ImageContent, Status, ToolResult
+
+PNG = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
+
+
+def test_two_hundred_calls_in_one_turn(zot):
+    (zot.cwd / "a.txt").write_text("alpha\n")
+    calls = [("read", {"path": "a.txt"}) if number % 2 else ("nope", {}) for number in range(200)]
+    results = [ok("alpha\n") if number % 2 else error('unknown tool "nope"') for number in range(200)]
+    outcome = zot.replay(Script(zot.cwd).call(*calls, results=results).answer("Done.")).check(Status.OK)
+    assert [result.id for result in outcome.of(ToolResult)] == [f"t{number}" for number in range(1, 201)]
+    check_transcript(zot.session_rows())
+
+
+def test_a_prompt_of_five_megabytes_reaches_the_server(zot, server):
+    server.add(text_reply("Long."))
+    prompt = "0123456789" * 500_000
+    (zot.folder / "prompt").write_text(prompt)
+    with (zot.folder / "prompt").open("rb") as stdin:
+        outcome = zot.run("--json", "--base-url", server.base_url, "-", stdin=stdin).check(Status.OK)
+    assert server.requests[0].body["messages"][0]["content"][0]["text"] == prompt
+    assert outcome.records[1].content[0].text == prompt
+    check_transcript(zot.session_rows())
+
+
+def test_a_nul_in_the_prompt_reaches_the_server(zot, server):
+    server.add(text_reply("Odd."))
+    (zot.folder / "prompt").write_bytes(b"a\0b")
+    with (zot.folder / "prompt").open("rb") as stdin:
+        zot.run("-p", "--base-url", server.base_url, "--no-session", stdin=stdin)
+    assert server.requests[0].body["messages"][0]["content"][0]["text"] == "a\0b"
+
+
+def test_images_go_to_the_model_whole_and_to_the_reader_by_size(zot, server):
+    (zot.cwd / "dot.png").write_bytes(PNG)
+    data = base64.b64encode(PNG).decode()
+    source = f"""
+import json, sys
+def send(**frame): print(json.dumps(frame), flush=True)
+send(type="hello", name="eye")
+send(type="register_tool", name="look", schema={{"type": "object"}})
+send(type="ready")
+for line in sys.stdin:
+    frame = json.loads(line)
+    if frame["type"] == "tool_call":
+        good = {{"type": "image", "mime_type": "image/png", "data": "{data}"}}
+        send(type="tool_result", id=frame["id"], content=[good, {{**good, "data": "%%%"}}, {{"type": "smell"}}])
+    elif frame["type"] == "shutdown":
+        break
+"""
+    import sys
+
+    eye = folder(zot.folder, "eye", [sys.executable, "-I", "-S", "-c", source])
+    calls = [tool_block("read", '{"path": "dot.png"}'), tool_block("look", "{}")]
+    server.add(events_reply(message_events(calls, stop_reason="tool_use")), text_reply("A dot."))
+    outcome = zot.run("--json", "--base-url", server.base_url, "-e", eye, "go").check(Status.OK)
+    shown = [part for result in outcome.of(ToolResult) for part in result.content if isinstance(part, ImageContent)]
+    assert shown == [ImageContent("image/png", len(PNG))] * 2
+    assert data not in outcome.text
+    read, look = server.requests[1].body["messages"][2]["content"]
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
+    assert image in read["content"]
+    assert look["content"][0] == image
+    assert "undecodable image" in look["content"][1]["text"]
+    assert "unknown block type" in look["content"][2]["text"]
+    assert look["is_error"] is True
+
+
+def test_a_session_on_a_full_disk_stays_readable_and_the_run_goes_on(zot):
+    limited = ["/bin/sh", "-c", 'ulimit -f 8; exec "$@"', "sh", *zot.command]
+    script = Script(zot.cwd).call(("bash", {"command": "true"}), results=[ok("$ true\n\n[exit 0]  Took 0.0s")])
+    script.call(("bash", {"command": "true"}), text="x" * 9000, results=[ok("$ true\n\n[exit 0]  Took 0.0s")])
+    outcome = zot.replay(script.answer("Done."), command=limited).check(Status.OK)
+    assert len(outcome.warnings) == 1
+    assert re.fullmatch(r"zot: the session is not recorded any further: .*\.jsonl: File too large", outcome.stderr.strip())
+    kept = zot.session_rows()
+    assert [row["type"] for row in kept][:2] == ["meta", "message"]
+    check_transcript(kept)
+
+
+def test_a_session_can_be_read_at_any_moment(zot):
+    script = Script(zot.cwd).call(("bash", {"command": "true"}), results=[ok("$ true\n\n[exit 0]  Took 0.0s")])
+    script.call(("bash", {"command": "cat ../home/sessions/*/*.jsonl > seen"}))
+    zot.replay(script, "--max-steps", "2").check(Status.MAX_STEPS)
+    seen = rows((zot.cwd / "seen").read_bytes())
+    kinds = [row["message"]["role"] if row["type"] == "message" else row["type"] for row in seen]
+    assert kinds == ["meta", "user", "usage", "assistant", "tool", "usage", "assistant"]
+
+
+def test_parallel_runs_share_a_home(zot):
+    flags = zot.replay_flags(Script(zot.cwd).answer("Hi"))
+    running = [zot.start(*flags, "go") for _ in range(6)]
+    outcomes = []
+    for one in running:
+        with one:
+            outcomes.append(one.finish().check(Status.OK))
+    files = zot.session_files()
+    assert len(files) == len({outcome.result.session for outcome in outcomes}) == 6
+    for path in files:
+        check_transcript(rows(path.read_bytes()))
+
+
+def test_no_session_leaves_no_file(zot):
+    zot.replay(Script(zot.cwd).answer("Hi"), "--no-session").check(Status.OK)
+    assert zot.session_files() == []
+
+
+def test_an_unknown_model_is_passed_on_and_costs_an_unknown_sum(zot, server):
+    server.add(text_reply("Hi"))
+    flags = ["--base-url", server.base_url, "--model", "llama-99b"]
+    outcome = zot.run("--json", *flags, "go").check(Status.OK)
+    assert server.requests[0].body["model"] == "llama-99b"
+    assert outcome.result.cost_usd is None
+    assert outcome.result.usage.cost_usd is None
+    assert outcome.result.usage.input == 10
+    assert b'"cost_usd":null' in outcome.stdout
+
+
+def test_all_flags_that_shape_a_request_do(zot, server):
+    server.add(text_reply("Hi"))
+    flags = ["--model", "claude-haiku-4-5", "--system-prompt", "Be brief.", "--append-system-prompt", "One.",
+             "--append-system-prompt", "Two.", "--reasoning", "low", "--tools", "read,bash"]  # fmt: skip
+    zot.run("--json", "--base-url", server.base_url, *flags, "go").check(Status.OK)
+    body = server.requests[0].body
+    assert body["system"][0]["text"].startswith("Be brief.\n\nOne.\n\nTwo.\n\nCurrent date: ")
+    assert [tool["name"] for tool in body["tools"]] == ["bash", "read"]
+    assert body["thinking"]["type"] == "enabled"
+    assert body["max_tokens"] > body["thinking"]["budget_tokens"]
+    server.add(text_reply("Hi"))
+    zot.run("--json", "--base-url", server.base_url, "--no-tools", "go").check(Status.OK)
+    assert "tools" not in server.requests[1].body
+
+
+@pytest.mark.parametrize("text", ["\x1b[31mred\x1b[0m \x07 bell", "line\u2028separator", "\ufeffbom", "a\0b"])
+def test_text_of_the_model_passes_through_unchanged(zot, text):
+    outcome = zot.replay(Script(zot.cwd).answer(text)).check(Status.OK)
+    assert outcome.result.text == text
+    assert json.loads(outcome.stdout.splitlines()[-2])["text"] == text
+
+
+def test_a_parent_that_ignores_sigpipe_changes_nothing(zot):
+    flags = zot.replay_flags(Script(zot.cwd).call(("bash", {"command": "yes | head -n 1"})))
+    shell = ["/bin/sh", "-c", 'trap "" PIPE; exec "$@"', "sh", *zot.command]
+    outcome = zot.run(*flags, "--max-steps", "1", "go", command=shell).check(Status.MAX_STEPS)
+    assert "\n\ny\n\n[exit 0]" in outcome.tool_texts()[0]

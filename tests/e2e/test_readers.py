@@ -1,0 +1,111 @@
+"""Whoever reads the output: one that leaves, one that is slow, one that was never there."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+
+import pytest
+
+from tests.e2e.extension_folder import extension
+from tests.e2e.places import PLACES, hanging
+from tests.e2e.script import Script, ok
+from tests.e2e.zot_process import check_transcript
+from wire.events import Status, TextDelta, ToolProgress
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_reader_that_leaves_ends_the_run_without_a_word(zot, place):
+    with hanging(zot, place) as running:
+        started = time.monotonic()
+        running.process.stdout.close()
+        outcome = running.finish()
+    assert time.monotonic() - started < 3.0
+    assert (outcome.status, outcome.stderr, outcome.leftovers) == (Status.INTERRUPTED.exit_code, "", [])
+    check_transcript(zot.session_rows())
+
+
+def test_a_reader_that_takes_one_line_as_head_does(zot):
+    script = Script(zot.cwd)
+    for _ in range(3):
+        script.call(("bash", {"command": "true"}), results=[ok("$ true\n\n[exit 0]  Took 0.0s")])
+    flags = zot.replay_flags(script.answer("x" * 100_000))
+    with zot.start(*flags, "go") as running:
+        head = subprocess.Popen(["head", "-n", "1"], stdin=running.process.stdout, stdout=subprocess.PIPE)
+        running.process.stdout.close()
+        assert head.communicate(timeout=20)[0].startswith(b'{"type":"session"')
+        outcome = running.finish()
+    assert outcome.status in (Status.OK.exit_code, Status.INTERRUPTED.exit_code)
+    assert (outcome.stderr, outcome.leftovers) == ("", [])
+
+
+def test_a_slow_reader_gets_everything(zot):
+    """More than the pipe, the outbox and the reader together can hold: the run must wait for the reader."""
+    text = "0123456789abcdef" * 200_000
+    script = Script(zot.cwd).answer(text, chunks=512)
+    with zot.start(*zot.replay_flags(script), "--no-session", "go") as running:
+        running.wait_for(TextDelta)
+        time.sleep(0.5)  # being slow is the subject
+        assert running.process.poll() is None
+        outcome = running.finish().check(Status.OK)
+    assert "".join(delta.delta for delta in outcome.of(TextDelta)) == text
+    assert outcome.result.text == text
+
+
+def test_progress_for_a_slow_reader_is_bounded_and_the_result_is_whole(zot):
+    command = "head -c 20000000 /dev/zero | tr '\\0' x | fold -w 1000"
+    script = Script(zot.cwd).call(("bash", {"command": command}))
+    with zot.start(*zot.replay_flags(script), "--max-steps", "1", "go") as running:
+        running.wait_for(ToolProgress)
+        time.sleep(0.3)  # being slow is the subject
+        outcome = running.finish().check(Status.MAX_STEPS)
+    assert len(outcome.stdout) < 25_000_000
+    assert outcome.tool_texts()[0].endswith("s")
+    assert "[exit 0] (full output: " in outcome.tool_texts()[0]
+
+
+def test_an_aborted_run_does_not_wait_for_a_reader_that_does_not_read(zot):
+    script = Script(zot.cwd).answer("x" * 4_000_000)
+    with zot.start(*zot.replay_flags(script), "--no-session", "--timeout", "1", "go") as running:
+        assert running.process.wait(10) == Status.TIMEOUT.exit_code
+
+
+def test_stdout_closed_from_the_start(zot):
+    """As `>&-` in a shell. Nothing else may get the number of the descriptor, and then the events."""
+    shell = ["/bin/sh", "-c", 'exec "$@" >&-', "sh", *zot.command]
+    guard = extension(zot.folder, "echo")
+    script = Script(zot.cwd, extra={"echo": "Returns its text."})
+    script.call(("write", {"path": "made", "content": "x\n"}), results=[ok("x\n")]).answer("Done.")
+    outcome = zot.run(*zot.replay_flags(script), "-e", guard, "go", command=shell)
+    assert (outcome.status, outcome.stdout, outcome.stderr, outcome.leftovers) == (0, b"", "", [])
+    assert (zot.cwd / "made").read_text() == "x\n"
+    check_transcript(zot.session_rows())
+
+
+@pytest.mark.parametrize("closing", ["<&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("mode", ["--json", "-p"])
+def test_standard_streams_closed_from_the_start(zot, closing, mode):
+    shell = ["/bin/sh", "-c", f'exec "$@" {closing}', "sh", *zot.command]
+    guard = extension(zot.folder, "echo")
+    script = Script(zot.cwd, extra={"echo": "Returns its text."})
+    said = ok("$ cat; echo oops >&2\n\noops\n\n[exit 0]  Took 0.0s")
+    script.call(("bash", {"command": "cat; echo oops >&2"}), results=[said])
+    script.call(("echo", {"text": "hi"}), results=[ok("hi")])
+    flags = zot.replay_flags(script.answer("Done."))[1:]
+    outcome = zot.run(mode, *flags, "-e", guard, "go", command=shell)
+    assert (outcome.status, outcome.leftovers) == (0, [])
+    if ">&- " not in closing and mode == "-p":
+        assert outcome.text == "Done.\n"
+    check_transcript(zot.session_rows())
+
+
+@pytest.mark.parametrize("mode", ["--json", "-p"])
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_a_full_disk_behind_stdout_is_an_error(zot, mode):
+    flags = zot.replay_flags(Script(zot.cwd).answer("Done."))[1:]
+    with open("/dev/full", "wb") as full:
+        outcome = zot.run(mode, *flags, "go", stdout=full)
+    assert outcome.status == Status.ERROR.exit_code
+    assert outcome.warnings == ["zot: cannot write to stdout: No space left on device"]
+    assert outcome.leftovers == []

@@ -1,0 +1,138 @@
+"""What `--record` keeps, `--replay` gives again: the same stream, elsewhere, without the server; or a clear mismatch."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.e2e.extension_folder import EXAMPLES, extension
+from tests.e2e.golden import golden
+from tests.e2e.zot_process import Zot, rows
+from tests.messages_server import (
+    MessagesServer,
+    events_reply,
+    http_error,
+    message_events,
+    stall_midway,
+    text_block,
+    text_reply,
+    thinking_block,
+    tool_block,
+)
+from wire.events import Status
+
+CALLS = [
+    tool_block("read", '{"path": "a.txt"}', call_id="t1"),
+    tool_block("bash", '{"command": "pwd"}', call_id="t5"),
+    tool_block("bash", '{"command": "head -c 60000 /dev/zero | tr \\\\\\\\0 x"}', call_id="t2"),
+    tool_block("echo", '{"text": "ünï"}', call_id="t3"),
+    tool_block("nope", '{"broken": ', call_id="t4"),
+]
+
+
+@pytest.fixture
+def recorded(zot, server):
+    """A run with thought, tools, a guard and a rewriter, and its cassette."""
+    server.add(
+        events_reply(message_events([thinking_block("hm"), text_block("See."), *CALLS], stop_reason="tool_use")),
+        text_reply(f"In {zot.cwd}: AKIAIOSFODNN7EXAMPLE"),
+    )
+    cassette = zot.folder / "cassette.jsonl"
+    outcome = run(zot, "--base-url", server.base_url, "--record", cassette)
+    assert server.unused == 0
+    return outcome.check(Status.OK), cassette
+
+
+def run(zot, *flags):
+    if not (zot.cwd / "a.txt").exists():
+        (zot.cwd / "a.txt").write_text("alpha\n")
+        extension(zot.folder, "echo")
+    exts = ["-e", zot.folder / "ext-echo", "-e", EXAMPLES / "guard", "-e", EXAMPLES / "redactor"]
+    return zot.run("--json", *flags, *exts, "go")
+
+
+def comparable(outcome, zot) -> str:
+    """Without progress, which comes in pieces as the kernel likes, and without the order in which extensions got ready."""
+    text = golden(outcome, zot).replace(str(zot.folder), "<folder>")
+    lines = [line for line in text.splitlines() if not line.startswith(("tool_progress", "extension"))]
+    return "\n".join(lines)
+
+
+def test_a_replay_gives_the_same_stream_also_in_another_folder(recorded, tmp_path):
+    first, cassette = recorded
+    elsewhere = tmp_path / "else" / "where"
+    elsewhere.mkdir(parents=True)
+    there = Zot(elsewhere)
+    again = run(there, "--replay", cassette).check(Status.OK)
+    log = re.compile(r"zot-bash-[0-9a-f]{12}\.log")
+    here = Zot.__new__(Zot)
+    here.folder, here.cwd, here.home = tmp_path, tmp_path / "project", tmp_path / "home"
+    assert log.sub("<log>", comparable(again, there)) == log.sub("<log>", comparable(first, here))
+    assert "[redacted:aws-key-id]" in again.result.text
+    assert str(there.cwd) in again.result.text
+    assert again.result.usage == first.result.usage
+    assert again.result.cost_usd == first.result.cost_usd
+
+
+def test_a_cassette_is_private_and_has_no_machine_in_it(recorded, zot):
+    _outcome, cassette = recorded
+    assert cassette.stat().st_mode & 0o777 == 0o600
+    text = cassette.read_text()
+    assert str(zot.cwd) not in text
+    assert "{{cwd}}" in text
+    assert len(rows(cassette.read_bytes())) == 3
+
+
+def test_a_mismatch_shows_the_difference(recorded, zot):
+    _outcome, cassette = recorded
+    (zot.cwd / "a.txt").write_text("beta\n")
+    outcome = run(zot, "--replay", cassette).check(Status.ERROR)
+    shown = outcome.stderr[outcome.stderr.index("zot: the run differs") :].splitlines()
+    assert shown[0] == (
+        f"zot: the run differs from cassette {cassette}:3 at request 2 of 2; record it again with --record {cassette}"
+    )
+    assert shown[1:4] == [
+        "     messages[2].content[0].content[0].text",
+        '       recorded: "alpha\\n"',
+        '       asked:    "beta\\n"',
+    ]
+
+
+def test_another_prompt_and_a_run_that_goes_on_too_long(recorded, zot):
+    _outcome, cassette = recorded
+    outcome = zot.run("--json", "--replay", cassette, "other words").check(Status.ERROR)
+    assert 'recorded: "go"' in outcome.stderr
+    assert 'asked:    "other words"' in outcome.stderr
+    cassette.write_bytes(b"".join(cassette.read_bytes().splitlines(keepends=True)[:2]))
+    outcome = run(zot, "--replay", cassette).check(Status.ERROR)
+    assert "ends after 1 exchange, but the run goes on" in outcome.result.reason
+
+
+def test_errors_are_recorded_too(zot, server):
+    server.add(http_error(401, "who are you"))
+    cassette = zot.folder / "c.jsonl"
+    first = zot.run("--json", "--base-url", server.base_url, "--record", cassette, "go").check(Status.AUTHENTICATION)
+    again = zot.run("--json", "--replay", cassette, "go").check(Status.AUTHENTICATION)
+    assert golden(again) == golden(first)
+
+
+def test_a_recording_that_is_interrupted_keeps_what_was_complete(zot):
+    block = tool_block("bash", '{"command": "true"}', call_id="t1")
+    whole = events_reply(message_events([block], stop_reason="tool_use"))
+    cassette = zot.folder / "c.jsonl"
+    with MessagesServer(whole, stall_midway(text_reply("x"), after=3)) as server:
+        with zot.start("--json", "--base-url", server.base_url, "--record", cassette, "go") as running:
+            server.wait_until_held()
+            running.process.kill()
+            running.process.wait()
+    assert [row["type"] for row in rows(cassette.read_bytes())] == ["cassette", "exchange"]
+
+
+def test_a_cassette_on_a_full_disk_is_said_and_costs_only_itself(zot, server):
+    server.add(text_reply("x" * 20_000), text_reply("never"))
+    cassette = zot.folder / "c.jsonl"
+    limited = ["/bin/sh", "-c", 'ulimit -f 16; exec "$@"', "sh", *zot.command]
+    flags = ["--base-url", server.base_url, "--record", cassette, "--no-session"]
+    outcome = zot.run("--json", *flags, "go", command=limited).check(Status.OK)
+    assert outcome.warnings == [f"zot: the cassette is incomplete: cannot write cassette {cassette}: File too large"]

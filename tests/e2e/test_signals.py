@@ -1,0 +1,98 @@
+"""SIGINT, SIGTERM and SIGHUP end a run early but whole; a second one does not wait for anybody."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from signal import Signals
+
+import pytest
+
+from tests.e2e.extension_folder import extension
+from tests.e2e.golden import golden
+from tests.e2e.places import PLACES, hanging
+from tests.e2e.script import Script
+from tests.e2e.zot_process import check_transcript, wait_until
+from wire.events import Status, ToolProgress, TurnStart
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_ends_whole(zot, place, number):
+    with hanging(zot, place) as running:
+        running.signal(number)
+        outcome = running.finish().check(Status.INTERRUPTED)
+    reason = f"interrupted by {number.name}"
+    assert f"turn_end aborted: {reason}\nerror {reason}\nresult interrupted 130 " in golden(outcome)
+    assert outcome.warnings == [f"zot: {reason}"]
+    check_transcript(zot.session_rows())
+
+
+def test_what_had_been_said_is_kept(zot):
+    with hanging(zot, "model") as running:
+        running.signal(signal.SIGINT)
+        outcome = running.finish().check(Status.INTERRUPTED)
+    assert outcome.result.text == "Hello "
+    assert zot.session_rows()[3]["message"]["content"] == [{"text": "Hello "}]
+
+
+def test_a_second_signal_kills_what_does_not_want_to_stop(zot):
+    stubborn = extension(zot.folder, "ignores_shutdown")
+    stays = "trap ': > asked' TERM; echo up; while :; do sleep 0.1; done"
+    script = Script(zot.cwd, extra={"echo": ""}).call(("bash", {"command": stays}))
+    with zot.start(*zot.replay_flags(script), "-e", stubborn, "go") as running:
+        running.wait_for(ToolProgress)
+        running.signal(signal.SIGINT)
+        wait_until((zot.cwd / "asked").exists)
+        started = time.monotonic()
+        running.signal(signal.SIGINT)
+        outcome = running.finish().check(Status.INTERRUPTED)
+    assert time.monotonic() - started < 2.0, "it would take two seconds for the command, and three for the extension"
+    check_transcript(zot.session_rows())
+
+
+def test_a_hang_up_ends_the_run_unless_it_is_ignored(zot):
+    with hanging(zot, "bash") as running:
+        running.signal(signal.SIGHUP)
+        running.finish().check(Status.INTERRUPTED)
+
+
+def test_under_nohup_a_hang_up_is_nothing(zot):
+    (zot.cwd / "go.sh").write_text('trap "" HUP; exec "$@"')
+    script = Script(zot.cwd).call(("bash", {"command": "echo up; read x < pipe"}))
+    shell = ["/bin/sh", str(zot.cwd / "go.sh"), *zot.command]
+    os.mkfifo(zot.cwd / "pipe")
+    with zot.start(*zot.replay_flags(script), "go", command=shell) as running:
+        running.wait_for(ToolProgress)
+        running.signal(signal.SIGHUP)
+        with (zot.cwd / "pipe").open("w") as pipe:
+            pipe.write("on\n")
+        outcome = running.finish()
+    assert "interrupted" not in outcome.text
+
+
+@pytest.mark.parametrize("slow", ["silent", "slow_register"])
+def test_an_extension_that_is_still_starting_does_not_hold_up_the_end(zot, slow):
+    starting = extension(zot.folder, slow, timeouts={"hello": 30, "ready": 30, "intercept": 30})
+    with zot.start(*zot.replay_flags(Script(zot.cwd).answer("x")), "-e", starting, "go") as running:
+        running.child(slow)
+        started = time.monotonic()
+        running.signal(signal.SIGINT)
+        outcome = running.finish()
+    assert time.monotonic() - started < 2.0
+    if outcome.status == Status.INTERRUPTED.exit_code:
+        outcome.check(Status.INTERRUPTED)
+    assert outcome.status in (Status.INTERRUPTED.exit_code, -Signals.SIGINT)
+
+
+def test_a_guard_that_is_still_starting_does_not_hold_up_the_end(zot):
+    starting = extension(zot.folder, "silent", timeouts={"hello": 60, "intercept": 60}, on_failure="deny")
+    script = Script(zot.cwd).answer("x")
+    with zot.start(*zot.replay_flags(script), "-e", starting, "--ext-wait", "0", "go") as running:
+        running.wait_for(TurnStart)
+        started = time.monotonic()
+        running.signal(signal.SIGINT)
+        outcome = running.finish().check(Status.INTERRUPTED)
+    assert time.monotonic() - started < 3.5
+    assert outcome.leftovers == []

@@ -1,0 +1,205 @@
+"""The event stream of each way in which a run can go when nothing fails: the whole of it, record by record."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+from tests.e2e.extension_folder import extension
+from tests.e2e.golden import golden
+from tests.e2e.script import Script, error, ok
+from tests.e2e.zot_process import check_transcript
+from wire.events import Session, Status, UserMessage
+
+def lines(text: str) -> str:
+    return dedent(text).strip()
+
+
+def test_a_plain_reply(zot):
+    outcome = zot.replay(Script(zot.cwd).answer("Hello there")).check(Status.OK)
+    assert golden(outcome) == lines("""
+        session
+        user_message 'go'
+        turn_start 1
+        assistant_start
+        text_delta 'Hello '
+        text_delta 'there'
+        usage 10+5 so far 10+5
+        assistant_message 'Hello there'
+        turn_end end_turn
+        result ok 0 'Hello there' steps=1
+        done
+    """)
+    assert outcome.stderr == ""
+    session = outcome.of(Session)[0]
+    assert (session.provider, session.model, session.cwd) == ("replay", "claude-sonnet-5-5", str(zot.cwd))
+    assert session.schema_version == 1
+    assert outcome.result.session == session.id
+    assert outcome.of(UserMessage)[0].time >= session.time
+    assert outcome.result.cost_usd == outcome.result.usage.cost_usd == 0.00007
+
+
+def test_one_tool_call(zot):
+    (zot.cwd / "a.txt").write_text("alpha\n")
+    script = Script(zot.cwd).call(("read", {"path": "a.txt"}), results=[ok("alpha\n")], text="Let me see.")
+    outcome = zot.replay(script.answer("It says alpha.", chunks=1)).check(Status.OK)
+    assert golden(outcome) == lines("""
+        session
+        user_message 'go'
+        turn_start 1
+        assistant_start
+        text_delta 'Let me see.'
+        tool_use_start t1 read
+        tool_use_args t1 '{"path": "a.txt"}'
+        tool_use_end t1
+        usage 10+5 so far 10+5
+        assistant_message 'Let me see.' | t1 read {"path": "a.txt"}
+        tool_call t1 read {"path": "a.txt"}
+        turn_end tool_use
+        tool_result t1 ok 'alpha\\n'
+        turn_start 2
+        assistant_start
+        text_delta 'It says alpha.'
+        usage 10+5 so far 20+10
+        assistant_message 'It says alpha.'
+        turn_end end_turn
+        result ok 0 'It says alpha.' steps=2
+        done
+    """)
+
+
+def test_several_tool_calls_run_in_the_order_of_the_reply(zot):
+    script = Script(zot.cwd).call(
+        ("write", {"path": "b/c.txt", "content": "one\n"}),
+        ("bash", {"command": "cat b/c.txt; exit 3"}),
+        ("edit", {"path": "b/c.txt", "edits": [{"oldText": "one", "newText": "two"}]}),
+        results=[
+            ok("one\n"),
+            error("$ cat b/c.txt; exit 3\n\none\n\n[exit 3]  Took 0.1s"),
+            ok("-one\n+two\n"),
+        ],
+    )
+    outcome = zot.replay(script.answer("done", chunks=1)).check(Status.OK)
+    assert (zot.cwd / "b" / "c.txt").read_text() == "two\n"
+    text = golden(outcome)
+    assert text[text.index("usage") : text.index("turn_start 2")] == lines(r"""
+        usage 10+5 so far 10+5
+        assistant_message t1 write {"path": "b/c.txt", "content": "one\n"} | t2 bash {"command": "cat b/c.txt; exit 3"} | t3 edit {"path": "b/c.txt", "edits": [{"oldText": "one", "newText": "two"}]}
+        tool_call t1 write {"path": "b/c.txt", "content": "one\n"}
+        tool_call t2 bash {"command": "cat b/c.txt; exit 3"}
+        tool_call t3 edit {"path": "b/c.txt", "edits": [{"oldText": "one", "newText": "two"}]}
+        turn_end tool_use
+        tool_result t1 ok 'one\n'
+        tool_progress t2 'one\n'
+        tool_result t2 error '$ cat b/c.txt; exit 3\n\none\n\n[exit 3]  Took <time>'
+        tool_result t3 ok '-one\n+two\n'
+    """) + "\n"  # fmt: skip
+    check_transcript(zot.session_rows())
+
+
+def test_a_blocked_call(zot):
+    guard = extension(zot.folder, "blocker", "tool_call", "not on my watch")
+    script = Script(zot.cwd).call(("bash", {"command": "touch made"}), results=[error("not on my watch")])
+    outcome = zot.replay(script.answer("I may not.", chunks=1), "-e", guard).check(Status.OK)
+    assert not (zot.cwd / "made").exists()
+    assert golden(outcome) == lines("""
+        session blocker
+        extension blocker started: ready
+        user_message 'go'
+        turn_start 1
+        assistant_start
+        tool_use_start t1 bash
+        tool_use_args t1 '{"command": "touch made"}'
+        tool_use_end t1
+        usage 10+5 so far 10+5
+        assistant_message t1 bash {"command": "touch made"}
+        tool_call t1 bash {"command": "touch made"}
+        turn_end tool_use
+        tool_result t1 error 'not on my watch'
+        turn_start 2
+        assistant_start
+        text_delta 'I may not.'
+        usage 10+5 so far 20+10
+        assistant_message 'I may not.'
+        turn_end end_turn
+        result ok 0 'I may not.' steps=2
+        done
+    """)
+    assert outcome.result.extensions["blocker"].blocks == 1
+    check_transcript(zot.session_rows())
+
+
+def test_a_blocked_turn(zot):
+    guard = extension(zot.folder, "blocker", "turn_start", "closed for today")
+    outcome = zot.replay(Script(zot.cwd).answer("never said"), "-e", guard).check(Status.BLOCKED)
+    assert golden(outcome) == lines("""
+        session blocker
+        extension blocker started: ready
+        user_message 'go'
+        turn_start 1
+        turn_end error: closed for today
+        result blocked 3 '' steps=1: closed for today
+        done
+    """)
+    assert outcome.warnings == ["zot: blocked: closed for today"]
+
+
+def test_an_unknown_tool(zot):
+    script = Script(zot.cwd).call(("fly", {"to": "moon"}), results=[error('unknown tool "fly"')])
+    outcome = zot.replay(script.answer("I cannot fly.")).check(Status.OK)
+    assert "tool_result t1 error 'unknown tool \"fly\"'\nturn_start 2" in golden(outcome)
+
+
+def test_arguments_that_are_not_json(zot):
+    reason = "invalid args: not valid JSON: unexpected end of data: line 1 column 10 (char 9)"
+    script = Script(zot.cwd).call(("read", '{"path": '), results=[error(reason)])
+    outcome = zot.replay(script.answer("Again.", chunks=1)).check(Status.OK)
+    text = golden(outcome)
+    assert "tool_use_args t1 '{\"path\": '\n" in text
+    assert f"tool_call t1 read null\nturn_end tool_use\ntool_result t1 error {reason!r}\nturn_start 2" in text
+    assert zot.session_rows()[3]["message"]["content"] == [{"id": "t1", "name": "read", "arguments": '{"path": '}]
+    check_transcript(zot.session_rows())
+
+
+def test_the_steps_are_used_up(zot):
+    script = Script(zot.cwd)
+    for _ in range(3):
+        script.call(("bash", {"command": "true"}), results=[ok("$ true\n\n[exit 0]  Took 0.0s")], text="More.")
+    outcome = zot.replay(script, "--max-steps", "2").check(Status.MAX_STEPS)
+    assert golden(outcome).endswith(
+        lines("""
+        assistant_message 'More.' | t2 bash {"command": "true"}
+        tool_call t2 bash {"command": "true"}
+        turn_end tool_use
+        tool_result t2 ok '$ true\\n\\n[exit 0]  Took <time>'
+        error max steps (2) exceeded
+        result max_steps 4 'More.' steps=2: max steps (2) exceeded
+        done
+    """)
+    )
+    assert outcome.warnings == ["zot: max steps (2) exceeded"]
+    check_transcript(zot.session_rows())
+
+
+def test_a_reply_that_is_cut_off_by_its_length(zot):
+    outcome = zot.replay(Script(zot.cwd).answer("half a sen", stop="max_tokens", chunks=1)).check(Status.ERROR)
+    assert golden(outcome) == lines("""
+        session
+        user_message 'go'
+        turn_start 1
+        assistant_start
+        text_delta 'half a sen'
+        usage 10+5 so far 10+5
+        assistant_message 'half a sen'
+        turn_end length
+        error the reply was cut off: max_tokens
+        result error 1 'half a sen' steps=1: the reply was cut off: max_tokens
+        done
+    """)
+
+
+def test_a_call_that_is_cut_off_is_not_run(zot):
+    script = Script(zot.cwd).call(("bash", {"command": "touch made"}), text="Now:")
+    script._exchanges[0][1][-1]["stop_reason"] = "max_tokens"
+    outcome = zot.replay(script).check(Status.ERROR)
+    assert not (zot.cwd / "made").exists()
+    assert "tool_call" not in golden(outcome)
+    check_transcript(zot.session_rows())

@@ -1,0 +1,147 @@
+"""A provider that fails is never success: what the stream says, the exit status, and what is kept."""
+
+from __future__ import annotations
+
+import socket
+from textwrap import dedent
+
+import pytest
+
+from tests.e2e.golden import golden
+from tests.e2e.zot_process import check_transcript
+from tests.messages_server import (
+    MessagesServer,
+    drop_before_headers,
+    drop_midway,
+    error_event,
+    events_reply,
+    http_error,
+    message_events,
+    text_block,
+    text_reply,
+    tool_block,
+)
+from wire.events import Error, Status
+
+UP_TO_A_DELTA = 5
+"""Steps of a text reply: message_start, ping, block start, and the two deltas."""
+
+
+def ask(zot, server: MessagesServer, *args):
+    return zot.run("--json", "--base-url", server.base_url, *args, "go", env={"ANTHROPIC_API_KEY": "sk-ant-secret"})
+
+
+def lines(text: str) -> str:
+    return dedent(text).strip()
+
+
+@pytest.mark.parametrize(
+    ("http", "status"),
+    [
+        (401, Status.AUTHENTICATION),
+        (403, Status.AUTHENTICATION),
+        (429, Status.RATE_LIMIT),
+        (529, Status.RATE_LIMIT),
+        (500, Status.ERROR),
+        (400, Status.ERROR),
+    ],
+)
+def test_an_http_error(zot, server, http, status):
+    server.add(*[http_error(http, "no, sk-ant-secret is", retry_after_ms=1)] * 3)
+    outcome = ask(zot, server).check(status)
+    reason = f"anthropic: HTTP {http}: no, [API key] is"
+    assert golden(outcome) == lines(f"""
+        session
+        user_message 'go'
+        turn_start 1
+        turn_end error: {reason}
+        error {reason}
+        result {status.value} {status.exit_code} '' steps=1: {reason}
+        done
+    """)
+    assert outcome.warnings == [f"zot: {reason}"]
+    assert server.unused == (0 if http in (429, 500, 529) else 2), "only what may pass is tried again"
+    check_transcript(zot.session_rows())
+
+
+def test_a_retry_that_succeeds_leaves_no_trace(zot, server):
+    server.add(http_error(529, retry_after_ms=1), text_reply("Hello"))
+    outcome = ask(zot, server).check(Status.OK)
+    assert outcome.result.text == "Hello"
+    assert outcome.of(Error) == []
+
+
+def test_an_error_event_in_mid_stream(zot, server):
+    events = message_events([text_block("Hello there")])
+    server.add(events_reply([*events[:UP_TO_A_DELTA], error_event("overloaded_error", "too busy")]))
+    outcome = ask(zot, server).check(Status.RATE_LIMIT)
+    assert golden(outcome) == lines("""
+        session
+        user_message 'go'
+        turn_start 1
+        assistant_start
+        text_delta 'Hello '
+        text_delta 'there'
+        usage 10+1 so far 10+1
+        assistant_message 'Hello there'
+        turn_end error: anthropic: overloaded_error: too busy
+        error anthropic: overloaded_error: too busy
+        result rate_limit 8 'Hello there' steps=1: anthropic: overloaded_error: too busy
+        done
+    """)
+    check_transcript(zot.session_rows())
+
+
+@pytest.mark.parametrize("how", ["no final event", "connection closed", "connection reset"])
+def test_a_stream_that_breaks_off_is_an_error(zot, server, how):
+    whole = text_reply("Hello there")
+    if how == "no final event":  # the SDK takes this for a normal end
+        server.add(events_reply(message_events([text_block("Hello there")])[:UP_TO_A_DELTA]))
+    else:
+        server.add(drop_midway(whole, after=UP_TO_A_DELTA, reset=how == "connection reset"))
+    outcome = ask(zot, server).check(Status.ERROR)
+    text = golden(outcome)
+    assert "turn_end error: anthropic: the stream " in text
+    assert "assistant_message 'Hello" in text
+    assert server.unused == 0
+    check_transcript(zot.session_rows())
+
+
+def test_a_tool_call_that_breaks_off_is_neither_run_nor_kept(zot, server):
+    events = message_events([text_block("Now: "), tool_block("bash", '{"command": "touch made"}')])
+    server.add(events_reply(events[:-2]))
+    outcome = ask(zot, server).check(Status.ERROR)
+    assert not (zot.cwd / "made").exists()
+    text = golden(outcome)
+    assert "tool_use_end" in text
+    assert "tool_call" not in text
+    check_transcript(zot.session_rows())
+
+
+def test_a_connection_that_is_closed_without_an_answer(zot, server):
+    server.add(*[drop_before_headers()] * 3)
+    outcome = ask(zot, server).check(Status.ERROR)
+    assert "connection to http://127.0.0.1" in outcome.result.reason
+    assert server.unused == 0, "the SDK tries three times"
+
+
+def test_a_server_that_is_not_there(zot):
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{unused.getsockname()[1]}"
+        outcome = zot.run("--json", "--base-url", url, "go").check(Status.ERROR)
+    assert f"connection to {url} failed" in outcome.stderr
+    assert len(outcome.warnings) == 1
+
+
+def test_without_a_credential_nothing_is_started(zot):
+    outcome = zot.run("--json", "go").check(Status.AUTHENTICATION)
+    reason = "no credential for anthropic: set ANTHROPIC_API_KEY or pass --api-key (zot demo needs none)"
+    assert golden(outcome) == lines(f"""
+        session
+        error {reason}
+        result authentication 7 '' steps=0: {reason}
+        done
+    """)
+    assert outcome.warnings == [f"zot: {reason}"]
+    assert zot.session_files() == []

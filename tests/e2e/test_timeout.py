@@ -1,0 +1,46 @@
+"""`--timeout` ends a run wherever it hangs: a complete stream, nothing left running, a whole session file."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.e2e.golden import golden
+from tests.e2e.places import PLACES, hanging
+from tests.e2e.zot_process import check_transcript
+from wire.events import Status
+
+SECONDS = {"model": "3"}
+"""The import of the SDK counts; everything else is quick."""
+
+LAST = {
+    "model": "assistant_message 'Hello '\nturn_end aborted: {reason}\n",
+    "bash": "tool_result t2 error 'aborted: {reason}'\nturn_end aborted: {reason}\n",
+    "guard": "turn_start 1\nturn_end aborted: {reason}\n",
+    "extension tool": "tool_result t1 error 'aborted: {reason}'\ntool_result t2 error 'aborted: {reason}'\n"
+    "turn_end aborted: {reason}\n",
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_run_that_hangs_ends_in_time(zot, place):
+    seconds = SECONDS.get(place, "1.2")
+    with hanging(zot, place, "--timeout", seconds) as running:
+        outcome = running.finish().check(Status.TIMEOUT)
+    reason = f"timeout: the run took longer than {seconds} s"
+    assert LAST[place].format(reason=reason) + f"error {reason}\nresult timeout 6 " in golden(outcome)
+    assert outcome.warnings == [f"zot: {reason}"]
+    assert outcome.result.duration_ms < float(seconds) * 1000 + 2000
+    check_transcript(zot.session_rows())
+
+
+def test_a_command_that_was_cut_off_says_so(zot):
+    with hanging(zot, "bash", "--timeout", "1.2") as running:
+        outcome = running.finish().check(Status.TIMEOUT)
+    told = outcome.tool_texts()[0]
+    assert told.startswith("$ echo up; sleep 600 & sleep 600\n\nup\n\ncancelled, killed by SIGTERM\n[exit -1]")
+
+
+def test_the_time_of_a_run_that_does_not_hang_is_no_matter(zot):
+    from tests.e2e.script import Script
+
+    zot.replay(Script(zot.cwd).answer("Quick."), "--timeout", "60").check(Status.OK)

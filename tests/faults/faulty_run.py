@@ -1,0 +1,123 @@
+"""A whole run, in this process, with one healthy extension and some bad ones; the model is a script.
+
+What a person would see on stderr goes to a file, and the deadlines are short, so that every fault shows within seconds.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from agent.launch import Launch, launch
+from agent.model.provider import Stream
+from agent.runtime import Headless
+from tests.e2e.extension_folder import extension
+from wire import events
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+QUICK = {"hello": 1.0, "ready": 0.6, "tool_call": 0.8, "intercept": 0.4}
+HEALTHY = "echo"
+Call = tuple[str, dict[str, Any]]
+
+
+class ScriptedProvider:
+    """Each turn calls the next batch of tools; when there are no more, it answers."""
+
+    name = "scripted"
+    is_ready = True
+    error = None
+
+    def __init__(self, batches: Sequence[Sequence[Call]]) -> None:
+        self._batches = list(batches)
+        self.requests: list[dict[str, Any]] = []
+
+    def start(self) -> None:
+        pass
+
+    def request(self, params: dict[str, Any]) -> Stream:
+        self.requests.append(json.loads(json.dumps(params)))
+        turn = len(self.requests)
+        usage = {"input": 1, "output": 1, "cache_read": 0, "cache_write": 0}
+        calls = self._batches[turn - 1] if turn <= len(self._batches) else ()
+        content: list[dict[str, Any]] = [
+            {"type": "tool_call", "id": f"t{turn}.{number}", "name": name, "args": json.dumps(args)}
+            for number, (name, args) in enumerate(calls)
+        ] or [{"type": "text", "text": "all done"}]
+        reason = "tool_use" if calls else "end_turn"
+        return Stream([{"type": "final", "content": content, "stop_reason": reason, "usage": usage}])
+
+    def cancel(self) -> None:
+        pass
+
+    def stoppables(self) -> Sequence[Any]:
+        return ()
+
+
+@dataclass
+class Observed:
+    """What came of a run."""
+
+    records: list[events.Record]
+    result: events.Result
+    stderr: list[str]
+    requests: list[dict[str, Any]]
+    seconds: float
+
+    def lines_about(self, name: str) -> list[str]:
+        return [line for line in self.stderr if line.startswith(f"zot: extension {name}: ")]
+
+    def answer_of(self, call_id: str) -> tuple[str, bool]:
+        for record in self.records:
+            if isinstance(record, events.ToolResult) and record.id == call_id:
+                return "".join(
+                    part.text for part in record.content if isinstance(part, events.TextContent)
+                ), record.is_error
+        raise AssertionError(f"no result for {call_id}")
+
+    def offered(self, turn: int) -> set[str]:
+        return {tool["name"] for tool in self.requests[turn - 1].get("tools", [])}
+
+
+def observe(
+    place: Path,
+    *bad: Path,
+    batches: Sequence[Sequence[Call]] = (),
+    healthy_first: bool = True,
+    **asked: Any,
+) -> Observed:
+    """Runs a prompt with the bad extensions beside the healthy one. Tools have short deadlines through the manifests."""
+    healthy = extension(place, "echo", name=HEALTHY)
+    folders = [healthy, *bad] if healthy_first else [*bad, healthy]
+    project = place / "project"
+    project.mkdir()
+    prepared = launch(
+        Launch(
+            base_url="http://127.0.0.1:9",
+            cwd=str(project),
+            home=place / "home",
+            extensions=tuple(map(str, folders)),
+            discover=False,
+            **asked,
+        )
+    )
+    provider = ScriptedProvider(batches)
+    records: list[events.Record] = []
+    with open(place / "stderr", "w+b") as stderr:
+        started = time.monotonic()
+        run = Headless(
+            prepared.options,
+            version="test",
+            make_provider=lambda _loop: provider,
+            on_record=records.append,
+            stderr=stderr.fileno(),
+        )
+        result = run.run("go")
+        seconds = time.monotonic() - started
+        stderr.seek(0)
+        lines = stderr.read().decode().splitlines()
+    return Observed(records, result, lines, provider.requests, seconds)

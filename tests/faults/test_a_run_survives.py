@@ -1,0 +1,185 @@
+"""One row for each way in which an extension can be bad: the run goes on, the others work, one line says what happened.
+
+That nothing survives is checked after every test by a fixture for the whole suite.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.e2e.extension_folder import extension
+from tests.faults.faulty_run import HEALTHY, QUICK, Call, observe
+from wire import events
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ECHO: Call = ("echo", {"text": "still here"})
+
+
+@dataclass(frozen=True)
+class Row:
+    child: str
+    """File in tests/children."""
+    says: str
+    """What the one line on stderr must hold; empty: there is nothing that a user need know."""
+    calls: tuple[Call, ...] = ()
+    """Tools of the bad one that are called before the healthy one's."""
+    answers: tuple[str, ...] = ()
+    """What each of these calls must answer, in part."""
+    args: tuple[str, ...] = ()
+    timeouts: dict[str, float] = field(default_factory=lambda: QUICK)
+    state: str = "exited"
+    within: float = 8.0
+    """Seconds for the whole run, stop included; generous, because machines are shared."""
+
+
+NO_FAULT = ("its tool 'echo' is hidden", "ready after the first request", "still starting")
+"""Lines that would be said of a sound extension too."""
+DIE: tuple[Call, ...] = (("die", {}), ("die", {}))
+ROWS = [
+    Row("silent", "said no hello within 1 s", state="failed"),
+    Row("junk_first", "lines that are not frames to its stdout"),
+    Row("exits_before_hello", 'exited before its hello (exit 3): "exits_before_hello: cannot find', state="failed"),
+    Row("first_frame_not_hello", "register_tool", state="failed"),
+    Row("dies_in_call", 'ended (exit 7) with 1 call pending: "', DIE, ("(exit 7)", "(exit 7)"), state="failed"),
+    Row("killed_in_call", "ended (signal SIGKILL) with 1 call pending", DIE, ("SIGKILL", "SIGKILL"), state="failed"),
+    Row("never_answers", "gave no verdict", (("hang", {}),), ("timeout waiting for never_answers/hang",)),
+    Row("answers_twice", "", (("twice", {}), ("twice", {})), ("first", "")),
+    Row(
+        "answers_late",
+        "its tool late failed: no answer within 0.8 s",
+        (("late", {}), ("late", {})),
+        ("timeout waiting for answers_late/late", ""),
+    ),
+    Row("huge_line", "20971", (("huge", {}), ("huge", {})), ("over the limit of 16777216 bytes", "small")),
+    Row("junk_between", "lines that are not frames to its stdout"),
+    Row("wrong_types", "register_tool"),
+    Row("ignores_shutdown", ""),
+    Row("slow_register", ""),
+    Row("no_ready", "", (("quiet_tool", {}),), ("",)),
+    Row("chatty_never_ready", ""),
+    Row("stderr_flood", ""),
+    Row("closes_stdout", ""),
+    Row("deaf", "no verdict"),
+]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.child)
+def test_the_run_goes_on(row: Row, tmp_path: Path) -> None:
+    bad = extension(tmp_path, row.child, *row.args, timeouts=row.timeouts)
+    batches: list[list[Call]] = [[call] for call in row.calls]
+    seen = observe(tmp_path, bad, batches=[*batches, [ECHO]])
+    assert (seen.result.status, seen.result.text) == ("ok", "all done")
+    assert seen.answer_of(f"t{len(batches) + 1}.0") == ("still here", False), "the healthy one works"
+    for turn, wanted in enumerate(row.answers, 1):
+        text, is_error = seen.answer_of(f"t{turn}.0")
+        assert wanted in text
+        assert is_error == ("timeout" in wanted or "exit" in wanted or "SIG" in wanted or "limit" in wanted)
+    said = [line for line in seen.lines_about(row.child) if not any(word in line for word in NO_FAULT)]
+    if row.says:
+        assert any(row.says in line for line in said), seen.stderr
+        assert len(set(said)) == len(said), "each line once"
+        assert len(said) <= 4, said
+    else:
+        assert not said
+    assert not seen.lines_about(HEALTHY)
+    costs = seen.result.extensions
+    assert costs[row.child].state == row.state
+    assert costs[HEALTHY].state == "exited"
+    assert costs[HEALTHY].exit_status == "exit 0"
+    assert seen.seconds < row.within
+
+
+def test_calls_of_a_dead_extension_fail_at_once(tmp_path: Path) -> None:
+    """With zot's minute as the deadline: waiting for it would show."""
+    bad = extension(tmp_path, "dies_in_call")
+    seen = observe(tmp_path, bad, batches=[[("die", {})], [("die", {})], [ECHO]])
+    assert seen.result.status == "ok"
+    assert seen.result.extensions["dies_in_call"].timeouts == 0
+    assert seen.seconds < 8
+    assert "die" in seen.offered(1)
+    assert "die" not in seen.offered(2), "it is not offered any more"
+
+
+def test_a_guard_that_dies_is_no_verdict_and_recorded(tmp_path: Path) -> None:
+    bad = extension(tmp_path, "dies_in_intercept")
+    seen = observe(tmp_path, bad, batches=[[ECHO]])
+    assert seen.result.status == "ok"
+    kinds = [record.event for record in seen.records if isinstance(record, events.Extension)]
+    assert "no_verdict" in kinds
+    assert "exited" in kinds
+
+
+@pytest.mark.parametrize("asked", [{"strict_guards": True}, {}])
+def test_a_guard_whose_failure_means_deny_denies(asked: dict[str, Any], tmp_path: Path) -> None:
+    bad = extension(tmp_path, "dies_in_intercept", **({} if asked else {"on_failure": "deny"}))
+    seen = observe(tmp_path, bad, batches=[[ECHO]], **asked)
+    assert (seen.result.status, seen.result.exit_code) == ("blocked", 3)
+    assert "gave no verdict" in seen.result.reason
+    assert "exit 9" in seen.result.reason
+
+
+@pytest.mark.parametrize("child", ["silent", "exits_before_hello"])
+def test_a_guard_that_never_came_up_denies_too(child: str, tmp_path: Path) -> None:
+    bad = extension(tmp_path, child, on_failure="deny", timeouts=QUICK)
+    seen = observe(tmp_path, bad, batches=[[ECHO]])
+    assert seen.result.status == "blocked"
+    assert child in seen.result.reason
+    assert not seen.requests, "the model was not asked"
+
+
+def test_a_large_frame_to_an_extension_that_does_not_read(tmp_path: Path) -> None:
+    """100 KB is more than its pipe holds. The host waits for the verdict only, and later requests fail at once."""
+    bad = extension(tmp_path, "deaf", timeouts={"intercept": 0.5, "tool_call": 0.5})
+    large: Call = ("echo", {"text": "x" * 100_000})
+    seen = observe(tmp_path, bad, batches=[[large], [large], [large], [large], [ECHO]])
+    assert seen.result.status == "ok"
+    assert seen.answer_of("t1.0") == ("x" * 100_000, False)
+    assert seen.answer_of("t5.0") == ("still here", False)
+    assert seen.result.extensions["deaf"].timeouts <= 2
+    assert seen.seconds < 8
+
+
+@pytest.mark.parametrize("child", ["grandchild", "daemon_grandchild"])
+def test_what_an_extension_leaves_behind_is_ended(child: str, tmp_path: Path) -> None:
+    pid_file = tmp_path / "pid"
+    bad = extension(tmp_path, child, pid_file)
+    seen = observe(tmp_path, bad, batches=[[ECHO]], healthy_first=True)
+    assert seen.result.status == "ok"
+    pid = int(pid_file.read_text())
+    assert not _is_alive(pid)
+
+
+def test_bad_tools_are_left_out_one_line_each(tmp_path: Path) -> None:
+    bad = extension(tmp_path, "bad_tools")
+    seen = observe(tmp_path, bad, batches=[[ECHO]])
+    assert seen.offered(1) == {"bash", "edit", "read", "write", "echo", "good_tool"}
+    said = "\n".join(seen.lines_about("bad_tools"))
+    for reason in (
+        "schema must be a JSON Schema object, not null",
+        "not str",
+        'must have type "object", not 5',
+        "a built-in tool",
+    ):
+        assert reason in said
+    assert "''" in said, "the empty name"
+
+
+def test_a_tool_registered_after_ready_joins_in_the_next_turn(tmp_path: Path) -> None:
+    late = extension(tmp_path, "late_tool")
+    seen = observe(tmp_path, late, batches=[[ECHO], [ECHO], [("late_tool", {})]])
+    assert "late_tool" not in seen.offered(1)
+    assert "late_tool" in seen.offered(3)
+    assert not seen.answer_of("t3.0")[1]
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,109 @@
+"""Records survive the stream unchanged, with the members and the order that readers written for zot expect."""
+
+from __future__ import annotations
+
+import json
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import Raw
+
+from tests.wire.any_message import any_of, plain
+from wire import events
+from wire.events import EXIT_CODES, Status, TextContent, ToolCallContent, decode, encode, raw_json
+
+RECORDS = events.AnyRecord.__args__
+KEYS = {
+    "user_message": ["content", "time"],
+    "turn_start": ["step"],
+    "assistant_start": [],
+    "text_delta": ["delta"],
+    "tool_use_start": ["id", "name"],
+    "tool_use_args": ["id", "delta"],
+    "tool_use_end": ["id"],
+    "usage": ["input", "output", "cache_read", "cache_write", "cost_usd", "cumulative"],
+    "assistant_message": ["content", "time"],
+    "tool_call": ["id", "name", "args"],
+    "tool_progress": ["id", "text"],
+    "tool_result": ["id", "is_error", "content"],
+    "turn_end": ["stop", "error"],
+    "error": ["message"],
+    "done": [],
+}
+"""zot's records with all their members, in the order in which it writes them."""
+
+
+@given(st.data())
+@pytest.mark.parametrize("cls", RECORDS, ids=lambda cls: cls.__struct_config__.tag)
+def test_decoding_gives_back_what_was_encoded(cls: type, data: st.DataObject):
+    record = data.draw(any_of(cls))
+    line = encode(record)
+    assert line.endswith(b"\n")
+    assert line.count(b"\n") == 1
+    back = decode(line)
+    assert type(back) is cls
+    assert plain(back) == plain(record) == json.loads(line)
+
+
+@given(st.data())
+@pytest.mark.parametrize("cls", RECORDS, ids=lambda cls: cls.__struct_config__.tag)
+def test_every_member_is_written_in_a_fixed_order(cls: type, data: st.DataObject):
+    record = data.draw(any_of(cls))
+    tag = cls.__struct_config__.tag
+    written = list(plain(record))
+    wanted = ["type", *KEYS.get(tag, [field.name for field in msgspec.structs.fields(cls)])]
+    if tag == "turn_end" and record.error is msgspec.UNSET:
+        wanted.remove("error")
+    assert written == wanted
+
+
+def test_all_of_zots_records_are_there():
+    assert set(KEYS) <= {cls.__struct_config__.tag for cls in RECORDS}
+
+
+def test_content_has_zots_members():
+    content = (
+        TextContent("hi"),
+        events.ImageContent("image/png", 12),
+        ToolCallContent("t", "read", Raw(b"{}")),
+        events.ToolResultContent("t", False, (TextContent("x"),)),
+    )
+    assert plain(events.UserMessage(content, "now"))["content"] == [
+        {"type": "text", "text": "hi"},
+        {"type": "image", "mime_type": "image/png", "bytes": 12},
+        {"type": "tool_call", "id": "t", "name": "read", "args": {}},
+        {"type": "tool_result", "call_id": "t", "is_error": False, "content": [{"type": "text", "text": "x"}]},
+    ]
+
+
+def test_unknown_members_are_ignored_and_unknown_records_are_an_error():
+    assert decode(b'{"type":"done","new":1}') == events.Done()
+    with pytest.raises(msgspec.DecodeError, match=r"Invalid value 'fanfare' - at `\$.type`"):
+        decode(b'{"type":"fanfare"}')
+    with pytest.raises(msgspec.DecodeError, match=r"`\$.step`"):
+        decode(b'{"type":"turn_start","step":"one"}')
+
+
+@pytest.mark.parametrize(
+    ("text", "raw"),
+    [(b'{"a": 1}', b'{"a": 1}'), (b"{bad", b"null"), (b"", b"null"), (b"\xff", b"null"), (b"[" * 50_000, b"null")],
+    ids=["json", "cut", "empty", "bytes", "deep"],
+)
+def test_arguments_that_are_not_json_are_null(text: bytes, raw: bytes):
+    assert bytes(raw_json(text)) == raw
+
+
+def test_every_status_has_an_exit_code_of_its_own_with_a_meaning():
+    assert set(EXIT_CODES) == set(Status)
+    codes = [status.exit_code for status in Status]
+    assert len(set(codes)) == len(codes)
+    assert (Status.OK.exit_code, Status.ERROR.exit_code, Status.USAGE.exit_code) == (0, 1, 2)
+    assert Status.INTERRUPTED.exit_code == 130
+    assert all(meaning for _, meaning in EXIT_CODES.values())
+
+
+def test_to_builtins_is_the_line():
+    record = events.ToolCall("t", "read", Raw(b'{"path":"x"}'))
+    assert events.to_builtins(record) == json.loads(encode(record))

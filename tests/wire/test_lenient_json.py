@@ -1,0 +1,60 @@
+"""What zot's decoder would read is read, and nothing that is sound is touched."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.wire.any_message import JSON
+from wire.lenient_json import UNREADABLE, read, reason, repaired
+
+
+@given(JSON, st.booleans())
+def test_sound_text_is_left_alone(value: object, ascii_only: bool):
+    text = json.dumps(value, ensure_ascii=ascii_only).encode()
+    assert repaired(text) is None
+    assert read(text) == (value, text)
+
+
+@given(st.text())
+def test_lone_surrogates_become_the_replacement_character(text: str):
+    value, mended = read(json.dumps(text).encode())
+    assert value == json.loads(mended)
+    assert value == text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (rb'"\ud83d"', "\ufffd"),
+        (rb'"\ud83d\ud83d\ude00"', "\ufffd😀"),
+        (rb'"\ude00\ud83d"', "\ufffd\ufffd"),
+        (rb'"\\ud83d\ud83d"', "\\ud83d\ufffd"),
+        (b'"\xe9"', "\ufffd"),
+        (b'{"\xff":"\xed\xa0\x80"}', {"\ufffd": "\ufffd\ufffd\ufffd"}),
+    ],
+)
+def test_repairs(text: bytes, value: object):
+    assert read(text)[0] == value
+    assert json.loads(read(text)[1]) == value
+
+
+@given(st.binary(max_size=100))
+def test_reading_raises_nothing_but_what_it_says(text: bytes):
+    try:
+        value, mended = read(text)
+    except UNREADABLE as error:
+        said = reason(error)
+    else:
+        said = repr(value)
+        assert mended == text or repaired(text) == mended
+    assert said
+
+
+def test_deep_nesting_has_a_reason_of_its_own():
+    with pytest.raises(RecursionError) as caught:
+        read(b"[" * 100_000)
+    assert reason(caught.value) == "nested too deeply"

@@ -1,0 +1,134 @@
+"""A manifest is read as zot reads it, and each fault gives one line that names the field."""
+
+from __future__ import annotations
+
+import json
+
+import jsonschema_rs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.wire.any_message import JSON
+from wire.manifest import Manifest, ManifestError, parse_manifest
+from wire.schema import generate
+
+
+def parse(**fields: object) -> Manifest:
+    return parse_manifest(json.dumps({"name": "a", "exec": "./a", **fields}).encode())
+
+
+def fault(text: bytes) -> str:
+    with pytest.raises(ManifestError) as caught:
+        parse_manifest(text)
+    line = str(caught.value)
+    assert "\n" not in line
+    assert line.startswith(("manifest: ", "parse manifest: "))
+    return line
+
+
+def test_defaults():
+    manifest = parse()
+    assert (manifest.priority, manifest.on_failure, manifest.is_enabled) == (0, "allow", True)
+    timeouts = manifest.timeouts
+    assert (timeouts.hello, timeouts.ready, timeouts.tool_call, timeouts.intercept) == (None, 3.0, 60.0, 5.0)
+
+
+def test_all_fields_and_unknown_ones():
+    manifest = parse(
+        args=["-x"], version="1", language="sh", description="d", priority=-3, on_failure="deny",
+        timeouts={"hello": 0.5, "tool_call": 300}, anything={"else": True},
+    )  # fmt: skip
+    assert (manifest.args, manifest.priority, manifest.on_failure) == (("-x",), -3, "deny")
+    assert (manifest.timeouts.hello, manifest.timeouts.tool_call, manifest.timeouts.ready) == (0.5, 300, 3.0)
+
+
+@pytest.mark.parametrize(("enabled", "is_enabled"), [(None, True), (True, True), (False, False)])
+def test_absent_or_null_means_enabled(enabled: bool | None, is_enabled: bool):
+    assert parse(enabled=enabled).is_enabled is is_enabled
+
+
+@pytest.mark.parametrize("field", ["args", "version", "language", "description", "enabled"])
+def test_null_is_as_good_as_absent(field: str):
+    assert parse(**{field: None}) == parse()
+
+
+@pytest.mark.parametrize(
+    ("fields", "wanted"),
+    [
+        ({"name": 5}, "Expected `str`, got `int` - at `$.name`"),
+        ({"name": None}, "Expected `str`, got `null` - at `$.name`"),
+        ({"exec": ""}, "Expected `str` of length >= 1 - at `$.exec`"),
+        ({"exec": ["a"]}, "Expected `str`, got `array` - at `$.exec`"),
+        ({"args": "x"}, "`$.args`"),
+        ({"args": [1]}, "`$.args[0]`"),
+        ({"enabled": "yes"}, "`$.enabled`"),
+        ({"priority": "high"}, "`$.priority`"),
+        ({"priority": 1.5}, "`$.priority`"),
+        ({"on_failure": "maybe"}, "Invalid enum value 'maybe' - at `$.on_failure`"),
+        ({"timeouts": 5}, "`$.timeouts`"),
+        ({"timeouts": {"tool_cal": 1}}, "unknown field `tool_cal` - at `$.timeouts`"),
+        ({"timeouts": {"hello": 0}}, "> 0.0 - at `$.timeouts.hello`"),
+        ({"timeouts": {"ready": -1}}, "`$.timeouts.ready`"),
+        ({"timeouts": {"intercept": 1e9}}, "<= 86400.0 - at `$.timeouts.intercept`"),
+    ],
+    ids=str,
+)
+def test_a_bad_field_is_named(fields: dict, wanted: str):
+    line = fault(json.dumps({"name": "a", "exec": "./a", **fields}).encode())
+    assert wanted in line
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (b"{}", "manifest: name is required"),
+        (b'{"exec":"x"}', "manifest: name is required"),
+        (b'{"name":"x"}', "manifest: exec is required"),
+        (b"[]", "manifest: Expected `object`, got `array`"),
+        (b"", "parse manifest: Input data was truncated"),
+        (b"{'name': 1}", "parse manifest: JSON is malformed"),
+        (b'{"name":"\xff","exec":"x"}', "parse manifest: 'utf-8' codec"),
+        (b'{"x":' + b"[" * 50_000, "parse manifest: nested too deeply"),
+    ],
+    ids=lambda value: str(value[:30]),
+)
+def test_what_is_no_manifest_says_so(text: bytes, line: str):
+    assert fault(text).startswith(line)
+
+
+NAME_LINE = "manifest: name must be 1 to 64 characters, without slashes or control characters, and not start with a dot"
+UNFIT = ["", ".", "..", ".hidden", "a/b", "/etc", "/../../evil", "a\\b", "x" * 65]
+UNPRINTABLE = ["a\n", "a\nb", "\x1b[31m", "a\x00", "a\x7f", "a\x9b31m", "a\u202eb", "a\u2028"]
+BAD_NAMES = UNFIT + UNPRINTABLE
+
+
+@pytest.mark.parametrize("name", BAD_NAMES, ids=repr)
+def test_a_name_that_is_no_file_name_is_refused(name: str):
+    assert fault(json.dumps({"name": name, "exec": "x"}).encode()) == NAME_LINE
+
+
+@pytest.mark.parametrize("name", [*BAD_NAMES, "ok", "with space", "a.b", "größe", "日本", "x" * 64], ids=repr)
+def test_the_published_schema_judges_names_alike(name: str):
+    manifest = {"name": name, "exec": "x"}
+    try:
+        parse_manifest(json.dumps(manifest).encode())
+        accepted = True
+    except ManifestError:
+        accepted = False
+    assert jsonschema_rs.is_valid(generate("manifest"), manifest) is accepted
+    assert accepted is (name not in BAD_NAMES)
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["name", "exec", "args", "enabled", "priority", "on_failure", "timeouts", "x"]), JSON
+    )
+)
+def test_any_object_gives_a_manifest_or_one_line(fields: dict):
+    try:
+        said = parse_manifest(json.dumps(fields).encode()).name
+        assert said == fields["name"]
+    except ManifestError as error:
+        said = str(error)
+    assert "\n" not in said

@@ -1,0 +1,48 @@
+"""Reads JSON that a stranger wrote, as leniently as zot's decoder: what is not Unicode becomes U+FFFD.
+
+JavaScript cuts strings between surrogates and then writes `"\\ud83d"`; shell tools pass on bytes of any encoding. To
+refuse the whole frame for one character would leave its call without an answer.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What decoding can raise; the last one when the text is nested about a thousand deep."""
+
+_ESCAPE = re.compile(
+    rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"  # a pair: fine
+    rb"|(?P<lone>\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
+    rb"|\\."  # any other escape, so that its backslash is not taken for the start of one
+)
+
+
+def repaired(text: bytes) -> bytes | None:
+    """The text with U+FFFD for every byte that is not UTF-8 and every lone surrogate; None if it has neither."""
+    mended = _ESCAPE.sub(_without_lone_surrogate, text.decode("utf-8", "replace").encode())
+    return None if mended == text else mended
+
+
+def _without_lone_surrogate(escape: re.Match[bytes]) -> bytes:
+    return b"\\ufffd" if escape["lone"] else escape[0]
+
+
+def read(text: bytes) -> tuple[Any, bytes]:
+    """The value, and the text that says it. Raises one of `UNREADABLE`."""
+    text = bytes(text)
+    try:
+        return msgspec.json.decode(text), text
+    except UNREADABLE:
+        mended = repaired(text)
+        if mended is None:
+            raise
+    return msgspec.json.decode(mended), mended
+
+
+def reason(error: Exception) -> str:
+    """Why a text could not be read, in a few words."""
+    return "nested too deeply" if isinstance(error, RecursionError) else str(error)
