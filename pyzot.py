@@ -18,9 +18,9 @@ def main() -> None:
         return
     _fill_standard_streams()
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-    from cli.app import app
+    from cli.app import main as command
 
-    app(prog_name="zot")
+    command()
 
 
 def _fill_standard_streams() -> None:

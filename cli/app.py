@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from cli.arguments import RootGroup
-from cli.choices import Reasoning, tools_from
+from cli.choices import CommandLineError, Reasoning, tools_from
 from pyzot import __version__
 
 HELP = """\
@@ -174,13 +174,13 @@ def root(
         return
     words: list[str] = ctx.obj or []
     if json and print_:
-        raise typer.BadParameter("choose one of --json and --print")
+        raise CommandLineError("choose one of --json and --print")
     if not (json or print_):
         known = ", ".join(sorted(app_commands()))
         near = get_close_matches(words[0], app_commands(), n=1) if words else []
         hint = f"; did you mean {near[0]!r}?" if near else "."
         said = f"no such command: {words[0]!r}{hint} " if words else ""
-        raise typer.BadParameter(f"{said}To send a prompt, use -p or --json; commands: {known}")
+        raise CommandLineError(f"{said}To send a prompt, use -p or --json; commands: {known}")
     from cli.headless import Request, run
 
     request = Request(
@@ -233,6 +233,17 @@ def schema(
     from cli.schema import show_schema
 
     show_schema(name)
+
+
+def main() -> None:
+    """Runs the command line and exits. A wrong one gets a single line, as all other errors do."""
+    try:
+        status = app(prog_name="zot", standalone_mode=False)
+    except typer.TyperException as error:
+        if text := error.format_message():  # there is none when the help has been printed instead
+            print(f"zot: {text} (see zot --help)", file=sys.stderr)  # noqa: T201
+        sys.exit(error.exit_code)
+    sys.exit(status if isinstance(status, int) else 0)
 
 
 def app_commands() -> list[str]:

@@ -8,10 +8,18 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from wire.events import Status
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 BUILT_IN_TOOLS = ("read", "write", "edit", "bash")
+
+
+class CommandLineError(typer.TyperException):
+    """A command line that cannot be run, in words of our own."""
+
+    exit_code = Status.USAGE.exit_code
 
 
 class Reasoning(Enum):
@@ -27,7 +35,7 @@ def tools_from(csv: str | None) -> frozenset[str]:
     names = [name.strip() for name in csv.split(",") if name.strip()]
     for name in names:
         if name not in BUILT_IN_TOOLS:
-            raise typer.BadParameter(f"--tools: {unknown(name, BUILT_IN_TOOLS)}")
+            raise CommandLineError(f"--tools: {unknown(name, BUILT_IN_TOOLS)}")
     return frozenset(names)
 
 

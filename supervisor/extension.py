@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from supervisor.child import ExitStatus
     from supervisor.discovery import Found
     from supervisor.loop import Loop, Timer
-    from wire.dialect import Dialect, HostInfo
+    from wire.dialect import Dialect, HostInfo, Question
 
 IDLE_IS_READY_S = 0.25
 """zot's rule: no frame for this long after the hello means that all first registrations have come."""
@@ -105,7 +105,6 @@ class Extension:
         self._decode = self._dialect.decode
         self._splitter = self._dialect.splitter()
         self._pending: dict[str, Pending] = {}
-        self._calls = 0
         self._last_frame = 0.0
         self._timer: Timer | None = None
         self._gate = NoteGate(loop.clock())
@@ -321,16 +320,16 @@ class Extension:
 
     # --- what is said to it -------------------------------------------------------------------------------
 
-    def ask(self, question: bytes, tail: bytes) -> Pending:
-        """Asks for a verdict: the frame is `question + id + tail`."""
-        self._calls += 1
-        call_id = str(self._calls)
-        return self._request(call_id, question + call_id.encode() + tail, self.timeouts.intercept)
+    def ask(self, question: Question) -> Pending:
+        """Asks for a verdict."""
+        self.account.calls = number = self.account.calls + 1
+        call_id = str(number)
+        return self._request(call_id, question.head + call_id.encode() + question.tail, self.timeouts.intercept)
 
     def call(self, tool: str, args: bytes) -> Pending:
         """Calls a tool with a JSON value."""
-        self._calls += 1
-        call_id = str(self._calls)
+        self.account.calls += 1
+        call_id = str(self.account.calls)
         return self._request(call_id, self._dialect.call(call_id, tool, args), self.timeouts.tool_call)
 
     def _request(self, call_id: str, frame: bytes, patience_s: float) -> Pending:
@@ -346,8 +345,6 @@ class Extension:
         if stuck is not None and pending.asked_at - stuck > patience_s:
             pending.fail(Failure.NOT_READING, "it has not read its stdin since an earlier request ran out of time")
             return pending
-        account = self.account
-        account.calls += 1
         self._pending[call_id] = pending
         if not stdin.send(frame):
             if stdin.is_open:
@@ -357,6 +354,7 @@ class Extension:
                     EXIT_FOLLOWS_S, lambda: self._give_up(call_id, Failure.NOT_READING, "it closed its stdin")
                 )
             return pending
+        account = self.account
         account.frames_out += 1
         account.bytes_out += len(frame)
         return pending

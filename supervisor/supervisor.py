@@ -199,7 +199,7 @@ class Supervisor(Listener):
             return judgement
         question = self._dialect.question(event)
         for extension in guards:
-            pending = extension.ask(question.head, question.tail)
+            pending = extension.ask(question)
             extension.wait(pending, extension.timeouts.intercept)
             answer = pending.value
             verdict = read_verdict(name, answer) if type(answer) is frames.InterceptResponse else _no_answer(pending)

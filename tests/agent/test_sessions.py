@@ -53,7 +53,12 @@ def test_every_kind_of_block(session):
     session.message(
         Message(
             "assistant",
-            (Thinking("hm", "sig"), Thinking("", redacted="enc"), ToolCall("t1", "read", args), ToolCall("t2", "x", b"{bad")),
+            (
+                Thinking("hm", "sig"),
+                Thinking("", redacted="enc"),
+                ToolCall("t1", "read", args),
+                ToolCall("t2", "x", b"{bad"),
+            ),
             "t",
         )
     )

@@ -33,7 +33,9 @@ def test_the_values_of_a_choice_are_offered(zot):
     assert {"low", "medium", "high"} <= set(offered(zot, "bash", "zot --reasoning ").split())
 
 
-@pytest.mark.parametrize(("shell", "needle"), [("bash", "complete -o default -F"), ("zsh", "compdef"), ("fish", "complete --command zot")])
+@pytest.mark.parametrize(
+    ("shell", "needle"), [("bash", "complete -o default -F"), ("zsh", "compdef"), ("fish", "complete --command zot")]
+)
 def test_the_script_for_the_shell_is_printed(zot, shell, needle):
     env = {"_ZOT_COMPLETE": f"source_{shell}"}
     outcome = zot.run(env=env)

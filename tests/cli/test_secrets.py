@@ -47,10 +47,9 @@ def test_the_key_is_sent_and_shown_nowhere(zot, server, from_flag):
 
 
 def test_other_hosts_secrets_are_not_handed_on_either(zot):
-    secrets = {
-        name: KEY
-        for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "KIMI_API_KEY", "ZOTCORE_RPC_TOKEN")
-    }
+    secrets = dict.fromkeys(
+        ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY", "KIMI_API_KEY", "ZOTCORE_RPC_TOKEN"), KEY
+    )
     script = Script(zot.cwd).call(("bash", {"command": "env"}))
     outcome = zot.replay(script, "--max-steps", "1", env={**secrets, "HARMLESS": "passes"}).check(Status.MAX_STEPS)
     assert KEY not in outcome.text

@@ -28,7 +28,10 @@ def refusal(outcome) -> str:
         (["--json", "--nope", "x"], "No such option: --nope"),
         (["--json", "--modle", "m", "x"], "No such option: --modle (Possible options: --model"),
         (["--json", "--model"], "Option '--model' requires an argument"),
-        (["-p", "--provider", "antropic", "x"], "'antropic' is not one of anthropic, replay; did you mean 'anthropic'?"),
+        (
+            ["-p", "--provider", "antropic", "x"],
+            "'antropic' is not one of anthropic, replay; did you mean 'anthropic'?",
+        ),
         (["-p", "--provider", "replay", "x"], "--provider replay needs a cassette: --replay FILE"),
         (["-p", "--provider", "anthropic", "--replay", "c", "x"], "exclude each other"),
         (["-p", "--record", "a", "--replay", "b", "x"], "--replay and --record exclude each other"),
@@ -67,7 +70,10 @@ def test_a_command_line_that_cannot_be_run(zot, args, complaint):
         (b'{"type":"session"}\n', "c.jsonl:1: not a cassette"),
         (b'{"type":"cassette","version":99}\n', "version 99; this program reads version 1"),
         (b'{"type":"cassette","version":1}\n{"type":"exchange"', "c.jsonl:2: the line is cut off"),
-        (b'{"type":"cassette","version":1}\n{"type":"exchange","request":{},"reply":[]}\n', "c.jsonl:2: the reply does"),
+        (
+            b'{"type":"cassette","version":1}\n{"type":"exchange","request":{},"reply":[]}\n',
+            "c.jsonl:2: the reply does",
+        ),
         (b"\xff\xfe\0\n", "c.jsonl:1: not JSON"),
     ],
 )
@@ -88,7 +94,9 @@ def test_a_cassette_that_cannot_be_written(zot):
     assert (zot.folder / "notes.txt").read_text() == "my notes\n"
 
 
-@pytest.mark.parametrize("line", [{"type": "text_delta"}, {"type": "final"}, {"type": "error"}, {"type": "tool_use_end"}])
+@pytest.mark.parametrize(
+    "line", [{"type": "text_delta"}, {"type": "final"}, {"type": "error"}, {"type": "tool_use_end"}]
+)
 def test_a_cassette_with_an_incomplete_line_is_an_error_of_the_run(zot, line):
     script = Script(zot.cwd).answer("Hello")
     reply = script._exchanges[0][1]

@@ -28,5 +28,3 @@ def folder(parent: Path, name: str, argv: list[str], **manifest: Any) -> Path:
     made.mkdir(parents=True)
     (made / "extension.json").write_text(json.dumps({"name": name, "exec": argv[0], "args": argv[1:], **manifest}))
     return made
-
-

@@ -41,7 +41,10 @@ def test_a_background_child_does_not_hang_the_call_and_works_on_until_the_run_en
     script = Script(zot.cwd).call(
         ("bash", {"command": background}),
         ("bash", {"command": second}),
-        results=[ok(f"$ {background}\n\nstarted\n\n[exit 0]  Took 0.0s"), ok(f"$ {second}\n\nalive\n\n[exit 0]  Took 0.1s")],
+        results=[
+            ok(f"$ {background}\n\nstarted\n\n[exit 0]  Took 0.0s"),
+            ok(f"$ {second}\n\nalive\n\n[exit 0]  Took 0.1s"),
+        ],
     )
     started = time.monotonic()
     outcome = zot.replay(script.answer("Done.")).check(Status.OK)
@@ -55,7 +58,9 @@ def test_the_end_of_long_output_is_shown_and_all_of_it_is_in_the_log(zot):
     text, is_error = bash(zot, command)
     assert is_error
     assert len(text.encode()) < 53_000
-    assert re.search(r"200000\nthe end\n\.\.\. \[truncated at \d+ (bytes|lines)\]; this is the end, the first \d+", text)
+    assert re.search(
+        r"200000\nthe end\n\.\.\. \[truncated at \d+ (bytes|lines)\]; this is the end, the first \d+", text
+    )
     log = re.search(r"\[exit 5\] \(full output: (.*)\)", text)[1]
     expected = "".join(f"{number}\n" for number in range(1, 200_001)) + "the end\n"
     assert Path(log).read_text() == expected
@@ -90,7 +95,10 @@ def test_output_that_is_not_text(zot):
 
 def test_arguments_that_make_no_command(zot):
     script = Script(zot.cwd).call(
-        ("bash", {}), ("bash", {"command": "a\0b"}), ("bash", {"command": 5}), ("bash", {"command": "true", "timeout": "x"})
+        ("bash", {}),
+        ("bash", {"command": "a\0b"}),
+        ("bash", {"command": 5}),
+        ("bash", {"command": "true", "timeout": "x"}),
     )
     outcome = zot.replay(script, "--max-steps", "1").check(Status.MAX_STEPS)
     none, nul, number, timeout = outcome.tool_texts()

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from pathlib import Path
 
 import pytest
 
 from tests.children.conftest import compiled  # noqa: F401  the fixture
-from tests.e2e.extension_folder import CHILDREN, EXAMPLES, extension, folder
+from tests.e2e.extension_folder import EXAMPLES, extension, folder
 from tests.e2e.script import Script, error, ok
 from tests.e2e.zot_process import check_transcript
 from tests.messages_server import text_reply, tool_reply
@@ -190,5 +189,3 @@ def test_extensions_are_found_without_flags_unless_told_not_to(zot, scope):
     script = Script(zot.cwd).answer("Hi")
     zot.replay(script, "--no-session").check(Status.BLOCKED)
     zot.replay(script, "--no-ext").check(Status.OK)
-
-

@@ -14,7 +14,9 @@ from tests.e2e.zot_process import check_transcript, rows
 from tests.messages_server import events_reply, message_events, text_reply, tool_block
 from wire.events import ImageContent, Status, ToolResult
 
-PNG = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
 
 
 def test_two_hundred_calls_in_one_turn(zot):
@@ -86,7 +88,9 @@ def test_a_session_on_a_full_disk_stays_readable_and_the_run_goes_on(zot):
     script.call(("bash", {"command": "true"}), text="x" * 9000, results=[ok("$ true\n\n[exit 0]  Took 0.0s")])
     outcome = zot.replay(script.answer("Done."), command=limited).check(Status.OK)
     assert len(outcome.warnings) == 1
-    assert re.fullmatch(r"zot: the session is not recorded any further: .*\.jsonl: File too large", outcome.stderr.strip())
+    assert re.fullmatch(
+        r"zot: the session is not recorded any further: .*\.jsonl: File too large", outcome.stderr.strip()
+    )
     kept = zot.session_rows()
     assert [row["type"] for row in kept][:2] == ["meta", "message"]
     check_transcript(kept)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from textwrap import dedent
+
 from tests.e2e.extension_folder import extension
 from tests.e2e.golden import golden
 from tests.e2e.script import Script, error, ok
 from tests.e2e.zot_process import check_transcript
 from wire.events import Session, Status, UserMessage
+
 
 def lines(text: str) -> str:
     return dedent(text).strip()

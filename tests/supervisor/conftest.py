@@ -1,0 +1,40 @@
+"""A host under test, and the proof that no descriptor is left open."""
+
+from __future__ import annotations
+
+import gc
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.supervisor.host import Host
+
+DESCRIPTORS = Path("/proc/self/fd")
+
+
+def descriptors() -> dict[str, str]:
+    found = {}
+    for name in os.listdir(DESCRIPTORS) if DESCRIPTORS.exists() else ():
+        try:
+            found[name] = os.readlink(DESCRIPTORS / name)
+        except OSError:
+            continue  # the one that listed the folder
+    return found
+
+
+@pytest.fixture(autouse=True)
+def no_descriptor_stays_open():
+    before = descriptors()
+    yield
+    if len(descriptors()) > len(before):
+        gc.collect()
+        after = descriptors()
+        left = [f"{fd} → {target}" for fd, target in after.items() if before.get(fd) != target]
+        assert len(after) <= len(before), f"left open: {', '.join(left)}"
+
+
+@pytest.fixture
+def host(tmp_path: Path):
+    with Host(tmp_path) as one:
+        yield one

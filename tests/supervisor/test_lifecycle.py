@@ -1,0 +1,54 @@
+"""The life of an extension goes one way, and ends."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from supervisor.lifecycle import Occurrence, State, advance
+
+RANK = {State.SPAWNED: 0, State.GREETED: 1, State.READY: 2, State.STOPPING: 3, State.EXITED: 4, State.FAILED: 4}
+
+
+@given(st.lists(st.sampled_from(Occurrence)))
+def test_it_never_goes_back(history: list[Occurrence]):
+    state = State.SPAWNED
+    for occurrence in history:
+        following = advance(state, occurrence)
+        assert following is state or RANK[following] > RANK[state]
+        state = following
+    if Occurrence.GONE in history:
+        assert state in (State.EXITED, State.FAILED)
+
+
+@pytest.mark.parametrize("state", State)
+@pytest.mark.parametrize("occurrence", Occurrence)
+def test_an_end_is_an_end(state: State, occurrence: Occurrence):
+    if state in (State.EXITED, State.FAILED):
+        assert advance(state, occurrence) is state
+
+
+@pytest.mark.parametrize(
+    ("history", "state"),
+    [
+        ([Occurrence.HELLO, Occurrence.SETTLED], State.READY),
+        ([Occurrence.SETTLED], State.SPAWNED),
+        ([Occurrence.HELLO, Occurrence.STOP, Occurrence.GONE], State.EXITED),
+        ([Occurrence.HELLO, Occurrence.SETTLED, Occurrence.GONE, Occurrence.STOP], State.FAILED),
+        ([Occurrence.REFUSED, Occurrence.GONE], State.FAILED),
+        ([Occurrence.STOP, Occurrence.HELLO, Occurrence.SETTLED], State.STOPPING),
+        ([Occurrence.STOP, Occurrence.REFUSED], State.STOPPING),
+    ],
+    ids=str,
+)
+def test_histories(history: list[Occurrence], state: State):
+    now = State.SPAWNED
+    for occurrence in history:
+        now = advance(now, occurrence)
+    assert now is state
+
+
+def test_what_the_states_mean():
+    assert {state for state in State if state.is_up} == {State.GREETED, State.READY}
+    assert {state for state in State if not state.is_settled} == {State.SPAWNED, State.GREETED}
