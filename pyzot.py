@@ -18,9 +18,12 @@ def main() -> None:
         return
     _fill_standard_streams()
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-    from cli.app import main as command
+    try:
+        from cli.app import main as command
 
-    command()
+        command()
+    except KeyboardInterrupt:  # before there is anything to stop
+        sys.exit(130)
 
 
 def _fill_standard_streams() -> None:

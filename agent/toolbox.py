@@ -179,8 +179,6 @@ def object_or_reason(args: bytes) -> str | None:
         value = orjson.loads(args)
     except orjson.JSONDecodeError as error:
         return f"invalid args: not valid JSON: {error}"
-    return (
-        None
-        if isinstance(value, dict)
-        else f"invalid args: must be a JSON object, not {args[:80].decode('utf-8', 'replace')}"
-    )
+    if isinstance(value, dict):
+        return None
+    return f"invalid args: must be a JSON object, not {args[:80].decode('utf-8', 'replace')}"

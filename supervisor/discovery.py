@@ -125,7 +125,8 @@ def read_manifest(folder: Path) -> Manifest:
 def _folders(parent: Path, skipped: list[Skipped]) -> list[Path]:
     try:
         with os.scandir(parent) as entries:
-            return sorted(parent / entry.name for entry in entries if entry.is_dir())
+            # Not entry.is_dir(): it raises for a link that leads to itself, and would cost all the others.
+            return sorted(parent / entry.name for entry in entries if os.path.isdir(entry.path))
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:

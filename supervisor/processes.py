@@ -77,7 +77,7 @@ def _read_portable(pid: int) -> Process | None:
                 parent=process.ppid(),
                 group=os.getpgid(pid),
                 session=os.getsid(pid),
-                cpu_s=times.user + times.system,
+                cpu_s=times.user + times.system + times.children_user + times.children_system,
                 rss=process.memory_info().rss,
                 threads=process.num_threads(),
                 is_zombie=process.status() == psutil.STATUS_ZOMBIE,

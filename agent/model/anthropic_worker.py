@@ -7,6 +7,7 @@ extensions shake hands.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -92,7 +93,7 @@ class AnthropicProvider:
         if self.child is None:
             self._fail(f"the model worker could not be started: {self._refusal}")
         elif not self.child.send(line):
-            self._fail("the model worker does not take the request")
+            self.child.kill_group(signal.SIGKILL)  # it has closed its input; how it ended is the reason to report
         return stream
 
     def cancel(self) -> None:

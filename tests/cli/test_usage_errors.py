@@ -37,7 +37,7 @@ def refusal(outcome) -> str:
         (["-p", "--record", "a", "--replay", "b", "x"], "--replay and --record exclude each other"),
         (["-p", "--tools", "read,bsh", "x"], "'bsh' is not one of read, write, edit, bash; did you mean 'bash'?"),
         (["-p", "--reasoning", "hgh", "x"], "'hgh' is not one of 'low', 'medium', 'high'"),
-        (["-p", "--max-steps", "0", "x"], "'--max-steps': Input should be greater than or equal to 1"),
+        (["-p", "--max-steps", "0", "x"], "'--max-steps': 0 is not in the range"),
         (["-p", "--max-steps", "two", "x"], "'--max-steps'"),
         (["-p", "--timeout", "0", "x"], "'--timeout'"),
         (["-p", "--timeout", "-1", "x"], "'--timeout'"),

@@ -23,10 +23,12 @@ PATIENT = {"timeouts": {"intercept": 600, "tool_call": 600}}
 def hanging(zot: Zot, place: str, *flags: str) -> Iterator[Running]:
     """A run that hangs in this place, and was seen to get there."""
     if place == "model":
-        with MessagesServer(stall_midway(text_reply("Hello there"), after=4)) as server:
-            with zot.start("--json", "--base-url", server.base_url, *flags, "go") as running:
-                running.wait_for(TextDelta)
-                yield running
+        with (
+            MessagesServer(stall_midway(text_reply("Hello there"), after=4)) as server,
+            zot.start("--json", "--base-url", server.base_url, *flags, "go") as running,
+        ):
+            running.wait_for(TextDelta)
+            yield running
         return
     script = Script(zot.cwd)
     extensions = []

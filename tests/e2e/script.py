@@ -95,7 +95,7 @@ class Script:
         return path
 
     def _reply(self, lines: list[Json], content: list[Json], stop: str) -> Script:
-        system = system_prompt(home=self._home, custom=None, appended=(), cwd=str(self._cwd), today=date.today())
+        system = system_prompt(home=self._home, custom=None, appended=(), cwd=str(self._cwd), today=_today())
         params = build_params(
             model=MODEL, system=system, messages=self._messages, tools=self._tools, max_tokens=32_000, reasoning=None
         )
@@ -105,6 +105,10 @@ class Script:
         self._exchanges.append((params, [start, *lines, final]))
         self._messages = [*self._messages, Message("assistant", blocks_from_worker(content), "")]
         return self
+
+
+def _today() -> date:
+    return date.today()  # noqa: DTZ011  as in the product: the user's own day
 
 
 def _pieces(text: str, chunks: int) -> list[str]:

@@ -7,7 +7,6 @@ import time
 from pathlib import Path
 
 from tests.e2e.script import Script, ok
-from tests.e2e.zot_process import wait_until
 from wire.events import Status, ToolProgress
 
 
@@ -37,7 +36,6 @@ def test_a_timeout_ends_what_has_left_the_session_too(zot):
 def test_a_background_child_does_not_hang_the_call_and_works_on_until_the_run_ends(zot):
     background = "(while :; do date +%N > beat; sleep 0.02; done) & echo $! > pid; echo started"
     second = 'a=$(cat beat); for i in 1 2 3 4 5; do sleep 0.1; [ "$a" != "$(cat beat)" ] && echo alive && exit; done'
-    script = Script(zot.cwd).call(("bash", {"command": background}))
     script = Script(zot.cwd).call(
         ("bash", {"command": background}),
         ("bash", {"command": second}),
@@ -122,4 +120,3 @@ def test_a_stopped_command_is_ended_with_the_run(zot):
         running.wait_for(ToolProgress)
         outcome = running.finish().check(Status.TIMEOUT)
     assert outcome.leftovers == []
-    wait_until(lambda: not outcome.leftovers)

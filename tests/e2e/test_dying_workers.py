@@ -6,6 +6,7 @@ import fcntl
 import os
 import signal
 import termios
+from pathlib import Path
 
 from tests.e2e.script import Script
 from tests.e2e.zot_process import check_transcript, wait_until
@@ -31,7 +32,7 @@ def test_the_model_worker_is_killed_between_requests_and_started_again(zot, serv
         wait_until((zot.cwd / "up").exists)
         first = running.child("agent/model/worker.py")
         os.kill(first, signal.SIGKILL)
-        wait_until(lambda: running.find_child("agent/model/worker.py") != first)
+        wait_until(lambda: not Path("/proc", str(first)).exists())
         (zot.cwd / "go").touch()
         outcome = running.finish().check(Status.OK)
     assert outcome.result.text == "Back again."

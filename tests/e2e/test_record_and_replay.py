@@ -1,4 +1,4 @@
-"""What `--record` keeps, `--replay` gives again: the same stream, elsewhere, without the server; or a clear mismatch."""
+"""What `--record` keeps, `--replay` gives again: the same stream, elsewhere, without the server; or a mismatch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from tests.e2e.extension_folder import EXAMPLES, extension
 from tests.e2e.golden import golden
 from tests.e2e.zot_process import Zot, rows
 from tests.messages_server import (
-    MessagesServer,
     events_reply,
     http_error,
     message_events,
@@ -53,7 +52,7 @@ def run(zot, *flags):
 
 
 def comparable(outcome, zot) -> str:
-    """Without progress, which comes in pieces as the kernel likes, and without the order in which extensions got ready."""
+    """Without progress, which comes in pieces as the kernel likes, and the order in which extensions got ready."""
     text = golden(outcome, zot).replace(str(zot.folder), "<folder>")
     lines = [line for line in text.splitlines() if not line.startswith(("tool_progress", "extension"))]
     return "\n".join(lines)
@@ -117,15 +116,15 @@ def test_errors_are_recorded_too(zot, server):
     assert golden(again) == golden(first)
 
 
-def test_a_recording_that_is_interrupted_keeps_what_was_complete(zot):
+def test_a_recording_that_is_interrupted_keeps_what_was_complete(zot, server):
     block = tool_block("bash", '{"command": "true"}', call_id="t1")
     whole = events_reply(message_events([block], stop_reason="tool_use"))
     cassette = zot.folder / "c.jsonl"
-    with MessagesServer(whole, stall_midway(text_reply("x"), after=3)) as server:
-        with zot.start("--json", "--base-url", server.base_url, "--record", cassette, "go") as running:
-            server.wait_until_held()
-            running.process.kill()
-            running.process.wait()
+    server.add(whole, stall_midway(text_reply("x"), after=3))
+    with zot.start("--json", "--base-url", server.base_url, "--record", cassette, "go") as running:
+        server.wait_until_held()
+        running.process.kill()
+        running.process.wait()
     assert [row["type"] for row in rows(cassette.read_bytes())] == ["cassette", "exchange"]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
 from signal import Signals
 
@@ -47,7 +48,7 @@ def test_a_second_signal_kills_what_does_not_want_to_stop(zot):
         wait_until((zot.cwd / "asked").exists)
         started = time.monotonic()
         running.signal(signal.SIGINT)
-        outcome = running.finish().check(Status.INTERRUPTED)
+        running.finish().check(Status.INTERRUPTED)
     assert time.monotonic() - started < 2.0, "it would take two seconds for the command, and three for the extension"
     check_transcript(zot.session_rows())
 
@@ -70,6 +71,22 @@ def test_under_nohup_a_hang_up_is_nothing(zot):
             pipe.write("on\n")
         outcome = running.finish()
     assert "interrupted" not in outcome.text
+
+
+def test_interrupted_while_it_is_still_importing(zot):
+    source = """
+import sys
+class Interrupt:
+    def find_spec(self, name, *_):
+        if name == "cli.app":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupt())
+sys.argv = ["zot", "-p", "go"]
+import pyzot
+pyzot.main()
+"""
+    outcome = zot.run(command=[sys.executable, "-c", source])
+    assert (outcome.status, outcome.stdout, outcome.stderr) == (Status.INTERRUPTED.exit_code, b"", "")
 
 
 @pytest.mark.parametrize("slow", ["silent", "slow_register"])

@@ -43,7 +43,8 @@ def frames():
         if frame["type"] == "shutdown":
             send(type="shutdown_ack")
             return
-        yield frame
+        if frame["type"] != "hello_ack":
+            yield frame
 def result(frame, text):
     send(type="tool_result", id=frame["id"], content=[{"type": "text", "text": text}])
 """
@@ -52,7 +53,7 @@ def result(frame, text):
 class Host:
     """Give it children, `start` it, and it is stopped at the end of the `with` block."""
 
-    def __init__(self, folder: Path, **options: Any) -> None:
+    def __init__(self, folder: Path, *, owns_process: bool = True, **options: Any) -> None:
         self.folder = folder
         self.loop = Loop()
         self.notices: list[tuple[str, str, str]] = []
@@ -61,6 +62,7 @@ class Host:
             self.loop,
             host=HostInfo("1.0", "replay", "model-x", "/project"),
             logs=folder / "logs",
+            owns_process=owns_process,
             on_notice=lambda one, kind, message: self.notices.append((one.name, kind, message)),
             on_note=lambda one, level, message: self.notes.append((one.name, level, message)),
             **options,

@@ -57,7 +57,7 @@ def test_each_step_is_taken_once_and_in_order(patience: Patience, lives: list[tu
 def test_a_stubborn_tree_goes_through_all_of_them(patience: Patience):
     taken = steps(patience, [])
     assert [step for _, step in taken] == [Step.CLOSE_STDIN, Step.TERMINATE, Step.KILL, Step.GIVE_UP]
-    times = dict((step, at) for at, step in taken)
+    times = {step: at for at, step in taken}
     assert times[Step.CLOSE_STDIN] >= patience.hint
     assert times[Step.TERMINATE] - times[Step.CLOSE_STDIN] >= patience.ask - patience.hint
     assert times[Step.KILL] - times[Step.TERMINATE] >= patience.term

@@ -1,0 +1,148 @@
+"""How long `zot` takes to start: its version, a replayed run, and the first request to a model, beside bare Python."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING
+
+from benchmarks.report import Report, Table, parse
+from benchmarks.workshop import CHILDREN, PROGRAMS, Workshop
+from tests.messages_server import MessagesServer, text_reply
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+TIMEOUT_S = 60.0
+ROUNDS, QUICK_ROUNDS = 5, 1
+
+
+class Bench:
+    """Every program runs with its bytecode compiled, in a cache of its own, as it would after an installation."""
+
+    def __init__(self, report: Report, workshop: Workshop, server: MessagesServer, *, quick: bool) -> None:
+        self._report = report
+        self._server = server
+        self._rounds = QUICK_ROUNDS if quick else ROUNDS
+        self._many = 4 if quick else 20
+        self._folder = workshop.folder
+        self._project = workshop.folder / "project"
+        self._project.mkdir()
+        self._env = {**os.environ, "PYTHONPYCACHEPREFIX": str(workshop.folder / "bytecode")}
+        self._env.pop("PYTHONDONTWRITEBYTECODE", None)
+        installed = Path(sys.executable).with_name("zot")
+        self._zot = [str(installed)] if installed.exists() else [sys.executable, "-m", "pyzot"]
+
+    def run(self) -> None:
+        python = [sys.executable, "-c"]
+        many = f"{self._many} extensions"
+        bare, sdk = "python -c pass", "python -c 'import anthropic'"
+        none, normal = self._home("none"), self._home("normal", self._normal(self._many))
+        silent = self._home("silent", [["/bin/sh", "-c", "exec sleep 1000"]])
+        burner = self._home("burner", [[sys.executable, "-I", "-S", str(PROGRAMS / "burner.py")]])
+        replay = {home: [*self._zot, "--json", "--replay", self._recorded(home), "hi"] for home in (none, normal)}
+        ask = [*self._zot, "--json", "--provider", "anthropic", "--api-key", "k", "--base-url", self._server.base_url]
+        ask += ["--no-session", "hi"]
+        contenders: dict[str, Callable[[], float]] = {
+            bare: lambda: self._to_exit([*python, "pass"], none),
+            sdk: lambda: self._to_exit([*python, "import anthropic"], none),
+            "zot --version": lambda: self._to_exit([*self._zot, "--version"], none),
+            "zot --replay, no extensions": lambda: self._to_exit(replay[none], none),
+            f"zot --replay, {many}": lambda: self._to_exit(replay[normal], normal),
+            "first request, no extensions": lambda: self._to_request(ask, none),
+            f"first request, {many}": lambda: self._to_request(ask, normal),
+            "first request, one silent": lambda: self._to_request(ask, silent),
+            "first request, one burns CPU": lambda: self._to_request(ask, burner),
+        }
+        times: dict[str, list[float]] = {name: [] for name in contenders}
+        for number in range(self._rounds + 1):
+            self._report.progress(f"round {number} of {self._rounds}")
+            for name, measure in contenders.items():
+                seconds = measure()
+                if number > 0:  # the first compiles and warms up
+                    times[name].append(seconds)
+        table = Table("start-up", ("", "median ms", "best ms", f"of {bare}", f"of {sdk}", "runs"))
+        for name, taken in times.items():
+            ratios = [_ratio(taken, times[peer]) for peer in (bare, sdk)]
+            table.add(name, median(taken) * 1000, min(taken) * 1000, *ratios, len(taken))
+        self._report.show(table)
+
+    # --- what is measured ---------------------------------------------------------------------------------
+
+    def _to_exit(self, argv: Sequence[str], home: Path) -> float:
+        """Seconds until the program is gone."""
+        start = time.monotonic()
+        done = subprocess.run(argv, cwd=self._project, env=self._with(home), capture_output=True, timeout=TIMEOUT_S)
+        taken = time.monotonic() - start
+        _check(argv, done.returncode, done.stderr)
+        return taken
+
+    def _to_request(self, argv: Sequence[str], home: Path) -> float:
+        """Seconds until the server has the request. The run is then carried to its end."""
+        before = len(self._server.requests)
+        self._server.add(text_reply("Hello."))
+        start = time.monotonic()
+        done = subprocess.run(argv, cwd=self._project, env=self._with(home), capture_output=True, timeout=TIMEOUT_S)
+        _check(argv, done.returncode, done.stderr)
+        return self._server.requests[before].at - start
+
+    # --- what it is measured with -------------------------------------------------------------------------
+
+    def _recorded(self, home: Path) -> str:
+        """A cassette of one answer; the request in it names the tools of the home's extensions."""
+        cassette = str(self._folder / f"{home.name}.jsonl")
+        self._server.add(text_reply("Hello."))
+        argv = [*self._zot, "--json", "--no-session", "--api-key", "k", "--base-url", self._server.base_url]
+        argv += ["--ext-wait", "30", "--record", cassette, "hi"]
+        done = subprocess.run(argv, cwd=self._project, env=self._with(home), capture_output=True, timeout=TIMEOUT_S)
+        _check(argv, done.returncode, done.stderr)
+        return cassette
+
+    def _normal(self, count: int) -> list[list[str]]:
+        """Half of them in Python as most people write it, half in sh."""
+        kinds = [[sys.executable, str(CHILDREN / "echo.py")], ["/bin/sh", str(CHILDREN / "echo.sh")]]
+        return [[*kinds[i % 2], f"extension{i:02}"] for i in range(count)]
+
+    def _home(self, name: str, programs: Sequence[Sequence[str]] = ()) -> Path:
+        """A $ZOT_HOME with these extensions."""
+        home = self._folder / f"home-{name}"
+        home.mkdir()
+        for i, (program, *args) in enumerate(programs):
+            folder = home / "extensions" / f"extension{i:02}"
+            folder.mkdir(parents=True)
+            manifest = {"name": folder.name, "exec": program, "args": args}
+            (folder / "extension.json").write_text(json.dumps(manifest))
+        return home
+
+    def _with(self, home: Path) -> dict[str, str]:
+        sessions = home / "sessions"
+        shutil.rmtree(sessions, ignore_errors=True)
+        return {**self._env, "ZOT_HOME": str(home)}
+
+
+def _check(argv: Sequence[str], status: int, stderr: bytes) -> None:
+    if status != 0:
+        raise RuntimeError(f"{' '.join(argv)}: exit {status}: {stderr.decode('utf-8', 'replace')[-500:]}")
+
+
+def _ratio(mine: Sequence[float], peers: Sequence[float]) -> float:
+    """The median over the rounds: both sides of a round saw the same weather."""
+    return median(one / other for one, other in zip(mine, peers, strict=True))
+
+
+def main(argv: list[str] | None = None) -> None:
+    options = parse(Path(__file__).stem, __doc__ or "", argv)
+    report = Report(Path(__file__).stem, options)
+    with Workshop() as workshop, MessagesServer() as server:
+        Bench(report, workshop, server, quick=options.quick).run()
+    report.finish()
+
+
+if __name__ == "__main__":
+    main()
