@@ -90,7 +90,7 @@ def observe(
     healthy_first: bool = True,
     **asked: Any,
 ) -> Observed:
-    """Runs a prompt with the bad extensions beside the healthy one. Tools have short deadlines through the manifests."""
+    """Runs a prompt with the bad extensions beside the healthy one."""
     healthy = extension(place, "echo", name=HEALTHY)
     folders = [healthy, *bad] if healthy_first else [*bad, healthy]
     project = place / "project"
