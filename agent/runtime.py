@@ -79,6 +79,7 @@ class Headless:
         self._reporter = Reporter(self._loop, self._abort, self._write, self._stdout)
         self._begun = False
         self._said: set[str] = set()
+        self._unloaded = ""
         self._session = self._open_session() if options.session else None
         self._session_id = self._session.id if self._session else os.urandom(8).hex()
         self._supervisor = Supervisor(
@@ -135,6 +136,8 @@ class Headless:
         self._start_extensions()
         self._settle(provider)
         self._begin()
+        if self._options.strict_guards and self._unloaded:
+            return None, Ending(Status.BLOCKED, f"with strict guards every extension must load; {self._unloaded}")
         run = Run(
             self._options,
             supervisor=self._supervisor,
@@ -160,6 +163,7 @@ class Headless:
         )
         for skipped in discovery.skipped:
             if skipped.is_error:
+                self._unloaded = self._unloaded or f"{skipped.folder.name}: {skipped.reason}"
                 self._report(skipped.folder.name, "failed", skipped.reason)
                 self._say(f"zot: extension load: {skipped.folder}: {skipped.reason}")
         self._supervisor.start(discovery.found, child_environment())

@@ -1,7 +1,7 @@
 """Records the demo's cassette: a real run of `zot --record` against the scripted server.
 
-`python -m tests.record_demo [FILE]` rewrites `agent/demo/cassette.jsonl`. Run it after a change of the system prompt, the
-built-in tools' descriptions or the demo itself. A test compares the committed cassette with a fresh recording.
+`python -m tests.record_demo [FILE]` rewrites `agent/demo/cassette.jsonl`. Run it after a change of the system prompt,
+the built-in tools' descriptions or the demo itself. A test compares the committed cassette with a fresh recording.
 """
 
 from __future__ import annotations
