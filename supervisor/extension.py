@@ -45,6 +45,11 @@ LARGE_FRAME = 64 * 1024
 WARNINGS_SHOWN = 10
 """Different faults of one extension that a user is told of, each once; the log has the others."""
 NOTICE_LENGTH = 600
+UNKNOWN_NAMED = 10
+"""Of the events that it subscribed to and that do not exist."""
+REGISTRATIONS_BURST = 2 * TOOLS_LIMIT
+REGISTRATIONS_PER_SECOND = 20.0
+"""Tools that are looked at, once it has registered that many: to judge a large schema takes milliseconds."""
 REMARKS_BURST = 100
 REMARKS_PER_SECOND = 20.0
 """Lines that the host writes into the log about what an extension says, once it has said that much wrong."""
@@ -108,6 +113,7 @@ class Extension:
         self._last_frame = 0.0
         self._timer: Timer | None = None
         self._gate = NoteGate(loop.clock())
+        self._registration_gate = NoteGate(loop.clock(), REGISTRATIONS_BURST, REGISTRATIONS_PER_SECOND)
         self._remark_gate = NoteGate(loop.clock(), REMARKS_BURST, REMARKS_PER_SECOND)
         self._remarks_left_out = 0
         self._warned: set[str] = set()
@@ -231,6 +237,9 @@ class Extension:
             self.child.stdout.expect_large()
 
     def _on_register_tool(self, frame: frames.RegisterTool) -> None:
+        if not self._registration_gate.admits(self._loop.turn_time):
+            self.warn("registrations", "registers tools without end; the rest are left out")
+            return
         if frame.name in self.tools:
             self.warn(f"tool {frame.name}", f"registered the tool {frame.name!r} again; the newer one counts")
         elif len(self.tools) >= TOOLS_LIMIT:
@@ -257,7 +266,8 @@ class Extension:
 
     def _on_subscribe(self, frame: frames.Subscribe) -> None:
         observes, guards = set(frame.events or ()), set(frame.intercept or ())
-        for name in sorted((observes - self._dialect.observable) | (guards - self._dialect.guardable)):
+        unknown = (observes - self._dialect.observable) | (guards - self._dialect.guardable)
+        for name in sorted(unknown)[:UNKNOWN_NAMED]:
             self._remark(f"subscribed to {name[:80]!r}, which is not offered; ignored")
         self.observes |= observes & self._dialect.observable
         self.guards |= guards & self._dialect.guardable
@@ -295,7 +305,8 @@ class Extension:
         self.account.junk_lines += 1
         if frame.type is None and frame.id is None:
             self._remark(f"not a frame: {frame.reason}")
-            self.warn("junk", "writes lines that are not frames to its stdout; they are skipped and counted")
+            if "junk" not in self._warned:
+                self.warn("junk", "writes lines that are not frames to its stdout; they are skipped and counted")
         elif not self._spoil(frame):
             self.warn("frame", f"{frame.reason}; ignored")
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from hypothesis import HealthCheck, settings
 
 from supervisor.processes import become_subreaper
 
@@ -24,6 +25,9 @@ GRACE_S = 0.25
 """A process that was sent SIGKILL or has lost its pipes takes a moment to be gone; its parent may be gone before it."""
 OUTLIVED = pytest.StashKey[list[str]]()
 TASKS = Path("/proc/self/task")
+# The machines are shared: a slow example is no finding.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 
 def children_now() -> set[int]:

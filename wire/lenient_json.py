@@ -14,6 +14,9 @@ import msgspec
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What decoding can raise; the last one when the text is nested about a thousand deep."""
 
+REPAIR_LIMIT = 1024 * 1024
+"""Bytes of a text that is worth it: repairing takes sixty times as long as reading, and several times the memory."""
+
 _ESCAPE = re.compile(
     rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"  # a pair: fine
     rb"|(?P<lone>\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
@@ -22,7 +25,10 @@ _ESCAPE = re.compile(
 
 
 def repaired(text: bytes) -> bytes | None:
-    """The text with U+FFFD for every byte that is not UTF-8 and every lone surrogate; None if it has neither."""
+    """The text with U+FFFD for every byte that is not UTF-8 and every lone surrogate; None if it has neither, or is
+    larger than `REPAIR_LIMIT`."""
+    if len(text) > REPAIR_LIMIT:
+        return None
     mended = _ESCAPE.sub(_without_lone_surrogate, text.decode("utf-8", "replace").encode())
     return None if mended == text else mended
 
