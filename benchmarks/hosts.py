@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from supervisor.supervisor import Supervisor
 
 ARGS = {"command": "git status --short && git diff --stat"}
-EVENT = frames.Event("tool_call", tool_id="toolu_01A09q90qw90lq917835lq9", tool_name="bash", tool_args=Raw(orjson.dumps(ARGS)))  # noqa: E501
+EVENT = frames.Event(
+    "tool_call", tool_id="toolu_01A09q90qw90lq917835lq9", tool_name="bash", tool_args=Raw(orjson.dumps(ARGS))
+)
 QUESTION = {
     "type": "event_intercept",
     "id": "1",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from benchmarks.hosts import Blocking, Floor, Hook, Host, Supervised
+from benchmarks.layers import LAYERS, Layer
 from benchmarks.placement import Placement, possible
 from benchmarks.report import Report, Table, parse
 from benchmarks.samples import Rounds
@@ -58,6 +60,7 @@ class Bench:
         for placement in possible():
             self._spaced(placement)
         self._flooded()
+        self._layers()
         self._hooks()
 
     # --- the tables ---------------------------------------------------------------------------------------
@@ -87,29 +90,41 @@ class Bench:
     def _flooded(self) -> None:
         """What a guard's verdict takes while others send notes as fast as they are read."""
         floods = self._effort.floods
+        for gap_s, what in ((0.0, "back to back"), (0.002, "a call every 2 ms")):
+            with self._hosts() as hosts:
+                quiet = hosts[f"{ZOT}, quiet"] = self._supervised(self._echo)
+                flooded = hosts[f"{ZOT}, {floods} others flood"] = self._supervised(self._echo, floods=floods)
+                before = _frames_in(flooded)
+                rounds = self._compare(f"{what}, one core, while others flood", hosts, possible()[0], gap_s=gap_s)
+                ratio = rounds[flooded].ratio_to(rounds[quiet])
+                self._report.note(
+                    f"flooded / quiet, p50: {ratio:.2f}; notes taken meanwhile: {_frames_in(flooded) - before:,}"
+                )
+
+    def _layers(self) -> None:
+        """What our part of a call is made of."""
         with self._hosts() as hosts:
-            quiet = hosts[f"{ZOT}, quiet"] = self._supervised(self._echo)
-            flooded = hosts[f"{ZOT}, {floods} others flood"] = self._supervised(self._echo, floods=floods)
-            rounds = self._compare("back to back, one core, while others flood", hosts, possible()[0])
-            ratio = rounds[flooded].ratio_to(rounds[quiet])
-            self._report.note(f"flooded / quiet, p50: {ratio:.2f}")
+            for name, layer in LAYERS.items():
+                supervisor = self._shop.started([self._shop.extension("guard", self._echo)])
+                hosts[name] = Layer(supervisor, layer)
+            self._compare("the layers of a call, one core", hosts, possible()[0])
 
     def _hooks(self) -> None:
         script = 'read -r line; echo "{}"'
         code = "import json, sys; json.load(sys.stdin); print(json.dumps({}))"
         with ExitStack() as closing:
             hosts: dict[str, Host] = {"a new sh for each call": Hook(["sh", "-c", script])}
-            hosts["a new python3 for each call"] = Hook(["python3", "-c", code])
+            hosts["a new python3 for each call"] = Hook([sys.executable, "-c", code])
             if has_node():
                 program = "JSON.parse(require('fs').readFileSync(0)); console.log('{}')"
                 hosts["a new node for each call"] = Hook(["node", "-e", program])
             zot = hosts["zot, typical Python echo"] = self._supervised(self._languages["typical Python"])
             closing.callback(zot.close)
-            table = Table("a hook that is started for each call, free", ("", "p50 µs", "p90 µs", "of zot", "samples"))
+            table = Table("a hook that is started for each call, free", ("", "p50 µs", "of zot", "samples"))
             rounds = self._measure(hosts, possible()[-1], count=self._effort.hooks)
             for name, host in hosts.items():
-                p50, p90, _ = rounds[host].figures()
-                table.add(name, p50, p90, rounds[host].ratio_to(rounds[zot]), rounds[host].count)
+                p50, _, _ = rounds[host].figures()
+                table.add(name, p50, rounds[host].ratio_to(rounds[zot]), rounds[host].count)
             self._report.show(table)
 
     # --- how they are made --------------------------------------------------------------------------------
@@ -165,6 +180,10 @@ class Bench:
             table.add(name, *mine.figures(), *ratios, mine.count)
         self._report.show(table)
         return rounds
+
+
+def _frames_in(host: Supervised) -> int:
+    return sum(one.account.frames_in for one in host.supervisor.extensions)
 
 
 def main(argv: list[str] | None = None) -> None:

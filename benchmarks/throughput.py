@@ -154,7 +154,16 @@ class Bench:
         self._report.show(table)
 
     def _large_frames(self) -> None:
-        columns = ("size", "zot MB/s", "bare MB/s", "zot / bare", "zot ns/byte", "bare ns/byte", "zot peak MB", "bare peak MB")
+        columns = (
+            "size",
+            "zot MB/s",
+            "bare MB/s",
+            "zot / bare",
+            "zot ns/byte",
+            "bare ns/byte",
+            "zot peak MB",
+            "bare peak MB",
+        )
         table = Table("notify frames of one sender; processor time of the host for each byte", columns)
         for size in self._effort.sizes:
             argv = self._shop.python(PROGRAMS / "flood.py", str(size))
@@ -174,7 +183,7 @@ class Bench:
         self, argv: Sequence[str], count: int, *, read_size: int
     ) -> tuple[list[Sample], list[Sample], list[float]]:
         """Both in turns. While one is measured the other's senders stand still: nobody reads what they say."""
-        self._report.progress(f"{count} × {' '.join(Path(word).name for word in argv)}")
+        self._report.progress(f"{count} of {' '.join(Path(word).name for word in argv)}")
         found = [self._shop.extension(f"flood{i}", argv, i) for i in range(count)]
         zot = Supervised(self._shop.started(found))
         bare = Bare(argv, count, read_size=read_size)
@@ -182,9 +191,9 @@ class Bench:
         peaks = [0.0, 0.0]
         try:
             for number in range(self._effort.rounds + 1):
-                for i, contender in enumerate((zot, bare)):
+                for i, measure in enumerate((zot.measure, bare.measure)):
                     _forget_peak()
-                    sample = contender.measure(self._effort.seconds)
+                    sample = measure(self._effort.seconds)
                     peaks[i] = max(peaks[i], _peak_mb())
                     if number > 0:
                         samples[i].append(sample)

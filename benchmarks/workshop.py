@@ -74,5 +74,3 @@ def stop(supervisor: Supervisor) -> None:
 
 def has_node() -> bool:
     return shutil.which("node") is not None
-
-

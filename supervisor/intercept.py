@@ -82,7 +82,7 @@ def read_verdict(event: str, answer: InterceptResponse) -> Verdict:
     """A frame as a verdict. Rewriting what cannot be rewritten, or into what cannot be used, is no verdict."""
     if answer.block:
         return Verdict(Outcome.DENY, answer.reason or DEFAULT_REASONS[event])
-    if event == "tool_call" and answer.modified_args is not UNSET:
+    if answer.modified_args is not UNSET and event == "tool_call":
         try:
             value, text = read(bytes(answer.modified_args))
         except UNREADABLE as error:
@@ -92,7 +92,7 @@ def read_verdict(event: str, answer: InterceptResponse) -> Verdict:
         if not isinstance(value, dict):
             return Verdict(Outcome.NO_VERDICT, "modified_args is not a JSON object")
         return Verdict(Outcome.ALLOW, modified_args=text)
-    if event == "assistant_message" and answer.replace_text:
+    if answer.replace_text and event == "assistant_message":
         return Verdict(Outcome.ALLOW, replace_text=answer.replace_text)
     return ALLOW
 

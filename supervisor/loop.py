@@ -30,9 +30,6 @@ SPIN_S = 40e-6
 SLOW_YIELD_S = 400e-6
 """A yield that took longer means that the core is contended: spinning would cost more than it saves."""
 NO_SPIN_S = 1.0
-BURST_S = 200e-6
-"""Calls that follow each other within this time are a burst: only then is it worth to spin. A single call is better
-served by a host that sleeps, as the kernel then runs the other side on the same core, with no wake-up of another."""
 FAIR_S = 5e-3
 """With calls back to back, the other descriptors and the timers still get a turn this often."""
 
@@ -82,7 +79,6 @@ class Loop:
         self.turn_time = clock()
         """When the current turn began: a clock that costs nothing to look at."""
         self._no_spin_until = 0.0
-        self._last_asked = 0.0
         self.children: set[int] = set()
         """Pids of the children under care that have not been collected."""
 
@@ -140,17 +136,15 @@ class Loop:
         return True
 
     def wait(self, pending: Pending, awaited: Awaited, timeout_s: float) -> bool:
-        """Waits for one answer that will come through `awaited`, looking there first. The time counts from the question.
+        """Waits for one answer that will come through `awaited`, looking there first. The time is from the question.
 
         It looks at once: on a shared core the kernel has often run the other side within our write. Then, for a short
         while, it yields the processor and looks again; then it sleeps on all descriptors. However much the others have
         to say, the awaited one is looked at after every `BACKGROUND_READ` bytes of theirs.
         """
         assert not self._dispatching, "a callback must not wait"
-        now = pending.asked_at
-        in_burst = now - self._last_asked < BURST_S
-        self._last_asked = now
-        if now - self.turn_time >= FAIR_S:
+        asked = pending.asked_at
+        if asked - self.turn_time >= FAIR_S:
             self._turn(0, awaited, pending)
         self._dispatching = True
         try:
@@ -159,9 +153,9 @@ class Loop:
             self._dispatching = False
         if pending.done:
             return True
-        if in_burst and now >= self._no_spin_until:
+        if asked >= self._no_spin_until:
             self._spin(pending, awaited)
-        deadline = now + timeout_s
+        deadline = asked + timeout_s
         while not pending.is_done():
             timeout = deadline - self.clock()
             if timeout <= 0:

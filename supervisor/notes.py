@@ -19,11 +19,12 @@ class NoteGate:
         self._tokens = self._burst
         self._at = now
 
-    def admits(self, now: float) -> bool:
+    def admits(self, now: float, cost: float = 1.0) -> bool:
+        """Whether this one may pass. One that costs more than there is leaves what there is."""
         if now > self._at:
             self._tokens = min(self._burst, self._tokens + (now - self._at) * self._per_second)
             self._at = now
-        if self._tokens < 1.0:
+        if self._tokens < cost:
             return False
-        self._tokens -= 1.0
+        self._tokens -= cost
         return True

@@ -57,7 +57,7 @@ class LineSplitter:
 
     def feed(self, data: bytes) -> list[bytes | Oversize]:
         lines: list[bytes | Oversize] = []
-        if self._tail:
+        if self.pending:
             end = data.find(b"\n")
             if end < 0:
                 self._hold(data)

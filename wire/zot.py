@@ -11,7 +11,7 @@ from wire.framing import DEFAULT_FRAME_LIMIT, LineSplitter, Oversize
 OBSERVABLE = frozenset({"session_start", "turn_start", "tool_call", "turn_end", "assistant_message"})
 GUARDABLE = frozenset({"tool_call", "turn_start", "assistant_message"})
 _QUESTION_HEAD = b'{"type":"event_intercept","id":"'
-_EVENT_HEAD = len('{"type":"event",')
+_EVENT_HEAD = len('{"type":"event')
 _BREAKS_TO_SPACES = bytes.maketrans(b"\n\r", b"  ")
 
 
@@ -48,7 +48,7 @@ class ZotDialect:
 
     def question(self, event: frames.Event) -> Question:
         # The members after `type` and `id` are the event's own.
-        return Question(_QUESTION_HEAD, b'",%b\n' % frames.encoder.encode(event)[_EVENT_HEAD:])
+        return Question(_QUESTION_HEAD, frames.encode(event)[_EVENT_HEAD:])
 
     def tell(self, event: frames.Event) -> bytes:
         return frames.encode(event)

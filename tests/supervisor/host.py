@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from supervisor.discovery import Found, Scope
 from supervisor.loop import Loop
-from supervisor.supervisor import Supervisor
+from supervisor.supervisor import OwnedTool, Supervisor
 from wire import frames
 from wire.dialect import HostInfo
 from wire.manifest import parse_manifest
@@ -138,6 +138,11 @@ class Host:
 
     def call(self, tool: str, **args: Any) -> Answer:
         return self.supervisor.call(self.supervisor.tools()[tool], json.dumps(args).encode())
+
+    def call_of(self, name: str, tool: str, **args: Any) -> Answer:
+        """Calls this extension's tool, be it hidden or its extension dead."""
+        owner = self.extension(name)
+        return self.supervisor.call(OwnedTool(owner.tools[tool], owner), json.dumps(args).encode())
 
     def text(self, tool: str, **args: Any) -> str:
         """The text of a call that must succeed."""

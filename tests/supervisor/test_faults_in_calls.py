@@ -58,15 +58,6 @@ def test_a_tool_that_was_offered_and_has_died_fails_at_once(host: Host):
     assert len(host.said_of("dies_in_call")) == 1
 
 
-def test_all_pending_calls_fail_with_the_one_who_owes_them(host: Host):
-    host.write("owes", 'hello("a")\nsend(type="ready")\nfor _ in range(4): next(frames())\nos._exit(4)')
-    host.start()
-    extension = host.extension("owes")
-    calls = [extension.call("a", b"{}") for _ in range(4)]
-    host.until(lambda: all(call.done for call in calls))
-    assert {call.reason for call in calls} == {"it ended (exit 4) with 4 calls pending"}
-
-
 def test_no_answer_ends_with_the_deadline(host: Host):
     host.add("never_answers", timeouts={"tool_call": 0.3})
     host.start()
@@ -108,9 +99,8 @@ def test_junk_between_frames_is_skipped(host: Host):
     host.add("junk_between")
     host.start()
     assert host.tools() == {"echo"}
-    answer = host.extension("junk_between").call("echo", b'{"text": "through"}')
-    host.until(lambda: answer.done)
-    assert answer.value.content[0].text == "through"
+    answer = host.call_of("junk_between", "echo", text="through")
+    assert answer.frame.content[0].text == "through"
     assert host.cost("junk_between").junk_lines == 3 * 4
     junk = [line for _, line in host.said_of("junk_between") if "not frames" in line]
     assert junk == ["writes lines that are not frames to its stdout; they are skipped and counted"]
@@ -181,9 +171,9 @@ def test_a_large_argument_reaches_a_reader(host: Host):
 def test_one_that_closes_its_stdout_is_given_up(host: Host):
     host.add("closes_stdout", name="mute", timeouts={"tool_call": 60})
     host.start()
-    pending = host.extension("mute").call("echo", b"{}")
-    host.until(lambda: pending.done)
-    assert pending.failure is Failure.DIED
+    answer, seconds = host.timed(host.call_of, "mute", "echo")
+    assert seconds < AT_ONCE
+    assert answer.failure is Failure.DIED
     host.until(lambda: not host.extension("mute").child.is_running)
     ((kind, line),) = [said for said in host.said_of("mute") if "hidden" not in said[1]]
     assert (kind, line.partition(" (log")[0]) == ("failed", "closed its stdout and can say nothing any more")
@@ -208,7 +198,6 @@ def test_one_that_dies_just_before_a_call_is_reported_by_its_exit(host: Host):
     host.start()
     for number in range(10):
         host.extension(f"dead{number}").tell(b"{}\n")  # makes it leave, at any moment from now
-        pending = host.extension(f"dead{number}").call(f"t{number}", b"{}")
-        host.until(lambda pending=pending: pending.done)
-        assert pending.failure is Failure.DIED
-        assert "it ended (exit 5)" in pending.reason
+        answer = host.call_of(f"dead{number}", f"t{number}")
+        assert answer.failure is Failure.DIED
+        assert "it ended (exit 5)" in answer.reason

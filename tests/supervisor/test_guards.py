@@ -142,11 +142,12 @@ def test_a_deaf_guard_stalls_nobody(host: Host):
     assert host.stop() < 5
 
 
-def test_a_guard_that_fills_its_outbox_is_refused_at_once(host: Host):
+def test_a_full_outbox_refuses_at_once_what_no_longer_fits(host: Host):
     host.add("deaf", timeouts={"intercept": 60, "tool_call": 60})
     host.start()
-    extension = host.extension("deaf")
-    large = json.dumps({"text": "x" * 3_000_000}).encode()
-    waiting = [extension.call("deaf", large) for _ in range(3)]
-    assert [one.done for one in waiting] == [False, True, True]
-    assert waiting[1].reason.startswith("it does not read its stdin (")
+    host.loop.call_later(0.1, lambda: host.supervisor.cancel_pending("enough"))
+    assert host.call("deaf", text="x" * 5_000_000).reason == "enough"
+    judgement, seconds = host.timed(host.ask)
+    assert seconds < AT_ONCE
+    assert judgement.missing[0].reason.startswith("it does not read its stdin (")
+    assert judgement.missing[0].reason.endswith(" bytes wait)")

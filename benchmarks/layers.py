@@ -1,0 +1,125 @@
+"""What a call through the supervisor is made of: the same round trip with one layer more each time."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING
+
+from benchmarks.hosts import EVENT, Supervised
+from supervisor.pending import Pending
+from wire.zot import ZotDialect
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from supervisor.supervisor import Supervisor
+
+
+class Layer(Supervised):
+    """Calls the product at one of its layers instead of at the top."""
+
+    def __init__(self, supervisor: Supervisor, make_call: Callable[[Supervisor], Callable[[], object]]) -> None:
+        super().__init__(supervisor)
+        self._call = make_call(supervisor)
+
+    def measure(self, count: int, gap_s: float) -> Sequence[int]:  # noqa: ARG002
+        samples: list[int] = []
+        call, clock = self._call, time.perf_counter_ns
+        for _ in range(count):
+            start = clock()
+            call()
+            samples.append(clock() - start)
+        return samples
+
+
+def bytes_only(supervisor: Supervisor) -> Callable[[], object]:
+    """`os.write` and `os.read` of the same bytes."""
+    to, from_, frame, _ = _ends(supervisor)
+
+    def call() -> None:
+        os.write(to, frame)
+        while not _read(from_):
+            os.sched_yield()
+
+    return call
+
+
+def reading(supervisor: Supervisor) -> Callable[[], object]:
+    """What comes is cut into frames, decoded, counted, and finds its request; the latency is booked."""
+    to, from_, frame, expect = _ends(supervisor)
+    hear = supervisor.extensions[0]._on_stdout
+
+    def call() -> None:
+        pending = expect()
+        os.write(to, frame)
+        while not pending.done:
+            if data := _read(from_):
+                hear(data)
+            else:
+                os.sched_yield()
+
+    return call
+
+
+def waiting(supervisor: Supervisor) -> Callable[[], object]:
+    """The loop waits, with a deadline, and with an eye on everything else."""
+    to, _, frame, expect = _ends(supervisor)
+    child, loop = supervisor.extensions[0].child, supervisor.loop
+    assert child is not None
+
+    def call() -> None:
+        pending = expect()
+        os.write(to, frame)
+        loop.wait(pending, child.stdout, 5.0)
+
+    return call
+
+
+def asking(supervisor: Supervisor) -> Callable[[], object]:
+    """An id is given, the state looked at, the frame put together, sent and counted."""
+    extension, question = supervisor.extensions[0], ZotDialect().question(EVENT)
+
+    def call() -> None:
+        extension.wait(extension.ask(question), 5.0)
+
+    return call
+
+
+def judging(supervisor: Supervisor) -> Callable[[], object]:
+    """The whole: guards are looked up, the event encoded, the verdict read."""
+
+    def call() -> None:
+        supervisor.intercept(EVENT)
+
+    return call
+
+
+LAYERS = {
+    "os.write and os.read": bytes_only,
+    "+ framing, decoding, accounts": reading,
+    "+ Loop.wait": waiting,
+    "+ Extension.ask": asking,
+    "+ Supervisor.intercept": judging,
+}
+
+
+def _ends(supervisor: Supervisor) -> tuple[int, int, bytes, Callable[[], Pending]]:
+    """The extension's descriptors, a question for it, and what expects the answer to that."""
+    extension, question = supervisor.extensions[0], ZotDialect().question(EVENT)
+    child, clock = extension.child, supervisor.loop.clock
+    assert child is not None
+    assert child.stdin is not None
+
+    def expect() -> Pending:
+        pending = extension._pending["1"] = Pending(clock())
+        return pending
+
+    return child.stdin.fileno(), child.stdout.fileno(), question.head + b"1" + question.tail, expect
+
+
+def _read(fd: int) -> bytes:
+    try:
+        return os.read(fd, 65536)
+    except BlockingIOError:
+        return b""

@@ -1,0 +1,54 @@
+"""Each benchmark runs, prints its tables, writes its figures and leaves no process behind. Not how fast anything is."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+MARK = "ZOT_BENCH_TEST"
+TABLES = {
+    "intercept": ["back to back, one core", "a call every 2 ms, free", "while others flood", "the layers of a call"],
+    "startup": ["start-up", "zot --version", "first request, one silent"],
+    "throughput": ["notify frames of 128 bytes", "processor time of the host"],
+}
+
+
+def marked(mark: str) -> list[str]:
+    """The command lines of the processes with this mark in their environment."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if f"{MARK}={mark}".encode() in (process / "environ").read_bytes().split(b"\0"):
+                found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+        except OSError:
+            pass
+    return found
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="places processes on processors")
+@pytest.mark.parametrize("name", TABLES)
+def test_runs_and_cleans_up(name: str, tmp_path: Path):
+    figures, mark = tmp_path / "figures.json", uuid.uuid4().hex
+    argv = [sys.executable, "-m", f"benchmarks.{name}", "--quick", "--json", str(figures)]
+    done = subprocess.run(argv, cwd=ROOT, env={**os.environ, MARK: mark}, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    for title in TABLES[name]:
+        assert title in done.stdout
+    rows = [row for table in json.loads(figures.read_text())["tables"] for row in table["rows"]]
+    assert all(isinstance(cell, int | float | None) for row in rows for cell in row[1:])
+    assert marked(mark) == []
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_explains_itself(name: str):
+    argv = [sys.executable, "-m", f"benchmarks.{name}", "--help"]
+    done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "--quick" in done.stdout
+    assert "--json FILE" in done.stdout

@@ -1,0 +1,50 @@
+"""What a run imports. The SDK takes a second and 77 MB, rich and pydantic a tenth of a second each: none is paid for by
+a run that does not show or need it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from tests.e2e.script import Script, ok
+from tests.e2e.zot_process import ROOT
+from wire.events import Status
+
+TRACED = [sys.executable, "-X", "importtime", "-m", "pyzot"]
+SLOW = {"anthropic", "pydantic", "rich"}
+
+
+def imported(trace: str) -> set[str]:
+    """The top-level packages that `-X importtime` saw."""
+    return {
+        name.partition(".")[0] for name in re.findall(r"^import time:[ \d]+\|[ \d]+\| +(\S+)$", trace, re.MULTILINE)
+    }
+
+
+@pytest.mark.parametrize("mode", ["--json", "-p"])
+def test_a_replayed_run_imports_nothing_slow(zot, mode):
+    script = Script(zot.cwd).call(("write", {"path": "made", "content": "x\n"}), results=[ok("x\n")]).answer("Done.")
+    cassette = script.write(zot.folder / "cassette.jsonl")
+    outcome = zot.run(mode, "--replay", cassette, "go", command=TRACED)
+    assert outcome.status == 0, outcome.stderr
+    seen = imported(outcome.stderr)
+    assert {"msgspec", "typer", "supervisor"} <= seen  # the trace is there
+    assert not seen & SLOW
+
+
+def test_the_host_leaves_the_sdk_to_the_model_worker(zot, server):
+    from tests.messages_server import text_reply
+
+    server.add(text_reply("Hello"))
+    outcome = zot.run("--json", "--base-url", server.base_url, "go", command=TRACED)
+    assert outcome.check(Status.OK).result.text == "Hello"
+    assert not imported(outcome.stderr) & SLOW
+
+
+def test_the_version_needs_nothing_of_ours():
+    done = subprocess.run([*TRACED, "--version"], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("zot ")
+    assert not imported(done.stderr) & {"cli", "agent", "supervisor", "wire", "typer", *SLOW}
