@@ -17,7 +17,7 @@ from tests.e2e.extension_folder import extension
 from wire import events
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
 QUICK = {"hello": 1.0, "ready": 0.6, "tool_call": 0.8, "intercept": 0.4}
@@ -35,6 +35,8 @@ class ScriptedProvider:
     def __init__(self, batches: Sequence[Sequence[Call]]) -> None:
         self._batches = list(batches)
         self.requests: list[dict[str, Any]] = []
+        self.may_answer: Callable[[int], bool] = lambda _turn: True
+        """Whether the model may be done with this turn; it is asked again after every turn of the loop."""
 
     def start(self) -> None:
         pass
@@ -49,13 +51,25 @@ class ScriptedProvider:
             for number, (name, args) in enumerate(calls)
         ] or [{"type": "text", "text": "all done"}]
         reason = "tool_use" if calls else "end_turn"
-        return Stream([{"type": "final", "content": content, "stop_reason": reason, "usage": usage}])
+        return _Held(
+            lambda: self.may_answer(turn),
+            [{"type": "final", "content": content, "stop_reason": reason, "usage": usage}],
+        )
 
     def cancel(self) -> None:
         pass
 
     def stoppables(self) -> Sequence[Any]:
         return ()
+
+
+class _Held(Stream):
+    def __init__(self, may_answer: Callable[[], bool], lines: Sequence[dict[str, Any]]) -> None:
+        super().__init__(lines)
+        self._may_answer = may_answer
+
+    def has_line(self) -> bool:
+        return super().has_line() and self._may_answer()
 
 
 @dataclass
@@ -88,9 +102,11 @@ def observe(
     *bad: Path,
     batches: Sequence[Sequence[Call]] = (),
     healthy_first: bool = True,
+    tool_before_turn: tuple[int, str] | None = None,
     **asked: Any,
 ) -> Observed:
-    """Runs a prompt with the bad extensions beside the healthy one."""
+    """Runs a prompt with the bad extensions beside the healthy one. With `tool_before_turn` the model takes its time
+    until some extension has registered that tool."""
     healthy = extension(place, "echo", name=HEALTHY)
     folders = [healthy, *bad] if healthy_first else [*bad, healthy]
     project = place / "project"
@@ -116,6 +132,10 @@ def observe(
             on_record=records.append,
             stderr=stderr.fileno(),
         )
+        if tool_before_turn is not None:
+            turn_after, tool = tool_before_turn
+            extensions = run._supervisor.extensions
+            provider.may_answer = lambda turn: turn < turn_after - 1 or any(tool in one.tools for one in extensions)
         result = run.run("go")
         seconds = time.monotonic() - started
         stderr.seek(0)

@@ -63,7 +63,6 @@ ROWS = [
     Row("no_ready", "", (("quiet_tool", {}),), ("",)),
     Row("chatty_never_ready", ""),
     Row("stderr_flood", ""),
-    Row("closes_stdout", ""),
     Row("deaf", "no verdict"),
 ]
 
@@ -185,7 +184,7 @@ def test_bad_tools_are_left_out_one_line_each(tmp_path: Path) -> None:
 
 def test_a_tool_registered_after_ready_joins_in_the_next_turn(tmp_path: Path) -> None:
     late = extension(tmp_path, "late_tool")
-    seen = observe(tmp_path, late, batches=[[ECHO], [ECHO], [("late_tool", {})]])
+    seen = observe(tmp_path, late, batches=[[ECHO], [ECHO], [("late_tool", {})]], tool_before_turn=(3, "late_tool"))
     assert "late_tool" not in seen.offered(1)
     assert "late_tool" in seen.offered(3)
     assert not seen.answer_of("t3.0")[1]
