@@ -26,6 +26,7 @@ class Effort(NamedTuple):
     rounds: int
     tight: int
     """Samples of a round, back to back."""
+    spaced_rounds: int
     spaced: int
     hooks: int
     registered: tuple[int, ...]
@@ -33,8 +34,10 @@ class Effort(NamedTuple):
     floods: int
 
 
-FULL = Effort(rounds=20, tight=1000, spaced=25, hooks=2, registered=(1, 10, 100), serial=10, floods=20)
-QUICK = Effort(rounds=2, tight=100, spaced=5, hooks=1, registered=(1, 3), serial=2, floods=2)
+FULL = Effort(
+    rounds=20, tight=1000, spaced_rounds=5, spaced=200, hooks=2, registered=(1, 10, 100), serial=10, floods=20
+)
+QUICK = Effort(rounds=2, tight=100, spaced_rounds=1, spaced=5, hooks=1, registered=(1, 3), serial=2, floods=2)
 
 
 class Bench:
@@ -159,7 +162,7 @@ class Bench:
     ) -> dict[Host, Rounds]:
         """Rounds in which each has its turn, so that all see the same weather."""
         rounds = {host: Rounds() for host in hosts.values()}
-        for number in range(self._effort.rounds + 1):
+        for number in range((self._effort.spaced_rounds if gap_s else self._effort.rounds) + 1):
             for host in hosts.values():
                 host.place(placement)
                 samples = host.measure(count, gap_s)

@@ -7,7 +7,6 @@ import json
 import os
 import platform
 import sys
-import sysconfig
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,11 +21,8 @@ def parse(program: str, what: str, argv: list[str] | None = None) -> argparse.Na
 
 
 def machine() -> str:
-    """Without names. How Python was built makes a tenth of a difference."""
-    tuned = "--enable-optimizations" in (sysconfig.get_config_var("CONFIG_ARGS") or "")
-    build = f"built with{'' if tuned else 'out'} PGO"
     return f"{os.cpu_count()} cores ({platform.machine()}), {platform.system()} {platform.release().split('-')[0]}, " \
-        f"{platform.python_implementation()} {platform.python_version()} ({build})"  # fmt: skip
+        f"{platform.python_implementation()} {platform.python_version()}"  # fmt: skip
 
 
 @dataclass

@@ -100,6 +100,7 @@ class Bare:
 
     def measure(self, seconds: float) -> Sample:
         frames = received = 0
+        loads = orjson.loads
         start, cpu = time.monotonic(), time.process_time()
         end = start + seconds
         while time.monotonic() < end:
@@ -107,16 +108,15 @@ class Bare:
                 data = os.read(key.fd, self._read_size)
                 received += len(data)
                 tail: bytearray = key.data
-                head, lf, rest = data.partition(b"\n")
-                tail += head
-                if not lf:
-                    continue
-                orjson.loads(tail)
-                *lines, last = rest.split(b"\n")
+                lines: list[bytes | bytearray] = data.split(b"\n")  # type: ignore[assignment]
+                last = lines.pop()
+                if lines and tail:
+                    lines[0] = tail + lines[0]
+                    tail.clear()
                 for line in lines:
-                    orjson.loads(line)
-                frames += 1 + len(lines)
-                tail[:] = last
+                    loads(line)
+                frames += len(lines)
+                tail += last
         return Sample(frames, received, time.monotonic() - start, time.process_time() - cpu)
 
     def close(self) -> None:
