@@ -17,6 +17,7 @@ def main() -> None:
         print(f"zot {__version__}")  # noqa: T201
         return
     _fill_standard_streams()
+    _end_quietly_when_asked_early()
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
     try:
         from cli.app import main as command
@@ -24,6 +25,15 @@ def main() -> None:
         command()
     except KeyboardInterrupt:  # before there is anything to stop
         sys.exit(130)
+
+
+def _end_quietly_when_asked_early() -> None:
+    """Until a run has begun, and watches for signals itself, there is nothing to stop: 130 says what happened."""
+    import signal
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, lambda _number, _frame: sys.exit(130))
 
 
 def _fill_standard_streams() -> None:

@@ -72,7 +72,7 @@ class Headless:
         self._loop = Loop()
         self._abort = Abort()
         self._provider = make_provider(self._loop)
-        self._stdout = None if stdout is None else Output(self._loop, stdout, self._stdout_broken)
+        self._stdout = None if stdout is None else Output(self._loop, stdout, self.stdout_broken)
         self._stderr = Output(self._loop, stderr, _nothing, lossy=True)
         self._on_record = on_record
         self._before_line = before_line
@@ -266,7 +266,7 @@ class Headless:
     def _on_timeout(self) -> None:
         self._abort.request(Status.TIMEOUT, f"timeout: the run took longer than {self._options.timeout:g} s")
 
-    def _stdout_broken(self, reason: str) -> None:
+    def stdout_broken(self, reason: str) -> None:
         """A reader that leaves has heard enough, and is told nothing more."""
         if reason:
             self._abort.request(Status.ERROR, f"cannot write to stdout: {reason}")

@@ -35,8 +35,9 @@ def run_demo(*, as_json: bool) -> int:
         from cli.render import RunView
 
         view = RunView()
-        view.title("A recorded model, real extensions, a temporary project")
         run = Headless(prepared.options, version=__version__, make_provider=prepared.make_provider, on_record=view.show)
+        view.on_broken = run.stdout_broken
+        view.title("A recorded model, real extensions, a temporary project")
         result = run.run(PROMPT)
         view.costs(result)
         return result.exit_code

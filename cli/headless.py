@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import select
 import sys
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -48,7 +50,7 @@ class Request:
 def run(request: Request) -> int:
     """Returns the exit status."""
     try:
-        prompt = read_prompt(request.words)
+        prompt = read_prompt(request.words, request.timeout)
         prepared = launch(
             Launch(
                 provider=request.provider,
@@ -72,6 +74,9 @@ def run(request: Request) -> int:
                 session=request.session,
             )
         )
+    except TimeoutError as error:
+        print(f"zot: {error}", file=sys.stderr)  # noqa: T201
+        return Status.TIMEOUT.exit_code
     except UsageError as error:
         print(f"zot: {error}", file=sys.stderr)  # noqa: T201
         return Status.USAGE.exit_code
@@ -92,7 +97,7 @@ def run(request: Request) -> int:
     return result.exit_code
 
 
-def read_prompt(words: tuple[str, ...]) -> str:
+def read_prompt(words: tuple[str, ...], timeout: float | None = None) -> str:
     """The words, joined; `-` alone, or no words with something piped in, reads stdin. Otherwise stdin is left alone.
 
     Bytes that are not UTF-8 become U+FFFD, wherever they come from.
@@ -100,7 +105,7 @@ def read_prompt(words: tuple[str, ...]) -> str:
     if words and words != ("-",):
         prompt = " ".join(words)
     elif words or not _is_terminal(0):
-        prompt = _read_stdin()
+        prompt = _read_stdin(timeout)
     else:
         prompt = ""
     if not prompt.strip():
@@ -112,10 +117,20 @@ def read_prompt(words: tuple[str, ...]) -> str:
     return valid_text(prompt)
 
 
-def _read_stdin() -> str:
+def _read_stdin(timeout: float | None) -> str:
+    """Raises `TimeoutError` if the end of stdin does not come in time."""
+    deadline = None if timeout is None else time.monotonic() + timeout
+    pieces: list[bytes] = []
     try:
-        with open(0, "rb", closefd=False) as stdin:
-            return stdin.read().decode("utf-8", "replace").strip()
+        while True:
+            left = None if deadline is None else max(0.0, deadline - time.monotonic())
+            if not select.select([0], [], [], left)[0]:
+                raise TimeoutError(f"timeout: the prompt on stdin did not end within {timeout:g} s")
+            if not (piece := os.read(0, 65_536)):
+                return b"".join(pieces).decode("utf-8", "replace").strip()
+            pieces.append(piece)
+    except TimeoutError:
+        raise
     except OSError as error:
         raise UsageError(f"cannot read the prompt from stdin: {error.strerror}") from None
 

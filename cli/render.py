@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import textwrap
+from typing import TYPE_CHECKING
 
 import msgspec
 from rich.box import SIMPLE_HEAD
@@ -13,10 +15,19 @@ from rich.text import Text
 from supervisor.logs import printable
 from wire import events
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 NARROWEST = 60
 WIDEST = 110
 LABEL = 14
 """Columns of the left margin, where the lines say who speaks."""
+
+
+class _HonestConsole(Console):
+    def on_broken_pipe(self) -> None:
+        """rich would exit from here, in the middle of a run."""
+        raise BrokenPipeError
 
 
 class RunView:
@@ -26,11 +37,14 @@ class RunView:
         console = Console(highlight=False, soft_wrap=False)
         # A pipe has no width: the text is for a reader, so a page's width will do.
         width = console.width if console.is_terminal else WIDEST
-        self._console = Console(highlight=False, width=max(NARROWEST, min(width, WIDEST)))
+        self._console = _HonestConsole(highlight=False, width=max(NARROWEST, min(width, WIDEST)))
+        self.on_broken: Callable[[str], None] = lambda _reason: None
+        """Called once when what is shown cannot be written any more: "" if the reader has gone, else the reason."""
+        self._broken = False
         self._calls: dict[str, events.ToolCall] = {}
 
     def title(self, text: str) -> None:
-        self._console.print(Text(text, style="bold"))
+        self._print(Text(text, style="bold"))
 
     def show(self, record: events.Record) -> None:
         match record:
@@ -39,7 +53,7 @@ class RunView:
             case events.UserMessage(content=content):
                 self._line("you", _text(content), "bold")
             case events.TurnStart(step=step):
-                self._console.print()
+                self._print()
                 self._line(f"turn {step}", "", "dim")
             case events.AssistantMessage(content=content) if _text(content):
                 self._line("model", _text(content), "cyan")
@@ -57,8 +71,8 @@ class RunView:
         cost = "cost unknown" if result.cost_usd is None else f"${result.cost_usd:.4f} at list price"
         tokens = result.usage.input + result.usage.output
         summary = f"{result.status}: {result.steps} turns, {result.duration_ms / 1000:.1f} s, {tokens} tokens, {cost}"
-        self._console.print()
-        self._console.print(Text(summary, style="bold" if result.exit_code == 0 else "bold red"))
+        self._print()
+        self._print(Text(summary, style="bold" if result.exit_code == 0 else "bold red"))
         table = Table(box=SIMPLE_HEAD, title="What each extension cost", title_justify="left", pad_edge=False)
         table.add_column("extension")
         for heading in ("CPU ms", "peak RSS", "frames in/out", "calls", "blocked", "p50 ms", "p99 ms"):
@@ -76,7 +90,18 @@ class RunView:
                 _milliseconds(one.p99_ms),
                 f"{one.exits} ({one.exit_status})" if one.exit_status else str(one.exits),
             )
-        self._console.print(table)
+        self._print(table)
+
+    def _print(self, *shown: Text | Table) -> None:
+        if self._broken:
+            return
+        try:
+            self._console.print(*shown)
+        except OSError as error:
+            self._broken = True
+            # The flush at exit must not complain again.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            self.on_broken("" if isinstance(error, BrokenPipeError) else f"cannot write to stdout: {error.strerror}")
 
     def _tool_result(self, result: events.ToolResult) -> None:
         call = self._calls.get(result.id)
@@ -95,9 +120,9 @@ class RunView:
         room = self._console.width - LABEL
         lines = [part for line in printable(text).split("\n") for part in textwrap.wrap(line, room) or [""]]
         head, *rest = lines
-        self._console.print(Text.assemble((label.ljust(LABEL), "dim"), (head, style)) if head else Text(label, "dim"))
+        self._print(Text.assemble((label.ljust(LABEL), "dim"), (head, style)) if head else Text(label, "dim"))
         for line in rest:
-            self._console.print(Text(indent + line, style=style))
+            self._print(Text(indent + line, style=style))
 
 
 def _text(content: tuple[events.Content, ...]) -> str:

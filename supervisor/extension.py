@@ -482,9 +482,9 @@ class Extension:
             self._fail_pending(f"it was stopped ({status})")
             return
         busy = f" with {len(self._pending)} call{'s' * (len(self._pending) > 1)} pending" if self._pending else ""
-        self.failure = f"it exited before its hello ({status})" if before_hello else f"it ended ({status}){busy}"
+        self.failure = f"it exited before its hello ({status})" if before_hello else f"it ended ({status})"
         self._fail_pending(self.failure + self._last_words())
-        self._tell_user("failed" if before_hello else "exited", self.failure, self._evidence())
+        self._tell_user("failed" if before_hello else "exited", self.failure + busy, self._evidence())
         self._listener.registered(self)
 
     def _fail_pending(self, reason: str) -> None:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 class Recorder:
     """Starts a new cassette at `path`, readable by the owner only, as it holds the whole conversation.
 
-    An older cassette there is replaced. Anything else is not: a directory, a file that cannot be written and a file
+    An older cassette there is replaced once the first exchange is complete: a run that fails before that costs nothing.
+    Anything else is not replaced: a directory, a file that cannot be written and a file
     that is not a cassette raise CassetteError.
     """
 
@@ -30,10 +31,12 @@ class Recorder:
         self._fd = -1
         _check_replaceable(self._path)
         try:
-            self._fd = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            self._fd = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise CassetteError(f"cannot write cassette {self._path}: {error.strerror}") from error
-        self._append({"type": "cassette", "version": VERSION})
+        self._replaces = os.fstat(self._fd).st_size > 0
+        if not self._replaces:
+            self._append({"type": "cassette", "version": VERSION})
 
     def add(self, params: Mapping[str, Any], reply: Sequence[Mapping[str, Any]]) -> None:
         """Appends one exchange: what was asked, and all worker lines up to and with the last. Ids are left out.
@@ -42,6 +45,10 @@ class Recorder:
         """
         names = Names.of(params, cwd=self._cwd, home=self._home)
         lines = [{key: value for key, value in line.items() if key != "id"} for line in names.recorded(reply)]
+        if self._replaces:
+            self._replaces = False
+            os.ftruncate(self._fd, 0)
+            self._append({"type": "cassette", "version": VERSION})
         self._append({"type": "exchange", "request": names.request(params), "reply": lines})
 
     def close(self) -> None:
