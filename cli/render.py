@@ -101,7 +101,7 @@ class RunView:
             self._broken = True
             # The flush at exit must not complain again.
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-            self.on_broken("" if isinstance(error, BrokenPipeError) else f"cannot write to stdout: {error.strerror}")
+            self.on_broken("" if isinstance(error, BrokenPipeError) else str(error.strerror))
 
     def _tool_result(self, result: events.ToolResult) -> None:
         call = self._calls.get(result.id)

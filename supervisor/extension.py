@@ -28,6 +28,7 @@ from supervisor.registrations import (
     judge_tool,
 )
 from wire import frames
+from wire.framing import Oversize
 from wire.zot import ZotDialect, describe_oversize
 
 if TYPE_CHECKING:
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from supervisor.discovery import Found
     from supervisor.loop import Loop, Timer
     from wire.dialect import Dialect, HostInfo, Question
-    from wire.framing import Oversize
 
 IDLE_IS_READY_S = 0.25
 """zot's rule: no frame for this long after the hello means that all first registrations have come."""
@@ -237,7 +237,7 @@ class Extension:
         lines = self._splitter.feed(data)
         account.frames_in += len(lines)
         for line in lines:
-            if isinstance(line, bytes):
+            if not isinstance(line, Oversize):
                 message = decode(line)
                 handlers[type(message)](message)
             else:
@@ -482,9 +482,9 @@ class Extension:
             self._fail_pending(f"it was stopped ({status})")
             return
         busy = f" with {len(self._pending)} call{'s' * (len(self._pending) > 1)} pending" if self._pending else ""
-        self.failure = f"it exited before its hello ({status})" if before_hello else f"it ended ({status})"
+        self.failure = f"it exited before its hello ({status})" if before_hello else f"it ended ({status}){busy}"
         self._fail_pending(self.failure + self._last_words())
-        self._tell_user("failed" if before_hello else "exited", self.failure + busy, self._evidence())
+        self._tell_user("failed" if before_hello else "exited", self.failure, self._evidence())
         self._listener.registered(self)
 
     def _fail_pending(self, reason: str) -> None:

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from supervisor.loop import Loop
 
 FULL_READ = 64 * 1024
-LARGE_READ = 1024 * 1024
+LARGE_PIPE = 1024 * 1024
+LARGE_READ = 120 * 1024
+"""Below the 128 KiB from which malloc asks the kernel for fresh pages each time."""
 F_SETPIPE_SZ = getattr(fcntl, "F_SETPIPE_SZ", None)
 
 
@@ -69,23 +71,23 @@ class Inlet:
         pass
 
     def expect_large(self) -> None:
-        """A long frame is under way: the next read is as large as the pipe can be made. Frames of 1 MiB then come about
-        three times as fast; for small frames it would only make turns longer."""
+        """A long frame is under way: the next read is a large one, from a pipe made as large as it can be. Frames of 1 MiB
+        then come about three times as fast; for small frames it would only make turns longer."""
         self._large = True
         if not self._widened and F_SETPIPE_SZ is not None:
             self._widened = True
             try:
-                fcntl.fcntl(self._fd, F_SETPIPE_SZ, LARGE_READ)
+                fcntl.fcntl(self._fd, F_SETPIPE_SZ, LARGE_PIPE)
             except OSError:
                 pass  # over the user's quota of pipe memory: works at the old size
 
-    def drain(self, limit: int = LARGE_READ) -> None:
+    def drain(self, limit: int = LARGE_PIPE) -> None:
         """Reads what is there now and closes: for a writer that has exited. Its own children may hold the pipe open, so
         end of file is not awaited."""
         self.take_waiting(limit)
         self.close()
 
-    def take_waiting(self, limit: int = LARGE_READ) -> None:
+    def take_waiting(self, limit: int = LARGE_PIPE) -> None:
         """Reads what is there now, `limit` bytes at most."""
         taken = 0
         while self.is_open and taken < limit:
@@ -161,7 +163,7 @@ class Outlet:
         while self._outbox:
             chunk = self._outbox[0]
             try:
-                written = os.write(self._fd, chunk[:LARGE_READ])
+                written = os.write(self._fd, chunk[:LARGE_PIPE])
             except BlockingIOError:
                 return
             except OSError:

@@ -252,12 +252,12 @@ _from_extension: msgspec.json.Decoder[FromExtension] = msgspec.json.Decoder(From
 _from_host: msgspec.json.Decoder[FromHost] = msgspec.json.Decoder(FromHost)
 
 
-def decode_from_extension(line: bytes) -> FromExtension | UnknownFrame | Malformed:
+def decode_from_extension(line: bytes | bytearray) -> FromExtension | UnknownFrame | Malformed:
     """Decodes one line that an extension wrote. Never raises."""
     try:
         return _from_extension.decode(line)
     except UNREADABLE as error:
-        return _second_look(line, error, _from_extension, EXTENSION_TYPES)
+        return _second_look(bytes(line), error, _from_extension, EXTENSION_TYPES)
 
 
 def decode_from_host(line: bytes) -> FromHost | UnknownFrame | Malformed:

@@ -18,6 +18,13 @@ PREFIX_KEPT = 512
 """How much of an oversize line is kept, to name it in the error."""
 
 
+COPIED = 64 * 1024
+"""A longer line that came in pieces is handed over as the bytearray that collected it: to copy it would cost as much
+again as to receive it."""
+
+Line = bytes | bytearray
+
+
 class Oversize(NamedTuple):
     """A line that was dropped because it was longer than the limit."""
 
@@ -55,8 +62,8 @@ class LineSplitter:
         self.pending = 0
         """Bytes held back because their LF has not come yet."""
 
-    def feed(self, data: bytes) -> list[bytes | Oversize]:
-        lines: list[bytes | Oversize] = []
+    def feed(self, data: bytes) -> list[Line | Oversize]:
+        lines: list[Line | Oversize] = []
         if self.pending:
             end = data.find(b"\n")
             if end < 0:
@@ -64,7 +71,7 @@ class LineSplitter:
                 return lines
             lines.append(self._complete(data[:end]))
             data = data[end + 1 :]
-        whole: list[bytes | Oversize] = data.split(b"\n")  # type: ignore[assignment]
+        whole: list[Line | Oversize] = data.split(b"\n")  # type: ignore[assignment]
         rest = whole.pop()
         if len(data) > self.limit:
             whole = [self._complete(line) for line in whole]  # type: ignore[arg-type]
@@ -72,22 +79,21 @@ class LineSplitter:
             self._hold(rest)  # type: ignore[arg-type]
         return lines + whole if lines else whole
 
-    def finish(self) -> bytes | Oversize | None:
+    def finish(self) -> Line | Oversize | None:
         """The unterminated rest at end of stream; None when the stream ended on a LF."""
         if not self._tail:
             return None
         return self._complete(b"")
 
-    def _complete(self, last: bytes) -> bytes | Oversize:
+    def _complete(self, last: bytes) -> Line | Oversize:
         self._hold(last)
-        kept = bytes(self._tail)
-        dropped = self._dropped
-        self._tail.clear()
+        kept, dropped = self._tail, self._dropped
+        self._tail = bytearray()
         self.pending = 0
         self._dropped = 0
         if dropped:
-            return Oversize(len(kept) + dropped, kept)
-        return kept
+            return Oversize(len(kept) + dropped, bytes(kept))
+        return kept if len(kept) > COPIED else bytes(kept)
 
     def _hold(self, data: bytes) -> None:
         if self._dropped:
