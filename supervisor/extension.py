@@ -237,12 +237,12 @@ class Extension:
         lines = self._splitter.feed(data)
         account.frames_in += len(lines)
         for line in lines:
-            if not isinstance(line, Oversize):
-                message = decode(line)
-                handlers[type(message)](message)
-            else:
+            if type(line) is Oversize:
                 self._on_oversize(line)
                 account.frames_in -= 1
+            else:
+                message = decode(line)  # type: ignore[arg-type]
+                handlers[type(message)](message)
         self._last_frame = self._loop.turn_time
         if self._splitter.pending > LARGE_FRAME:
             assert self.child is not None

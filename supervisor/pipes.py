@@ -71,8 +71,8 @@ class Inlet:
         pass
 
     def expect_large(self) -> None:
-        """A long frame is under way: the next read is a large one, from a pipe made as large as it can be. Frames of 1 MiB
-        then come about three times as fast; for small frames it would only make turns longer."""
+        """A long frame is under way: the next read is a large one, from a pipe made as large as it can be. Large frames
+        then come about three times as fast; for small ones it would only make turns longer."""
         self._large = True
         if not self._widened and F_SETPIPE_SZ is not None:
             self._widened = True
