@@ -105,7 +105,7 @@ def _flag_row(param: object) -> str:
 def _exit_codes() -> str:
     rows = "".join(f"| {code} | `{status.value}` | {meaning} |\n" for status, (code, meaning) in EXIT_CODES.items())
     return (
-        f"{GENERATED}# Exit status\n\nExcept for 2, the same status and code stand in the `result` record of `--json`.\n"
+        f"{GENERATED}# Exit status\n\nExcept for 2, the same status and code are in the `result` record of `--json`.\n"
         "A signal in the first tenths of a second, before the run has begun, gives 130 and no records.\n\n"
         f"| code | status | meaning |\n|---|---|---|\n{rows}"
     )
