@@ -83,7 +83,7 @@ class Bench:
             for language, argv in self._languages.items():
                 hosts[f"blocking Python host, {language} echo"] = Blocking(argv)
                 hosts[f"zot, {language} echo"] = self._supervised(argv)
-            self._compare(f"back to back, {placement.value}", hosts, placement)
+            self._compare(f"three languages, back to back, {placement.value}", hosts, placement)
 
     def _spaced(self, placement: Placement) -> None:
         with self._hosts() as hosts:
