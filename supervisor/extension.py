@@ -148,6 +148,7 @@ class Extension:
             frames.CommandResponse: self._on_answer,
             frames.Notify: self._on_notify,
             frames.ShutdownAck: self._on_shutdown_ack,
+            frames.Pong: _not_shown_here,
             **dict.fromkeys((frames.ClearNotes, frames.PanelRender, frames.PanelClosed), _not_shown_here),
         }
 

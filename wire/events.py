@@ -50,7 +50,7 @@ EXIT_CODES: dict[Status, tuple[int, str]] = {
     Status.TIMEOUT: (6, "--timeout ran out"),
     Status.AUTHENTICATION: (7, "no credential, or the provider refused it"),
     Status.RATE_LIMIT: (8, "the provider is rate limiting or overloaded; try again later"),
-    Status.REQUIRED_EXTENSION: (9, "reserved: an extension that the run requires could not be started"),
+    Status.REQUIRED_EXTENSION: (9, "an extension that says `required` in its manifest could not be started"),
     Status.PARTIAL_BATCH: (10, "reserved: a batch ended with some of its tasks not done"),
     Status.INTERRUPTED: (130, "SIGINT, SIGTERM, or the reader of stdout went away"),
 }
@@ -203,7 +203,8 @@ class Extension(Record, frozen=True, tag="extension"):
     """Something happened to an extension that a user of the run should know."""
 
     extension: str
-    event: Literal["started", "exited", "failed", "no_verdict", "late", "warning"]
+    event: Literal["started", "exited", "restarted", "failed", "no_verdict", "limit", "late", "warning"]
+    """exited: it ended, and will be started again if the message says so; failed: it is given up."""
     message: str
     """One line that a person can act on."""
 
@@ -212,7 +213,7 @@ class Cost(msgspec.Struct, frozen=True):
     """What one extension cost, over its whole process tree and on the wire."""
 
     state: str
-    """spawned, greeted, ready, stopping, exited or failed."""
+    """spawned, greeted, ready, backoff, stopping, exited or failed."""
     cpu_ms: int
     rss_peak_bytes: int
     """Highest resident size seen in any sample of the tree, or the largest single process by the kernel's account."""
@@ -236,7 +237,8 @@ class Cost(msgspec.Struct, frozen=True):
     p99_ms: float | None
     exits: int
     exit_status: str | None
-    """`exit 1`, `signal SIGKILL`; null while it runs."""
+    """Of the last one that ended: `exit 1`, `signal SIGKILL`; null before."""
+    restarts: int = 0
 
 
 class Result(Record, frozen=True, tag="result"):

@@ -47,6 +47,8 @@ class RegisterTool(Frame, frozen=True, tag="register_tool"):
     description: str | None = None
     schema: Raw | msgspec.UnsetType = msgspec.UNSET
     """JSON Schema of the arguments object, as sent; judged by the supervisor, not by the frame."""
+    retry: bool | None = None
+    """A call that a crash has cut short may be made again, once, in another worker of the extension."""
 
 
 class Subscribe(Frame, frozen=True, tag="subscribe"):
@@ -130,6 +132,12 @@ class ShutdownAck(Frame, frozen=True, tag="shutdown_ack"):
     """The extension is about to exit. The host waits for the exit itself."""
 
 
+class Pong(Frame, frozen=True, tag="pong"):
+    """Answers a ping."""
+
+    id: str
+
+
 FromExtension = (
     Hello
     | RegisterCommand
@@ -144,6 +152,7 @@ FromExtension = (
     | PanelRender
     | PanelClosed
     | ShutdownAck
+    | Pong
 )
 
 # --- what the host says -------------------------------------------------------------------------------------
@@ -214,8 +223,23 @@ class Shutdown(Frame, frozen=True, tag="shutdown"):
     """Answer with `shutdown_ack` and exit."""
 
 
+class Ping(Frame, frozen=True, tag="ping"):
+    """Is it still serving? Sent only to an extension whose hello has the capability `ping`; answered by `pong`."""
+
+    id: str
+
+
 FromHost = (
-    HelloAck | CommandInvoked | ToolCall | Event | EventIntercept | PanelKey | PanelClosed | PanelResize | Shutdown
+    HelloAck
+    | CommandInvoked
+    | ToolCall
+    | Event
+    | EventIntercept
+    | PanelKey
+    | PanelClosed
+    | PanelResize
+    | Shutdown
+    | Ping
 )
 
 # --- decoding and encoding ----------------------------------------------------------------------------------

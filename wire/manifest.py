@@ -1,6 +1,6 @@
 """`extension.json`: what a manifest may say.
 
-zot's fields keep their meaning and unknown fields are ignored. `priority`, `on_failure` and `timeouts` are ours.
+zot's fields keep their meaning and unknown fields are ignored. All from `priority` on are ours.
 """
 
 from __future__ import annotations
@@ -32,6 +32,56 @@ class Timeouts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     command: Seconds = 30.0
 
 
+ExitCode = Annotated[int, msgspec.Meta(ge=0, le=255)]
+
+
+class Restart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """When a process of this extension that has ended is started again."""
+
+    policy: Literal["transient", "permanent", "temporary"] = "transient"
+    """transient: after an exit that is not 0, a signal, a stall or a limit; permanent: after every exit; temporary:
+    never."""
+    max: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 5
+    """So many exits within `window_s`, and it is given up."""
+    window_s: Seconds = 60.0
+    backoff_s: tuple[Seconds, Seconds] = (0.5, 30.0)
+    """The first wait, doubled each time, and the longest. Jitter makes each up to a quarter longer or shorter."""
+    no_restart_exit: tuple[ExitCode, ...] = ()
+    """Exit codes that mean "do not start me again"; 125 always does."""
+
+
+class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What an extension may use, over its whole process tree. What is left out comes from `limits` in
+    `$ZOT_HOME/config.json`, and is not limited if it is not there either."""
+
+    rss_mb: Annotated[float, msgspec.Meta(gt=0)] | None = None
+    cpu_percent: Annotated[float, msgspec.Meta(gt=0)] | None = None
+    """Of one core, between two samples."""
+    cpu_seconds: Annotated[float, msgspec.Meta(gt=0)] | None = None
+    """Of each start."""
+    processes: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    """More than twice as many are not waited for: that breach is enough alone."""
+    open_files: Annotated[int, msgspec.Meta(ge=8)] | None = None
+    """Of each process: the kernel refuses more."""
+    frames_per_s: Annotated[float, msgspec.Meta(gt=0)] | None = None
+    """That it sends, between two samples."""
+    output_bytes: Annotated[int, msgspec.Meta(ge=1024)] | None = None
+    """Of one frame. A longer answer is dropped and its call fails."""
+    log_mb: Annotated[float, msgspec.Meta(gt=0)] | None = None
+    """Of all log files together; 5 if nothing is said."""
+    file_mb: Annotated[float, msgspec.Meta(gt=0)] | None = None
+    """Of each file that it writes: the kernel refuses more."""
+    breaches: Annotated[int, msgspec.Meta(ge=1, le=100)] | None = None
+    """So many samples in a row over a limit before anything is done; 3 if nothing is said."""
+    action: Literal["restart", "stop"] | None = None
+    """What is done then; restart if nothing is said."""
+
+    def over(self, defaults: Limits) -> Limits:
+        """These, with the defaults where they say nothing."""
+        theirs, ours = msgspec.structs.asdict(defaults), msgspec.structs.asdict(self)
+        return Limits(**{name: theirs[name] if value is None else value for name, value in ours.items()})
+
+
 class Manifest(msgspec.Struct, frozen=True):
     name: Annotated[str, msgspec.Meta(pattern=NAME_PATTERN)]
     exec: Annotated[str, msgspec.Meta(min_length=1)]
@@ -47,6 +97,19 @@ class Manifest(msgspec.Struct, frozen=True):
     on_failure: Literal["allow", "deny"] = "allow"
     """What a missing verdict (timeout, crash, bad answer) means for what was to be judged."""
     timeouts: Timeouts = msgspec.field(default_factory=Timeouts)
+    restart: Restart = msgspec.field(default_factory=Restart)
+    limits: Limits = msgspec.field(default_factory=Limits)
+    required: bool = False
+    """A run that cannot start it fails, with exit status 9."""
+    workers: Annotated[int, msgspec.Meta(ge=1, le=64)] = 1
+    """So many processes of it, which keep no state between calls: each tool call goes to the least busy one."""
+    watchdog_s: Seconds | None = None
+    """How often it is sent a `ping`, if its hello has the capability `ping`; no `pong` before the next one is due
+    means that it hangs."""
+    stall_after: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 3
+    """So many requests in a row without an answer in time mean that it hangs: it is ended, and started again."""
+    dump_on_stall: bool = False
+    """It is sent SIGQUIT before it is ended for hanging, and writes where it is to its stderr (`faulthandler`)."""
 
     @property
     def is_enabled(self) -> bool:

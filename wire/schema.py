@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from wire import events, frames
+from wire import control, events, frames, stats
 from wire.manifest import Manifest
 
 FOLDER = Path(__file__).with_name("schemas")
@@ -30,6 +30,9 @@ def definitions() -> dict[str, tuple[Any, str]]:
     for cls in events.AnyRecord.__args__:
         found[f"event.{_tag(cls)}"] = (cls, f"record {_tag(cls)}")
     found["result"] = found["event.result"]
+    found["stats"] = (stats.StatsLine, "any line of a stats file")
+    found["control.request"] = (control.Request, "any line that a client of the control socket says")
+    found["control.reply"] = (control.Reply, "any line that a host says on its control socket")
     return found
 
 

@@ -1,0 +1,170 @@
+"""What is said on a host's control socket: one JSON object per line, both ways.
+
+A client may ask several things at once; each answer carries the id of its question. Tool calls, commands, verdicts and
+events use the frames of the extension protocol (`wire.frames`), with the client in the place of the host and the host
+in the place of the extension. What went wrong with a request is an `error` with its id.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from wire import frames
+from wire.events import Extension
+from wire.lenient_json import UNREADABLE, reason
+from wire.stats import Stats
+
+
+class Message(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=True):
+    """Base of all messages; its `type` is the class's tag."""
+
+
+# --- what a client says, besides `tool_call`, `command_invoked`, `event_intercept` and `event` -----------------
+
+
+class Info(Message, frozen=True, tag="info"):
+    """Who is this host? Answered by `host_info`."""
+
+    id: str
+
+
+class GetStats(Message, frozen=True, tag="get_stats"):
+    """Answered by `stats_reply`, from a sample taken now if the last one is over a quarter of a second old."""
+
+    id: str
+
+
+class Watch(Message, frozen=True, tag="watch"):
+    """From now on, `stats` lines and `extension` records as they come. Answered by `ok`; a later one replaces it."""
+
+    id: str
+    stats_s: float | None = None
+    """Seconds between two `stats`, 0.1 at least; none of them if it is left out."""
+    notices: bool = False
+    """Whether `extension` records are wanted."""
+
+
+class Registered(Message, frozen=True, tag="registered"):
+    """What can be called? Answered by `registrations`."""
+
+    id: str
+
+
+class RestartExtension(Message, frozen=True, tag="restart"):
+    """Ends the extension's processes and starts it again, also when it had been given up. Answered by `ok` at once."""
+
+    id: str
+    name: str
+
+
+class StopHost(Message, frozen=True, tag="stop"):
+    """Stops everything in order. Answered by `ok` before that."""
+
+    id: str
+
+
+Request = (
+    Info
+    | GetStats
+    | Watch
+    | Registered
+    | RestartExtension
+    | StopHost
+    | frames.ToolCall
+    | frames.CommandInvoked
+    | frames.EventIntercept
+    | frames.Event
+)
+
+# --- what the host says, besides `tool_result`, `command_response` and `event_intercept_response` ---------------
+
+
+class HostInfoReply(Message, frozen=True, tag="host_info", omit_defaults=False):
+    id: str
+    pid: int
+    kind: Literal["run", "host"]
+    version: str
+    cwd: str
+    started: float
+    """Seconds since the epoch."""
+    extensions: tuple[str, ...]
+
+
+class StatsReply(Message, frozen=True, tag="stats_reply"):
+    id: str
+    stats: Stats
+
+
+class ToolInfo(msgspec.Struct, frozen=True):
+    name: str
+    description: str
+    schema: dict[str, Any]
+    extension: str
+
+
+class CommandInfo(msgspec.Struct, frozen=True):
+    name: str
+    description: str
+    extension: str
+
+
+class Registrations(Message, frozen=True, tag="registrations", omit_defaults=False):
+    id: str
+    tools: tuple[ToolInfo, ...]
+    commands: tuple[CommandInfo, ...]
+
+
+class Ok(Message, frozen=True, tag="ok"):
+    id: str
+
+
+class ErrorReply(Message, frozen=True, tag="error"):
+    """The request with this id failed; without an id, the line was no request."""
+
+    message: str
+    id: str | None = None
+
+
+Reply = (
+    HostInfoReply
+    | StatsReply
+    | Registrations
+    | Ok
+    | ErrorReply
+    | Stats
+    | Extension
+    | frames.ToolResult
+    | frames.CommandResponse
+    | frames.InterceptResponse
+)
+
+_encoder = msgspec.json.Encoder()
+_requests: msgspec.json.Decoder[Request] = msgspec.json.Decoder(Request)
+_replies: msgspec.json.Decoder[Reply] = msgspec.json.Decoder(Reply)
+
+
+class ControlError(ValueError):
+    """A line that is not what the protocol allows; the text says why."""
+
+
+def encode(message: Request | Reply) -> bytes:
+    """One line, LF included."""
+    return _encoder.encode(message) + b"\n"
+
+
+def decode_request(line: bytes) -> Request:
+    """Raises `ControlError`."""
+    try:
+        return _requests.decode(line)
+    except UNREADABLE as error:
+        raise ControlError(reason(error)) from None
+
+
+def decode_reply(line: bytes) -> Reply:
+    """Raises `ControlError`."""
+    try:
+        return _replies.decode(line)
+    except UNREADABLE as error:
+        raise ControlError(reason(error)) from None
