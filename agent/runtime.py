@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import time
 from dataclasses import dataclass
@@ -19,9 +20,10 @@ from agent.text import valid_text
 from agent.toolbox import Toolbox
 from agent.transcript import now
 from supervisor.discovery import discover
+from supervisor.environment import child_environment
 from supervisor.logs import printable
 from supervisor.loop import Loop
-from supervisor.supervisor import Supervisor, child_environment
+from supervisor.supervisor import Supervisor
 from wire import events
 from wire.dialect import HostInfo
 from wire.events import Status
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from agent.options import Options
     from supervisor.extension import Extension, Kind
 
+_FIGURES = re.compile(r"[\d(]")
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -277,10 +280,18 @@ class Headless:
         if kind == "started" and self._begun:
             kind, message = "late", "ready after the first request; its tools join in the next turn"
         self._report(extension.name, kind, message)
-        line = f"zot: extension {extension.name}: {message}"
-        if kind != "started" and line not in self._said:
-            self._said.add(line)  # a guard that fails on every call says so once; the stream has each instance
-            self._say(line)
+        if kind != "started" and self._is_news(extension, kind, message):
+            self._say(f"zot: extension {extension.name}: {message}")
+
+    def _is_news(self, extension: Extension, kind: Kind, message: str) -> bool:
+        """A guard that fails on every call says so once for each way of failing; the stream has each instance."""
+        what = message
+        if kind == "no_verdict":
+            what = _FIGURES.split(message.partition(": ")[2])[0]
+        key = f"{extension.name} {kind} {what}"
+        known = key in self._said
+        self._said.add(key)
+        return not known
 
     def _note(self, extension: Extension, level: str, message: str) -> None:
         self._say(f"[{extension.name}] {level}: {message}")

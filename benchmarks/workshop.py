@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from supervisor.discovery import Found, Scope
 from supervisor.loop import Loop
-from supervisor.supervisor import Supervisor, child_environment
+from supervisor.environment import child_environment
+from supervisor.supervisor import Supervisor
 from wire.dialect import HostInfo
 from wire.manifest import Manifest
 

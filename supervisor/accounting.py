@@ -1,17 +1,14 @@
-"""What one extension costs: its process tree, its frames, and the time that its answers take."""
+"""What one extension costs: its process trees, its frames, and the time that its answers take."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
-from supervisor.processes import ProcessTable, peak_rss
 from wire.events import Cost
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from supervisor.child import Child, ExitStatus
+    from supervisor.child import ExitStatus
 
 _PER_DOUBLING = 8
 _BOUNDS = tuple(1e-7 * 2 ** (index / _PER_DOUBLING) for index in range(36 * _PER_DOUBLING))
@@ -43,6 +40,11 @@ class Histogram:
                 return _middle(index)
         return None
 
+    def buckets(self) -> tuple[tuple[float, int], ...]:
+        """Upper end in seconds and count of each bucket that is not empty, ascending."""
+        ends = (*_BOUNDS, _BOUNDS[-1])
+        return tuple((end, count) for end, count in zip(ends, self._counts, strict=True) if count)
+
 
 def _middle(index: int) -> float:
     if index == len(_BOUNDS):
@@ -66,29 +68,44 @@ class Account:
         self.notes_dropped = 0
         self.junk_lines = 0
         self.exits = 0
+        self.restarts = 0
+        self.limit_breaches = 0
         self.latency = Histogram()
         self._cpu_before = 0.0  # of processes of this extension that have exited
         self._cpu_now = 0.0
         self.rss_peak = 0
         self.processes_peak = 0
         self.exit_status: str | None = None
+        self.frames_out_per_s = 0.0
+        self._sent = (0.0, 0)  # when, and frames by then
 
     @property
     def cpu_s(self) -> float:
+        """Of all its processes so far, also of those that have ended."""
         return self._cpu_before + self._cpu_now
 
     def sampled(self, cpu_s: float, rss: int, processes: int) -> None:
-        """One look at the living tree. CPU seconds never go down: a process that ended took its share with it."""
+        """One look at what lives of it. CPU seconds never go down: a process that ended took its share with it."""
         self._cpu_now = max(self._cpu_now, cpu_s)
         self.rss_peak = max(self.rss_peak, rss)
         self.processes_peak = max(self.processes_peak, processes)
 
-    def exited(self, status: ExitStatus) -> None:
+    def sent_by(self, now: float) -> None:
+        """Works out how fast it has been spoken to since the last sample."""
+        before, count = self._sent
+        if now > before:
+            self.frames_out_per_s = (self.frames_out - count) / (now - before) if before else 0.0
+            self._sent = (now, self.frames_out)
+
+    def exited(self, status: ExitStatus, seen_cpu_s: float | None = None) -> None:
+        """One of its processes has ended; `seen_cpu_s` is what its tree had used at the last look, if it was not all
+        that lived of the extension."""
         self.exits += 1
         self.exit_status = str(status)
         self.rss_peak = max(self.rss_peak, status.rss_peak)
-        self._cpu_before += max(self._cpu_now, status.cpu_s)
-        self._cpu_now = 0.0
+        seen = self._cpu_now if seen_cpu_s is None else min(seen_cpu_s, self._cpu_now)
+        self._cpu_before += max(seen, status.cpu_s)
+        self._cpu_now -= seen
 
     def cost(self, state: str) -> Cost:
         p50 = self.latency.percentile(0.50)
@@ -113,16 +130,6 @@ class Account:
             p99_ms=None if p99 is None else round(p99 * 1000, 4),
             exits=self.exits,
             exit_status=self.exit_status,
+            restarts=self.restarts,
         )
 
-
-def sample(trees: Iterable[tuple[Child, Account]]) -> ProcessTable:
-    """One pass over the process table for all trees at once."""
-    table = ProcessTable.read()
-    for child, account in trees:
-        if not child.is_running:
-            continue
-        tree = table.tree([child.pid], session=child.pid)
-        rss = sum(process.rss for process in tree.values())
-        account.sampled(sum(process.cpu_s for process in tree.values()), max(rss, peak_rss(child.pid)), len(tree))
-    return table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -41,8 +42,15 @@ class ExitStatus(NamedTuple):
             return f"signal {-self.code}"
 
 
+PASSING = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ETXTBSY, errno.EINTR})
+"""Errors of a start that may be gone the next time."""
+
+
 class SpawnError(OSError):
     """The program could not be started; the text says why."""
+
+    may_pass = False
+    """Whether another try may succeed without anybody doing anything about it."""
 
 
 class Child:
@@ -86,7 +94,9 @@ class Child:
         except (OSError, ValueError) as error:
             for fd in opened:
                 os.close(fd)
-            raise SpawnError(_spawn_reason(argv[0], cwd, error)) from error
+            failed = SpawnError(_spawn_reason(argv[0], cwd, error))
+            failed.may_pass = isinstance(error, OSError) and error.errno in PASSING
+            raise failed from error
         for fd in (child_in, child_out, child_err):
             if fd >= 0:
                 os.close(fd)

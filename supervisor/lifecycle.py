@@ -1,4 +1,4 @@
-"""The life of an extension, as one enum and one table of transitions."""
+"""The life of one process of an extension, as one enum and one table of transitions."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ class State(Enum):
     """Has been asked to stop."""
     EXITED = "exited"
     """Ended because it was asked to."""
+    BACKOFF = "backoff"
+    """Ended on its own or was given up on; another process will take its place."""
     FAILED = "failed"
-    """Could not be started, broke the handshake, or ended on its own."""
+    """The same, and none will."""
 
     is_settled: bool
     """Nothing more is to be expected of its start."""
@@ -38,6 +40,10 @@ class Occurrence(Enum):
     """The process has ended."""
     REFUSED = "refused"
     """The host gave up on it."""
+    RETRY = "retry"
+    """Another process is to take its place."""
+    ABANDONED = "abandoned"
+    """Nothing is to take its place after all."""
 
 
 _TRANSITIONS: dict[tuple[State, Occurrence], State] = {
@@ -53,6 +59,9 @@ _TRANSITIONS: dict[tuple[State, Occurrence], State] = {
     (State.GREETED, Occurrence.GONE): State.FAILED,
     (State.READY, Occurrence.GONE): State.FAILED,
     (State.STOPPING, Occurrence.GONE): State.EXITED,
+    (State.FAILED, Occurrence.RETRY): State.BACKOFF,
+    (State.EXITED, Occurrence.RETRY): State.BACKOFF,
+    (State.BACKOFF, Occurrence.ABANDONED): State.FAILED,
 }
 
 

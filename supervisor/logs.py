@@ -14,6 +14,7 @@ LOG_LIMIT = 1024 * 1024
 """Bytes of one file before it is rotated."""
 LOGS_KEPT = 5
 """Files in all: `ext-NAME.log`, `.log.1` … `.log.4`."""
+SMALLEST_LOG = 4096
 LINES_REMEMBERED = 20
 LINE_SHOWN = 200
 NOTE_LIMIT = 1000
@@ -41,13 +42,14 @@ def one_line(text: str, limit: int) -> str:
 
 
 class ExtensionLog:
-    """Appends to `LOGS/ext-NAME.log`, 0600, at most `LOGS_KEPT` files of `LOG_LIMIT` bytes.
+    """Appends to `LOGS/ext-NAME.log`, 0600, at most `LOGS_KEPT` files, together of `total` bytes.
 
     A log that cannot be written (disk full, read-only home) costs nothing but itself: the last lines are still
     remembered for error messages, and `error` says why.
     """
 
-    def __init__(self, folder: Path, name: str) -> None:
+    def __init__(self, folder: Path, name: str, total: int = LOGS_KEPT * LOG_LIMIT) -> None:
+        self._limit = max(total // LOGS_KEPT, SMALLEST_LOG)
         self.path = folder / f"ext-{name}.log"
         self.error: str | None = None
         self._fd = -1
@@ -73,6 +75,10 @@ class ExtensionLog:
         """The last thing it said on standard error; empty if it said nothing."""
         return _shown(self._partial) or (self._last[-1] if self._last else "")
 
+    def last_lines(self) -> list[str]:
+        """The last things that it said there, `LINES_REMEMBERED` at most."""
+        return list(self._last)
+
     def _open(self) -> None:
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -82,11 +88,11 @@ class ExtensionLog:
             self.error = f"cannot write {self.path}: {error.strerror}"
 
     def _append(self, data: bytes) -> None:
-        for start in range(0, len(data), LOG_LIMIT):
-            piece = data[start : start + LOG_LIMIT]
+        for start in range(0, len(data), self._limit):
+            piece = data[start : start + self._limit]
             if self._fd < 0:
                 return
-            if self._size and self._size + len(piece) > LOG_LIMIT:
+            if self._size and self._size + len(piece) > self._limit:
                 self._rotate()
             try:
                 self._size += os.write(self._fd, piece)

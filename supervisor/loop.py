@@ -78,6 +78,8 @@ class Loop:
         self._dispatching = False
         self.turn_time = clock()
         """When the current turn began: a clock that costs nothing to look at."""
+        self.turns = 0
+        """How often it has looked at all descriptors."""
         self._no_spin_until = 0.0
         self.children: set[int] = set()
         """Pids of the children under care that have not been collected."""
@@ -187,6 +189,7 @@ class Loop:
             until_timer = max(0.0, self._timers[0][0] - self.clock())
             timeout = until_timer if timeout is None else min(timeout, until_timer)
         ready = self._selector.select(timeout)
+        self.turns += 1
         self.turn_time = self.clock()
         self._dispatching = True
         try:

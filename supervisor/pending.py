@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable  # noqa: TC003  (msgspec looks at the annotations)
 from enum import Enum
 from typing import Any
 
@@ -28,6 +29,8 @@ class Pending(msgspec.Struct, eq=False):
     value: Any = None
     failure: Failure | None = None
     reason: str = ""
+    on_done: Callable[[], None] | None = None
+    """Called once when it ends, from within the loop, for those who do not wait for it."""
 
     def answer(self, value: Any) -> bool:
         """Records the answer; False if the request had already ended."""
@@ -35,6 +38,8 @@ class Pending(msgspec.Struct, eq=False):
             return False
         self.value = value
         self.done = True
+        if self.on_done is not None:
+            self.on_done()
         return True
 
     def fail(self, failure: Failure, reason: str) -> bool:
@@ -44,6 +49,8 @@ class Pending(msgspec.Struct, eq=False):
         self.failure = failure
         self.reason = reason
         self.done = True
+        if self.on_done is not None:
+            self.on_done()
         return True
 
     def is_done(self) -> bool:

@@ -46,9 +46,21 @@ def read_process(pid: int) -> Process | None:
     if not ON_LINUX:
         return _read_portable(pid)
     try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            text = file.read()
+        fd = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
+        return None
+    try:
+        text = os.read(fd, 4096)
+    except OSError:  # it ended in between
+        return None
+    finally:
+        os.close(fd)
+    return parse_stat(pid, text)
+
+
+def parse_stat(pid: int, text: bytes) -> Process | None:
+    """What /proc/PID/stat says; None for the empty text of a process that is just ending."""
+    if not text:
         return None
     # The command stands in parentheses and may itself hold spaces and parentheses; the fields follow the last one.
     fields = text[text.rindex(b")") + 2 :].split()
@@ -141,6 +153,16 @@ def peak_rss(pid: int) -> int:
     except OSError:
         pass
     return 0
+
+
+def count_open_files(pid: int) -> int | None:
+    """Descriptors of a process; None where they cannot be counted."""
+    try:
+        folder = f"/proc/{pid}/fd"
+        # Since Linux 6.2 the size of the folder is their number; before that it is 0.
+        return os.stat(folder).st_size or len(os.listdir(folder))
+    except OSError:
+        return None
 
 
 def send_signal(target: Identity, number: signal.Signals) -> bool:

@@ -34,6 +34,8 @@ class Tool:
     name: str
     description: str
     schema: dict[str, Any]
+    retry: bool = False
+    """Whether a call that a crash has cut short may be made again."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ def judge_tool(frame: RegisterTool) -> Tool:
     if frame.description is not None and len(frame.description) > DESCRIPTION_LIMIT:
         raise RefusedError(f"tool {frame.name!r}: description is longer than {DESCRIPTION_LIMIT} characters")
     if frame.schema is UNSET:
-        return Tool(frame.name, frame.description or "", EMPTY_SCHEMA)
+        return Tool(frame.name, frame.description or "", EMPTY_SCHEMA, bool(frame.retry))
     text = bytes(frame.schema)
     if len(text) > SCHEMA_LIMIT:
         raise RefusedError(f"tool {frame.name!r}: schema is larger than {SCHEMA_LIMIT} bytes")
@@ -74,7 +76,7 @@ def judge_tool(frame: RegisterTool) -> Tool:
         raise RefusedError(f'tool {frame.name!r}: schema must have type "object", not {schema["type"]!r}')
     if fault := invalid_schema(schema):
         raise RefusedError(f"tool {frame.name!r}: schema is not valid JSON Schema: {fault}")
-    return Tool(frame.name, frame.description or "", schema)
+    return Tool(frame.name, frame.description or "", schema, bool(frame.retry))
 
 
 def is_deeper(value: Any, levels: int) -> bool:

@@ -1,6 +1,7 @@
 """Stops process trees: ask, SIGTERM the group, SIGKILL the whole tree. All trees at the same time.
 
-`next_step` is the policy, pure; `stop_all` carries it out. Stopping a hundred stubborn children takes as long as one.
+`next_step` is the policy, pure; a `Teardown` carries it out, and `stop_all` waits for one. To stop a hundred stubborn
+children takes as long as one.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from typing import TYPE_CHECKING, Protocol
 from supervisor.processes import ProcessTable, send_signal
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from supervisor.child import Child
-    from supervisor.loop import Loop
+    from supervisor.loop import Loop, Timer
     from supervisor.processes import Process
 
 POLL_S = 0.02
@@ -79,7 +80,9 @@ def next_step(
     if stage is Stage.TERMINATED:
         return (Step.KILL, Stage.KILLED) if since >= patience.term else (Step.WAIT, stage)
     if stage is Stage.KILLED:
-        return (Step.GIVE_UP, Stage.STUCK) if since >= patience.kill else (Step.WAIT, stage)
+        if since >= patience.kill:
+            return Step.GIVE_UP, Stage.STUCK
+        return (Step.KILL if others_live else Step.WAIT), stage  # some fork faster than they are found
     return Step.WAIT, stage
 
 
@@ -110,6 +113,100 @@ class _Case:
         return self.stage in (Stage.GONE, Stage.STUCK)
 
 
+class Teardown:
+    """Stops the children of its owners, with everything below them, while the loop goes on. `on_over` is called once,
+    from the loop, when nothing of them is left or what is left could not be killed."""
+
+    def __init__(
+        self,
+        loop: Loop,
+        owners: Sequence[Stoppable],
+        *,
+        patience: Patience | None = None,
+        first: Stage = Stage.ASKED,
+        on_over: Callable[[], None] | None = None,
+        adopted: Callable[[ProcessTable, Stoppable], Iterable[int]] | None = None,
+    ) -> None:
+        """`first` is ASKED, or TERMINATED for SIGTERM at once, or KILLED for SIGKILL at once. `adopted` tells which
+        processes elsewhere belong to an owner too."""
+        self._loop = loop
+        self._patience = patience or Patience()
+        self._on_over = on_over
+        self._adopted = adopted
+        self._timer: Timer | None = None
+        self._looked_at = -1.0
+        self._ended = 0
+        self.is_over = False
+        now = loop.clock()
+        self._cases = [_Case(owner, owner.child, first, now) for owner in owners if owner.child is not None]
+        self._look()
+        for case in self._cases:
+            if first is Stage.ASKED and case.child.is_running:
+                case.owner.ask_to_stop()
+            elif first is Stage.TERMINATED:
+                _signal_tree(case, signal.SIGTERM)
+            elif first is Stage.KILLED:
+                _signal_tree(case, signal.SIGKILL)
+        self._timer = loop.call_later(0, self._tick)
+
+    @property
+    def stuck(self) -> list[Stoppable]:
+        """Owners of what could not be killed."""
+        return [case.owner for case in self._cases if case.stage is Stage.STUCK]
+
+    def cancel(self) -> None:
+        """Somebody else takes over."""
+        self._on_over = None
+        self._finish()
+
+    def hurry(self) -> bool:
+        """Looks again soon if a child has ended since; returns `is_over`."""
+        if not self.is_over and self._ended != (ended := self._count_ended()):
+            self._ended = ended
+            self._look_at(self._looked_at + POLL_S)
+        return self.is_over
+
+    def _count_ended(self) -> int:
+        return sum(not case.child.is_running for case in self._cases)
+
+    def _tick(self) -> None:
+        self._look()
+        now = self._loop.clock()
+        for case in self._cases:
+            if not case.is_over:
+                _advance(case, now, self._patience)
+        self._ended = self._count_ended()
+        left = [case for case in self._cases if not case.is_over]
+        if not left:
+            self._finish()
+            return
+        until = min(_next_change(case, self._patience) for case in left)
+        if not all(case.child.is_running and not case.others for case in left):
+            until = min(until, self._loop.clock() + POLL_S)
+        self._look_at(until)
+
+    def _look_at(self, when: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self._loop.call_at(when, self._tick)
+
+    def _finish(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self.is_over = True
+        if self._on_over is not None:
+            self._on_over()
+
+    def _look(self) -> None:
+        """Finds the descendants anew, and keeps those seen before that have not gone."""
+        table = ProcessTable.read()
+        reap_adopted(self._loop, table)
+        for case in self._cases:
+            if not case.is_over:
+                _observe(case, table, () if self._adopted is None else self._adopted(table, case.owner))
+        self._looked_at = self._loop.clock()
+
+
 def stop_all(
     loop: Loop, owners: Sequence[Stoppable], *, patience: Patience | None = None, at_once: bool = False
 ) -> list[Stoppable]:
@@ -117,37 +214,9 @@ def stop_all(
 
     Takes `patience.ask + patience.term` at the longest, however many there are, or no time with `at_once`.
     """
-    patience = patience or Patience()
-    now = loop.clock()
-    first = Stage.TERMINATED if at_once else Stage.ASKED
-    cases = [_Case(owner, owner.child, first, now) for owner in owners if owner.child is not None]
-    _observe(loop, cases)
-    for case in cases:
-        if at_once:
-            case.entered = now - patience.term
-        elif case.child.is_running:
-            case.owner.ask_to_stop()
-    while True:
-        open_cases = [case for case in cases if not case.is_over]
-        for case in open_cases:
-            _advance(case, loop.clock(), patience)
-        open_cases = [case for case in open_cases if not case.is_over]
-        if not open_cases:
-            return [case.owner for case in cases if case.stage is Stage.STUCK]
-        only_leaders = all(case.child.is_running and not case.others for case in open_cases)
-        until = min(_next_change(case, patience) for case in open_cases)
-        if not only_leaders:
-            until = min(until, loop.clock() + POLL_S)
-        loop.run_until(_AnyExit([case.child for case in open_cases if case.child.is_running]), until)
-        _observe(loop, open_cases)
-
-
-class _AnyExit:
-    def __init__(self, children: list[Child]) -> None:
-        self._children = children
-
-    def __call__(self) -> bool:
-        return any(not child.is_running for child in self._children)
+    teardown = Teardown(loop, owners, patience=patience, first=Stage.KILLED if at_once else Stage.ASKED)
+    loop.run_until(teardown.hurry)
+    return teardown.stuck
 
 
 def _next_change(case: _Case, patience: Patience) -> float:
@@ -160,20 +229,16 @@ def _next_change(case: _Case, patience: Patience) -> float:
     return case.entered + lasts[case.stage]
 
 
-def _observe(loop: Loop, cases: Collection[_Case]) -> None:
-    """Finds the descendants anew, and keeps those seen before that have not gone."""
-    table = ProcessTable.read()
-    reap_adopted(loop, table)
-    for case in cases:
-        child = case.child
-        roots = [pid for pid, seen in case.others.items() if table.has(seen.identity)]
-        if child.is_running:
-            case.others = table.tree([child.pid, *roots], session=child.pid)
-        else:
-            # With the leader gone its number may serve another process by now, and then name that one's session.
-            session = None if child.pid in table.by_pid else child.pid
-            case.others = table.tree(roots, session=session)
-        case.others.pop(child.pid, None)
+def _observe(case: _Case, table: ProcessTable, adopted: Iterable[int]) -> None:
+    child = case.child
+    roots = [*adopted, *(pid for pid, seen in case.others.items() if table.has(seen.identity))]
+    if child.is_running:
+        case.others = table.tree([child.pid, *roots], session=child.pid)
+    else:
+        # With the leader gone its number may serve another process by now, and then name that one's session.
+        session = None if child.pid in table.by_pid else child.pid
+        case.others = table.tree(roots, session=session)
+    case.others.pop(child.pid, None)
 
 
 def _advance(case: _Case, now: float, patience: Patience) -> None:

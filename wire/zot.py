@@ -56,6 +56,9 @@ class ZotDialect:
     def stop(self) -> bytes:
         return frames.encode(frames.Shutdown())
 
+    def ping(self, ping_id: str) -> bytes:
+        return frames.encode(frames.Ping(ping_id))
+
 
 def one_line(json_text: bytes) -> Raw:
     """JSON text without line breaks, so that it fits a frame. They stand between tokens only: in strings JSON has none

@@ -16,7 +16,7 @@ import orjson
 
 from agent.model.provider import TERMINAL, Stream
 from supervisor.child import Child, SpawnError
-from supervisor.supervisor import child_environment
+from supervisor.environment import child_environment
 from wire.framing import LineSplitter, Oversize
 
 if TYPE_CHECKING:

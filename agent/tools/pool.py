@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from supervisor.child import Child, SpawnError
+from supervisor.environment import child_environment
 from supervisor.pending import Failure, Pending
-from supervisor.supervisor import child_environment
 from wire.framing import LineSplitter, Oversize
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from agent.tools import bash
 from agent.tools.full_log import FullLog
 from agent.tools.output_window import OutputWindow
 from supervisor.child import Child, SpawnError
-from supervisor.supervisor import child_environment
+from supervisor.environment import child_environment
 from supervisor.termination import Patience, stop_all
 
 if TYPE_CHECKING:

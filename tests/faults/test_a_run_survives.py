@@ -41,13 +41,19 @@ NO_FAULT = ("its tool 'echo' is hidden", "ready after the first request", "still
 """Lines that would be said of a sound extension too."""
 DIE: tuple[Call, ...] = (("die", {}), ("die", {}))
 ROWS = [
-    Row("silent", "said no hello within 1 s", state="failed"),
+    Row("silent", "said no hello within 1 s", state="backoff"),
     Row("junk_first", "lines that are not frames to its stdout"),
-    Row("exits_before_hello", 'exited before its hello (exit 3): "exits_before_hello: cannot find', state="failed"),
-    Row("first_frame_not_hello", "register_tool", state="failed"),
-    Row("dies_in_call", 'ended (exit 7) with 1 call pending: "', DIE, ("(exit 7)", "(exit 7)"), state="failed"),
-    Row("killed_in_call", "ended (signal SIGKILL) with 1 call pending", DIE, ("SIGKILL", "SIGKILL"), state="failed"),
-    Row("never_answers", "gave no verdict", (("hang", {}),), ("timeout waiting for never_answers/hang",)),
+    Row("exits_before_hello", 'exited before its hello (exit 3): "exits_before_hello: cannot find', state="backoff"),
+    Row("first_frame_not_hello", "register_tool", state="backoff"),
+    Row("dies_in_call", 'ended (exit 7) with 1 call pending: "', DIE, ("(exit 7)", "(exit 7)"), state="backoff"),
+    Row("killed_in_call", "ended (signal SIGKILL) with 1 call pending", DIE, ("SIGKILL", "SIGKILL"), state="backoff"),
+    Row(
+        "never_answers",
+        "gave no verdict",
+        (("hang", {}),),
+        ("timeout waiting for never_answers/hang",),
+        state="backoff",
+    ),
     Row("answers_twice", "", (("twice", {}), ("twice", {})), ("first", "")),
     Row(
         "answers_late",
@@ -69,7 +75,7 @@ ROWS = [
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.child)
 def test_the_run_goes_on(row: Row, tmp_path: Path) -> None:
-    bad = extension(tmp_path, row.child, *row.args, timeouts=row.timeouts)
+    bad = extension(tmp_path, row.child, *row.args, timeouts=row.timeouts, restart={"backoff_s": [60, 60]})
     batches: list[list[Call]] = [[call] for call in row.calls]
     seen = observe(tmp_path, bad, batches=[*batches, [ECHO]])
     assert (seen.result.status, seen.result.text) == ("ok", "all done")

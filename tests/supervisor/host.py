@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from supervisor.discovery import Found, Scope
 from supervisor.loop import Loop
-from supervisor.supervisor import OwnedTool, Supervisor
+from supervisor.calls import OwnedTool
+from supervisor.supervisor import Supervisor
 from wire import frames
 from wire.dialect import HostInfo
 from wire.manifest import parse_manifest
@@ -19,12 +20,14 @@ from wire.manifest import parse_manifest
 if TYPE_CHECKING:
     from supervisor.extension import Extension
     from supervisor.intercept import Judgement
-    from supervisor.supervisor import Answer
+    from supervisor.calls import Answer
     from wire.events import Cost
 
 CHILDREN = Path(__file__).parent.parent / "children"
 QUICK = {"hello": 5.0, "ready": 2.0, "tool_call": 5.0, "intercept": 5.0}
 """Long enough for a loaded machine; the tests that wait for a deadline set a short one."""
+ONCE = {"policy": "temporary"}
+"""Most tests look at one life of a process; those of restarts say another policy."""
 PATIENCE = 20.0
 """Seconds after which a wait of the tests themselves fails."""
 PRELUDE = """
@@ -90,7 +93,7 @@ class Host:
         self._add(name, [sys.executable, "-I", "-S", str(script)], manifest)
 
     def _add(self, name: str, argv: list[str], manifest: dict[str, Any]) -> None:
-        fields = {"timeouts": {}, **manifest}
+        fields = {"timeouts": {}, "restart": ONCE, **manifest}
         fields = {"name": name, "exec": argv[0], "args": argv[1:], **fields}
         fields["timeouts"] = {**QUICK, **fields["timeouts"]}
         text = json.dumps(fields).encode()

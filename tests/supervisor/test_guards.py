@@ -70,12 +70,12 @@ def test_a_guard_that_dies_is_no_verdict_at_once_and_stays_one(host: Host):
     host.add("echo")
     host.start()
     judgement, seconds = host.timed(host.ask)
-    reason = "it ended (exit 9) with 1 call pending"
+    reason = "it ended (exit 9)"
     assert seconds < AT_ONCE
     assert judgement.missing == (Missing("guard", reason, False),)
     path = host.extension("guard").log.path
     assert host.said_of("guard") == [
-        ("exited", f"{reason} (log: {path})"),
+        ("exited", f"{reason} with 1 call pending (log: {path})"),
         ("no_verdict", f"gave no verdict on tool_call: {reason}{ALLOWED}"),
     ]
     assert host.ask("turn_start").missing == (Missing("guard", reason, False),)

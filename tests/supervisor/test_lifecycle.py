@@ -1,4 +1,4 @@
-"""The life of an extension goes one way, and ends."""
+"""The life of a process goes one way, and ends."""
 
 from __future__ import annotations
 
@@ -8,7 +8,17 @@ from hypothesis import strategies as st
 
 from supervisor.lifecycle import Occurrence, State, advance
 
-RANK = {State.SPAWNED: 0, State.GREETED: 1, State.READY: 2, State.STOPPING: 3, State.EXITED: 4, State.FAILED: 4}
+RANK = {
+    State.SPAWNED: 0,
+    State.GREETED: 1,
+    State.READY: 2,
+    State.STOPPING: 3,
+    State.EXITED: 4,
+    State.FAILED: 4,
+    State.BACKOFF: 5,
+}
+DECIDED_LATER = (Occurrence.RETRY, Occurrence.ABANDONED)
+"""What becomes of the place of one that has ended."""
 
 
 @given(st.lists(st.sampled_from(Occurrence)))
@@ -16,16 +26,17 @@ def test_it_never_goes_back(history: list[Occurrence]):
     state = State.SPAWNED
     for occurrence in history:
         following = advance(state, occurrence)
-        assert following is state or RANK[following] > RANK[state]
+        if occurrence not in DECIDED_LATER:
+            assert following is state or RANK[following] > RANK[state]
         state = following
     if Occurrence.GONE in history:
-        assert state in (State.EXITED, State.FAILED)
+        assert state in (State.EXITED, State.FAILED, State.BACKOFF)
 
 
 @pytest.mark.parametrize("state", State)
 @pytest.mark.parametrize("occurrence", Occurrence)
 def test_an_end_is_an_end(state: State, occurrence: Occurrence):
-    if state in (State.EXITED, State.FAILED):
+    if state in (State.EXITED, State.FAILED, State.BACKOFF) and occurrence not in DECIDED_LATER:
         assert advance(state, occurrence) is state
 
 
@@ -39,6 +50,10 @@ def test_an_end_is_an_end(state: State, occurrence: Occurrence):
         ([Occurrence.REFUSED, Occurrence.GONE], State.FAILED),
         ([Occurrence.STOP, Occurrence.HELLO, Occurrence.SETTLED], State.STOPPING),
         ([Occurrence.STOP, Occurrence.REFUSED], State.STOPPING),
+        ([Occurrence.GONE, Occurrence.RETRY], State.BACKOFF),
+        ([Occurrence.GONE, Occurrence.RETRY, Occurrence.HELLO, Occurrence.STOP], State.BACKOFF),
+        ([Occurrence.GONE, Occurrence.RETRY, Occurrence.ABANDONED], State.FAILED),
+        ([Occurrence.HELLO, Occurrence.RETRY], State.GREETED),
     ],
     ids=str,
 )

@@ -16,7 +16,8 @@ TICK = 0.25
 
 
 def steps(patience: Patience, lives: list[tuple[bool, bool]], first: Stage = Stage.ASKED) -> list[tuple[float, Step]]:
-    """Carries the policy out, with a clock that ticks; a leader that has gone stays gone, the last state lasts."""
+    """Carries the policy out, with a clock that ticks; a leader that has gone stays gone, the last state lasts. A kill
+    is repeated as long as something lives, and counts once."""
     taken, stage, entered, now, alive = [], first, 0.0, 0.0, True
     for tick in range(400):
         leader, others = lives[tick] if tick < len(lives) else (lives[-1] if lives else (True, True))
@@ -25,7 +26,7 @@ def steps(patience: Patience, lives: list[tuple[bool, bool]], first: Stage = Sta
             step, following = next_step(
                 stage, since=now - entered, leader_lives=alive, others_live=others, patience=patience
             )
-            if step is not Step.WAIT:
+            if step is not Step.WAIT and not (step is Step.KILL and taken and taken[-1][1] is Step.KILL):
                 taken.append((now, step))
             if following is stage:
                 break

@@ -21,7 +21,6 @@ RAW = JSON.map(lambda value: Raw(json.dumps(value, separators=(",", ":")).encode
 SIMPLE = {
     msgspec.inspect.StrType: TEXT,
     msgspec.inspect.BoolType: st.booleans(),
-    msgspec.inspect.IntType: st.integers(0, 2**40),
     msgspec.inspect.FloatType: st.floats(0.25, 8e4, allow_nan=False, width=32),
     msgspec.inspect.RawType: RAW,
     msgspec.inspect.NoneType: st.none(),
@@ -47,6 +46,12 @@ def values(kind: msgspec.inspect.Type) -> st.SearchStrategy[Any]:
             return st.lists(values(item), max_size=3)
         case msgspec.inspect.VarTupleType(item_type=item):
             return st.lists(values(item), max_size=3).map(tuple)
+        case msgspec.inspect.TupleType(item_types=items):
+            return st.tuples(*(values(item) for item in items))
+        case msgspec.inspect.IntType(ge=least, le=most):
+            return st.integers(0 if least is None else least, 2**40 if most is None else most)
+        case msgspec.inspect.DictType(value_type=msgspec.inspect.AnyType()):
+            return st.dictionaries(TEXT, JSON, max_size=2)
         case msgspec.inspect.DictType(value_type=value):
             return st.dictionaries(TEXT, values(value), max_size=2)
         case msgspec.inspect.StructType(cls=cls):

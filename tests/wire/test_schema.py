@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.wire.any_message import any_of, plain
-from wire import events, frames, schema
+from wire import control, events, frames, schema, stats
 from wire.manifest import Manifest
 
 if TYPE_CHECKING:
@@ -57,6 +57,9 @@ def test_what_is_written_is_valid(name: str, data: st.DataObject):
         ("frame.from-extension", frames.FromExtension),
         ("frame.from-host", frames.FromHost),
         ("event", events.AnyRecord),
+        ("stats", stats.StatsLine),
+        ("control.request", control.Request),
+        ("control.reply", control.Reply),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -84,6 +87,12 @@ def test_the_unions_accept_each_of_their_members(name: str, union: object, data:
         ("manifest", {"name": "a", "exec": "x", "timeouts": {"hello": 0}}),
         ("manifest", {"name": "a", "exec": "x", "timeouts": {"helo": 1}}),
         ("manifest", {"name": "a", "exec": "x", "on_failure": "maybe"}),
+        ("manifest", {"name": "a", "exec": "x", "restart": {"policy": "sometimes"}}),
+        ("manifest", {"name": "a", "exec": "x", "restart": {"backoff_s": [1]}}),
+        ("manifest", {"name": "a", "exec": "x", "restart": {"no_restart_exit": [256]}}),
+        ("manifest", {"name": "a", "exec": "x", "limits": {"rss": 1}}),
+        ("manifest", {"name": "a", "exec": "x", "limits": {"processes": 0}}),
+        ("manifest", {"name": "a", "exec": "x", "workers": 0}),
     ],
     ids=str,
 )

@@ -1,0 +1,154 @@
+"""Asks extensions without waiting: for a host that serves several clients at once. Each ends exactly once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from supervisor.calls import no_answer, rewritten, second_worker
+from supervisor.intercept import ALLOW, UNTOUCHED, Judgement, read_verdict
+from supervisor.pending import Failure
+from wire import frames
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from supervisor.calls import Answer, Calls, OwnedTool
+    from supervisor.extension import Extension
+    from supervisor.loop import Loop, Timer
+    from supervisor.pending import Pending
+    from supervisor.registrations import Command
+    from supervisor.worker import Worker
+    from wire.dialect import Dialect
+
+
+@dataclass(frozen=True)
+class OwnedCommand:
+    """A slash command and the extension that runs it."""
+
+    command: Command
+    owner: Extension
+
+
+@dataclass(frozen=True)
+class CommandAnswer:
+    """What became of a command. A failure has a reason and no frame."""
+
+    frame: frames.CommandResponse | None
+    failure: Failure | None = None
+    reason: str = ""
+
+
+class Asked:
+    """Something that was asked. `cancel` ends it early; its callback is called either way, exactly once, and never
+    from within the call that asked or cancelled."""
+
+    def __init__(self, loop: Loop) -> None:
+        self._loop = loop
+        self._worker: Worker | None = None
+        self._pending: Pending | None = None
+        self._timer: Timer | None = None
+
+    def cancel(self, reason: str) -> None:
+        if self._pending is not None and self._worker is not None:
+            self._worker.cancel(self._pending, reason)
+
+    def _await(self, worker: Worker, pending: Pending, timeout_s: float, then: Callable[[Pending], None]) -> None:
+        def done() -> None:
+            if self._timer is not None:
+                self._timer.cancel()
+            if pending.failure is not None and pending.failure not in (Failure.CANCELLED, Failure.TIMEOUT):
+                worker.account.errors += 1
+            self._loop.call_later(0, lambda: then(pending))
+
+        self._worker, self._pending = worker, pending
+        if pending.done:
+            done()
+            return
+        pending.on_done = done
+        self._timer = self._loop.call_later(timeout_s, lambda: worker.expire(pending, timeout_s))
+
+
+class AskedTool(Asked):
+    def __init__(self, loop: Loop, calls: Calls, owned: OwnedTool, args: bytes, done: Callable[[Answer], None]) -> None:
+        super().__init__(loop)
+        self._calls = calls
+        self._owned = owned
+        self._args = args
+        self._done = done
+        self._call(owned.owner.least_busy(), may_retry=True)
+
+    def _call(self, worker: Worker, *, may_retry: bool) -> None:
+        def ended(pending: Pending) -> None:
+            other = second_worker(self._owned, worker, pending) if may_retry else None
+            if other is not None:
+                self._call(other, may_retry=False)
+            else:
+                self._done(self._calls.answered(self._owned, pending))
+
+        pending = worker.call(self._owned.tool.name, self._args)
+        self._await(worker, pending, worker.timeouts.tool_call, ended)
+
+
+class AskedCommand(Asked):
+    def __init__(self, loop: Loop, owned: OwnedCommand, args: str, done: Callable[[CommandAnswer], None]) -> None:
+        super().__init__(loop)
+
+        def ended(pending: Pending) -> None:
+            if pending.failure is not None:
+                done(CommandAnswer(None, pending.failure, pending.reason))
+            elif isinstance(pending.value, frames.CommandResponse):
+                done(CommandAnswer(pending.value))
+            else:
+                said = pending.value.__struct_config__.tag
+                owned.owner.account.errors += 1
+                done(CommandAnswer(None, Failure.BAD_ANSWER, f"it answered a command with {said}"))
+
+        worker = owned.owner.least_busy()
+        self._await(worker, worker.invoke(owned.command.name, args), worker.timeouts.command, ended)
+
+
+class AskedVerdict(Asked):
+    """The chain of guards, one step each time that one has answered."""
+
+    def __init__(
+        self, loop: Loop, calls: Calls, dialect: Dialect, event: frames.Event, done: Callable[[Judgement], None]
+    ) -> None:
+        super().__init__(loop)
+        self._calls = calls
+        self._dialect = dialect
+        self._event = event
+        self._question = dialect.question(event)
+        self._done = done
+        self._left = list(calls.guards_of(event.event))
+        self._judgement = UNTOUCHED
+        self._cancelled: str | None = None
+        loop.call_later(0, self._next)
+
+    def cancel(self, reason: str) -> None:
+        self._cancelled = reason
+        super().cancel(reason)
+
+    def _next(self) -> None:
+        if self._cancelled is not None:
+            self._done(Judgement(blocked_by="host", reason=self._cancelled))
+            return
+        if self._judgement.is_blocked or not self._left:
+            self._done(self._judgement)
+            return
+        extension = self._left.pop(0)
+        worker = extension.least_busy()
+        pending = worker.ask(self._question)
+        self._await(worker, pending, worker.timeouts.intercept, lambda ended: self._answered(extension, ended))
+
+    def _answered(self, extension: Extension, pending: Pending) -> None:
+        answer, name = pending.value, self._event.event
+        verdict = read_verdict(name, answer) if type(answer) is frames.InterceptResponse else no_answer(pending)
+        if pending.failure is Failure.CANCELLED and self._cancelled is None:
+            self._cancelled = pending.reason
+        if verdict is not ALLOW and self._cancelled is None:
+            self._judgement = self._calls.add(self._judgement, name, extension, verdict)
+            if verdict.is_rewrite:
+                self._event = rewritten(self._event, verdict)
+                self._question = self._dialect.question(self._event)
+        self._next()

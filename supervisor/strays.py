@@ -1,0 +1,56 @@
+"""Finds out which extension a process belongs to that has left its tree: a daemon, whose parents have ended, and that
+came back to the host as its subreaper. Its environment still names the extension."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from supervisor.environment import EXTENSION, TOKEN
+
+if TYPE_CHECKING:
+    from supervisor.loop import Loop
+    from supervisor.processes import Identity, ProcessTable
+
+
+class Strays:
+    """Reads each environment once. One that has been emptied tells nothing; the final sweep finds such a process."""
+
+    def __init__(self, loop: Loop, token: str) -> None:
+        self._loop = loop
+        self._token = token
+        self._known: dict[Identity, str | None] = {}
+        self._table: ProcessTable | None = None
+        self._found: dict[str, list[int]] = {}
+
+    def of(self, table: ProcessTable, extension: str) -> list[int]:
+        """Roots of what this extension has in this table besides its own trees."""
+        if table is not self._table:
+            self._table, self._found = table, self._sort(table)
+        return self._found.get(extension, [])
+
+    def _sort(self, table: ProcessTable) -> dict[str, list[int]]:
+        known: dict[Identity, str | None] = {}
+        found: dict[str, list[int]] = {}
+        for pid in table.children_of(os.getpid()):
+            if pid in self._loop.children:
+                continue
+            identity = table.by_pid[pid].identity
+            name = self._known[identity] if identity in self._known else self._read(pid)
+            known[identity] = name
+            if name is not None:
+                found.setdefault(name, []).append(pid)
+        self._known = known
+        return found
+
+    def _read(self, pid: int) -> str | None:
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as file:
+                entries = file.read().split(b"\0")
+        except OSError:
+            return None
+        values = dict(entry.partition(b"=")[::2] for entry in entries)
+        if values.get(TOKEN.encode()) != self._token.encode():
+            return None
+        name = values.get(EXTENSION.encode())
+        return None if name is None else name.decode("utf-8", "replace")
