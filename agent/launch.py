@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 from datetime import date
 from difflib import get_close_matches
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent import models
@@ -16,16 +17,17 @@ from agent.options import Options
 from agent.prompt import system_prompt
 from agent.runtime import Refusal
 from agent.text import valid_text
+from supervisor.config import ConfigError, load_config
 from supervisor.places import zot_home
 from wire.events import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from agent.model.provider import Provider
     from agent.model.request import Reasoning
     from supervisor.loop import Loop
+    from wire.manifest import Limits
 
 PROVIDERS = ("anthropic", "replay")
 MAX_TOKENS = 32_000
@@ -61,6 +63,8 @@ class Launch:
     timeout: float | None = None
     session: bool = True
     home: Path | None = None
+    stats: str | None = None
+    metrics: str | None = None
 
 
 @dataclass(frozen=True)
@@ -101,6 +105,9 @@ def launch(asked: Launch) -> Prepared:
         timeout=asked.timeout,
         strict_guards=asked.strict_guards,
         stream_before_guards=asked.stream_before_guards,
+        limits=_limits(home),
+        stats_file=None if asked.stats is None else Path(asked.stats).absolute(),
+        metrics_file=None if asked.metrics is None else Path(asked.metrics).absolute(),
     )
 
     def make_provider(loop: Loop) -> Provider | Refusal:
@@ -117,6 +124,13 @@ def launch(asked: Launch) -> Prepared:
         return made if recorder is None else RecordingProvider(made, recorder)
 
     return Prepared(options, make_provider)
+
+
+def _limits(home: Path) -> Limits:
+    try:
+        return load_config(home).limits
+    except ConfigError as error:
+        raise UsageError(str(error)) from None
 
 
 def _folder(given: str | None) -> str:

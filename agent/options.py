@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from wire.manifest import Limits
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,6 +39,10 @@ class Options:
     timeout: float | None = None
     strict_guards: bool = False
     stream_before_guards: bool = False
+    limits: Limits = field(default_factory=Limits)
+    """For extensions whose manifests do not say."""
+    stats_file: Path | None = None
+    metrics_file: Path | None = None
 
 
 SETTLE_S = 3.0

@@ -17,6 +17,7 @@ from agent.reporter import Reporter
 from agent.run import Ending, Run
 from agent.sessions import SessionFile
 from agent.text import valid_text
+from agent.timeline import Timeline
 from agent.toolbox import Toolbox
 from agent.transcript import now
 from supervisor.discovery import discover
@@ -91,9 +92,18 @@ class Headless:
             logs=options.home / "logs",
             strict_guards=options.strict_guards,
             owns_process=owns_process,
+            limits=options.limits,
             reserved_tools=options.tools,
             on_notice=self._notice,
             on_note=self._note,
+        )
+        self._timeline = Timeline(
+            self._supervisor,
+            version=version,
+            cwd=options.cwd,
+            stats_file=options.stats_file,
+            metrics_file=options.metrics_file,
+            on_error=lambda text: self._say(f"zot: {text}"),
         )
         self._toolbox = Toolbox(
             self._loop,
@@ -102,6 +112,7 @@ class Headless:
             cwd=options.cwd,
             enabled=options.tools,
             on_progress=lambda call_id, text: self._reporter.post_progress(events.ToolProgress(call_id, text)),
+            on_ran=self._timeline.tool_ran,
         )
         self._abort.on_request(self._supervisor.cancel_pending)
 
@@ -119,6 +130,7 @@ class Headless:
                 raise
             self._report_trouble(ending)
             self._stop()
+            self._timeline.close()
             result = self._result(run, ending)
             self._reporter.emit(result)
             self._reporter.emit(events.Done())
@@ -139,6 +151,8 @@ class Headless:
         self._start_extensions()
         self._settle(provider)
         self._begin()
+        if (missing := self._missing_extension()) is not None:
+            return None, Ending(Status.REQUIRED_EXTENSION, missing)
         if self._options.strict_guards and self._unloaded:
             return None, Ending(Status.BLOCKED, f"with strict guards every extension must load; {self._unloaded}")
         run = Run(
@@ -182,6 +196,19 @@ class Headless:
             self._supervisor.settle(now_ + SETTLE_S, self._abort.is_requested)
         else:
             self._supervisor.settle(now_ + SETTLE_S, lambda: provider.is_ready or self._abort.requested)
+
+    def _missing_extension(self) -> str | None:
+        """Waits for those that the run must not do without, and says why one of them is not there."""
+        required = [one for one in self._supervisor.extensions if one.manifest.required]
+        if not required:
+            return None
+        latest = max(one.started_at + one.start_s for one in required)
+        self._reporter.wait(lambda: all(one.was_ready or one.is_given_up for one in required), latest)
+        for one in required:
+            if not one.was_ready and not self._abort.requested:
+                reason = one.failure or f"not ready within {one.start_s:g} s"
+                return f"extension {one.name} is required and could not be started: {reason}"
+        return None
 
     def _begin(self) -> None:
         extensions = self._supervisor.extensions
@@ -280,6 +307,7 @@ class Headless:
         if kind == "started" and self._begun:
             kind, message = "late", "ready after the first request; its tools join in the next turn"
         self._report(extension.name, kind, message)
+        self._timeline.notice(extension, kind, message)
         if kind != "started" and self._is_news(extension, kind, message):
             self._say(f"zot: extension {extension.name}: {message}")
 
@@ -306,6 +334,7 @@ class Headless:
         self._stderr.write(printable(line.replace("\n", " ")).encode("utf-8", "replace") + b"\n")
 
     def _write(self, record: events.Record) -> None:
+        self._timeline.seen(record)
         if self._stdout is not None:
             self._stdout.write(events.encode(record))
         if self._on_record is not None:

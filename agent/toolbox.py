@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import signal
+import time
 from typing import TYPE_CHECKING, Any, Protocol
 
 import orjson
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
 
     from agent.abort import Abort
     from agent.transcript import ToolCall
+    from supervisor.calls import Answer, OwnedTool
     from supervisor.loop import Loop
-    from supervisor.supervisor import Answer, OwnedTool, Supervisor
+    from supervisor.supervisor import Supervisor
     from supervisor.termination import Stoppable
     from wire.frames import ContentBlock
 
@@ -46,7 +48,11 @@ class Toolbox:
         cwd: str,
         enabled: Collection[str],
         on_progress: Callable[[str, str], None],
+        on_ran: Callable[[str, str, float, ToolResult], None] | None = None,
     ) -> None:
+        """`on_ran` hears of each call that has ended: the tool, its extension ("" for a built-in one), when it began in
+        seconds since the epoch, and what came of it."""
+        self._on_ran = on_ran
         self._loop = loop
         self._supervisor = supervisor
         self._abort = abort
@@ -77,6 +83,14 @@ class Toolbox:
 
     def run(self, call: ToolCall, args: bytes, wait: Waiting) -> ToolResult:
         """Carries out one call with these arguments, a JSON object. Whatever goes wrong is a result that says so."""
+        began = time.time()
+        owner = None if call.name in self._enabled else self._supervisor.owner_of(call.name)
+        result = self._run(call, args, wait)
+        if self._on_ran is not None:
+            self._on_ran(call.name, owner.name if owner is not None else "", began, result)
+        return result
+
+    def _run(self, call: ToolCall, args: bytes, wait: Waiting) -> ToolResult:
         if call.name in self._enabled:
             if call.name in FILE_TOOLS:
                 return self._run_file_tool(call, args, wait)

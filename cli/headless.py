@@ -14,6 +14,7 @@ from agent.runtime import Headless
 from agent.text import valid_text
 from cli.status import StatusLine
 from pyzot import __version__
+from supervisor.recording import RecordingError
 from wire.events import Status
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ class Request:
     max_steps: int | None
     timeout: float | None
     session: bool
+    stats: str | None = None
+    metrics: str | None = None
 
 
 def run(request: Request) -> int:
@@ -72,6 +75,8 @@ def run(request: Request) -> int:
                 max_steps=request.max_steps,
                 timeout=request.timeout,
                 session=request.session,
+                stats=request.stats,
+                metrics=request.metrics,
             )
         )
     except TimeoutError as error:
@@ -83,14 +88,18 @@ def run(request: Request) -> int:
     except KeyboardInterrupt:
         return Status.INTERRUPTED.exit_code
     status = None if request.json else StatusLine()
-    headless = Headless(
-        prepared.options,
-        version=__version__,
-        make_provider=prepared.make_provider,
-        on_record=status.show if status else None,
-        before_line=status.clear if status else None,
-        stdout=1 if request.json else None,
-    )
+    try:
+        headless = Headless(
+            prepared.options,
+            version=__version__,
+            make_provider=prepared.make_provider,
+            on_record=status.show if status else None,
+            before_line=status.clear if status else None,
+            stdout=1 if request.json else None,
+        )
+    except RecordingError as error:
+        print(f"zot: {error}", file=sys.stderr)  # noqa: T201
+        return Status.USAGE.exit_code
     result = headless.run(prompt)
     if not request.json and result.status == Status.OK.value and result.text:
         return _print_answer(result.text)

@@ -153,6 +153,16 @@ class Extension:
         return self._settled
 
     @property
+    def is_given_up(self) -> bool:
+        """Nothing of it runs or will be started."""
+        return all(worker.state in (State.FAILED, State.EXITED) for worker in self.workers)
+
+    @property
+    def start_s(self) -> float:
+        """Seconds within which it must be ready, by its own deadlines."""
+        return (self.timeouts.hello or self.found.default_hello_s) + self.timeouts.ready
+
+    @property
     def failure(self) -> str:
         """Why it is of no use now; empty while it is."""
         return "" if self.is_up else self.lead.failure

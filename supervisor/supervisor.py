@@ -78,7 +78,7 @@ class Supervisor(Listener):
         self._started = (loop.clock(), time.time())
         self._strays = Strays(loop, self.token)
         self._calls = Calls(loop, self.extensions, self._dialect, self, strict=strict_guards)
-        self.intercept = self._calls.intercept
+        self.intercept: Callable[[frames.Event], Judgement] = self._calls.intercept
         """`intercept(event) -> Judgement`, see `Calls.intercept`."""
         self.call = self._calls.call
         """`call(owned_tool, args) -> Answer`, see `Calls.call`."""
