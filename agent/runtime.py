@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agent import models
+from agent import models, starting
 from agent.abort import Abort
-from agent.options import SETTLE_S
+from agent.news import News
 from agent.output import Output
 from agent.reporter import Reporter
 from agent.run import Ending, Run
 from agent.sessions import SessionFile
-from agent.text import valid_text
 from agent.timeline import Timeline
 from agent.toolbox import Toolbox
 from agent.transcript import now
-from supervisor.discovery import discover
-from supervisor.environment import child_environment
-from supervisor.logs import printable
+from supervisor.control import ControlServer
 from supervisor.loop import Loop
+from supervisor.runtime_dir import runtime_dir
 from supervisor.supervisor import Supervisor
 from wire import events
 from wire.dialect import HostInfo
@@ -31,13 +28,10 @@ from wire.events import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from agent.model.provider import Provider
     from agent.options import Options
-    from supervisor.extension import Extension, Kind
 
-_FIGURES = re.compile(r"[\d(]")
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -77,13 +71,9 @@ class Headless:
         self._abort = Abort()
         self._provider = make_provider(self._loop)
         self._stdout = None if stdout is None else Output(self._loop, stdout, self.stdout_broken)
-        self._stderr = Output(self._loop, stderr, _nothing, lossy=True)
         self._on_record = on_record
-        self._before_line = before_line
         self._reporter = Reporter(self._loop, self._abort, self._write, self._stdout)
-        self._begun = False
-        self._said: set[str] = set()
-        self._unloaded = ""
+        self._news = News(self._loop, self._reporter, stderr=stderr, before_line=before_line)
         self._session = self._open_session() if options.session else None
         self._session_id = self._session.id if self._session else os.urandom(8).hex()
         self._supervisor = Supervisor(
@@ -94,8 +84,17 @@ class Headless:
             owns_process=owns_process,
             limits=options.limits,
             reserved_tools=options.tools,
-            on_notice=self._notice,
-            on_note=self._note,
+            on_notice=self._news.notice,
+            on_note=self._news.note,
+        )
+        self._control = ControlServer(
+            self._loop,
+            self._supervisor,
+            kind="run",
+            version=version,
+            cwd=options.cwd,
+            runtime_dir=runtime_dir(options.home),
+            on_stop=lambda: self._abort.request(Status.INTERRUPTED, "stopped by zot stop"),
         )
         self._timeline = Timeline(
             self._supervisor,
@@ -103,8 +102,12 @@ class Headless:
             cwd=options.cwd,
             stats_file=options.stats_file,
             metrics_file=options.metrics_file,
-            on_error=lambda text: self._say(f"zot: {text}"),
+            on_error=lambda text: self._news.say(f"zot: {text}"),
         )
+        self._news.followers += [
+            self._timeline.notice,
+            lambda extension, kind, message: self._control.notice(extension.name, kind, message),
+        ]
         self._toolbox = Toolbox(
             self._loop,
             self._supervisor,
@@ -122,11 +125,14 @@ class Headless:
         with self._loop.signals(stoppable, self._on_signal):
             if self._options.timeout is not None:
                 self._loop.call_at(self._started + self._options.timeout, self._on_timeout)
+            if (trouble := self._control.start()) is not None:
+                self._news.say(f"zot: {trouble}")
             try:
                 run, ending = self._prompt(prompt)
             except BaseException:
                 self._abort.at_once = True  # a defect of ours, to be seen as one; but nothing may be left running
                 self._stop()
+                self._control.close()
                 raise
             self._report_trouble(ending)
             self._stop()
@@ -148,13 +154,14 @@ class Headless:
             return None, Ending(provider.status, provider.reason)
         provider.start()
         self._warn_of_retirement()
-        self._start_extensions()
-        self._settle(provider)
+        unloaded = starting.start_extensions(self._options, self._supervisor, self._news)
+        starting.settle(self._options, self._supervisor, provider, self._abort)
         self._begin()
-        if (missing := self._missing_extension()) is not None:
+        missing = starting.missing_extension(self._supervisor, self._reporter, self._abort)
+        if missing is not None:
             return None, Ending(Status.REQUIRED_EXTENSION, missing)
-        if self._options.strict_guards and self._unloaded:
-            return None, Ending(Status.BLOCKED, f"with strict guards every extension must load; {self._unloaded}")
+        if self._options.strict_guards and unloaded:
+            return None, Ending(Status.BLOCKED, f"with strict guards every extension must load; {unloaded}")
         run = Run(
             self._options,
             supervisor=self._supervisor,
@@ -169,46 +176,7 @@ class Headless:
     def _warn_of_retirement(self) -> None:
         info = models.find(self._options.model)
         if info is not None and info.retires is not None:
-            self._say(f"zot: the provider retires {info.id} on {info.retires}; choose another one with --model")
-
-    def _start_extensions(self) -> None:
-        options = self._options
-        discovery = discover(
-            options.extensions,
-            _project(options.cwd) if options.discover else None,
-            options.home if options.discover else None,
-        )
-        for skipped in discovery.skipped:
-            if skipped.is_error:
-                self._unloaded = self._unloaded or f"{skipped.folder.name}: {skipped.reason}"
-                self._report(skipped.folder.name, "failed", skipped.reason)
-                self._say(f"zot: extension load: {skipped.folder}: {skipped.reason}")
-        self._supervisor.start(discovery.found, child_environment())
-
-    def _settle(self, provider: Provider) -> None:
-        """The first request waits for extensions no longer than the model takes to get ready anyway, unless asked to.
-        Guards are safe either way: a verdict waits for those still starting."""
-        wait = self._options.extension_wait
-        now_ = self._loop.clock()
-        if wait is not None:
-            self._supervisor.settle(now_ + wait, self._abort.is_requested)
-        elif provider.is_ready:
-            self._supervisor.settle(now_ + SETTLE_S, self._abort.is_requested)
-        else:
-            self._supervisor.settle(now_ + SETTLE_S, lambda: provider.is_ready or self._abort.requested)
-
-    def _missing_extension(self) -> str | None:
-        """Waits for those that the run must not do without, and says why one of them is not there."""
-        required = [one for one in self._supervisor.extensions if one.manifest.required]
-        if not required:
-            return None
-        latest = max(one.started_at + one.start_s for one in required)
-        self._reporter.wait(lambda: all(one.was_ready or one.is_given_up for one in required), latest)
-        for one in required:
-            if not one.was_ready and not self._abort.requested:
-                reason = one.failure or f"not ready within {one.start_s:g} s"
-                return f"extension {one.name} is required and could not be started: {reason}"
-        return None
+            self._news.say(f"zot: the provider retires {info.id} on {info.retires}; choose another one with --model")
 
     def _begin(self) -> None:
         extensions = self._supervisor.extensions
@@ -224,10 +192,10 @@ class Headless:
                 time=now(),
             )
         )
-        self._begun = True
+        self._news.has_begun = True
         for extension in extensions:
             if not extension.state.is_settled:
-                self._notice(
+                self._news.notice(
                     extension,
                     "late",
                     "still starting; the run goes on, and its tools join in the turn after it is ready",
@@ -239,13 +207,14 @@ class Headless:
         if not ending.reason:
             return
         if ending.status is Status.BLOCKED:
-            self._say(f"zot: {ending.status.value}: {ending.reason}")
+            self._news.say(f"zot: {ending.status.value}: {ending.reason}")
             return
         for number, line in enumerate(ending.reason.splitlines()):
-            self._say(f"     {line}" if number else f"zot: {line}")
+            self._news.say(f"     {line}" if number else f"zot: {line}")
         self._reporter.emit(events.Error(ending.reason))
 
     def _stop(self) -> None:
+        self._control.wind_down()
         provider = self._provider
         others = [] if isinstance(provider, Refusal) else [*provider.stoppables(), *self._toolbox.stoppables()]
         self._supervisor.stop(others, at_once=self._abort.at_once)
@@ -253,7 +222,7 @@ class Headless:
     def _cut_short(self, run: Run | None, ending: Ending, cut: Ending) -> events.Result:
         """The result of a run whose reader was not told all of it: not the success that nobody heard of."""
         if cut.reason and cut != ending:
-            self._say(f"zot: {cut.reason}")
+            self._news.say(f"zot: {cut.reason}")
         return self._result(run, cut)
 
     def _result(self, run: Run | None, ending: Ending) -> events.Result:
@@ -272,13 +241,13 @@ class Headless:
         )
 
     def _close(self) -> None:
+        self._control.close()
         for error in (self._session and self._session.error, self._provider.error):
             if error:
-                self._say(f"zot: {error}")
+                self._news.say(f"zot: {error}")
         if self._session is not None:
             self._session.close()
-        self._loop.run_until(lambda: self._stderr.is_flushed, self._loop.clock() + 0.5)
-        self._stderr.close()
+        self._news.close()
         if self._stdout is not None:
             self._stdout.close()
         self._loop.close()
@@ -303,36 +272,6 @@ class Headless:
         else:
             self._abort.request(Status.INTERRUPTED, "")
 
-    def _notice(self, extension: Extension, kind: Kind, message: str) -> None:
-        if kind == "started" and self._begun:
-            kind, message = "late", "ready after the first request; its tools join in the next turn"
-        self._report(extension.name, kind, message)
-        self._timeline.notice(extension, kind, message)
-        if kind != "started" and self._is_news(extension, kind, message):
-            self._say(f"zot: extension {extension.name}: {message}")
-
-    def _is_news(self, extension: Extension, kind: Kind, message: str) -> bool:
-        """A guard that fails on every call says so once for each way of failing; the stream has each instance."""
-        what = message
-        if kind == "no_verdict":
-            what = _FIGURES.split(message.partition(": ")[2])[0]
-        key = f"{extension.name} {kind} {what}"
-        known = key in self._said
-        self._said.add(key)
-        return not known
-
-    def _note(self, extension: Extension, level: str, message: str) -> None:
-        self._say(f"[{extension.name}] {level}: {message}")
-
-    def _report(self, name: str, kind: Kind, message: str) -> None:
-        self._reporter.post(events.Extension(valid_text(name), kind, valid_text(message)))
-
-    def _say(self, line: str) -> None:
-        """One line for a person, on stderr."""
-        if self._before_line is not None:
-            self._before_line()
-        self._stderr.write(printable(line.replace("\n", " ")).encode("utf-8", "replace") + b"\n")
-
     def _write(self, record: events.Record) -> None:
         self._timeline.seen(record)
         if self._stdout is not None:
@@ -353,13 +292,3 @@ class Headless:
             model=options.model,
             version=self._version,
         )
-
-
-def _project(cwd: str) -> Path:
-    from pathlib import Path
-
-    return Path(cwd)
-
-
-def _nothing(_reason: str) -> None:
-    """Nobody reads stderr any more; the run does not depend on it."""

@@ -48,7 +48,7 @@ def bytes_only(supervisor: Supervisor) -> Callable[[], object]:
 def reading(supervisor: Supervisor) -> Callable[[], object]:
     """What comes is cut into frames, decoded, counted, and finds its request; the latency is booked."""
     to, from_, frame, expect = _ends(supervisor)
-    hear = supervisor.extensions[0]._on_stdout
+    hear = supervisor.extensions[0].lead._on_stdout
 
     def call() -> None:
         pending = expect()
@@ -65,7 +65,7 @@ def reading(supervisor: Supervisor) -> Callable[[], object]:
 def waiting(supervisor: Supervisor) -> Callable[[], object]:
     """The loop waits, with a deadline, and with an eye on everything else."""
     to, _, frame, expect = _ends(supervisor)
-    child, loop = supervisor.extensions[0].child, supervisor.loop
+    child, loop = supervisor.extensions[0].lead.child, supervisor.loop
     assert child is not None
 
     def call() -> None:
@@ -78,10 +78,10 @@ def waiting(supervisor: Supervisor) -> Callable[[], object]:
 
 def asking(supervisor: Supervisor) -> Callable[[], object]:
     """An id is given, the state looked at, the frame put together, sent and counted."""
-    extension, question = supervisor.extensions[0], ZotDialect().question(EVENT)
+    worker, question = supervisor.extensions[0].lead, ZotDialect().question(EVENT)
 
     def call() -> None:
-        extension.wait(extension.ask(question), 5.0)
+        worker.wait(worker.ask(question), 5.0)
 
     return call
 
@@ -99,20 +99,20 @@ LAYERS = {
     "os.write and os.read": bytes_only,
     "+ framing, decoding, accounts": reading,
     "+ Loop.wait": waiting,
-    "+ Extension.ask": asking,
+    "+ Worker.ask": asking,
     "+ Supervisor.intercept": judging,
 }
 
 
 def _ends(supervisor: Supervisor) -> tuple[int, int, bytes, Callable[[], Pending]]:
     """The extension's descriptors, a question for it, and what expects the answer to that."""
-    extension, question = supervisor.extensions[0], ZotDialect().question(EVENT)
-    child, clock = extension.child, supervisor.loop.clock
+    worker, question = supervisor.extensions[0].lead, ZotDialect().question(EVENT)
+    child, clock = worker.child, supervisor.loop.clock
     assert child is not None
     assert child.stdin is not None
 
     def expect() -> Pending:
-        pending = extension._pending["1"] = Pending(clock())
+        pending = worker.pending["1"] = Pending(clock())
         return pending
 
     return child.stdin.fileno(), child.stdout.fileno(), question.head + b"1" + question.tail, expect

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from supervisor.child import Child
     from supervisor.discovery import Found
     from supervisor.loop import Loop, Timer
-    from supervisor.pending import Pending
     from supervisor.processes import ProcessTable
     from supervisor.registrations import Command, Tool
     from supervisor.registry import Registry
@@ -449,6 +448,3 @@ class Extension:
     def close(self) -> None:
         self._own_up()
         self.log.close()
-
-    def wait(self, pending: Pending, timeout_s: float) -> None:
-        self.lead.wait(pending, timeout_s)

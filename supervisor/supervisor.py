@@ -7,7 +7,7 @@ import signal
 import time
 from typing import TYPE_CHECKING, Literal
 
-from supervisor import reports
+from supervisor import descriptors, reports
 from supervisor.asking import AskedCommand, AskedTool, AskedVerdict, OwnedCommand
 from supervisor.calls import Answer, Calls, OwnedTool
 from supervisor.environment import EXTENSION, TOKEN
@@ -93,8 +93,10 @@ class Supervisor(Listener):
 
     def start(self, found: Iterable[Found], env: Mapping[str, str]) -> None:
         """Starts all of them at once and returns; `settle` waits for them."""
+        found = list(found)
         if self._owns_process:
             become_subreaper()
+            descriptors.provide(sum(one.manifest.workers for one in found) + len(self.extensions))
         self._calls.expect_more()
         for one in found:
             extension = Extension(

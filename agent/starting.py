@@ -1,0 +1,61 @@
+"""Starts a run's extensions, and decides how long to wait for them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent.options import SETTLE_S
+from supervisor.discovery import discover
+from supervisor.environment import child_environment
+
+if TYPE_CHECKING:
+    from agent.abort import Abort
+    from agent.model.provider import Provider
+    from agent.news import News
+    from agent.options import Options
+    from agent.reporter import Reporter
+    from supervisor.supervisor import Supervisor
+
+
+def start_extensions(options: Options, supervisor: Supervisor, news: News) -> str:
+    """Starts all that can be found, without waiting; returns what could not be loaded, "" if there is nothing."""
+    discovery = discover(
+        options.extensions,
+        Path(options.cwd) if options.discover else None,
+        options.home if options.discover else None,
+    )
+    unloaded = ""
+    for skipped in discovery.skipped:
+        if skipped.is_error:
+            unloaded = unloaded or f"{skipped.folder.name}: {skipped.reason}"
+            news.report(skipped.folder.name, "failed", skipped.reason)
+            news.say(f"zot: extension load: {skipped.folder}: {skipped.reason}")
+    supervisor.start(discovery.found, child_environment())
+    return unloaded
+
+
+def settle(options: Options, supervisor: Supervisor, provider: Provider, abort: Abort) -> None:
+    """The first request waits for extensions no longer than the model takes to get ready anyway, unless asked to.
+    Guards are safe either way: a verdict waits for those still starting."""
+    now = supervisor.loop.clock()
+    if options.extension_wait is not None:
+        supervisor.settle(now + options.extension_wait, abort.is_requested)
+    elif provider.is_ready:
+        supervisor.settle(now + SETTLE_S, abort.is_requested)
+    else:
+        supervisor.settle(now + SETTLE_S, lambda: provider.is_ready or abort.requested)
+
+
+def missing_extension(supervisor: Supervisor, reporter: Reporter, abort: Abort) -> str | None:
+    """Waits for those that the run must not do without, and says why one of them is not there."""
+    required = [one for one in supervisor.extensions if one.manifest.required]
+    if not required:
+        return None
+    latest = max(one.started_at + one.start_s for one in required)
+    reporter.wait(lambda: all(one.was_ready or one.is_given_up for one in required), latest)
+    for one in required:
+        if not one.was_ready and not abort.requested:
+            reason = one.failure or f"not ready within {one.start_s:g} s"
+            return f"extension {one.name} is required and could not be started: {reason}"
+    return None
