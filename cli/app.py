@@ -11,6 +11,7 @@ import typer
 
 from cli.arguments import RootGroup
 from cli.choices import CommandLineError, Reasoning, tools_from
+from cli.hosts_commands import register
 from pyzot import __version__
 
 HELP = """\
@@ -25,11 +26,13 @@ Runs a coding agent headless, with extensions as crash-isolated processes.
   zot -p -e ./guard "tidy up the build"       with an extension from a folder
   zot --json --record run.jsonl "…"           keep the model's answers …
   zot --json --replay run.jsonl "…"           … and run again without the model
+  zot host -e ./guard                         extensions alone, for other programs
+  zot top                                     what each extension uses, live
 
 [bold]Exit status[/bold]
 
   0 ok, 1 error, 2 usage, 3 blocked by a guard, 4 max steps, 6 timeout, 7 authentication, 8 rate limit,
-  130 interrupted; the same in the last record but one of --json.
+  9 required extension missing, 130 interrupted; the same in the last record but one of --json.
 """
 
 app = typer.Typer(
@@ -166,6 +169,20 @@ def root(
     no_session: Annotated[
         bool, typer.Option("--no-session", help="Keep no transcript under $ZOT_HOME/sessions.", rich_help_panel=_RUN)
     ] = False,
+    stats: Annotated[
+        str | None,
+        typer.Option(
+            help="Write what each extension uses, and a timeline, for zot report.", metavar="FILE", rich_help_panel=_RUN
+        ),
+    ] = None,
+    metrics: Annotated[
+        str | None,
+        typer.Option(
+            help="Keep a file of metrics (OpenMetrics text) up to date, for node_exporter.",
+            metavar="FILE",
+            rich_help_panel=_RUN,
+        ),
+    ] = None,
     version: Annotated[  # noqa: ARG001
         bool, typer.Option("-v", "--version", help="Print the version.", callback=_version, is_eager=True)
     ] = False,
@@ -205,6 +222,8 @@ def root(
         max_steps=max_steps,
         timeout=timeout,
         session=not no_session,
+        stats=stats,
+        metrics=metrics,
     )
     sys.exit(run(request))
 
@@ -235,6 +254,9 @@ def schema(
     show_schema(name)
 
 
+register(app)
+
+
 def main() -> None:
     """Runs the command line and exits. A wrong one gets a single line, as all other errors do."""
     try:
@@ -247,4 +269,5 @@ def main() -> None:
 
 
 def app_commands() -> list[str]:
-    return [str(command.name) for command in app.registered_commands]
+    groups = [group.name for group in app.registered_groups]
+    return [str(name) for name in (*(command.name for command in app.registered_commands), *groups)]
