@@ -34,6 +34,8 @@ def pages() -> dict[str, str]:
         "exit-codes.md": _exit_codes(),
         "events.md": _structs("wire/events.py", "The event stream", base="Record"),
         "protocol.md": _structs("wire/frames.py", "Frames of the extension protocol", base="Frame"),
+        "stats.md": _structs("wire/stats.py", "Stats lines", base=None),
+        "control.md": _structs("wire/control.py", "Messages of the control socket", base="Message"),
         "manifest.md": _structs("wire/manifest.py", "The manifest, extension.json", base=None),
     }
 
@@ -69,10 +71,13 @@ def _unknown_flags(path: Path, text: str, known: set[str]) -> Iterator[str]:
 
 
 def _commands() -> Iterator[tuple[str, object]]:
-    root = typer.main.get_command(app)
-    yield "zot", root
-    for name, command in root.commands.items():  # type: ignore[attr-defined]
-        yield f"zot {name}", command
+    yield from _below("zot", typer.main.get_command(app))
+
+
+def _below(name: str, command: object) -> Iterator[tuple[str, object]]:
+    yield name, command
+    for inner, sub_command in getattr(command, "commands", {}).items():
+        yield from _below(f"{name} {inner}", sub_command)
 
 
 def _known_flags() -> set[str]:
@@ -125,7 +130,7 @@ def _structs(source: str, title: str, *, base: str | None) -> str:
 
 
 def _is_struct(node: ast.ClassDef) -> bool:
-    return any(ast.unparse(base) in ("msgspec.Struct", "Frame", "Record") for base in node.bases) and (
+    return any(ast.unparse(base) in ("msgspec.Struct", "Frame", "Record", "Message") for base in node.bases) and (
         not node.name.startswith("_")
     )
 

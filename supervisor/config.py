@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from wire.field_errors import explain
 from wire.lenient_json import UNREADABLE, reason
 from wire.manifest import Limits
 
@@ -39,5 +40,7 @@ def load_config(home: Path) -> Config:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
     try:
         return _decoder.decode(text)
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"{path}: {explain(Config, str(error))}") from None
     except UNREADABLE as error:
         raise ConfigError(f"{path}: {reason(error)}") from None

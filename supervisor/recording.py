@@ -63,6 +63,9 @@ class Recording:
         supervisor.on_sample.append(self._on_sample)
         if stats_file is not None:
             supervisor.intercept = self._timed(supervisor.intercept)
+            supervisor.on_asked = lambda kind, name, extension, began, detail: self.mark(
+                kind, name, extension, began, detail=detail
+            )
 
     def _now(self) -> Stats:
         kind, version, cwd = self._about

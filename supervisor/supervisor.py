@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
 from supervisor import descriptors, reports
@@ -21,7 +22,7 @@ from wire import frames
 from wire.zot import ZotDialect
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
     from pathlib import Path
 
     from supervisor.asking import Asked, CommandAnswer
@@ -34,6 +35,10 @@ if TYPE_CHECKING:
     from wire.events import Cost
     from wire.manifest import Limits
     from wire.stats import ExtensionStats, HostStats
+
+OnAsked = Callable[[str, str, str, float, str], None]
+"""Gets `tool_call` or `intercept`, the name of the tool or event, the extension that answered or blocked, when it began
+in seconds since the epoch, and what went wrong."""
 
 __all__ = ["Answer", "OwnedTool", "Supervisor"]
 
@@ -84,6 +89,8 @@ class Supervisor(Listener):
         """`call(owned_tool, args) -> Answer`, see `Calls.call`."""
         self.guards_of = self._calls.guards_of
         self.cancel_pending = self._calls.cancel_pending
+        self.on_asked: OnAsked | None = None
+        """Hears of each call and verdict of clients when it has ended."""
         self.on_sample: list[Callable[[], None]] = []
         """Called after each look at the process trees."""
         self.sampler = Sampler(loop, self.extensions, adopted=self.adopted, on_sample=self._sampled)
@@ -193,7 +200,15 @@ class Supervisor(Listener):
 
     def begin_call(self, tool: str, args: bytes, done: Callable[[Answer], None]) -> Asked:
         """Calls a tool; `done` hears the answer. Raises `KeyError` if there is no such tool now."""
-        return AskedTool(self.loop, self._calls, self._offered(tool), args, done)
+        owned = self._offered(tool)
+        if (heard := self.on_asked) is not None:
+            began, answered = time.time(), done
+
+            def done(answer: Answer) -> None:
+                heard("tool_call", tool, owned.owner.name, began, answer.reason)
+                answered(answer)
+
+        return AskedTool(self.loop, self._calls, owned, args, done)
 
     def _offered(self, tool: str) -> OwnedTool:
         """The tool, also while its extension is down: then the call fails at once, with the reason."""
@@ -206,6 +221,13 @@ class Supervisor(Listener):
 
     def begin_intercept(self, event: frames.Event, done: Callable[[Judgement], None]) -> Asked:
         """Asks the guards of an event; `done` hears the judgement. Raises `KeyError` for what cannot be guarded."""
+        if (heard := self.on_asked) is not None:
+            began, answered = time.time(), done
+
+            def done(judgement: Judgement) -> None:
+                heard("intercept", event.event, judgement.blocked_by or "", began, judgement.reason)
+                answered(judgement)
+
         return AskedVerdict(self.loop, self._calls, self._dialect, event, done)
 
     # --- watching -----------------------------------------------------------------------------------------

@@ -5,11 +5,11 @@ zot's fields keep their meaning and unknown fields are ignored. All from `priori
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Literal
 
 import msgspec
 
+from wire.field_errors import explain
 from wire.lenient_json import UNREADABLE, reason
 
 _UNFIT = r"\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069/\\"
@@ -121,7 +121,6 @@ class ManifestError(ValueError):
 
 
 _decoder = msgspec.json.Decoder(Manifest)
-_NAMED_FIELD = re.compile(r"`(name|exec)`")
 
 
 def parse_manifest(text: bytes) -> Manifest:
@@ -130,13 +129,11 @@ def parse_manifest(text: bytes) -> Manifest:
         return _decoder.decode(text)
     except msgspec.ValidationError as error:
         fault = str(error)
-        if "required field" in fault and (field := _NAMED_FIELD.search(fault)):
-            raise ManifestError(f"manifest: {field[1]} is required") from None
         if "matching regex" in fault:
             raise ManifestError(
                 "manifest: name must be 1 to 64 characters, without slashes or control characters, "
                 "and not start with a dot"
             ) from None
-        raise ManifestError(f"manifest: {fault}") from None
+        raise ManifestError(f"manifest: {explain(Manifest, fault)}") from None
     except UNREADABLE as error:
         raise ManifestError(f"parse manifest: {reason(error)}") from None

@@ -174,7 +174,7 @@ class Zot:
         self.cwd.mkdir()
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(("ANTHROPIC_", "ZOT"))}
         self.env = {**inherited, "ZOT_HOME": str(self.home), "PYTHONPATH": str(ROOT), "TMPDIR": str(folder)}
-        for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "XDG_STATE_HOME"):
+        for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"):
             self.env.pop(name, None)
         self.command = [sys.executable, "-m", "pyzot"]
 

@@ -113,7 +113,7 @@ def test_a_broken_one_says_why_and_hides_nothing(places: Places):
     assert [one.scope for one in discovery.found] == [Scope.GLOBAL]
     assert reasons(discovery) == {
         "same": ("parse manifest: Input data was truncated", True),
-        "nameless": ("manifest: Expected `str` of length >= 1 - at `$.exec`", True),
+        "nameless": ("manifest: exec: expected str of length >= 1", True),
         "empty": ("read manifest: no extension.json in it", True),
         "odd": ("read manifest: Is a directory", True),
     }

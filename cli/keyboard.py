@@ -1,0 +1,91 @@
+"""Single keys from a terminal, and the terminal as it was before."""
+
+from __future__ import annotations
+
+import os
+import re
+import termios
+import tty
+
+SEQUENCE_S = 0.05
+"""An escape that nothing has followed for so long was the key itself."""
+_NAMES = {
+    "A": "up",
+    "B": "down",
+    "C": "right",
+    "D": "left",
+    "H": "home",
+    "F": "end",
+    "1~": "home",
+    "7~": "home",
+    "4~": "end",
+    "8~": "end",
+    "5~": "pageup",
+    "6~": "pagedown",
+}
+_CONTROLS = {"\r": "enter", "\n": "enter", "\x7f": "backspace", "\x08": "backspace", "\x15": "erase", "\x1b": "escape"}
+_TOKEN = re.compile(r"\x1b[\[O](?P<sequence>[0-9;]*[A-Za-z~])|(?P<open>\x1b(?:[\[O][0-9;]*)?$)|(?P<one>.)", re.DOTALL)
+
+
+class Keys:
+    """Turns what a terminal sends into keys: a character each, or the name of one that has none (`up`, `enter`)."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    @property
+    def has_open_sequence(self) -> bool:
+        return bool(self._rest)
+
+    def feed(self, data: bytes) -> list[str]:
+        text = (self._rest + data).decode("utf-8", "ignore")
+        self._rest = b""
+        found = []
+        for token in _TOKEN.finditer(text):
+            if token["open"]:
+                self._rest = token["open"].encode()
+            elif token["one"]:
+                found.append(_CONTROLS.get(token["one"], token["one"]))
+            elif name := _NAMES.get(_essence(token["sequence"])):
+                found.append(name)
+        return [key for key in found if len(key) > 1 or key.isprintable()]
+
+    def end_sequence(self) -> list[str]:
+        """Nothing followed: an escape was the key itself."""
+        rest, self._rest = self._rest, b""
+        return ["escape"] if rest else []
+
+
+def _essence(sequence: str) -> str:
+    """Without the Shift or Ctrl that was held."""
+    return sequence.split(";")[0] + "~" * (";" in sequence) if sequence[-1] == "~" else sequence[-1]
+
+
+class Unbuffered:
+    """A terminal that hands over each key as it is pressed and does not show it, from `enter` to `leave`. Ctrl-C and
+    Ctrl-Z stay signals."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self._before: list[object] | None = None
+
+    def enter(self) -> None:
+        if self._before is None:
+            self._before = termios.tcgetattr(self._fd)
+            tty.setcbreak(self._fd, termios.TCSADRAIN)
+
+    def leave(self) -> None:
+        """Does nothing a second time."""
+        if self._before is not None:
+            before, self._before = self._before, None
+            try:
+                termios.tcsetattr(self._fd, termios.TCSADRAIN, before)  # type: ignore[arg-type]
+            except termios.error:
+                pass  # the terminal has hung up
+
+    def read(self) -> bytes:
+        """Empty at its end."""
+        try:
+            return os.read(self._fd, 1024)
+        except OSError:
+            return b""

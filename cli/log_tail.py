@@ -1,0 +1,149 @@
+"""The end of a log that is rotated while it is read: `NAME.log`, older ones `NAME.log.1`, `.2` …"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+BLOCK = 64 * 1024
+
+
+class FileId(NamedTuple):
+    device: int
+    inode: int
+
+
+def rotation(path: Path) -> list[Path]:
+    """The files that there are, oldest first."""
+    prefix = path.name + "."
+    try:
+        names = os.listdir(path.parent)
+    except OSError:
+        return []
+    older = sorted(
+        (
+            int(name.removeprefix(prefix))
+            for name in names
+            if name.startswith(prefix) and name[len(prefix) :].isdecimal()
+        ),
+        reverse=True,
+    )
+    return [path.with_name(f"{prefix}{number}") for number in older] + ([path] if path.name in names else [])
+
+
+def last_lines(path: Path, count: int, end: int | None = None) -> bytes:
+    """The last so many lines of all files together; a line that was cut by a rotation is whole. With `end` the newest
+    file is taken to end there. Raises `OSError`."""
+    if count <= 0:
+        return b""
+    blocks: list[bytes] = []
+    breaks = 0
+    for file in reversed(rotation(path)):
+        for block in _backwards(file, end if file == path else None):
+            # The last byte of all is the end of a line, not the start of another one.
+            breaks += block.count(b"\n") - (not blocks and block.endswith(b"\n"))
+            blocks.insert(0, block)
+            if breaks >= count:
+                lines = b"".join(blocks).split(b"\n")
+                return b"\n".join(lines[-count - (lines[-1] == b"") :])
+    return b"".join(blocks)
+
+
+def _backwards(file: Path, end: int | None) -> Iterator[bytes]:
+    """Blocks of a file from its end to its start."""
+    try:
+        opened = file.open("rb")
+    except FileNotFoundError:
+        return  # rotated away meanwhile
+    with opened:
+        left = opened.seek(0, os.SEEK_END) if end is None else end
+        while left > 0:
+            start = max(0, left - BLOCK)
+            opened.seek(start)
+            yield opened.read(left - start)
+            left = start
+
+
+class Follower:
+    """What is added to a log, also past rotations, from the end that it has now."""
+
+    def __init__(self, path: Path) -> None:
+        self.lost = 0
+        """How often files were rotated away before they could be read."""
+        self._path = path
+        self._fd = -1
+        self._open_newest(at_end=True)
+
+    @property
+    def position(self) -> int:
+        """Where it is in the newest file."""
+        return os.lseek(self._fd, 0, os.SEEK_CUR) if self._fd >= 0 else 0
+
+    def read(self) -> bytes:
+        """What has come since the last call; empty if nothing has."""
+        if self._fd < 0:
+            self._open_newest(at_end=False)
+            if self._fd < 0:
+                return b""
+        data = self._rest()
+        while (newer := self._newer()) is not None:
+            self._open(newer)
+            data += self._rest()
+        return data
+
+    def _rest(self) -> bytes:
+        if os.fstat(self._fd).st_size < os.lseek(self._fd, 0, os.SEEK_CUR):
+            os.lseek(self._fd, 0, os.SEEK_SET)  # somebody emptied it
+        pieces = []
+        while piece := os.read(self._fd, 1 << 20):
+            pieces.append(piece)
+        return b"".join(pieces)
+
+    def _newer(self) -> Path | None:
+        """The file that follows the open one; None if that is the newest."""
+        own = _id(os.fstat(self._fd))
+        files = rotation(self._path)
+        ids: list[FileId | None] = []
+        for file in files:
+            try:
+                ids.append(_id(file.stat()))
+            except OSError:
+                ids.append(None)  # rotated at this moment: the next look will tell
+        if own in ids:
+            index = ids.index(own)
+            return files[index + 1] if index + 1 < len(files) else None
+        if None in ids or not files:
+            return None
+        self.lost += 1
+        return files[0]
+
+    def _open_newest(self, *, at_end: bool) -> None:
+        try:
+            self._open(self._path)
+        except FileNotFoundError:
+            return
+        if at_end:
+            os.lseek(self._fd, 0, os.SEEK_END)
+
+    def _open(self, path: Path) -> None:
+        try:
+            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            if self._fd < 0:
+                raise
+            return
+        self.close()
+        self._fd = fd
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
+def _id(found: os.stat_result) -> FileId:
+    return FileId(found.st_dev, found.st_ino)

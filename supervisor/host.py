@@ -1,0 +1,225 @@
+"""A supervisor alone, without an agent: loads extensions, serves them over its control socket, stays until stopped."""
+
+from __future__ import annotations
+
+import os
+import signal
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from supervisor.config import load_config
+from supervisor.control import ControlServer
+from supervisor.discovery import discover
+from supervisor.environment import child_environment
+from supervisor.logs import one_line
+from supervisor.loop import Loop
+from supervisor.places import zot_home
+from supervisor.recording import Recording
+from supervisor.runtime_dir import runtime_dir
+from supervisor.supervisor import Supervisor
+from wire.dialect import HostInfo
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from contextlib import AbstractContextManager
+
+    from supervisor.control_served import Kind
+    from supervisor.extension import Extension
+    from supervisor.extension import Kind as NoticeKind
+
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+LINE_LIMIT = 1000
+LINES_KNOWN = 10_000
+"""Different lines about extensions that are remembered, so that each is said once."""
+
+
+class Phase(Enum):
+    NEW = "new"
+    SERVING = "serving"
+    STOPPING = "stopping"
+    """Asked to stop: by a client, a signal or `stop`."""
+    STOPPED = "stopped"
+    CUT_SHORT = "cut short"
+    """Stopped by a second signal, without waiting for anybody."""
+
+
+class CannotServeError(Exception):
+    """Nobody could reach this host; the text says why."""
+
+
+class Host:
+    """`say` gets one line at a time for a person, from within the loop: it must not wait.
+
+    With `discover_more` the project's and the user's extensions are started besides the folders in `extensions`. Use
+    `run`, or `start` and `run_until_stopped`; in a test without signals `start`, the loop, and `stop`. Raises
+    `ConfigError` and `RecordingError`.
+    """
+
+    def __init__(
+        self,
+        *,
+        version: str,
+        extensions: Iterable[str] = (),
+        discover_more: bool = True,
+        cwd: str | None = None,
+        home: Path | None = None,
+        sockets: Path | None = None,
+        strict_guards: bool = False,
+        owns_process: bool = True,
+        say: Callable[[str], None] | None = None,
+        stats_file: Path | None = None,
+        metrics_file: Path | None = None,
+        kind: Kind = "host",
+    ) -> None:
+        self.loop = Loop()
+        self.phase = Phase.NEW
+        self.cwd = cwd or os.getcwd()
+        self.home = home or zot_home()
+        self.say: Callable[[str], None] = say or _nobody_listens
+        self.stopped_by = ""
+        """What asked it to stop."""
+        self.missing = ""
+        """A required extension that could not be started, and why: that stops the host."""
+        self._extensions = tuple(extensions)
+        self._discover_more = discover_more
+        self._said: set[str] = set()
+        self._recording: Recording | None = None
+        self.supervisor = Supervisor(
+            self.loop,
+            host=HostInfo(version, "none", "", self.cwd),
+            logs=self.home / "logs",
+            strict_guards=strict_guards,
+            owns_process=owns_process,
+            limits=load_config(self.home).limits,
+            on_notice=self._on_notice,
+            on_note=self._on_note,
+        )
+        if stats_file is not None or metrics_file is not None:
+            self._recording = Recording(
+                self.supervisor,
+                kind=kind,
+                version=version,
+                cwd=self.cwd,
+                stats_file=stats_file,
+                metrics_file=metrics_file,
+                on_error=lambda text: self._say_once(f"zot: {text}"),
+            )
+        self.control = ControlServer(
+            self.loop,
+            self.supervisor,
+            kind=kind,
+            version=version,
+            cwd=self.cwd,
+            runtime_dir=sockets or runtime_dir(self.home),
+            on_stop=lambda: self.request_stop("zot stop"),
+        )
+
+    # --- from start to end --------------------------------------------------------------------------------
+
+    def run(self) -> Phase:
+        """Starts, serves until it is stopped, and stops everything; says how it ended. Main thread only."""
+        with self._signals():
+            self.start()
+            return self._serve()
+
+    def run_until_stopped(self) -> Phase:
+        """The same for a host that has been started."""
+        with self._signals():
+            return self._serve()
+
+    def start(self) -> None:
+        """Serves its socket and starts all extensions, without waiting for them. Raises `CannotServeError`, with
+        nothing started."""
+        if (trouble := self.control.start()) is not None:
+            raise CannotServeError(trouble)
+        self.phase = Phase.SERVING
+        discovery = discover(
+            self._extensions,
+            Path(self.cwd) if self._discover_more else None,
+            self.home if self._discover_more else None,
+        )
+        count = len(discovery.found)
+        self.say(
+            f"zot host {os.getpid()}: {count} extension{'s' * (count != 1)}, {self.control.path}"
+            f" (to stop it: Ctrl-C, or zot stop {os.getpid()})"
+        )
+        for skipped in discovery.skipped:
+            if skipped.is_error:
+                self._say_once(f"zot: extension load: {skipped.folder}: {skipped.reason}")
+        self.supervisor.start(discovery.found, child_environment())
+        self.supervisor.begin_session()
+
+    def request_stop(self, by: str) -> None:
+        """Ends `run`. The second time nobody is asked any more."""
+        if self.phase is Phase.SERVING:
+            self.phase = Phase.STOPPING
+            self.stopped_by = by
+            self.control.wind_down()
+
+    def stop(self) -> None:
+        """Stops everything in order, and serves its clients meanwhile. At once after a second signal."""
+        self.request_stop("its program")
+        try:
+            self.supervisor.stop(at_once=self.phase is Phase.CUT_SHORT)
+        finally:
+            if self.phase is not Phase.CUT_SHORT:
+                self.phase = Phase.STOPPED
+            if self._recording is not None:
+                self._recording.close()
+            self.control.close()
+
+    def close(self) -> None:
+        """Stops what has not been stopped. The last call."""
+        if self.phase in (Phase.NEW, Phase.SERVING, Phase.STOPPING):
+            self.stop()
+        self.loop.close()
+
+    def _serve(self) -> Phase:
+        try:
+            self.loop.run_until(lambda: self.phase is not Phase.SERVING)
+        finally:
+            self.stop()
+        return self.phase
+
+    def _signals(self) -> AbstractContextManager[None]:
+        # One that whoever started us wants ignored (nohup) stays so.
+        numbers = [number for number in STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+        return self.loop.signals(numbers, self._on_signal)
+
+    def _on_signal(self, number: signal.Signals) -> None:
+        if self.phase is Phase.SERVING:
+            self.request_stop(number.name)
+            self.say(f"zot host {os.getpid()}: stopping ({number.name}); once more to stop at once")
+        else:
+            self.phase = Phase.CUT_SHORT
+            self.supervisor.kill_now()
+
+    # --- what happens meanwhile ---------------------------------------------------------------------------
+
+    def _on_notice(self, extension: Extension, kind: NoticeKind, message: str) -> None:
+        self.control.notice(extension.name, kind, message)
+        if self._recording is not None:
+            self._recording.notice(extension, kind, message)
+        if kind != "started":
+            self._say_once(f"zot: extension {extension.name}: {message}")
+        if kind == "failed" and extension.manifest.required and not extension.was_ready and not self.missing:
+            self.missing = f"{extension.name}: {one_line(message, LINE_LIMIT)}"
+            self.request_stop(f"the required extension {extension.name}, which could not be started")
+
+    def _on_note(self, extension: Extension, level: str, message: str) -> None:
+        self.say(one_line(f"[{extension.name}] {level}: {message}", LINE_LIMIT))
+
+    def _say_once(self, line: str) -> None:
+        """A guard that fails on every call says so once; clients that ask for notices get each of them."""
+        line = one_line(line, LINE_LIMIT)
+        if line in self._said:
+            return
+        if len(self._said) >= LINES_KNOWN:
+            self._said.clear()
+        self._said.add(line)
+        self.say(line)
+
+
+def _nobody_listens(_line: str) -> None:
+    """A host that is embedded may have nobody to tell."""

@@ -1,0 +1,259 @@
+"""`zot host`: extensions without an agent, for programs that speak to its socket."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+
+from supervisor.control_client import GoneError, HostError
+from tests.e2e.extension_folder import extension
+from tests.e2e.hosting import Hosted, hosting
+from tests.e2e.zot_process import ROOT, wait_until
+from wire import control, frames
+from wire.events import Status
+
+RAW = frames.Raw
+
+
+def test_tools_verdicts_and_events_for_two_clients_at_once(zot):
+    seen = zot.folder / "seen"
+    made = [
+        extension(zot.folder, "echo"),
+        extension(zot.folder, "blocker", "turn_start", "not today"),
+        extension(zot.folder, "recorder", seen),
+    ]
+    with hosting(zot, *made) as host:
+        other = host.connect()
+        info = other.ask(control.Info("i"), control.HostInfoReply)
+        assert (info.pid, info.kind, info.cwd) == (host.pid, "host", str(zot.cwd))
+        assert info.extensions == ("echo", "blocker", "recorder")
+        tools = other.ask(control.Registered("r"), control.Registrations).tools
+        assert [(one.name, one.extension) for one in tools] == [("echo", "echo")]
+        assert (host.call("echo", "hello"), host.call("echo", "and you", other)) == ("hello", "and you")
+        verdict = other.ask(frames.EventIntercept("v", "turn_start", step=1), frames.InterceptResponse)
+        assert (verdict.block, verdict.reason) == (True, "not today")
+        question = frames.EventIntercept("w", "tool_call", tool_name="read", tool_args=RAW(b'{"path": "a"}'))
+        assert other.ask(question, frames.InterceptResponse) == frames.InterceptResponse("w")
+        other.send(frames.Event("turn_start", step=7))
+        wait_until(lambda: b'"step":7' in seen.read_bytes())
+        other.close()
+        assert host.stats()["echo"].calls >= 3
+        assert host.call("echo", "still there") == "still there"
+
+
+def test_many_calls_at_once_are_each_answered_once(zot):
+    with hosting(zot, extension(zot.folder, "echo")) as host:
+        client = host.client
+        for number in range(500):
+            client.send(frames.ToolCall(f"c{number}", "echo", RAW(b'{"text":"%d"}' % number)))
+        answers = [client.next(20.0) for _ in range(500)]
+        assert sorted(answer.id for answer in answers) == sorted(f"c{number}" for number in range(500))
+        assert all(answer.content[0].text == answer.id[1:] for answer in answers)
+        assert host.stats()["echo"].calls == 500
+
+
+def test_a_call_that_its_extension_does_not_survive_fails_and_the_extension_comes_back(zot):
+    with hosting(zot, extension(zot.folder, "dies_in_call", restart={"backoff_s": [0.01, 0.01]})) as host:
+        host.client.ask(control.Watch("w", notices=True), control.Ok)
+        with pytest.raises(HostError, match=r"the tool die failed \(died\): .*exit 7"):
+            host.call("die")
+        host.next_notice("restarted")
+        with pytest.raises(HostError, match="exit 7"):
+            host.call("die")
+
+
+def test_a_client_that_leaves_in_the_middle_of_a_call_costs_only_its_call(zot):
+    made = [extension(zot.folder, "never_answers"), extension(zot.folder, "echo")]
+    with hosting(zot, *made) as host:
+        leaver = host.connect()
+        leaver.send(frames.ToolCall("1", "hang", RAW(b"{}")))
+        wait_until(lambda: host.stats()["never_answers"].pending == 1)
+        leaver.close()
+        wait_until(lambda: host.stats()["never_answers"].pending == 0)
+        assert host.call("echo", "fine") == "fine"
+
+
+def test_a_client_that_does_not_read_costs_only_itself(zot):
+    with hosting(zot, extension(zot.folder, "echo")) as host, socket.socket(socket.AF_UNIX) as deaf:
+        deaf.connect(str(host.socket))
+        deaf.setblocking(False)
+        line = json.dumps({"type": "tool_call", "id": "x", "name": "echo", "args": {"text": "y" * 10_000}}).encode()
+        try:
+            for _ in range(2000):
+                deaf.sendall(line + b"\n")
+        except BlockingIOError:
+            pass
+        assert host.call("echo", "fine") == "fine"
+
+
+def test_restart_and_a_name_with_a_slip(zot):
+    with hosting(zot, extension(zot.folder, "echo")) as host:
+        (before,) = host.stats()["echo"].pids
+        assert host.zot.run("ext", "restart", "ecko").stderr.startswith(
+            "zot: no such extension: 'ecko'; did you mean 'echo'?"
+        )
+        assert host.zot.run("ext", "restart", "echo").status == 0
+        wait_until(lambda: host.stats()["echo"].state == "ready" and host.stats()["echo"].pids != (before,))
+        assert host.call("echo", "again") == "again"
+
+
+# --- how it ends -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_stops_everything_in_order(zot, number):
+    with hosting(zot, extension(zot.folder, "echo")) as host:
+        host.running.signal(number)
+        outcome = host.running.finish()
+    assert (outcome.status, outcome.stdout, outcome.leftovers) == (0, b"", [])
+    assert outcome.warnings[-1] == f"zot host {host.pid}: stopped by {number.name}"
+    assert not host.socket.exists()
+    assert "[zot] ended: exit 0" in (zot.home / "logs" / "ext-echo.log").read_text()
+
+
+def test_stop_waits_until_it_is_gone(zot):
+    with hosting(zot, extension(zot.folder, "echo")) as host:
+        outcome = zot.run("stop")
+        assert (outcome.status, outcome.stdout) == (0, b"")
+        assert outcome.stderr.startswith(f"zot stop: host {host.pid} has stopped (")
+        ended = host.running.finish()
+        assert (ended.status, ended.leftovers) == (0, [])
+        with pytest.raises(GoneError):
+            list(iter(host.stats, None))
+
+
+def test_a_second_signal_stops_at_once(zot):
+    with hosting(zot, extension(zot.folder, "ignores_shutdown")) as host:
+        host.running.signal(signal.SIGINT)
+        wait_until(lambda: "once more to stop at once" in host.running.errors())
+        started = time.monotonic()
+        host.running.signal(signal.SIGINT)
+        outcome = host.running.finish()
+        assert time.monotonic() - started < 2.0, "it would take three seconds for the extension"
+    assert (outcome.status, outcome.leftovers) == (Status.INTERRUPTED.exit_code, [])
+
+
+@pytest.mark.parametrize("how", ["stop", "signal"])
+def test_while_it_stops_it_can_be_looked_at_and_begins_nothing(zot, how):
+    with hosting(zot, extension(zot.folder, "ignores_shutdown")) as host:
+        if how == "stop":
+            host.client.ask(control.StopHost("s"), control.Ok)
+        else:
+            host.running.signal(signal.SIGTERM)
+            wait_until(lambda: "stopping (SIGTERM)" in host.running.errors())
+        assert host.stats()["ignores_shutdown"].state in ("stopping", "ready")
+        with pytest.raises(HostError, match="the host is stopping"):
+            host.call("echo", "x")
+        host.running.signal(signal.SIGINT)  # nobody needs to wait for it
+        assert host.running.finish().leftovers == []
+
+
+def test_a_host_that_nobody_could_reach_does_not_start(zot):
+    zot.env.pop("XDG_RUNTIME_DIR", None)
+    zot.home.mkdir()
+    (zot.home / "run").write_text("in the way")
+    outcome = zot.run("host", "-e", extension(zot.folder, "echo"))
+    assert (outcome.status, outcome.leftovers) == (1, [])
+    assert outcome.warnings == [
+        f"zot host: no control socket: cannot make {zot.home / 'run'}: File exists; set XDG_RUNTIME_DIR or ZOT_HOME"
+    ]
+
+
+def test_a_host_without_what_it_requires_stops(zot):
+    zot.env.pop("XDG_RUNTIME_DIR", None)
+    made = extension(zot.folder, "exits_before_hello", required=True, restart={"policy": "temporary"})
+    outcome = zot.run("host", "-e", made, "-e", extension(zot.folder, "echo"))
+    assert (outcome.status, outcome.leftovers) == (Status.REQUIRED_EXTENSION.exit_code, [])
+    assert "stopped by the required extension exits_before_hello, which could not be started" in outcome.stderr
+
+
+def test_what_a_killed_host_left_is_removed_by_the_next(zot):
+    with hosting(zot) as host:
+        host.running.signal(signal.SIGKILL)
+        host.running.finish()
+        assert host.socket.exists()
+    with hosting(zot) as next_host:
+        assert os.listdir(zot.home / "run") == [next_host.socket.name]
+
+
+def test_xdg_runtime_dir_is_used_and_found(zot):
+    runtime = zot.folder / "runtime"
+    runtime.mkdir(mode=0o700)
+    zot.env["XDG_RUNTIME_DIR"] = str(runtime)
+    with zot.start("host", "--no-ext") as running:
+        wait_until((runtime / "zot" / f"{running.pid}.sock").exists)
+        assert json.loads(zot.run("ps", "--json").stdout)["pid"] == running.pid
+        assert zot.run("stop", str(running.pid)).status == 0
+        assert running.finish().status == 0
+
+
+@pytest.mark.parametrize(
+    ("args", "complaint"),
+    [
+        (["host", "--cwd", "missing"], "--cwd missing: no such folder"),
+        (["host", "extra"], "Got unexpected extra argument(s) (extra)"),
+        (["top", "--sort", "cpuu"], "--sort: 'cpuu' is not one of name, state, cpu,"),
+        (["top", "--interval", "nan"], "--interval: nan is not a number of seconds"),
+        (["top", "abc"], "'abc' is not a valid int"),
+        (["ext", "sats", "x"], "No such command 'sats'"),
+        (["ext", "logs", "../x"], "no such log of an extension"),
+        (["pss"], "no such command: 'pss'; did you mean 'ps'?"),
+        (["exr"], "no such command: 'exr'; did you mean 'ext'?"),
+    ],
+)
+def test_a_command_line_that_cannot_be_run(zot, args, complaint):
+    zot.env.pop("XDG_RUNTIME_DIR", None)
+    (zot.home / "logs").mkdir(parents=True)
+    (zot.home / "logs" / "ext-y.log").touch()
+    outcome = zot.run(*args)
+    assert (outcome.status, outcome.stdout) == (2, b"")
+    assert complaint in outcome.stderr
+    assert len(outcome.warnings) == 1
+
+
+@pytest.mark.parametrize("args", [["top"], ["stop"], ["ext", "stats", "x"], ["ext", "restart", "x"]])
+def test_without_a_host_it_is_said_how_to_start_one(zot, args):
+    zot.env.pop("XDG_RUNTIME_DIR", None)
+    outcome = zot.run(*args)
+    assert (outcome.status, outcome.stdout) == (1, b"")
+    assert outcome.stderr == f"zot {' '.join(args).removesuffix(' x')}: no host is running; start one with zot host\n"
+
+
+def test_with_several_hosts_one_has_to_be_named(zot):
+    with hosting(zot, extension(zot.folder, "echo")) as first, zot.start("host", "--no-ext") as running:
+        second = Hosted(zot, running)
+        outcome = zot.run("top")
+        assert outcome.status == 2
+        assert outcome.stderr.startswith("zot: 2 hosts are running; name one by its pid: ")
+        for pid in (first.pid, second.pid):
+            assert f"{pid} (host in {zot.cwd})" in outcome.stderr
+        assert zot.run("stop", str(second.pid)).status == 0
+        assert running.finish().status == 0
+        second.client.close()
+        missing = zot.run("stop", str(second.pid))
+        assert (missing.status, missing.stderr) == (
+            1,
+            f"zot stop: there is no host {second.pid}; there are {first.pid} (host in {zot.cwd})\n",
+        )
+        assert len(zot.run("ps").text.splitlines()) == 2
+
+
+def test_the_example_of_the_documentation(zot):
+    page = (ROOT / "docs" / "control.md").read_text()
+    (program,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    with hosting(zot, extension(zot.folder, "echo")) as host:
+        done = subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", program, str(host.socket)],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    assert done.stdout == "['echo']\nhi\n{'type': 'event_intercept_response', 'id': '3'}\n"

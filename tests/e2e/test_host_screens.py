@@ -1,0 +1,305 @@
+"""`zot ps`, `top` and `ext` against a real host; the live screen in a real terminal (tmux)."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from supervisor import logs
+from tests.e2e.extension_folder import extension
+from tests.e2e.hosting import PATIENCE_S, Hosted, hosting
+from tests.e2e.zot_process import MARK, wait_until
+from wire import stats
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NO_RESTART = {"restart": {"policy": "temporary"}}
+
+
+@pytest.fixture
+def host(zot):
+    made = [extension(zot.folder, "echo"), extension(zot.folder, "exits_before_hello", **NO_RESTART)]
+    with hosting(zot, *made) as one:
+        yield one
+
+
+def test_ps(host):
+    zot = host.zot
+    heading, line = zot.run("ps").text.splitlines()
+    assert heading.split() == ["PID", "KIND", "UP", "CPU%", "RSS", "EXTENSIONS", "FOLDER"]
+    assert line.split()[:2] == [str(host.pid), "host"]
+    assert line.endswith(f"1 ready, 1 failed  {zot.cwd}")
+    record = json.loads(zot.run("ps", "--json").stdout)
+    assert (record["pid"], record["states"], record["cwd"]) == (host.pid, {"ready": 1, "failed": 1}, str(zot.cwd))
+
+
+def test_ps_without_a_host(zot):
+    zot.env.pop("XDG_RUNTIME_DIR", None)
+    outcome = zot.run("ps")
+    assert (outcome.status, outcome.stdout) == (0, b"")
+    assert "no host is running" in outcome.stderr
+    assert zot.run("ps", "--json").stdout == b""
+
+
+def test_a_host_that_does_not_answer_does_not_hold_up_the_others(host):
+    with host.zot.start("host", "--no-ext") as running:
+        stopped = Hosted(host.zot, running)
+        stopped.client.close()
+        running.signal(signal.SIGSTOP)
+        rows = [json.loads(line) for line in host.zot.run("ps", "--json").stdout.splitlines()]
+        assert {row["pid"]: "error" in row for row in rows} == {host.pid: False, running.pid: True}
+        running.signal(signal.SIGCONT)
+        running.signal(signal.SIGTERM)
+        assert running.finish().status == 0
+
+
+@pytest.mark.parametrize("flags", [[], ["--once"]])
+def test_top_off_a_terminal_prints_one_table(host, flags):
+    outcome = host.zot.run("top", *flags)
+    assert (outcome.status, outcome.stderr) == (0, "")
+    assert "\x1b" not in outcome.text
+    lines = outcome.text.splitlines()
+    assert lines[0].startswith(f"zot host {host.pid}")
+    assert lines[1].startswith("2 extensions  1 ready  1 failed")
+    assert lines[3].split()[0] == "NAME"
+    assert lines[4].split()[:2] == ["echo", "ready"]
+    assert lines[5].split()[:2] == ["exits_before_hello", "failed"]
+    assert lines[5].endswith("it exited before its hello (exit 3)")
+    assert len(lines) == 6
+
+
+def test_top_for_machines(host):
+    outcome = host.zot.run("top", str(host.pid), "--once", "--json")
+    (line,) = outcome.stdout.splitlines()
+    found = stats.decode(line)
+    assert (found.host.pid, set(found.extensions)) == (host.pid, {"echo", "exits_before_hello"})
+    filtered = stats.decode(host.zot.run("top", "--json", "--filter", "ech").stdout)
+    assert set(filtered.extensions) == {"echo"}
+
+
+def test_ext_stats(host):
+    host.call("echo", "hi")
+    outcome = host.zot.run("ext", "stats", "echo")
+    assert outcome.text.startswith(f"echo, of host {host.pid}\n\nstate       ready\n")
+    assert re.search(r"^calls       1, 0 pending, 0 errors", outcome.text, re.MULTILINE)
+    assert re.search(r"^  under .*ms  #{40}  1$", outcome.text, re.MULTILINE)
+    record = json.loads(host.zot.run("ext", "stats", "echo", "--json", "--host", str(host.pid)).stdout)
+    assert (record["name"], record["host"], record["calls"]) == ("echo", host.pid, 1)
+
+
+def test_a_reader_that_leaves(host):
+    read, write = os.pipe()
+    os.close(read)
+    with host.zot.start("ext", "stats", "echo", stdout=write) as running:
+        os.close(write)
+        assert running.finish().status != 0
+        assert "Traceback" not in running.errors()
+
+
+# --- logs ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def log(zot) -> Path:
+    path = zot.home / "logs" / "ext-one.log"
+    path.parent.mkdir(parents=True)
+    return path
+
+
+def test_the_last_lines_of_all_files(zot, log):
+    log.with_name("ext-one.log.2").write_text("".join(f"a{number}\n" for number in range(50_000)))
+    log.with_name("ext-one.log.1").write_text("b1\nb2 is c")
+    log.write_text("ut\nc1\n\x1b[31mred\n")
+    assert zot.run("ext", "logs", "one", "-n", "2").text == "c1\n\x1b[31mred\n"
+    assert zot.run("ext", "logs", "one", "-n", "5").text == "a49999\nb1\nb2 is cut\nc1\n\x1b[31mred\n"
+    assert len(zot.run("ext", "logs", "one", "-n", "40000").text.splitlines()) == 40_000
+    assert len(zot.run("ext", "logs", "one", "-n", "99999").text.splitlines()) == 50_004
+    assert zot.run("ext", "logs", "one", "-n", "0").text == ""
+
+
+def test_following_across_rotations(zot, log, monkeypatch):
+    monkeypatch.setattr(logs, "LOG_LIMIT", 4096)
+    written = logs.ExtensionLog(log.parent, "one", 5 * 4096)
+    written.write(b"before\n")
+    with zot.start("ext", "logs", "one", "-f", "-n", "1") as running:
+        assert running._read_line(time.monotonic() + PATIENCE_S) == b"before\n"
+        expected = [b"line %d %s\n" % (number, b"x" * 200) for number in range(60)]
+        for number, line in enumerate(expected):
+            written.write(line)
+            if number % 15 == 14:  # four files are not rotated away before the reader has looked
+                for earlier in expected[number - 14 : number + 1]:
+                    assert running._read_line(time.monotonic() + PATIENCE_S) == earlier
+        assert len(list(log.parent.iterdir())) > 3
+        running.signal(signal.SIGINT)
+        assert running.finish().status == 130
+    written.close()
+    assert "Traceback" not in running.errors()
+
+
+def test_following_ends_with_its_reader(zot, log):
+    log.write_text("x\n")
+    read, write = os.pipe()
+    with zot.start("ext", "logs", "one", "-f", stdout=write) as running:
+        os.close(write)
+        assert os.read(read, 100) == b"x\n"
+        os.close(read)
+        assert running.finish().status == 130
+
+
+# --- the live screen -------------------------------------------------------------------------------------------
+
+
+class Terminal:
+    """A terminal of tmux with a shell in it, on a server of its own."""
+
+    def __init__(self, zot, width: int = 80, height: int = 24) -> None:
+        self._tmux = ["tmux", "-S", str(zot.folder / "tmux"), "-f", os.devnull]
+        start_up = zot.folder / "shrc"
+        start_up.write_text("PS1='ready> '\n")
+        env = {**zot.env, "ENV": str(start_up), "TERM": "xterm", MARK: "tmux", "LC_ALL": "C.UTF-8"}
+        self._run("new-session", "-d", "-x", str(width), "-y", str(height), "-c", str(zot.cwd), "exec sh", env=env)
+        self.zot = shlex.join(zot.command)
+
+    def _run(self, *words: str, env: dict[str, str] | None = None) -> str:
+        done = subprocess.run([*self._tmux, *words], env=env, capture_output=True, check=True, timeout=20)
+        return done.stdout.decode()
+
+    def keys(self, *names: str) -> None:
+        self._run("send-keys", *names)
+
+    def type(self, text: str) -> None:
+        self._run("send-keys", "-l", text)
+
+    def command(self, text: str) -> None:
+        self.type(text)
+        self.keys("Enter")
+
+    def resize(self, width: int, height: int) -> None:
+        self._run("resize-window", "-x", str(width), "-y", str(height))
+
+    def screen(self) -> str:
+        return self._run("capture-pane", "-p").rstrip()
+
+    def wait_for(self, pattern: str) -> str:
+        """The screen, once it matches."""
+        shown = ""
+
+        def matches() -> bool:
+            nonlocal shown
+            shown = self.screen()
+            return re.search(pattern, shown, re.MULTILINE) is not None
+
+        try:
+            wait_until(matches)
+        except AssertionError:
+            raise AssertionError(f"{pattern!r} did not come; the screen shows\n{shown}") from None
+        return shown
+
+    def modes(self) -> str:
+        """What the terminal driver is set to, and whether the cursor can be seen on the usual screen."""
+        self.command("clear; stty -g > modes; echo said")
+        self.wait_for("^said$")
+        with open(self._run("display-message", "-p", "#{pane_current_path}").strip() + "/modes") as file:
+            flags = self._run("display-message", "-p", "#{alternate_on} #{cursor_flag}")
+            return file.read() + flags
+
+    def close(self) -> None:
+        self._run("kill-server")
+
+
+@pytest.fixture
+def terminal(host):
+    if shutil.which("tmux") is None:
+        pytest.skip("no tmux on this machine: the live screen is not looked at")
+    one = Terminal(host.zot)
+    try:
+        one.wait_for(r"^ready>$")
+        yield one
+    finally:
+        one.close()
+
+
+def test_the_live_screen_and_its_keys(host, terminal):
+    before = terminal.modes()
+    terminal.command(f"{terminal.zot} top --interval 0.1; echo status $?")
+    shown = terminal.wait_for(r"q quit").splitlines()
+    assert shown[0].startswith(f"zot host {host.pid}")
+    assert len(shown) == 24
+    assert "BLOCK" not in shown[3]
+    terminal.type("/xits")
+    terminal.wait_for(r"^filter: xits")
+    terminal.keys("Enter")
+    filtered = terminal.wait_for(r"^1-1 of 1  by cpu  filter 'xits'")
+    assert "it exited before its hello (exit 3)" in filtered
+    terminal.keys("Escape")
+    terminal.wait_for(r"^1-2 of 2  by cpu ")
+    terminal.type("?")
+    terminal.wait_for(r"reverse the order")
+    terminal.type("x")
+    terminal.type("sr")
+    terminal.wait_for(r"^1-2 of 2  by rss reversed")
+    terminal.resize(170, 40)
+    terminal.wait_for(r"^NAME .* BLOCK .* SINCE$")
+    terminal.type("q")
+    assert "zot host" not in terminal.wait_for(r"^status 0$")
+    assert terminal.modes() == before
+
+
+def test_the_terminal_is_given_back_whatever_ends_it(host, terminal):
+    before = terminal.modes()
+    terminal.command(f"{terminal.zot} top & echo $! > pid; fg; echo status $?")
+    terminal.wait_for(r"q quit")
+    pid = int((host.zot.cwd / "pid").read_text())
+    os.kill(pid, signal.SIGTERM)
+    terminal.wait_for(r"^status 130$")
+    assert terminal.modes() == before
+
+    terminal.command(f"{terminal.zot} top; echo status $?")
+    terminal.wait_for(r"q quit")
+    terminal.keys("C-c")
+    terminal.wait_for(r"^status 130$")
+    assert terminal.modes() == before
+
+    terminal.command(f"{terminal.zot} top; echo status $?")
+    terminal.wait_for(r"q quit")
+    host.running.signal(signal.SIGTERM)
+    assert f"zot top: host {host.pid} has ended" in terminal.wait_for(r"^status 0$")
+    assert terminal.modes() == before
+
+
+def test_the_screen_is_put_away_and_taken_out_again(host, terminal):
+    before = terminal.modes()
+    terminal.command(f"{terminal.zot} top")
+    terminal.wait_for(r"q quit")
+    terminal.keys("C-z")
+    terminal.wait_for(r"Stopped")
+    assert terminal.modes() == before
+    terminal.command("fg")
+    terminal.wait_for(r"q quit")
+    terminal.type("q")
+    terminal.wait_for(r"^ready>$")
+    assert terminal.modes() == before
+
+
+def test_a_followed_log_cannot_control_the_terminal(host, terminal):
+    path = host.zot.home / "logs" / "ext-echo.log"
+    terminal.command(f"{terminal.zot} ext logs echo -f -n 1; echo status $?")
+    terminal.wait_for(r"^\[zot\]")
+    with path.open("ab") as file:
+        file.write(b"first \x1b[2J\x1b]0;title\x07second\n")
+    assert "[zot]" in terminal.wait_for(r"^first second$"), "the screen was not cleared"
+    with path.open("ab") as file:
+        file.write(b"half a line")
+    terminal.wait_for(r"^half a line$")
+    terminal.keys("C-c")
+    terminal.wait_for(r"status 130$")
