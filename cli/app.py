@@ -254,6 +254,31 @@ def schema(
     show_schema(name)
 
 
+@app.command("report")
+def report(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="A file of --stats, or the output of --json; - for stdin.")],
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            show_default=False,
+            help="Where the page goes; - for stdout. Default: RUN with .html.",
+        ),
+    ] = None,
+) -> None:
+    """Make one page of charts: what each extension used over time, how fast it answered, and what happened.
+
+    The page needs nothing else and works offline. From --json alone there is no use over time.
+
+    Example: [bold]zot --json --stats run.stats "…" && zot report run.stats -o report.html[/bold]
+    """
+    from cli.report import make_report
+
+    sys.exit(make_report(run, output))
+
+
 register(app)
 
 
