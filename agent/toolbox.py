@@ -99,7 +99,9 @@ class Toolbox:
         if owned is None:
             owner = self._supervisor.owner_of(call.name)
             assert owner is not None
-            return failed(call.id, f"extension {owner.name}/{call.name} failed: {owner.failure or owner.state.value}")
+            return failed(
+                call.id, f"extension {owner.name}/{call.name} failed: {owner.failure or 'it no longer has this tool'}"
+            )
         return self._run_extension_tool(call, owned, args)
 
     def stoppables(self) -> Sequence[Stoppable]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from supervisor.calls import no_answer, rewritten, second_worker
+from supervisor.calls import Answer, no_answer, rewritten, second_worker
 from supervisor.intercept import ALLOW, UNTOUCHED, Judgement, read_verdict
 from supervisor.pending import Failure
 from wire import frames
@@ -13,13 +13,17 @@ from wire import frames
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from supervisor.calls import Answer, Calls, OwnedTool
+    from supervisor.calls import Calls, OwnedTool
     from supervisor.extension import Extension
     from supervisor.loop import Loop, Timer
     from supervisor.pending import Pending
     from supervisor.registrations import Command
     from supervisor.worker import Worker
     from wire.dialect import Dialect
+
+
+STARTERS_S = 0.02
+"""How often a verdict that waits for extensions which are still starting looks whether they have."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +52,10 @@ class Asked:
         self._worker: Worker | None = None
         self._pending: Pending | None = None
         self._timer: Timer | None = None
+        self._cancelled: str | None = None
 
     def cancel(self, reason: str) -> None:
+        self._cancelled = reason
         if self._pending is not None and self._worker is not None:
             self._worker.cancel(self._pending, reason)
 
@@ -81,7 +87,9 @@ class AskedTool(Asked):
     def _call(self, worker: Worker, *, may_retry: bool) -> None:
         def ended(pending: Pending) -> None:
             other = second_worker(self._owned, worker, pending) if may_retry else None
-            if other is not None:
+            if self._cancelled is not None and other is not None:
+                self._done(Answer(None, Failure.CANCELLED, self._cancelled))
+            elif other is not None:
                 self._call(other, may_retry=False)
             else:
                 self._done(self._calls.answered(self._owned, pending))
@@ -118,16 +126,21 @@ class AskedVerdict(Asked):
         self._calls = calls
         self._dialect = dialect
         self._event = event
+        calls.guards_of(event.event)  # raises KeyError for what cannot be guarded
         self._question = dialect.question(event)
         self._done = done
-        self._left = list(calls.guards_of(event.event))
+        self._left: list[Extension] = []
         self._judgement = UNTOUCHED
-        self._cancelled: str | None = None
-        loop.call_later(0, self._next)
+        loop.call_later(0, self._begin)
 
-    def cancel(self, reason: str) -> None:
-        self._cancelled = reason
-        super().cancel(reason)
+    def _begin(self) -> None:
+        """Once those have started that may turn out to guard it."""
+        if self._cancelled is None and self._calls.awaits(self._event.event):
+            self._loop.call_later(STARTERS_S, self._begin)
+            return
+        self._judgement = self._calls.unstarted(UNTOUCHED)
+        self._left = list(self._calls.guards_of(self._event.event))
+        self._next()
 
     def _next(self) -> None:
         if self._cancelled is not None:

@@ -127,14 +127,21 @@ class Calls:
     def _cancelled(self) -> Judgement:
         return Judgement(blocked_by="host", reason=self._cancellations[-1])
 
+    def _starters(self, *, everyone: bool) -> list[Extension]:
+        """Who is still starting and may turn out to guard something: everyone, or those whose failure means deny."""
+        return [one for one in self._extensions if not one.is_settled and (everyone or self._denies_on_failure(one))]
+
+    def awaits(self, event: str) -> bool:
+        """Whether a verdict on this event has to wait for somebody who is still starting."""
+        starting = self._starters(everyone=event != "turn_start")
+        return bool(starting) and self._loop.clock() < _patience_ends(starting)
+
     def _wait_for_starters(self, *, everyone: bool) -> bool:
         """False if the wait was cancelled."""
-        starting = [
-            one for one in self._extensions if not one.is_settled and (everyone or self._denies_on_failure(one))
-        ]
+        starting = self._starters(everyone=everyone)
         before = len(self._cancellations)
         if starting:
-            latest = max(one.started_at + one.timeouts.intercept for one in starting)
+            latest = _patience_ends(starting)
             self._loop.run_until(
                 lambda: len(self._cancellations) > before or all(one.is_settled for one in starting), latest
             )
@@ -190,6 +197,10 @@ class Calls:
         self._cancellations.append(reason)
         for extension in self._extensions:
             extension.cancel_pending(reason)
+
+
+def _patience_ends(starting: Sequence[Extension]) -> float:
+    return max(one.started_at + one.timeouts.intercept for one in starting)
 
 
 def second_worker(owned: OwnedTool, first: Worker, pending: Pending) -> Worker | None:

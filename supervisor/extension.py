@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import signal
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from supervisor.accounting import Account
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from supervisor.child import Child
     from supervisor.discovery import Found
     from supervisor.loop import Loop, Timer
-    from supervisor.processes import ProcessTable
+    from supervisor.processes import Process, ProcessTable
     from supervisor.registrations import Command, Tool
     from supervisor.registry import Registry
     from supervisor.termination import Stoppable
@@ -120,7 +120,8 @@ class Extension:
         self._remark_gate = NoteGate(loop.clock(), REMARKS_BURST, REMARKS_PER_SECOND)
         self._remarks_left_out = 0
         self._warned: set[str] = set()
-        self._stalling: set[Worker] = set()
+        self._stalling: dict[Worker, str] = {}
+        """Those that hang, and why, while they are to write where they are."""
         self.places = [Place(self._new_worker(index)) for index in range(found.manifest.workers)]
         self.lead = self.places[0].worker
         """The worker that is asked for verdicts and told of events."""
@@ -201,15 +202,21 @@ class Extension:
         """Starts its processes. What cannot be started leaves it failed, and the reason noticed. `argv` is asked anew
         for every start."""
         self.log.note(f"starting {self.name} {self.manifest.version or ''}".rstrip())
+        if self.log.error is not None:
+            self._log_failed(self.log.error)
+        self.log.on_error = self._log_failed
         self._env = dict(env)
         self._argv = argv or self._argv
         for place in self.places:
             self._start(place)
 
+    def _log_failed(self, reason: str) -> None:
+        self._tell_user("warning", f"{reason}; what it says on stderr is not kept")
+
     def _start(self, place: Place) -> None:
         place.starts += 1
         place.due = place.timer = None
-        place.worker.start(self._argv(), self._env, self.timeouts.hello or self.found.default_hello_s)
+        place.worker.start(self._argv, self._env, self.timeouts.hello or self.found.default_hello_s)
 
     def got_ready(self, worker: Worker) -> None:
         place = self.places[worker.index]
@@ -232,7 +239,9 @@ class Extension:
             self._tell_user("started", "ready")
 
     def registered(self, worker: Worker) -> None:
-        if worker.registry is self._reference or worker is self.lead:
+        if worker.state.is_up and not self.lead.state.is_up:
+            self._choose_lead()
+        elif worker.registry is self._reference or worker is self.lead:
             self._listener.registered(self)
 
     def _choose_lead(self) -> None:
@@ -282,7 +291,7 @@ class Extension:
     def _stall(self, worker: Worker, why: str) -> None:
         if worker in self._stalling or not worker.state.is_up:
             return
-        self._stalling.add(worker)
+        self._stalling[worker] = why
         self.log.note(f"hangs: {why}")
         for line in evidence(worker):
             self.log.note(line)
@@ -290,7 +299,6 @@ class Extension:
             self.log.note(f"its stderr before that: {line}")
 
         def end() -> None:
-            self._stalling.discard(worker)
             worker.give_up(f"it hangs: {why}", Cause.STALLED)
 
         if self.manifest.dump_on_stall:
@@ -301,6 +309,8 @@ class Extension:
 
     def over_limit(self, worker: Worker, figures: str) -> None:
         """Ends the worker, to be started again or not as its limits say."""
+        if worker.state.is_settled and worker.state is not State.READY:
+            return  # it is ending already
         self.account.limit_breaches += 1
         self.log.note(f"over its limits: {figures}")
         worker.give_up(f"it is over its limits: {figures}", Cause.OVER_LIMIT)
@@ -323,6 +333,9 @@ class Extension:
     # --- end of a process -----------------------------------------------------------------------------------
 
     def ended(self, worker: Worker, ending: Ending, reason: str) -> None:
+        if (why := self._stalling.pop(worker, None)) is not None:
+            ending = replace(ending, cause=Cause.STALLED)  # be it that it took SIGQUIT for its end
+            reason = worker.failure = f"it hangs: {why}"
         place = self.places[worker.index]
         now = self._loop.clock()
         decision, place.history = decide(
@@ -336,7 +349,7 @@ class Extension:
         if worker.child is not None:
             self._tear_down(place, Stage.KILLED if ending.cause is Cause.OVER_LIMIT else Stage.TERMINATED)
         if isinstance(decision, Again) and not self._retired:
-            worker.replaced(Occurrence.RETRY, f"{reason}; it is started again in {decision.delay_s:.1f} s")
+            worker.replaced(Occurrence.RETRY, f"{worker.failure}; it is started again in {decision.delay_s:.1f} s")
             place.due = now + decision.delay_s
             place.timer = self._loop.call_at(place.due, lambda: self._refill(place))
         self._settled = self._settled or all(one.state.is_settled for one in self.workers)
@@ -399,16 +412,22 @@ class Extension:
             place.timer.cancel()
             place.timer = None
 
-    def retire(self) -> list[Worker]:
-        """No more starts; returns the workers, whose processes the caller is to end."""
+    def forgo_restarts(self) -> None:
+        """No more starts: what ends from now on has ended for good."""
         self._retired = True
+
+    def retire(self) -> dict[Stoppable, Iterable[Process]]:
+        """No more starts; returns the workers, whose processes the caller is to end, each with what is known to be
+        left of it besides."""
+        self._retired = True
+        left: dict[Stoppable, Iterable[Process]] = dict.fromkeys(self.workers, ())
         for place in self.places:
             self._cancel_timer(place)
             place.due = None
             if place.teardown is not None:
-                place.teardown.cancel()
+                left[place.worker] = place.teardown.cancel()
                 place.teardown = None
-        return self.workers
+        return left
 
     # --- telling a user -------------------------------------------------------------------------------------
 

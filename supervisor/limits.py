@@ -59,9 +59,12 @@ def breaches(limits: Limits, reading: Reading) -> Iterator[Breach]:
         yield Breach(f"{rate:.0f} frames/s over frames_per_s {limits.frames_per_s:g}")
 
 
-def judge(limits: Limits, reading: Reading, row: int) -> tuple[int, str | None]:
-    """How many samples in a row broke a limit, with this one; and what to say if it is time to act."""
+def judge(limits: Limits, reading: Reading, row: int, *, counts: bool = True) -> tuple[int, str | None]:
+    """How many samples in a row broke a limit, with this one; and what to say if it is time to act. One that does not
+    count, since it comes too soon after another, can only show what is not waited for."""
     broken = list(breaches(limits, reading))
+    if not counts and not any(one.is_gross for one in broken):
+        return row, None
     if not broken:
         return 0, None
     row += 1

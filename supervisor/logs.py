@@ -8,6 +8,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 LOG_LIMIT = 1024 * 1024
@@ -45,16 +46,17 @@ class ExtensionLog:
     """Appends to `LOGS/ext-NAME.log`, 0600, at most `LOGS_KEPT` files, together of `total` bytes.
 
     A log that cannot be written (disk full, read-only home) costs nothing but itself: the last lines are still
-    remembered for error messages, and `error` says why.
+    remembered for error messages, and `error` says why, as does `on_error`, once.
     """
 
     def __init__(self, folder: Path, name: str, total: int = LOGS_KEPT * LOG_LIMIT) -> None:
         self._limit = max(total // LOGS_KEPT, SMALLEST_LOG)
         self.path = folder / f"ext-{name}.log"
         self.error: str | None = None
+        self.on_error: Callable[[str], None] | None = None
         self._fd = -1
         self._size = 0
-        self._last: deque[str] = deque(maxlen=LINES_REMEMBERED)
+        self._last: deque[bytes] = deque(maxlen=LINES_REMEMBERED)  # as they came: few are ever shown
         self._partial = b""
         self._open()
 
@@ -62,9 +64,7 @@ class ExtensionLog:
         """Standard error of the extension, in whatever pieces it comes."""
         *whole, self._partial = (self._partial + data[-4 * LOG_LIMIT :]).split(b"\n")
         self._partial = self._partial[-4096:]
-        for line in whole[-LINES_REMEMBERED:]:
-            if text := _shown(line):
-                self._last.append(text)
+        self._last.extend(line[: 4 * LINE_SHOWN] for line in whole[-LINES_REMEMBERED:])
         self._append(data)
 
     def note(self, text: str) -> None:
@@ -73,11 +73,11 @@ class ExtensionLog:
 
     def last_line(self) -> str:
         """The last thing it said on standard error; empty if it said nothing."""
-        return _shown(self._partial) or (self._last[-1] if self._last else "")
+        return next((text for line in (self._partial, *reversed(self._last)) if (text := _shown(line))), "")
 
     def last_lines(self) -> list[str]:
         """The last things that it said there, `LINES_REMEMBERED` at most."""
-        return list(self._last)
+        return [text for line in self._last if (text := _shown(line))]
 
     def _open(self) -> None:
         try:
@@ -85,7 +85,13 @@ class ExtensionLog:
             self._fd = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
             self._size = os.fstat(self._fd).st_size
         except OSError as error:
-            self.error = f"cannot write {self.path}: {error.strerror}"
+            self._fail(error)
+
+    def _fail(self, error: OSError) -> None:
+        is_news = self.error is None
+        self.error = f"cannot write {self.path}: {error.strerror}"
+        if is_news and self.on_error is not None:
+            self.on_error(self.error)
 
     def _append(self, data: bytes) -> None:
         for start in range(0, len(data), self._limit):
@@ -97,7 +103,7 @@ class ExtensionLog:
             try:
                 self._size += os.write(self._fd, piece)
             except OSError as error:
-                self.error = f"cannot write {self.path}: {error.strerror}"
+                self._fail(error)
                 self.close()
 
     def _rotate(self) -> None:

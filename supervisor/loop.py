@@ -193,18 +193,19 @@ class Loop:
         self.turn_time = self.clock()
         self._dispatching = True
         try:
-            self._run_timers()
             if awaited is not None and awaited.has_input():
                 awaited.on_readable(FULL_READ)
             budget = FULL_READ if awaited is None else BACKGROUND_READ
             for key, mask in ready:
                 if pending is not None and pending.done:
-                    return
+                    break
                 watcher: Watcher = key.data
                 if watcher is not awaited:
                     self._dispatch(watcher, key.fd, mask, budget)
                     if awaited is not None and awaited.has_input():
                         awaited.on_readable(FULL_READ)
+            # Last: after a pause of the whole host, what has come in meanwhile is not late.
+            self._run_timers()
         finally:
             self._dispatching = False
 

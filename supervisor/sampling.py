@@ -122,7 +122,8 @@ class Sampler:
         for worker in extension.workers:
             if worker.is_running:
                 seen = follow(worker.usage, _usage(worker, table, now, strays))
-                row, figures = judge(extension.limits, seen.reading, worker.usage.row)
+                counts = seen.is_rated or worker.usage.at is None
+                row, figures = judge(extension.limits, seen.reading, worker.usage.row, counts=counts)
                 worker.usage = replace(seen, row=row)
                 strays = []  # they are the extension's; counted once
                 if figures is not None:

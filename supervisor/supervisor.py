@@ -9,11 +9,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
 from supervisor import descriptors, reports
-from supervisor.asking import AskedCommand, AskedTool, AskedVerdict, OwnedCommand
+from supervisor.asking import AskedCommand, AskedTool, AskedVerdict
 from supervisor.calls import Answer, Calls, OwnedTool
 from supervisor.environment import EXTENSION, TOKEN
 from supervisor.extension import Extension, Kind, Listener
 from supervisor.lifecycle import State
+from supervisor.offers import Offers
 from supervisor.processes import become_subreaper
 from supervisor.sampling import Sampler
 from supervisor.strays import Strays
@@ -73,16 +74,17 @@ class Supervisor(Listener):
         self._logs = logs
         self._limits = limits
         self._owns_process = owns_process
-        self._reserved = frozenset(reserved_tools)
         self._on_notice = on_notice
         self._on_note = on_note
         self._dialect = ZotDialect()
-        self._tools: dict[str, OwnedTool] = {}
-        self._clashes: set[tuple[str, str]] = set()
         self._session_begun = False
         self._started = (loop.clock(), time.time())
         self._strays = Strays(loop, self.token)
         self._calls = Calls(loop, self.extensions, self._dialect, self, strict=strict_guards)
+        self._offers = Offers(self.extensions, reserved_tools)
+        self.tools = self._offers.tools
+        self.owner_of = self._offers.owner_of
+        self.commands = self._offers.commands
         self.intercept: Callable[[frames.Event], Judgement] = self._calls.intercept
         """`intercept(event) -> Judgement`, see `Calls.intercept`."""
         self.call = self._calls.call
@@ -137,42 +139,13 @@ class Supervisor(Listener):
 
     # --- what they registered -----------------------------------------------------------------------------
 
-    def tools(self) -> dict[str, OwnedTool]:
-        """The tools on offer now. Built-ins win over extensions; among these the first in guard order that was merged
-        keeps the name. What was registered late, or again after a restart, is in the next turn's answer."""
-        for extension in self.extensions:
-            for tool in extension.tools.values():
-                taken_by = "a built-in tool" if tool.name in self._reserved else None
-                current = self._tools.get(tool.name)
-                if taken_by is None and current is not None and current.owner is not extension:
-                    taken_by = f"extension {current.owner.name}"
-                if taken_by is None:
-                    self._tools[tool.name] = OwnedTool(tool, extension)
-                elif (extension.name, tool.name) not in self._clashes:
-                    self._clashes.add((extension.name, tool.name))
-                    extension.warn(f"tool {tool.name}", f"its tool {tool.name!r} is hidden: {taken_by} has that name")
-        return {name: owned for name, owned in self._tools.items() if _is_offered(owned)}
-
-    def owner_of(self, tool: str) -> Extension | None:
-        """Who answers for a tool, also when it has died since."""
-        owned = self._tools.get(tool)
-        return owned.owner if owned else None
-
-    def commands(self) -> dict[str, OwnedCommand]:
-        """The slash commands on offer now; of several with one name the first in guard order has it."""
-        found: dict[str, OwnedCommand] = {}
-        for extension in self.extensions:
-            if extension.is_up:
-                for command in extension.commands.values():
-                    found.setdefault(command.name, OwnedCommand(command, extension))
-        return found
-
     def may_guard(self, event: str) -> bool:
         """Whether somebody guards it, or may yet turn out to."""
         return bool(self.guards_of(event)) or not self.is_settled
 
     def registered(self, extension: Extension) -> None:
         self._calls.forget_guards()
+        self._offers.forget()
         self._tell_of_session(extension)
 
     # --- telling and asking -------------------------------------------------------------------------------
@@ -200,7 +173,7 @@ class Supervisor(Listener):
 
     def begin_call(self, tool: str, args: bytes, done: Callable[[Answer], None]) -> Asked:
         """Calls a tool; `done` hears the answer. Raises `KeyError` if there is no such tool now."""
-        owned = self._offered(tool)
+        owned = self._offers.tool(tool)
         if (heard := self.on_asked) is not None:
             began, answered = time.time(), done
 
@@ -210,14 +183,9 @@ class Supervisor(Listener):
 
         return AskedTool(self.loop, self._calls, owned, args, done)
 
-    def _offered(self, tool: str) -> OwnedTool:
-        """The tool, also while its extension is down: then the call fails at once, with the reason."""
-        self.tools()
-        return self._tools[tool]
-
     def begin_command(self, name: str, args: str, done: Callable[[CommandAnswer], None]) -> Asked:
         """Runs a slash command; `done` hears what it said. Raises `KeyError` if there is none of that name now."""
-        return AskedCommand(self.loop, self.commands()[name], args, done)
+        return AskedCommand(self.loop, self._offers.commands()[name], args, done)
 
     def begin_intercept(self, event: frames.Event, done: Callable[[Judgement], None]) -> Asked:
         """Asks the guards of an event; `done` hears the judgement. Raises `KeyError` for what cannot be guarded."""
@@ -271,6 +239,7 @@ class Supervisor(Listener):
     def kill_now(self) -> None:
         """SIGKILL for every process group, without asking: the user does not want to wait."""
         for extension in self.extensions:
+            extension.forgo_restarts()
             for worker in extension.workers:
                 worker.kill(signal.SIGKILL)
 
@@ -285,20 +254,15 @@ class Supervisor(Listener):
             self.sampler.sample(thorough=True)
         self.sampler.stop()
         for extension in self.extensions:
-            if extension.state is State.SPAWNED:
+            if extension.state is State.SPAWNED and not extension.is_settled:
                 waited = self.loop.clock() - extension.started_at
                 self.noticed(extension, "failed", f"said no hello in the {waited:.1f} s of the run; stopped with it")
-        workers = {worker: one for one in self.extensions for worker in one.retire()}
-        stuck = stop_all(self.loop, [*workers, *others], at_once=at_once)
+        left = {worker: known for one in self.extensions for worker, known in one.retire().items()}
+        stuck = stop_all(self.loop, [*left, *others], at_once=at_once, known=left)
         if self._owns_process:
             sweep(self.loop)
-        for worker, extension in workers.items():
-            if worker in stuck:
-                self.noticed(extension, "warning", f"process {worker.pid} could not be killed")
         for extension in self.extensions:
+            for worker in extension.workers:
+                if worker in stuck:
+                    self.noticed(extension, "warning", f"process {worker.pid} could not be killed")
             extension.close()
-
-
-def _is_offered(owned: OwnedTool) -> bool:
-    """A tool that its extension, started again, has not registered again is no longer there."""
-    return owned.owner.is_up and owned.tool.name in owned.owner.tools

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from supervisor.processes import ProcessTable, send_signal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from supervisor.child import Child
     from supervisor.loop import Loop, Timer
@@ -126,9 +126,10 @@ class Teardown:
         first: Stage = Stage.ASKED,
         on_over: Callable[[], None] | None = None,
         adopted: Callable[[ProcessTable, Stoppable], Iterable[int]] | None = None,
+        known: Mapping[Stoppable, Iterable[Process]] | None = None,
     ) -> None:
         """`first` is ASKED, or TERMINATED for SIGTERM at once, or KILLED for SIGKILL at once. `adopted` tells which
-        processes elsewhere belong to an owner too."""
+        processes elsewhere belong to an owner too, `known` which an earlier teardown had found."""
         self._loop = loop
         self._patience = patience or Patience()
         self._on_over = on_over
@@ -139,6 +140,9 @@ class Teardown:
         self.is_over = False
         now = loop.clock()
         self._cases = [_Case(owner, owner.child, first, now) for owner in owners if owner.child is not None]
+        for case in self._cases:
+            if known is not None:
+                case.others = {process.identity.pid: process for process in known.get(case.owner, ())}
         self._look()
         for case in self._cases:
             if first is Stage.ASKED and case.child.is_running:
@@ -154,10 +158,11 @@ class Teardown:
         """Owners of what could not be killed."""
         return [case.owner for case in self._cases if case.stage is Stage.STUCK]
 
-    def cancel(self) -> None:
-        """Somebody else takes over."""
+    def cancel(self) -> list[Process]:
+        """Somebody else takes over; returns what is known to be left besides the children."""
         self._on_over = None
         self._finish()
+        return [process for case in self._cases for process in case.others.values()]
 
     def hurry(self) -> bool:
         """Looks again soon if a child has ended since; returns `is_over`."""
@@ -208,13 +213,19 @@ class Teardown:
 
 
 def stop_all(
-    loop: Loop, owners: Sequence[Stoppable], *, patience: Patience | None = None, at_once: bool = False
+    loop: Loop,
+    owners: Sequence[Stoppable],
+    *,
+    patience: Patience | None = None,
+    at_once: bool = False,
+    known: Mapping[Stoppable, Iterable[Process]] | None = None,
 ) -> list[Stoppable]:
     """Stops the children of all owners, with everything below them, and returns those that could not be killed.
 
     Takes `patience.ask + patience.term` at the longest, however many there are, or no time with `at_once`.
     """
-    teardown = Teardown(loop, owners, patience=patience, first=Stage.KILLED if at_once else Stage.ASKED)
+    first = Stage.KILLED if at_once else Stage.ASKED
+    teardown = Teardown(loop, owners, patience=patience, first=first, known=known)
     loop.run_until(teardown.hurry)
     return teardown.stuck
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from supervisor.limits import Reading
 
@@ -24,6 +24,10 @@ class Usage:
     frames_per_s: float | None = None
     row: int = 0
     """Samples in a row in which a limit was broken."""
+    basis: tuple[float, float, int] | None = None
+    """When the rates were last worked out, with the processor time and the frames by then."""
+    is_rated: bool = False
+    """Whether its rates are new. Otherwise they are those of an earlier sample."""
 
     @property
     def reading(self) -> Reading:
@@ -32,19 +36,30 @@ class Usage:
 
 
 SHORTEST_S = 0.05
-"""Two samples closer than that are no basis for a rate."""
+"""Two samples closer than that are no basis for a rate, and count as one where samples are counted."""
 
 
 def follow(before: Usage, now: Usage) -> Usage:
     """The later sample with its rates. The processor time of a tree can fall, when a part of it ends unseen."""
-    if before.at is None or now.at is None:
-        return now
-    elapsed = now.at - before.at
-    cpu_percent, rate = before.cpu_percent, before.frames_per_s
-    if elapsed >= SHORTEST_S:
-        cpu_percent = max(0.0, now.cpu_s - before.cpu_s) / elapsed * 100
-        rate = (now.frames_in - before.frames_in) / elapsed
-    return Usage(
-        now.at, now.cpu_s, now.rss, now.processes, now.threads, now.open_files, now.frames_in, cpu_percent, rate,
-        before.row,
-    )  # fmt: skip
+    assert now.at is not None
+    here = (now.at, now.cpu_s, now.frames_in)
+    if before.at is None:
+        return replace(now, row=before.row, basis=here)
+    at, cpu_s, frames = before.basis or (before.at, before.cpu_s, before.frames_in)
+    elapsed = now.at - at
+    if elapsed < SHORTEST_S:
+        return replace(
+            now,
+            cpu_percent=before.cpu_percent,
+            frames_per_s=before.frames_per_s,
+            row=before.row,
+            basis=(at, cpu_s, frames),
+        )
+    return replace(
+        now,
+        cpu_percent=max(0.0, now.cpu_s - cpu_s) / elapsed * 100,
+        frames_per_s=(now.frames_in - frames) / elapsed,
+        row=before.row,
+        basis=here,
+        is_rated=True,
+    )

@@ -138,12 +138,12 @@ class Worker:
 
     # --- start --------------------------------------------------------------------------------------------
 
-    def start(self, argv: Sequence[str], env: Mapping[str, str], hello_s: float) -> None:
-        """Starts the process. What cannot be started ends at once, with the reason."""
+    def start(self, argv: Callable[[], Sequence[str]], env: Mapping[str, str], hello_s: float) -> None:
+        """Starts the process. What cannot be started ends at once, with the reason. `argv` may raise `SpawnError`."""
         try:
             self.child = Child(
                 self._loop,
-                argv,
+                argv(),
                 cwd=self._folder,
                 env=env,
                 on_stdout=self._on_stdout,

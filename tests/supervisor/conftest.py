@@ -34,6 +34,12 @@ def no_descriptor_stays_open():
         assert len(after) <= len(before), f"left open: {', '.join(left)}"
 
 
+@pytest.fixture(autouse=True)
+def no_more_descriptors(monkeypatch: pytest.MonkeyPatch):
+    """The limit of the process that runs the tests stays as it is, since some tests lower it."""
+    monkeypatch.setattr("supervisor.descriptors.provide", lambda _workers: 0)
+
+
 @pytest.fixture
 def host(tmp_path: Path):
     with Host(tmp_path) as one:
