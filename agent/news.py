@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agent.reporter import Reporter
-    from supervisor.extension import Extension, Kind
+    from supervisor.extension import Extension
     from supervisor.loop import Loop
+    from supervisor.voice import Kind
 
 FLUSH_S = 0.5
 _FIGURES = re.compile(r"[\d(]")

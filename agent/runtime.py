@@ -83,6 +83,8 @@ class Headless:
             strict_guards=options.strict_guards,
             owns_process=owns_process,
             limits=options.limits,
+            runtime_folder=runtime_dir(options.home),
+            say=lambda line: self._news.say(f"zot: {line}"),
             reserved_tools=options.tools,
             on_notice=self._news.notice,
             on_note=self._news.note,
@@ -152,9 +154,11 @@ class Headless:
         if isinstance(provider, Refusal):
             self._begin()
             return None, Ending(provider.status, provider.reason)
+        discovery = starting.find_extensions(self._options)
+        self._supervisor.prepare()
         provider.start()
         self._warn_of_retirement()
-        unloaded = starting.start_extensions(self._options, self._supervisor, self._news)
+        unloaded = starting.start_extensions(discovery, self._supervisor, self._news)
         starting.settle(self._options, self._supervisor, provider, self._abort)
         self._begin()
         missing = starting.missing_extension(self._supervisor, self._reporter, self._abort)

@@ -15,16 +15,20 @@ if TYPE_CHECKING:
     from agent.news import News
     from agent.options import Options
     from agent.reporter import Reporter
+    from supervisor.discovery import Discovery
     from supervisor.supervisor import Supervisor
 
 
-def start_extensions(options: Options, supervisor: Supervisor, news: News) -> str:
-    """Starts all that can be found, without waiting; returns what could not be loaded, "" if there is nothing."""
-    discovery = discover(
+def find_extensions(options: Options) -> Discovery:
+    return discover(
         options.extensions,
         Path(options.cwd) if options.discover else None,
         options.home if options.discover else None,
     )
+
+
+def start_extensions(discovery: Discovery, supervisor: Supervisor, news: News) -> str:
+    """Starts all that were found, without waiting; returns what could not be loaded, "" if there is nothing."""
     unloaded = ""
     for skipped in discovery.skipped:
         if skipped.is_error:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 from agent.transcript import Text
+from supervisor.moment import Moment
 from wire import events
 
 if TYPE_CHECKING:
@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agent.transcript import ToolResult
-    from supervisor.extension import Extension, Kind
+    from supervisor.extension import Extension
     from supervisor.recording import Recording
     from supervisor.supervisor import Supervisor
+    from supervisor.voice import Kind
 
 DETAIL = 200
 """Characters of an error that are kept."""
@@ -35,7 +36,7 @@ class Timeline:
         on_error: Callable[[str], None],
     ) -> None:
         self._recording: Recording | None = None
-        self._turn = (0, 0.0)  # its number, and when it began
+        self._turn = (0, Moment.now())  # its number, and when it began
         if stats_file is not None or metrics_file is not None:
             from supervisor.recording import Recording
 
@@ -55,13 +56,13 @@ class Timeline:
             return
         match record:
             case events.TurnStart(step=step):
-                self._turn = (step, time.time())
+                self._turn = (step, Moment.now())
             case events.TurnEnd(stop=stop, error=error):
                 step, began = self._turn
                 detail = error if isinstance(error, str) else stop
                 self._recording.mark("turn", str(step), "", began, detail=detail[:DETAIL])
 
-    def tool_ran(self, tool: str, extension: str, began: float, result: ToolResult) -> None:
+    def tool_ran(self, tool: str, extension: str, began: Moment, result: ToolResult) -> None:
         if self._recording is not None:
             detail = ""
             if result.is_error:

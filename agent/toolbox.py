@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import binascii
 import signal
-import time
 from typing import TYPE_CHECKING, Any, Protocol
 
 import orjson
@@ -16,6 +15,7 @@ from agent.tools.failure import ToolError
 from agent.tools.pool import CALL_S, FILE_TOOLS, FileTools
 from agent.tools.shell import Command, log_folder
 from agent.transcript import Image, Text, ToolResult
+from supervisor.moment import Moment
 from supervisor.pending import Failure
 
 if TYPE_CHECKING:
@@ -48,10 +48,10 @@ class Toolbox:
         cwd: str,
         enabled: Collection[str],
         on_progress: Callable[[str, str], None],
-        on_ran: Callable[[str, str, float, ToolResult], None] | None = None,
+        on_ran: Callable[[str, str, Moment, ToolResult], None] | None = None,
     ) -> None:
-        """`on_ran` hears of each call that has ended: the tool, its extension ("" for a built-in one), when it began in
-        seconds since the epoch, and what came of it."""
+        """`on_ran` hears of each call that has ended: the tool, its extension ("" for a built-in one), when it began,
+        and what came of it."""
         self._on_ran = on_ran
         self._loop = loop
         self._supervisor = supervisor
@@ -83,7 +83,7 @@ class Toolbox:
 
     def run(self, call: ToolCall, args: bytes, wait: Waiting) -> ToolResult:
         """Carries out one call with these arguments, a JSON object. Whatever goes wrong is a result that says so."""
-        began = time.time()
+        began = Moment.now()
         owner = None if call.name in self._enabled else self._supervisor.owner_of(call.name)
         result = self._run(call, args, wait)
         if self._on_ran is not None:

@@ -241,6 +241,19 @@ def demo(
     sys.exit(run_demo(as_json=json))
 
 
+@app.command("doctor")
+def doctor(
+    json: Annotated[bool, typer.Option("--json", help="One JSON object instead of lines.")] = False,
+) -> None:
+    """Say what is in force on this machine, what is wrong, and what to do. Starts no extension. Exits 1 if a check fails.
+
+    Example: [bold]zot doctor[/bold], or [bold]zot doctor --json | jq '.checks[] | select(.level != "ok")'[/bold]
+    """
+    from cli.doctor import run_doctor
+
+    sys.exit(run_doctor(as_json=json))
+
+
 @app.command("schema")
 def schema(
     name: Annotated[str | None, typer.Argument(help="One of the names that the command lists without it.")] = None,

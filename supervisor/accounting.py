@@ -132,4 +132,3 @@ class Account:
             exit_status=self.exit_status,
             restarts=self.restarts,
         )
-

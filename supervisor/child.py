@@ -94,7 +94,7 @@ class Child:
         except (OSError, ValueError) as error:
             for fd in opened:
                 os.close(fd)
-            failed = SpawnError(_spawn_reason(argv[0], cwd, error))
+            failed = SpawnError(spawn_reason(argv[0], cwd, error))
             failed.may_pass = isinstance(error, OSError) and error.errno in PASSING
             raise failed from error
         for fd in (child_in, child_out, child_err):
@@ -190,7 +190,7 @@ def _pipe(opened: list[int]) -> tuple[int, int]:
     return ends
 
 
-def _spawn_reason(program: str, cwd: str, error: Exception) -> str:
+def spawn_reason(program: str, cwd: str, error: Exception) -> str:
     if isinstance(error, FileNotFoundError):
         if not os.path.isdir(cwd):
             return f"cannot start {program}: its folder {cwd} does not exist"

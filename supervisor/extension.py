@@ -9,16 +9,18 @@ from __future__ import annotations
 import random
 import signal
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from supervisor.accounting import Account
 from supervisor.evidence import evidence
+from supervisor.launching import Confinement, launch
 from supervisor.lifecycle import Occurrence, State
 from supervisor.limits import LOG_MB
 from supervisor.logs import ExtensionLog, one_line
-from supervisor.notes import LENGTH, NoteGate
+from supervisor.lookout import Lookout
 from supervisor.restart import Again, Cause, Decision, Ending, GivenUp, History, decide
 from supervisor.termination import Stage, Teardown
+from supervisor.voice import NOTICE_LENGTH, Kind, Voice
 from supervisor.watchdog import Watchdog
 from supervisor.worker import Worker
 from wire.framing import DEFAULT_FRAME_LIMIT
@@ -28,27 +30,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
+    from supervisor.cgroups import Leaf
     from supervisor.child import Child
+    from supervisor.custody import Custody
     from supervisor.discovery import Found
     from supervisor.loop import Loop, Timer
     from supervisor.processes import Process, ProcessTable
     from supervisor.registrations import Command, Tool
     from supervisor.registry import Registry
     from supervisor.termination import Stoppable
-    from wire import frames
     from wire.dialect import HostInfo
     from wire.manifest import Limits
 
-WARNINGS_SHOWN = 10
-"""Different faults of one extension that a user is told of, each once; the log has the others."""
-NOTICE_LENGTH = 600
-REMARKS_BURST = 100
-REMARKS_PER_SECOND = 20.0
-"""Lines that the host writes into the log about what an extension says, once it has said that much wrong."""
 DUMP_S = 0.5
 """From SIGQUIT until a process that hangs is ended: time to write where it is."""
 
-Kind = Literal["started", "exited", "restarted", "failed", "no_verdict", "limit", "late", "warning"]
 BEST_FIRST = (
     State.READY, State.GREETED, State.SPAWNED, State.BACKOFF, State.STOPPING, State.FAILED, State.EXITED,
 )  # fmt: skip
@@ -95,7 +91,9 @@ class Extension:
         logs: Path,
         listener: Listener,
         limits: Limits | None = None,
+        custody: Custody | None = None,
         dice: Callable[[], float] = random.random,
+        lookout: Lookout | None = None,
     ) -> None:
         self.found = found
         self.manifest = found.manifest
@@ -112,20 +110,26 @@ class Extension:
         self._listener = listener
         self._dialect = ZotDialect(min(DEFAULT_FRAME_LIMIT, self.limits.output_bytes or DEFAULT_FRAME_LIMIT))
         self._dice = dice
-        self._argv: Callable[[], list[str]] = lambda: found.argv
+        self._lookout = lookout or Lookout(loop)
+        self._custody = custody
         self._env: dict[str, str] = {}
         self._retired = False
         self._settled = False
-        self._gate = NoteGate(loop.clock())
-        self._remark_gate = NoteGate(loop.clock(), REMARKS_BURST, REMARKS_PER_SECOND)
-        self._remarks_left_out = 0
-        self._warned: set[str] = set()
+        self.voice = Voice(
+            loop,
+            self.log,
+            self.account,
+            on_notice=lambda kind, message: listener.noticed(self, kind, message),
+            on_note=lambda level, message: listener.noted(self, level, message),
+        )
         self._stalling: dict[Worker, str] = {}
         """Those that hang, and why, while they are to write where they are."""
         self.places = [Place(self._new_worker(index)) for index in range(found.manifest.workers)]
         self.lead = self.places[0].worker
         """The worker that is asked for verdicts and told of events."""
         self._reference = self.lead.registry
+        self._agreed = self.lead.registry
+        """What the workers had all registered by the time when they got ready."""
 
     def _new_worker(self, index: int) -> Worker:
         return Worker(
@@ -198,35 +202,46 @@ class Extension:
 
     # --- start ----------------------------------------------------------------------------------------------
 
-    def start(self, env: Mapping[str, str], argv: Callable[[], list[str]] | None = None) -> None:
-        """Starts its processes. What cannot be started leaves it failed, and the reason noticed. `argv` is asked anew
-        for every start."""
+    def start(self, env: Mapping[str, str]) -> None:
+        """Starts its processes. What cannot be started leaves it failed, and the reason noticed."""
         self.log.note(f"starting {self.name} {self.manifest.version or ''}".rstrip())
         if self.log.error is not None:
-            self._log_failed(self.log.error)
-        self.log.on_error = self._log_failed
+            self.voice.log_failed(self.log.error)
+        self.log.on_error = self.voice.log_failed
         self._env = dict(env)
-        self._argv = argv or self._argv
         for place in self.places:
             self._start(place)
-
-    def _log_failed(self, reason: str) -> None:
-        self._tell_user("warning", f"{reason}; what it says on stderr is not kept")
 
     def _start(self, place: Place) -> None:
         place.starts += 1
         place.due = place.timer = None
-        place.worker.start(self._argv, self._env, self.timeouts.hello or self.found.default_hello_s)
+        leaf: Leaf | None = None
+
+        def argv() -> list[str]:
+            nonlocal leaf
+            command, folder = self.found.argv, str(self.found.folder)
+            if self._custody is None:
+                return launch(command, Confinement.of(self.limits), cwd=folder, env=self._env)
+            command, leaf = self._custody.confine(self.name, command, self.limits, cwd=folder, env=self._env)
+            return command
+
+        worker = place.worker
+        started = worker.start(argv, self._env, self.timeouts.hello or self.found.default_hello_s)
+        if self._custody is not None:
+            if started and worker.child is not None:
+                self._custody.started(worker.child.identity, leaf)
+            else:
+                self._custody.release(leaf)
 
     def got_ready(self, worker: Worker) -> None:
         place = self.places[worker.index]
         others = [one for one in self.workers if one is not worker and one.state is State.READY]
-        if others and (difference := worker.registry.difference(self._reference)) is not None:
+        if others and (difference := worker.registry.difference(self._agreed)) is not None:
             reason = f"worker {worker.index + 1} is not like the others: {difference}"
             worker.give_up(reason, Cause.DISAGREES)
             return
         if not others:
-            self._reference = worker.registry
+            self._agreed = worker.registry.snapshot()
         self.was_ready = self._settled = True
         if self.manifest.watchdog_s is not None and worker.can_ping:
             Watchdog(self._loop, worker, self.manifest.watchdog_s, self._stall)
@@ -234,9 +249,9 @@ class Extension:
         if place.starts > 1:
             self.account.restarts += 1
             down = "" if len(self.places) == 1 else f" (worker {worker.index + 1})"
-            self._tell_user("restarted", f"ready again, restart {self.account.restarts}{down}")
+            self.voice.tell("restarted", f"ready again, restart {self.account.restarts}{down}")
         elif not others:
-            self._tell_user("started", "ready")
+            self.voice.tell("started", "ready")
 
     def registered(self, worker: Worker) -> None:
         if worker.state.is_up and not self.lead.state.is_up:
@@ -247,6 +262,8 @@ class Extension:
     def _choose_lead(self) -> None:
         """The first that is up; else the first whose place will be filled; else the first."""
         self.lead = min(self.workers, key=lambda one: (BEST_FIRST.index(one.state), one.index))
+        if self.lead.state is State.READY:
+            self._reference = self.lead.registry
         self._listener.registered(self)
 
     # --- asking and telling ---------------------------------------------------------------------------------
@@ -270,16 +287,6 @@ class Extension:
         """Gives up all calls under way; late answers are ignored."""
         for worker in self.workers:
             worker.cancel_pending(reason)
-
-    def noted(self, frame: frames.Notify) -> None:
-        if self._gate.admits(self._loop.turn_time):
-            message = frame.message or ""
-            shown = message if len(message) <= LENGTH else message[: LENGTH - 2] + " …"
-            self._listener.noted(self, (frame.level or "info")[:20], shown)
-            return
-        if not self.account.notes_dropped:
-            self.warn("notes", "sends notes faster than they can be shown; the rest are counted, not shown")
-        self.account.notes_dropped += 1
 
     # --- health ---------------------------------------------------------------------------------------------
 
@@ -358,14 +365,16 @@ class Extension:
 
     def _report(self, worker: Worker, ending: Ending, reason: str, decision: Decision) -> None:
         """What a user hears of an end; of an extension that is given up everything else is told in these words too."""
-        said = self._last_words()
+        if self._retired and ending.cause is Cause.EXIT:
+            return  # it was killed with the rest
+        said = self.voice.last_words()
         log = f" (log: {self.log.path})"
         if isinstance(decision, GivenUp):
             last = self.account.exit_status if ending.cause is Cause.EXIT else reason
             worker.failure = one_line(
                 f"{decision.exits} exits in {decision.span_s:.0f} s, last {last}{said}", NOTICE_LENGTH
             )
-            self._tell_user("failed", worker.failure, f"; given up: zot ext restart {self.name} tries again{log}")
+            self.voice.tell("failed", worker.failure, f"; given up: zot ext restart {self.name} tries again{log}")
             return
         then = ""
         if isinstance(decision, Again):
@@ -377,7 +386,7 @@ class Extension:
             kind = "limit"
         elif isinstance(decision, Again) or (ending.was_ready and ending.cause is Cause.EXIT):
             kind = "exited"
-        self._tell_user(kind, reason, f"{said}{then}{log}")
+        self.voice.tell(kind, reason, f"{said}{then}{log}")
 
     def _tear_down(self, place: Place, first: Stage) -> None:
         """Ends what is left of a worker's process tree."""
@@ -385,14 +394,22 @@ class Extension:
         def over() -> None:
             assert place.teardown is not None
             if place.teardown.stuck:
-                self.warn("stuck", f"process {place.worker.pid} could not be killed")
+                self.voice.warn("stuck", f"process {place.worker.pid} could not be killed")
             place.teardown = None
+            if self._custody is not None and place.worker.child is not None:
+                self._custody.ended(place.worker.child.identity)
             self._refill(place)
 
-        place.teardown = Teardown(self._loop, [place.worker], first=first, on_over=over, adopted=self._adopted)
+        place.teardown = Teardown(
+            self._loop, [place.worker], first=first, on_over=over, adopted=self._adopted, lookout=self._lookout
+        )
 
     def _adopted(self, table: ProcessTable, _owner: Stoppable) -> Iterable[int]:
         return self._listener.adopted(table, self.name) if len(self.places) == 1 else ()
+
+    def collected(self, worker: Worker) -> None:
+        if self._custody is not None and worker.child is not None:
+            self._custody.collected(worker.child.identity)
 
     def gone(self, worker: Worker) -> None:
         teardown = self.places[worker.index].teardown
@@ -429,41 +446,5 @@ class Extension:
                 place.teardown = None
         return left
 
-    # --- telling a user -------------------------------------------------------------------------------------
-
-    def _last_words(self) -> str:
-        last = self.log.last_line()
-        return f': "{last}"' if last else ""
-
-    def warn(self, key: str, message: str) -> None:
-        """Tells the user once for each key, and of `WARNINGS_SHOWN` of them; the log has the others."""
-        if key in self._warned or len(self._warned) > WARNINGS_SHOWN:
-            if key != "junk":
-                self.remark(message)
-            return
-        self.log.note(message)
-        self._warned.add(key)
-        if len(self._warned) > WARNINGS_SHOWN:
-            self._tell_user("warning", "has more faults than are shown here", f" (log: {self.log.path})")
-        else:
-            self._tell_user("warning", message)
-
-    def _tell_user(self, kind: Kind, message: str, evidence: str = "") -> None:
-        self._listener.noticed(self, kind, one_line(message, NOTICE_LENGTH) + evidence)
-
-    def remark(self, text: str) -> None:
-        """A line in the log about what it said; not more of them than a reader or a disk can take."""
-        if not self._remark_gate.admits(self._loop.turn_time):
-            self._remarks_left_out += 1
-            return
-        self._own_up()
-        self.log.note(text)
-
-    def _own_up(self) -> None:
-        if self._remarks_left_out:
-            self.log.note(f"{self._remarks_left_out} more such lines were left out here")
-            self._remarks_left_out = 0
-
     def close(self) -> None:
-        self._own_up()
-        self.log.close()
+        self.voice.close()

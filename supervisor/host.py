@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from supervisor.control_served import Kind
     from supervisor.extension import Extension
-    from supervisor.extension import Kind as NoticeKind
+    from supervisor.voice import Kind as NoticeKind
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LINE_LIMIT = 1000
@@ -85,6 +85,7 @@ class Host:
         self._discover_more = discover_more
         self._said: set[str] = set()
         self._recording: Recording | None = None
+        folder = sockets or runtime_dir(self.home)
         self.supervisor = Supervisor(
             self.loop,
             host=HostInfo(version, "none", "", self.cwd),
@@ -92,6 +93,8 @@ class Host:
             strict_guards=strict_guards,
             owns_process=owns_process,
             limits=load_config(self.home).limits,
+            runtime_folder=folder,
+            say=lambda line: self._say_once(f"zot: {line}"),
             on_notice=self._on_notice,
             on_note=self._on_note,
         )
@@ -111,7 +114,7 @@ class Host:
             kind=kind,
             version=version,
             cwd=self.cwd,
-            runtime_dir=sockets or runtime_dir(self.home),
+            runtime_dir=folder,
             on_stop=lambda: self.request_stop("zot stop"),
         )
 

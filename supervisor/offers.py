@@ -64,7 +64,9 @@ class Offers:
                     self._tools[tool.name] = OwnedTool(tool, extension)
                 elif (extension.name, tool.name) not in self._clashes:
                     self._clashes.add((extension.name, tool.name))
-                    extension.warn(f"tool {tool.name}", f"its tool {tool.name!r} is hidden: {winner} has that name")
+                    extension.voice.warn(
+                        f"tool {tool.name}", f"its tool {tool.name!r} is hidden: {winner} has that name"
+                    )
 
     def _winner_over(self, tool: str, extension: Extension) -> str | None:
         """Who has the name instead of this extension; None if it may have it."""

@@ -17,6 +17,9 @@ FULL_READ = 64 * 1024
 LARGE_PIPE = 1024 * 1024
 LARGE_READ = 120 * 1024
 """Below the 128 KiB from which malloc asks the kernel for fresh pages each time."""
+DIGEST_S = 0.5e-3
+"""What one piece may take to be worked off: 8 KiB can be one frame, or eight thousand empty lines."""
+SMALLEST_READ = 512
 F_SETPIPE_SZ = getattr(fcntl, "F_SETPIPE_SZ", None)
 
 
@@ -30,6 +33,7 @@ class Inlet:
         self._on_end = on_end
         self._large = False
         self._widened = False
+        self._piece = FULL_READ
         self._poll = select.poll()
         self._poll.register(fd, select.POLLIN)
         os.set_blocking(fd, False)
@@ -47,14 +51,19 @@ class Inlet:
 
     def on_readable(self, budget: int) -> None:
         try:
-            data = os.read(self._fd, LARGE_READ if self._large else budget)
+            data = os.read(self._fd, LARGE_READ if self._large else min(budget, self._piece))
         except BlockingIOError:
             return
         except OSError:
             data = b""
         self._large = False
         if data:
+            began = self._loop.clock()
             self._sink(data)
+            if self._loop.clock() - began > DIGEST_S:
+                self._piece = max(SMALLEST_READ, min(self._piece, len(data)) // 2)
+            elif self._piece < FULL_READ:
+                self._piece *= 2
         else:
             self.close()
             self._on_end()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from supervisor.processes import ON_LINUX, Process, ProcessTable, parse_stat, read_process
+from supervisor.processes import ON_LINUX, Process, ProcessTable, parse_stat, read_stat
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -32,6 +32,14 @@ class ProcessReader:
         self._looked_at = -STRANGERS_S
 
     def read(self, sessions: Collection[int]) -> ProcessTable:
+        """Raises `OSError` if there is no descriptor left to read with; what it held is free then."""
+        try:
+            return self._read_all(sessions)
+        except OSError:
+            self.close()
+            raise
+
+    def _read_all(self, sessions: Collection[int]) -> ProcessTable:
         if not ON_LINUX:
             return ProcessTable.read()
         now = self._clock()
@@ -57,12 +65,12 @@ class ProcessReader:
     def _read(self, pid: int) -> Process | None:
         fd = self._files.get(pid)
         if fd is None:
-            return read_process(pid)
+            return read_stat(pid)
         try:
             return parse_stat(pid, os.pread(fd, 4096, 0))
         except OSError:  # it has ended; somebody else may have its number by now
             os.close(self._files.pop(pid))
-            return read_process(pid)
+            return read_stat(pid)
 
     def _keep(self, pid: int) -> None:
         """Where this opens the file of another process with that number, its start time tells."""

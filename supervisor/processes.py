@@ -6,6 +6,7 @@ file per process, which costs about half of what psutil's per-process objects do
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -46,8 +47,18 @@ def read_process(pid: int) -> Process | None:
     if not ON_LINUX:
         return _read_portable(pid)
     try:
-        fd = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
+        return read_stat(pid)
     except OSError:
+        return None
+
+
+def read_stat(pid: int) -> Process | None:
+    """The same on Linux, but without a descriptor to read with it raises `OSError`: that tells nothing of a process."""
+    try:
+        fd = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno in (errno.EMFILE, errno.ENFILE):
+            raise
         return None
     try:
         text = os.read(fd, 4096)
@@ -111,13 +122,14 @@ class ProcessTable:
 
     @classmethod
     def read(cls) -> ProcessTable:
+        """Raises `OSError` if there is no descriptor left to read with."""
         if ON_LINUX:
-            pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
+            pids, read = [int(name) for name in os.listdir("/proc") if name.isdigit()], read_stat
         else:
             import psutil
 
-            pids = psutil.pids()
-        return cls(process for pid in pids if (process := read_process(pid)) is not None)
+            pids, read = psutil.pids(), read_process
+        return cls(process for pid in pids if (process := read(pid)) is not None)
 
     def tree(self, roots: Iterable[int], session: int | None = None) -> dict[int, Process]:
         """Living processes below the roots (and the roots), together with the members of a session and all below them.

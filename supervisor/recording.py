@@ -5,12 +5,12 @@ A file that cannot be written costs nothing but itself: it is said once, and tri
 
 from __future__ import annotations
 
-import errno
 import os
 import time
 from typing import TYPE_CHECKING, Literal
 
 from supervisor import metrics
+from supervisor.moment import Moment
 from wire import stats
 from wire.stats import Mark, Stats
 
@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from supervisor.extension import Extension, Kind
+    from supervisor.extension import Extension
     from supervisor.intercept import Judgement
     from supervisor.supervisor import Supervisor
+    from supervisor.voice import Kind
     from wire.frames import Event
 
 SHORTEST_S = 1.0
@@ -94,8 +95,10 @@ class Recording:
 
     # --- the timeline -------------------------------------------------------------------------------------
 
-    def mark(self, kind: str, name: str, extension: str, began: float, *, ended: bool = True, detail: str = "") -> None:
-        """`began` in seconds since the epoch; what has `ended` lasted until now."""
+    def mark(
+        self, kind: str, name: str, extension: str, began: Moment, *, ended: bool = True, detail: str = ""
+    ) -> None:
+        """What has `ended` lasted until now."""
         if self._fd < 0:
             return
         if kind not in MARKED_KINDS:
@@ -104,19 +107,19 @@ class Recording:
                 return
             if self._marks == MARKS_LIMIT:
                 kind, name, ended, detail = "warning", "", False, f"the timeline ends here, after {MARKS_LIMIT} calls"
-        duration = round((time.time() - began) * 1000, 3) if ended else None
-        self._append(stats.encode(Mark(began, kind, name, extension, duration, detail)))  # type: ignore[arg-type]
+        duration = round(began.age_ms, 3) if ended else None
+        self._append(stats.encode(Mark(began.wall, kind, name, extension, duration, detail)))  # type: ignore[arg-type]
 
     def notice(self, extension: Extension, kind: Kind, message: str) -> None:
         """Something that a user was told of an extension."""
         if kind in MARKED_KINDS:
-            self.mark(kind, "", extension.name, time.time(), ended=False, detail=message)
+            self.mark(kind, "", extension.name, Moment.now(), ended=False, detail=message)
 
     def _timed(self, intercept: Callable[[Event], Judgement]) -> Callable[[Event], Judgement]:
         def timed(event: Event) -> Judgement:
             if not self._supervisor.guards_of(event.event):
                 return intercept(event)
-            began = time.time()
+            began = Moment.now()
             judgement = intercept(event)
             self.mark("intercept", event.event, judgement.blocked_by or "", began, detail=judgement.reason)
             return judgement
@@ -129,15 +132,17 @@ class Recording:
         if self._fd < 0:
             return
         try:
-            written = os.write(self._fd, line)
-            if written < len(line):
-                self._take_back(written)
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            written = 0
+            while written < len(line):  # a short write is followed by the reason for it
+                written += os.write(self._fd, line[written:])
         except OSError as error:
+            self._take_back(written)
             self._complain(f"cannot write {self._stats_path}: {error.strerror}; what comes meanwhile is not in it")
 
     def _take_back(self, count: int) -> None:
         """Half a line would spoil the next one too. From a pipe nothing can be taken back."""
+        if not count:
+            return
         try:
             os.ftruncate(self._fd, os.lseek(self._fd, -count, os.SEEK_CUR))
         except OSError:

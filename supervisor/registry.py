@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -90,6 +91,13 @@ class Registry:
             for name in islice((name for name in asked if name not in offered), UNKNOWN_NAMED):
                 self._remark(f"subscribed to {name[:80]!r}, which is not offered; ignored")
             taken.update(offered.intersection(asked))
+
+    def snapshot(self) -> Registry:
+        """A copy that stays as it is now."""
+        made = copy(self)
+        made.tools, made.commands = dict(self.tools), dict(self.commands)
+        made.observes, made.guards = set(self.observes), set(self.guards)
+        return made
 
     def difference(self, other: Registry) -> str | None:
         """What this one has otherwise than the other, in words; None if they agree."""

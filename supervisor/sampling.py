@@ -93,7 +93,11 @@ class Sampler:
         the rest."""
         began = time.process_time()
         pids = {worker.pid for one in self._extensions for worker in one.workers if worker.pid is not None}
-        table = self._reader.read(pids)
+        try:
+            table = self._reader.read(pids)
+        except OSError:  # no descriptor left: what is known stays as it is
+            self._plan_next(time.process_time() - began)
+            return
         now = self._loop.clock()
         over: list[tuple[Extension, Worker, str]] = []
         for extension in self._extensions:
@@ -109,9 +113,15 @@ class Sampler:
         for extension, worker, figures in over:
             extension.over_limit(worker, figures)
         self._on_sample()
+        self._plan_next(cpu - began)
+
+    def _plan_next(self, cost_s: float) -> None:
+        now = self._loop.clock()
         if self._is_on:
-            self.interval_s = next_interval(is_busy=self._is_busy(now), cost_s=cpu - began)
+            self.interval_s = next_interval(is_busy=self._is_busy(now), cost_s=cost_s)
             self._plan(now + self.interval_s)
+        else:
+            self._reader.close()
 
     def _look_at(
         self, extension: Extension, table: ProcessTable, now: float, thorough: bool

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from supervisor.environment import EXTENSION, TOKEN
 
 if TYPE_CHECKING:
+    from supervisor.custody import Custody
     from supervisor.loop import Loop
     from supervisor.processes import Identity, ProcessTable
 
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 class Strays:
     """Reads each environment once. One that has been emptied tells nothing; the final sweep finds such a process."""
 
-    def __init__(self, loop: Loop, token: str) -> None:
+    def __init__(self, loop: Loop, token: str, custody: Custody | None = None) -> None:
+        self._custody = custody
         self._loop = loop
         self._token = token
         self._known: dict[Identity, str | None] = {}
@@ -40,6 +42,11 @@ class Strays:
             known[identity] = name
             if name is not None:
                 found.setdefault(name, []).append(pid)
+        if self._custody is not None:
+            for identity in known.keys() - self._known.keys():
+                self._custody.adopted(identity)
+            for identity in self._known.keys() - known.keys():
+                self._custody.collected(identity)
         self._known = known
         return found
 

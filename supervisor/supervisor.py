@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Literal
 from supervisor import descriptors, reports
 from supervisor.asking import AskedCommand, AskedTool, AskedVerdict
 from supervisor.calls import Answer, Calls, OwnedTool
+from supervisor.custody import Custody
 from supervisor.environment import EXTENSION, TOKEN
-from supervisor.extension import Extension, Kind, Listener
+from supervisor.extension import Extension, Listener
 from supervisor.lifecycle import State
+from supervisor.lookout import Lookout
+from supervisor.moment import Moment
 from supervisor.offers import Offers
 from supervisor.processes import become_subreaper
 from supervisor.sampling import Sampler
@@ -32,14 +35,15 @@ if TYPE_CHECKING:
     from supervisor.loop import Loop
     from supervisor.processes import ProcessTable
     from supervisor.termination import Stoppable
+    from supervisor.voice import Kind
     from wire.dialect import HostInfo
     from wire.events import Cost
     from wire.manifest import Limits
     from wire.stats import ExtensionStats, HostStats
 
-OnAsked = Callable[[str, str, str, float, str], None]
-"""Gets `tool_call` or `intercept`, the name of the tool or event, the extension that answered or blocked, when it began
-in seconds since the epoch, and what went wrong."""
+OnAsked = Callable[[str, str, str, Moment, str], None]
+"""Gets `tool_call` or `intercept`, the name of the tool or event, the extension that answered or blocked, when it
+began, and what went wrong."""
 
 __all__ = ["Answer", "OwnedTool", "Supervisor"]
 
@@ -51,6 +55,9 @@ class Supervisor(Listener):
     are called from within the loop and must not wait. With `owns_process` every process below this one is taken to be
     the extensions' doing: daemons that left their tree are adopted, and ended with the rest. Not for a host that is
     embedded in a program with children of its own.
+
+    With a `runtime_folder` (`runtime_dir()`) what a killed host leaves is ended: by a watchdog process, or by the next
+    host that starts. `say` hears of that, in lines for the user.
     """
 
     def __init__(
@@ -63,6 +70,8 @@ class Supervisor(Listener):
         owns_process: bool = False,
         reserved_tools: Collection[str] = (),
         limits: Limits | None = None,
+        runtime_folder: Path | None = None,
+        say: Callable[[str], None] | None = None,
         on_notice: Callable[[Extension, Kind, str], None] | None = None,
         on_note: Callable[[Extension, str, str], None] | None = None,
     ) -> None:
@@ -79,7 +88,18 @@ class Supervisor(Listener):
         self._dialect = ZotDialect()
         self._session_begun = False
         self._started = (loop.clock(), time.time())
-        self._strays = Strays(loop, self.token)
+        self._lookout = Lookout(loop)
+        self._custody: Custody | None = None
+        if runtime_folder is not None:
+            self._custody = Custody(
+                loop,
+                self.token,
+                folder=runtime_folder,
+                version=host.version,
+                owns_process=owns_process,
+                say=say or _unheard,
+            )
+        self._strays = Strays(loop, self.token, self._custody)
         self._calls = Calls(loop, self.extensions, self._dialect, self, strict=strict_guards)
         self._offers = Offers(self.extensions, reserved_tools)
         self.tools = self._offers.tools
@@ -100,16 +120,28 @@ class Supervisor(Listener):
 
     # --- start --------------------------------------------------------------------------------------------
 
+    def prepare(self) -> None:
+        """Sees to it that nothing will be left behind, before this process starts its first child. `start` does it too,
+        which is soon enough unless a program has the kernel limit its extensions (cgroups)."""
+        if self._owns_process:
+            become_subreaper()
+            os.environ[TOKEN] = self.token  # so that whatever this process starts can be known by it
+        self._lookout.hold()
+        if self._custody is not None:
+            self._custody.open()
+
     def start(self, found: Iterable[Found], env: Mapping[str, str]) -> None:
         """Starts all of them at once and returns; `settle` waits for them."""
         found = list(found)
+        self.prepare()
         if self._owns_process:
-            become_subreaper()
             descriptors.provide(sum(one.manifest.workers for one in found) + len(self.extensions))
         self._calls.expect_more()
         for one in found:
             extension = Extension(
-                self.loop, one, host=self._host, logs=self._logs, listener=self, limits=self._limits
+                self.loop, one, host=self._host, logs=self._logs, listener=self, limits=self._limits,
+                custody=self._custody,
+                lookout=self._lookout,
             )  # fmt: skip
             self.extensions.append(extension)
             extension.start({**env, EXTENSION: extension.name, TOKEN: self.token})
@@ -146,6 +178,7 @@ class Supervisor(Listener):
     def registered(self, extension: Extension) -> None:
         self._calls.forget_guards()
         self._offers.forget()
+        self.sampler.hurry()
         self._tell_of_session(extension)
 
     # --- telling and asking -------------------------------------------------------------------------------
@@ -175,7 +208,7 @@ class Supervisor(Listener):
         """Calls a tool; `done` hears the answer. Raises `KeyError` if there is no such tool now."""
         owned = self._offers.tool(tool)
         if (heard := self.on_asked) is not None:
-            began, answered = time.time(), done
+            began, answered = Moment.now(), done
 
             def done(answer: Answer) -> None:
                 heard("tool_call", tool, owned.owner.name, began, answer.reason)
@@ -190,7 +223,7 @@ class Supervisor(Listener):
     def begin_intercept(self, event: frames.Event, done: Callable[[Judgement], None]) -> Asked:
         """Asks the guards of an event; `done` hears the judgement. Raises `KeyError` for what cannot be guarded."""
         if (heard := self.on_asked) is not None:
-            began, answered = time.time(), done
+            began, answered = Moment.now(), done
 
             def done(judgement: Judgement) -> None:
                 heard("intercept", event.event, judgement.blocked_by or "", began, judgement.reason)
@@ -258,7 +291,7 @@ class Supervisor(Listener):
                 waited = self.loop.clock() - extension.started_at
                 self.noticed(extension, "failed", f"said no hello in the {waited:.1f} s of the run; stopped with it")
         left = {worker: known for one in self.extensions for worker, known in one.retire().items()}
-        stuck = stop_all(self.loop, [*left, *others], at_once=at_once, known=left)
+        stuck = stop_all(self.loop, [*left, *others], at_once=at_once, known=left, lookout=self._lookout)
         if self._owns_process:
             sweep(self.loop)
         for extension in self.extensions:
@@ -266,3 +299,10 @@ class Supervisor(Listener):
                 if worker in stuck:
                     self.noticed(extension, "warning", f"process {worker.pid} could not be killed")
             extension.close()
+        if self._custody is not None:
+            self._custody.close()
+        self._lookout.close()
+
+
+def _unheard(_line: str) -> None:
+    """A host that is embedded may have nobody to tell."""

@@ -12,14 +12,15 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
-from supervisor.processes import ProcessTable, send_signal
+from supervisor.lookout import Lookout
+from supervisor.processes import send_signal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from supervisor.child import Child
     from supervisor.loop import Loop, Timer
-    from supervisor.processes import Process
+    from supervisor.processes import Process, ProcessTable
 
 POLL_S = 0.02
 """How often descendants that are not our children are looked at: only for them there is no exit notice."""
@@ -127,31 +128,40 @@ class Teardown:
         on_over: Callable[[], None] | None = None,
         adopted: Callable[[ProcessTable, Stoppable], Iterable[int]] | None = None,
         known: Mapping[Stoppable, Iterable[Process]] | None = None,
+        lookout: Lookout | None = None,
     ) -> None:
         """`first` is ASKED, or TERMINATED for SIGTERM at once, or KILLED for SIGKILL at once. `adopted` tells which
-        processes elsewhere belong to an owner too, `known` which an earlier teardown had found."""
+        processes elsewhere belong to an owner too, `known` which an earlier teardown had found. Signals wait for the
+        next turn: the descendants are to be found before a signal scatters them, and one look then serves all that are
+        to end."""
         self._loop = loop
         self._patience = patience or Patience()
         self._on_over = on_over
         self._adopted = adopted
+        self._first = first
         self._timer: Timer | None = None
+        self._lookout = lookout or Lookout(loop)
         self._looked_at = -1.0
         self._ended = 0
         self.is_over = False
-        now = loop.clock()
+        self._began_at = self._changed_at = now = loop.clock()
         self._cases = [_Case(owner, owner.child, first, now) for owner in owners if owner.child is not None]
         for case in self._cases:
             if known is not None:
                 case.others = {process.identity.pid: process for process in known.get(case.owner, ())}
-        self._look()
+        if first is Stage.ASKED:
+            self._look()
+            self._begin()
+        self._look_at(now)
+
+    def _begin(self) -> None:
         for case in self._cases:
-            if first is Stage.ASKED and case.child.is_running:
+            if self._first is Stage.ASKED and case.child.is_running:
                 case.owner.ask_to_stop()
-            elif first is Stage.TERMINATED:
+            elif self._first is Stage.TERMINATED:
                 _signal_tree(case, signal.SIGTERM)
-            elif first is Stage.KILLED:
+            elif self._first is Stage.KILLED:
                 _signal_tree(case, signal.SIGKILL)
-        self._timer = loop.call_later(0, self._tick)
 
     @property
     def stuck(self) -> list[Stoppable]:
@@ -161,6 +171,8 @@ class Teardown:
     def cancel(self) -> list[Process]:
         """Somebody else takes over; returns what is known to be left besides the children."""
         self._on_over = None
+        if self._looked_at < 0:
+            self._look()
         self._finish()
         return [process for case in self._cases for process in case.others.values()]
 
@@ -168,15 +180,23 @@ class Teardown:
         """Looks again soon if a child has ended since; returns `is_over`."""
         if not self.is_over and self._ended != (ended := self._count_ended()):
             self._ended = ended
-            self._look_at(self._looked_at + POLL_S)
+            self._changed_at = self._loop.clock()
+            if self._looked_at >= 0:
+                self._look_at(self._looked_at + POLL_S)
         return self.is_over
 
     def _count_ended(self) -> int:
         return sum(not case.child.is_running for case in self._cases)
 
     def _tick(self) -> None:
-        self._look()
+        is_first = self._looked_at < 0
+        can_look = self._look()
+        if is_first:
+            self._begin()
         now = self._loop.clock()
+        if not can_look and now - self._began_at < self._patience.ask + self._patience.term + self._patience.kill:
+            self._look_at(now + POLL_S)  # what cannot be seen is not gone
+            return
         for case in self._cases:
             if not case.is_over:
                 _advance(case, now, self._patience)
@@ -193,7 +213,7 @@ class Teardown:
     def _look_at(self, when: float) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = self._loop.call_at(when, self._tick)
+        self._timer = self._loop.call_at(self._lookout.due(when), self._tick)
 
     def _finish(self) -> None:
         if self._timer is not None:
@@ -202,14 +222,17 @@ class Teardown:
         if self._on_over is not None:
             self._on_over()
 
-    def _look(self) -> None:
-        """Finds the descendants anew, and keeps those seen before that have not gone."""
-        table = ProcessTable.read()
-        reap_adopted(self._loop, table)
+    def _look(self) -> bool:
+        """Finds the descendants anew, and keeps those seen before that have not gone. False if it cannot look."""
+        now = self._loop.clock()
+        table = self._lookout.table(max(self._changed_at, now - POLL_S / 2))
+        if table is None:
+            return False
         for case in self._cases:
             if not case.is_over:
                 _observe(case, table, () if self._adopted is None else self._adopted(table, case.owner))
-        self._looked_at = self._loop.clock()
+        self._looked_at = now
+        return True
 
 
 def stop_all(
@@ -219,13 +242,14 @@ def stop_all(
     patience: Patience | None = None,
     at_once: bool = False,
     known: Mapping[Stoppable, Iterable[Process]] | None = None,
+    lookout: Lookout | None = None,
 ) -> list[Stoppable]:
     """Stops the children of all owners, with everything below them, and returns those that could not be killed.
 
     Takes `patience.ask + patience.term` at the longest, however many there are, or no time with `at_once`.
     """
     first = Stage.KILLED if at_once else Stage.ASKED
-    teardown = Teardown(loop, owners, patience=patience, first=first, known=known)
+    teardown = Teardown(loop, owners, patience=patience, first=first, known=known, lookout=lookout)
     loop.run_until(teardown.hurry)
     return teardown.stuck
 
@@ -247,7 +271,8 @@ def _observe(case: _Case, table: ProcessTable, adopted: Iterable[int]) -> None:
         case.others = table.tree([child.pid, *roots], session=child.pid)
     else:
         # With the leader gone its number may serve another process by now, and then name that one's session.
-        session = None if child.pid in table.by_pid else child.pid
+        other = table.by_pid.get(child.pid)
+        session = child.pid if other is None or other.identity == child.identity else None
         case.others = table.tree(roots, session=session)
     case.others.pop(child.pid, None)
 
@@ -290,14 +315,14 @@ def sweep(loop: Loop, *, patience: Patience | None = None) -> int:
     seen: set[int] = set()
     started = loop.clock()
     killing = False
+    lookout = Lookout(loop)
     while True:
-        table = ProcessTable.read()
-        reap_adopted(loop, table)
-        tree = table.tree([os.getpid()])
+        since = loop.clock() - started
+        table = lookout.table(loop.clock())
+        tree = {} if table is None else table.tree([os.getpid()])
         for pid in (os.getpid(), *loop.children):
             tree.pop(pid, None)
-        since = loop.clock() - started
-        if not tree or since > patience.term + patience.kill:
+        if (not tree and table is not None) or since > patience.term + patience.kill:
             return len(seen)
         killing = killing or since >= patience.term
         for pid, process in tree.items():
@@ -309,13 +334,3 @@ def sweep(loop: Loop, *, patience: Patience | None = None) -> int:
 
 def _never() -> bool:
     return False
-
-
-def reap_adopted(loop: Loop, table: ProcessTable) -> None:
-    """Collects orphans that came back to the host and have exited since, so that none stays a zombie."""
-    for pid in table.children_of(os.getpid()):
-        if table.by_pid[pid].is_zombie and pid not in loop.children:
-            try:
-                os.waitpid(pid, os.WNOHANG)
-            except ChildProcessError:
-                pass

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from supervisor.child import ExitStatus
     from supervisor.logs import ExtensionLog
     from supervisor.loop import Loop, Timer
+    from supervisor.voice import Voice
     from wire.dialect import Dialect, HostInfo, Question
     from wire.manifest import Timeouts
 
@@ -44,6 +45,7 @@ class Owner(Protocol):
     account: Account
     log: ExtensionLog
     timeouts: Timeouts
+    voice: Voice
 
     def registered(self, worker: Worker) -> None:
         """It registered something, or came up or went down."""
@@ -53,27 +55,23 @@ class Owner(Protocol):
     def ended(self, worker: Worker, ending: Ending, reason: str) -> None:
         """It is of no use any more. Its process may still be running, and is then to be ended."""
 
+    def collected(self, worker: Worker) -> None:
+        """Its process has ended and been waited for. What it left may live on."""
+
     def gone(self, worker: Worker) -> None:
         """The process of one that was to end has ended."""
 
     def ran_out_of_time(self, worker: Worker) -> None:
         """It has not answered a request in time."""
 
-    def noted(self, frame: frames.Notify) -> None: ...
-
-    def warn(self, key: str, message: str) -> None:
-        """Tells a user, once for each key."""
-
-    def remark(self, text: str) -> None:
-        """A line in the log about what it said."""
-
 
 class Worker:
     # Without slots, a class of more than 30 attributes is slow to look at: it costs 2 % of a call.
     __slots__ = (
         "_acked", "_clock", "_decode", "_dialect", "_folder", "_handlers", "_host", "_last_frame", "_loop", "_owner",
-        "_splitter", "_timer", "account", "can_ping", "child", "failure", "frames_in", "index", "knows_session",
-        "on_pong", "pending", "registry", "started_at", "state", "timeouts", "timeouts_in_row", "usage", "was_ready",
+        "_splitter", "_timer", "_voice", "account", "can_ping", "child", "failure", "frames_in", "index",
+        "knows_session", "on_pong", "pending", "registry", "started_at", "state", "timeouts", "timeouts_in_row",
+        "usage", "was_ready",
     )  # fmt: skip
 
     def __init__(self, loop: Loop, owner: Owner, dialect: Dialect, *, host: HostInfo, folder: str, index: int) -> None:
@@ -82,7 +80,7 @@ class Worker:
         """Why it is of no use, when it has failed."""
         self.index = index
         """Its place among the extension's workers, from 0."""
-        self.registry = Registry(loop, dialect, owner.warn, owner.remark)
+        self.registry = Registry(loop, dialect, owner.voice.warn, owner.voice.remark)
         self.account = owner.account
         self.timeouts = owner.timeouts
         self.child: Child | None = None
@@ -98,6 +96,7 @@ class Worker:
         self._loop = loop
         self._clock = loop.clock
         self._owner = owner
+        self._voice = owner.voice
         self._host = host
         self._folder = folder
         self._dialect = dialect
@@ -122,7 +121,7 @@ class Worker:
             frames.InterceptResponse: self._on_answer,
             frames.ToolResult: self._on_answer,
             frames.CommandResponse: self._on_answer,
-            frames.Notify: self._owner.noted,
+            frames.Notify: self._voice.note,
             frames.Pong: self._on_pong,
             frames.ShutdownAck: self._on_shutdown_ack,
             **dict.fromkeys((frames.ClearNotes, frames.PanelRender, frames.PanelClosed), _not_shown_here),
@@ -138,8 +137,9 @@ class Worker:
 
     # --- start --------------------------------------------------------------------------------------------
 
-    def start(self, argv: Callable[[], Sequence[str]], env: Mapping[str, str], hello_s: float) -> None:
-        """Starts the process. What cannot be started ends at once, with the reason. `argv` may raise `SpawnError`."""
+    def start(self, argv: Callable[[], Sequence[str]], env: Mapping[str, str], hello_s: float) -> bool:
+        """Starts the process. What cannot be started ends at once, with the reason, and False is returned. `argv` may
+        raise `SpawnError`."""
         try:
             self.child = Child(
                 self._loop,
@@ -153,13 +153,14 @@ class Worker:
             )
         except SpawnError as error:
             self.give_up(str(error), Cause.REFUSED if error.may_pass else Cause.UNSTARTABLE)
-            return
+            return False
         late = f"said no hello within {hello_s:g} s"
         self._timer = self._loop.call_later(hello_s, lambda: self.give_up(late, Cause.REFUSED))
+        return True
 
     def _on_hello(self, hello: frames.Hello) -> None:
         if self.state is not State.SPAWNED:
-            self._owner.remark("a second hello; ignored")
+            self._voice.remark("a second hello; ignored")
             return
         if not hello.name:
             self.give_up("its hello has no name", Cause.REFUSED)
@@ -246,7 +247,7 @@ class Worker:
     def _on_answer(self, frame: frames.InterceptResponse | frames.ToolResult | frames.CommandResponse) -> None:
         pending = self.pending.pop(frame.id, None)
         if pending is None:
-            self._owner.remark(
+            self._voice.remark(
                 f"an answer to {frame.id[:80]!r}, which nobody waits for (late, repeated or unknown); ignored"
             )
             return
@@ -265,7 +266,7 @@ class Worker:
         self._acked = True
 
     def _on_unknown(self, frame: frames.UnknownFrame) -> None:
-        self._owner.remark(f"unknown frame type {frame.type[:80]!r}; ignored")
+        self._voice.remark(f"unknown frame type {frame.type[:80]!r}; ignored")
 
     def _on_malformed(self, frame: frames.Malformed) -> None:
         if frame.type == "hello" and self.state is State.SPAWNED:
@@ -273,16 +274,17 @@ class Worker:
             return
         self.account.junk_lines += 1
         if frame.type is None and frame.id is None:
-            self._owner.remark(f"not a frame: {frame.reason}")
-            self._owner.warn("junk", "writes lines that are not frames to its stdout; they are skipped and counted")
+            self._voice.remark(f"not a frame: {frame.reason}")
+            if not self._voice.has_warned("junk"):
+                self._voice.warn("junk", "writes lines that are not frames to its stdout; they are skipped and counted")
         elif not self._spoil(frame):
-            self._owner.warn("frame", f"{frame.reason}; ignored")
+            self._voice.warn("frame", f"{frame.reason}; ignored")
 
     def _on_oversize(self, line: Oversize) -> None:
         frame = describe_oversize(line, self._splitter.limit)
         self.account.junk_lines += 1
         if not self._spoil(frame):
-            self._owner.warn("oversize", frame.reason)
+            self._voice.warn("oversize", frame.reason)
 
     def _spoil(self, frame: frames.Malformed) -> bool:
         """Fails the request that a bad frame was to answer, at once; False if there is none. Without an id that could
@@ -293,7 +295,7 @@ class Worker:
         pending = None if key is None else self.pending.pop(key, None)
         if pending is None:
             return False
-        self._owner.remark(frame.reason)
+        self._voice.remark(frame.reason)
         pending.fail(Failure.BAD_ANSWER, frame.reason)
         return True
 
@@ -376,7 +378,7 @@ class Worker:
 
     def _warn_of_dropped_events(self) -> None:
         if self.state.is_up:
-            self._owner.warn("events", "does not read its stdin; events for it are dropped and counted")
+            self._voice.warn("events", "does not read its stdin; events for it are dropped and counted")
 
     def _forget(self, call_id: str, failure: Failure, reason: str) -> None:
         if (pending := self.pending.pop(call_id, None)) is not None:
@@ -435,6 +437,7 @@ class Worker:
 
     def _on_exit(self, status: ExitStatus) -> None:
         self._owner.log.note(f"ended: {status}")
+        self._owner.collected(self)
         self.account.exited(status, self.usage.cpu_s)
         self.usage = Usage()
         self._restart_timer(None)

@@ -6,6 +6,7 @@ What a person would see on stderr goes to a file, and the deadlines are short, s
 from __future__ import annotations
 
 import json
+import sys
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,16 +14,24 @@ from typing import TYPE_CHECKING, Any
 from agent.launch import Launch, launch
 from agent.model.provider import Stream
 from agent.runtime import Headless
-from tests.e2e.extension_folder import extension
+from tests.e2e.extension_folder import extension, folder
+from tests.supervisor.host import PRELUDE
 from wire import events
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from supervisor.supervisor import Supervisor
+
 QUICK = {"hello": 1.0, "ready": 0.6, "tool_call": 0.8, "intercept": 0.4}
+SOON = {"backoff_s": [0.1, 0.1]}
+"""A restart policy under which a restart is not waited for."""
+PATIENCE_S = 40.0
+"""After which a run is ended that would hang because of a defect; its status is then `timeout`."""
 HEALTHY = "echo"
 Call = tuple[str, dict[str, Any]]
+ECHO: Call = ("echo", {"text": "still here"})
 
 
 class ScriptedProvider:
@@ -96,17 +105,38 @@ class Observed:
     def offered(self, turn: int) -> set[str]:
         return {tool["name"] for tool in self.requests[turn - 1].get("tools", [])}
 
+    def events_of(self, name: str) -> list[str]:
+        """What happened to an extension, by the stream of the run."""
+        return [one.event for one in self.records if isinstance(one, events.Extension) and one.extension == name]
+
+
+def program(place: Path, name: str, code: str, *args: str | Path, **manifest: Any) -> Path:
+    """An extension for one test, from its source; what `PRELUDE` defines is there."""
+    script = place / f"{name}.py"
+    script.write_text(PRELUDE + code)
+    return folder(place, name, [sys.executable, "-I", "-S", str(script), *map(str, args)], **manifest)
+
+
+def is_back(name: str, restarts: int = 1) -> Callable[[Supervisor], bool]:
+    """It has been started again so often, and is ready."""
+    return lambda supervisor: supervisor.find(name).account.restarts >= restarts
+
+
+def is_given_up(name: str) -> Callable[[Supervisor], bool]:
+    return lambda supervisor: supervisor.find(name).is_given_up
+
 
 def observe(
     place: Path,
     *bad: Path,
     batches: Sequence[Sequence[Call]] = (),
     healthy_first: bool = True,
-    tool_before_turn: tuple[int, str] | None = None,
+    hold: Mapping[int, Callable[[Supervisor], bool]] | None = None,
+    home: Path | None = None,
     **asked: Any,
 ) -> Observed:
-    """Runs a prompt with the bad extensions beside the healthy one. With `tool_before_turn` the model takes its time
-    until some extension has registered that tool."""
+    """Runs a prompt with the bad extensions beside the healthy one. `hold` names turns in which the model takes its
+    time, before it says anything, until something has come about."""
     healthy = extension(place, "echo", name=HEALTHY)
     folders = [healthy, *bad] if healthy_first else [*bad, healthy]
     project = place / "project"
@@ -115,10 +145,10 @@ def observe(
         Launch(
             base_url="http://127.0.0.1:9",
             cwd=str(project),
-            home=place / "home",
+            home=home or place / "home",
             extensions=tuple(map(str, folders)),
             discover=False,
-            **asked,
+            **{"timeout": PATIENCE_S, **asked},
         )
     )
     provider = ScriptedProvider(batches)
@@ -132,10 +162,8 @@ def observe(
             on_record=records.append,
             stderr=stderr.fileno(),
         )
-        if tool_before_turn is not None:
-            turn_after, tool = tool_before_turn
-            extensions = run._supervisor.extensions
-            provider.may_answer = lambda turn: turn < turn_after - 1 or any(tool in one.tools for one in extensions)
+        if hold:
+            provider.may_answer = lambda turn: turn not in hold or hold[turn](run._supervisor)
         result = run.run("go")
         seconds = time.monotonic() - started
         stderr.seek(0)

@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.e2e.extension_folder import extension
-from tests.faults.faulty_run import HEALTHY, QUICK, Call, observe
+from tests.faults.faulty_run import ECHO, HEALTHY, QUICK, Call, observe
 from wire import events
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-ECHO: Call = ("echo", {"text": "still here"})
 
 
 @dataclass(frozen=True)
@@ -190,7 +188,12 @@ def test_bad_tools_are_left_out_one_line_each(tmp_path: Path) -> None:
 
 def test_a_tool_registered_after_ready_joins_in_the_next_turn(tmp_path: Path) -> None:
     late = extension(tmp_path, "late_tool")
-    seen = observe(tmp_path, late, batches=[[ECHO], [ECHO], [("late_tool", {})]], tool_before_turn=(3, "late_tool"))
+    seen = observe(
+        tmp_path,
+        late,
+        batches=[[ECHO], [ECHO], [("late_tool", {})]],
+        hold={2: lambda supervisor: "late_tool" in supervisor.find("late_tool").tools},
+    )
     assert "late_tool" not in seen.offered(1)
     assert "late_tool" in seen.offered(3)
     assert not seen.answer_of("t3.0")[1]

@@ -291,6 +291,23 @@ def test_a_start_for_which_there_are_no_descriptors_is_tried_again(host: Host):
     assert "[Errno 24] Too many open files; starting it again in 0.1 s" in line
 
 
+def test_a_crash_while_there_is_no_descriptor_left_is_survived(host: Host, marks: Path, tmp_path: Path):
+    host.add("grandchild", tmp_path / "pid", restart=SOON)
+    host.start()
+    grandchild = int((tmp_path / "pid").read_text())
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+    try:
+        os.kill(host.extension("grandchild").pid, signal.SIGKILL)
+        host.until(lambda: state(host, "grandchild") is State.BACKOFF)
+        host.supervisor.sample()
+        run_for(host, 0.2)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    host.until(lambda: is_again(host, "grandchild"))
+    assert is_gone(grandchild), "what could not be seen was not taken for gone"
+
+
 # --- what is seen of it meanwhile -------------------------------------------------------------------------------
 
 
@@ -570,15 +587,15 @@ def test_daemons_of_a_process_are_ended_before_the_next_one_is_started(host: Hos
     host.start()
     daemon = int((tmp_path / "pid").read_text())
     assert os.getsid(daemon) != os.getsid(host.extension("daemon_grandchild").pid)
-    starts = []
     extension = host.extension("daemon_grandchild")
-    extension._argv = lambda argv=extension._argv: starts.append(is_gone(daemon)) or argv()
+    first = extension.lead
     if how == "crash":
         os.kill(extension.pid, signal.SIGKILL)
     else:
         host.supervisor.restart("daemon_grandchild")
+    host.until(lambda: extension.lead is not first)
+    assert is_gone(daemon)
     host.until(lambda: is_again(host, "daemon_grandchild"))
-    assert starts == [True]
     second = int((tmp_path / "pid").read_text())
     assert second != daemon
     assert not is_gone(second), "the daemon of the process that is there now is left alone"

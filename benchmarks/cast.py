@@ -1,0 +1,140 @@
+"""Who takes part in a soak: extensions that do well, in three languages, and hostile ones; and when it storms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from benchmarks.workshop import CHILDREN, PROGRAMS, Workshop
+from supervisor.discovery import Found, Scope
+from wire.manifest import Limits, Manifest, Restart, Timeouts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+QUIET_S, STORM_S, FAULT_S = 5.0, 15.0, 3.0
+"""Of one cycle, and from one fault to the next."""
+SETTLING_S = 2.0
+"""At the beginning of a quiet stretch, in which what the storm has felled comes back: not measured."""
+CALM_S = 0.2
+GUARDED_BY_FRIENDS, GUARDED_BY_BOTH, GUARDED_STRICTLY = "tool_call", "assistant_message", "turn_start"
+"""Events: the guards of the first do well, those of the second are mixed, those of the third mean deny if they fail."""
+
+PATIENT = Timeouts(hello=30, ready=30, tool_call=10, intercept=10)
+SHORT = Timeouts(hello=2, ready=1, tool_call=0.3, intercept=0.2)
+ALWAYS = Restart(policy="permanent", max=1000, window_s=1, backoff_s=(0.5, 3.0))
+LIMITS = Limits(
+    rss_mb=96, processes=12, frames_per_s=50_000, output_bytes=256 * 1024, log_mb=1, open_files=256, breaches=2
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Quiet and storm by turns; it ends in a storm."""
+
+    cycles: int
+    quiet_s: float = QUIET_S
+    storm_s: float = STORM_S
+    settling_s: float = SETTLING_S
+    fault_s: float = FAULT_S
+
+    @classmethod
+    def within(cls, seconds: float) -> Schedule:
+        """As many cycles as fit, of the usual length if two of them do."""
+        cycles = max(2, int(seconds / (QUIET_S + STORM_S)))
+        shrink = seconds / cycles / (QUIET_S + STORM_S)
+        return cls(cycles, QUIET_S * shrink, STORM_S * shrink, min(SETTLING_S, QUIET_S * shrink / 2))
+
+    @property
+    def cycle_s(self) -> float:
+        return self.quiet_s + self.storm_s
+
+    @property
+    def length_s(self) -> float:
+        return self.cycles * self.cycle_s
+
+    @property
+    def stormy_s(self) -> float:
+        return self.cycles * self.storm_s
+
+    def is_storm(self, elapsed: float) -> bool:
+        return elapsed % self.cycle_s >= self.quiet_s
+
+    def cycle(self, elapsed: float) -> int:
+        return int(elapsed / self.cycle_s)
+
+    def is_calm(self, elapsed: float) -> bool:
+        """The last moments of a quiet stretch: what the storm before has felled is back."""
+        return not self.is_storm(elapsed) and elapsed % self.cycle_s > self.quiet_s - CALM_S
+
+    def measured(self, elapsed: float) -> str | None:
+        """What a call that begins now is a sample of: `quiet`, `storm`, or nothing."""
+        if self.is_storm(elapsed):
+            return "storm"
+        return "quiet" if elapsed % self.cycle_s >= self.settling_s or elapsed < self.cycle_s else None
+
+
+@dataclass(frozen=True)
+class Cast:
+    friends: tuple[Found, ...]
+    """They do well unless they are killed."""
+    hostile: tuple[Found, ...]
+
+    @property
+    def everyone(self) -> tuple[Found, ...]:
+        return self.friends + self.hostile
+
+
+def friends(workshop: Workshop, count: int) -> tuple[Found, ...]:
+    """Four fast guards, one in sh, four pools of two, and services in Python."""
+    found = []
+    for i in range(count):
+        name, workers = f"friend{i}", 1
+        if i < 4:
+            argv = echo(workshop, name)
+        elif i == 4:
+            argv = ["/bin/sh", str(CHILDREN / "echo.sh"), name]
+        else:
+            guarded = [GUARDED_BY_BOTH, GUARDED_STRICTLY] if i == 5 else []
+            argv = workshop.python(PROGRAMS / "service.py", name, *guarded)
+            workers = 2 if 6 <= i < 10 else 1
+        manifest = Manifest(
+            name, argv[0], tuple(argv[1:]), timeouts=PATIENT, restart=ALWAYS, workers=workers, priority=count - i
+        )
+        found.append(Found(workshop.folder, manifest, Scope.EXPLICIT, i))
+    return tuple(found)
+
+
+def echo(workshop: Workshop, name: str) -> list[str]:
+    """The fastest that there is: in C, or in Python where no compiler is."""
+    if workshop.has_compiler:
+        return [workshop.compiled(CHILDREN / "echo.c"), name]
+    return workshop.python(CHILDREN / "echo.py", name)
+
+
+def hostile(
+    workshop: Workshop, count: int, *, seed: int, began: float, schedule: Schedule, position: int
+) -> tuple[Found, ...]:
+    """Every tenth may not be restarted more often than usual, and is given up; a user starts it again. Three guard what
+    a friend guards too, one more is strict."""
+    times = [str(one) for one in (began, schedule.quiet_s, schedule.storm_s, schedule.fault_s)]
+    found = []
+    for i in range(count):
+        name = f"hostile{i}"
+        guarded = [GUARDED_BY_BOTH] if i < 3 else [GUARDED_STRICTLY] if i == 3 else []
+        argv = workshop.python(PROGRAMS / "hostile.py", name, str(seed), *times, *guarded)
+        manifest = Manifest(
+            name,
+            argv[0],
+            tuple(argv[1:]),
+            timeouts=SHORT,
+            restart=Restart() if i % 10 == 9 else ALWAYS,
+            limits=LIMITS,
+            on_failure="deny" if i == 3 else "allow",
+        )
+        found.append(Found(workshop.folder, manifest, Scope.EXPLICIT, position + i))
+    return tuple(found)
+
+
+def names(found: Sequence[Found]) -> frozenset[str]:
+    return frozenset(one.manifest.name for one in found)

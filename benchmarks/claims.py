@@ -1,0 +1,20 @@
+"""What a benchmark claims, each with what was found, and whether it holds."""
+
+from __future__ import annotations
+
+from benchmarks.report import Table
+
+
+class Claims:
+    def __init__(self) -> None:
+        self.table = Table("claims", ("claim", "found", "holds"))
+        self.failed = 0
+
+    def add(self, claim: str, found: str, holds: bool | None) -> None:
+        """`holds` is None where it is told, not judged."""
+        self.failed += holds is False
+        self.table.add(claim, found, "not judged" if holds is None else "PASS" if holds else "FAIL")
+
+    @property
+    def exit_code(self) -> int:
+        return 1 if self.failed else 0

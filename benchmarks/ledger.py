@@ -1,0 +1,86 @@
+"""Books for calls: when each began, until when it must have ended, how often and how it ended. Of fixed size, so that
+keeping them does not look like a leak. Pure."""
+
+from __future__ import annotations
+
+from array import array
+from enum import Enum
+
+SLACK_S = 1.0
+"""After its deadline, within which a call must have ended: the host may have had other things to do just then."""
+EARLY_S = 0.002
+"""Before its deadline, from which on a call may be said to have run out of time."""
+EXAMPLES = 5
+
+
+class Outcome(Enum):
+    ANSWERED = "answered"
+    FAILED = "failed with a reason"
+    TIMED_OUT = "timed out"
+    CANCELLED = "cancelled by the caller"
+
+
+class Ledger:
+    """`begin` returns the number of a call, `end` is to be called once with it. `faults` tells what was not right."""
+
+    def __init__(self, room: int) -> None:
+        self._began = array("d", bytes(8 * room))
+        self._allowed = array("d", bytes(8 * room))
+        self._ends = bytearray(room)
+        self._faults: dict[str, list[str]] = {}
+        self._count: dict[str, int] = {}
+        self.outcomes = dict.fromkeys(Outcome, 0)
+        self.begun = 0
+        self.worst_overrun_s = 0.0
+        """How long after its deadline a call ended, at the worst."""
+
+    @property
+    def is_full(self) -> bool:
+        return self.begun == len(self._began)
+
+    @property
+    def ended(self) -> int:
+        """Calls that have ended at least once."""
+        return self.begun - self._ends.count(0, 0, self.begun)
+
+    @property
+    def all_ended(self) -> bool:
+        return self.ended == self.begun
+
+    def begin(self, now: float, allowed_s: float) -> int:
+        number = self.begun
+        self._began[number] = now
+        self._allowed[number] = allowed_s
+        self.begun += 1
+        return number
+
+    def end(self, number: int, outcome: Outcome, reason: str, now: float) -> None:
+        if self._ends[number]:
+            self.fault("ended twice", f"call {number}, the second time: {outcome.value} {reason}")
+        self._ends[number] = min(self._ends[number] + 1, 255)
+        self.outcomes[outcome] += 1
+        took, allowed = now - self._began[number], self._allowed[number]
+        self.worst_overrun_s = max(self.worst_overrun_s, took - allowed)
+        if took > allowed + SLACK_S:
+            self.fault("ended late", f"call {number} after {took:.2f} s of {allowed:g}: {outcome.value} {reason}")
+        if outcome is not Outcome.ANSWERED and not reason:
+            self.fault("ended without a reason", f"call {number}: {outcome.value}")
+
+    def timed_out_after(self, number: int, limit_s: float, now: float) -> None:
+        """Checks that it was not said too early that there was no answer."""
+        took = now - self._began[number]
+        if took < limit_s - EARLY_S:
+            self.fault("timed out early", f"call {number} after {took:.3f} s of {limit_s:g}")
+
+    def fault(self, what: str, example: str) -> None:
+        self._count[what] = self._count.get(what, 0) + 1
+        if len(examples := self._faults.setdefault(what, [])) < EXAMPLES:
+            examples.append(example)
+
+    def faults(self) -> list[str]:
+        """One line for each kind of fault; empty if every call has ended exactly once and as it should."""
+        lines = [f"{self._count[what]} {what}: {'; '.join(examples)}" for what, examples in self._faults.items()]
+        if not self.all_ended:
+            open_ones = [str(number) for number in range(self.begun) if not self._ends[number]]
+            lines.append(f"{len(open_ones)} never ended: call {', '.join(open_ones[:EXAMPLES])}")
+        return lines

@@ -1,0 +1,214 @@
+"""Calls of a soak: waited for one by one, and asked without waiting from within the loop, each in the ledger."""
+
+from __future__ import annotations
+
+import time
+from array import array
+from typing import TYPE_CHECKING
+
+import orjson
+from msgspec import Raw
+
+from benchmarks.cast import GUARDED_BY_BOTH, GUARDED_BY_FRIENDS, GUARDED_STRICTLY
+from benchmarks.ledger import Outcome
+from supervisor.calls import OwnedTool
+from supervisor.pending import Failure
+from wire import frames
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Callable
+
+    from benchmarks.cast import Schedule
+    from benchmarks.hosts import Blocking
+    from benchmarks.ledger import Ledger
+    from supervisor.asking import Asked
+    from supervisor.calls import Answer
+    from supervisor.extension import Extension
+    from supervisor.intercept import Judgement
+    from supervisor.supervisor import Supervisor
+
+HOSTILE_SHARE = 0.2
+"""Of the calls that are not waited for."""
+WAITED_HOSTILE_SHARE = 0.004
+"""Of those that are: each may take a third of a second in which no other is made."""
+LARGE_SHARE, LARGE = 0.01, "x" * 16_384
+CANCELLED_SHARE = 0.01
+CANCELLED_WITHIN_S = 0.15
+"""Half of these; the others at once."""
+NO_ANSWER = "no answer within"
+EVENTS = {
+    name: frames.Event(name, step=1, tool_id="t1", tool_name="bash", tool_args=Raw(b'{"command":"ls"}'), text="hello")
+    for name in (GUARDED_BY_FRIENDS, GUARDED_BY_BOTH, GUARDED_STRICTLY)
+}
+BARE = "bare pipes, waited for"
+"""No supervisor: what the machine makes of the same round trip."""
+KINDS = ("tool, waited for", "tool, not waited for", "verdicts, waited for", "verdicts, not waited for")
+
+
+class Load:
+    """`wait` makes a call and waits for it, `begin` only begins one. What is asked of whom is up to the dice."""
+
+    def __init__(
+        self,
+        supervisor: Supervisor,
+        ledger: Ledger,
+        schedule: Schedule,
+        *,
+        friends: frozenset[str],
+        began: float,
+        dice: random.Random,
+        bare: Blocking,
+    ) -> None:
+        self._supervisor = supervisor
+        self._ledger = ledger
+        self._schedule = schedule
+        self._began = began
+        self._dice = dice
+        self._bare = bare
+        self._clock = supervisor.loop.clock
+        self._owned = {one: OwnedTool(tool, one) for one in supervisor.extensions for tool in one.tools.values()}
+        callable_ = [one for one, owned in self._owned.items() if owned.tool.name == f"{one.name}_echo"]
+        self._friends = [one for one in callable_ if one.name in friends]
+        self._hostile = [one for one in callable_ if one.name not in friends]
+        self.waited = 0
+        self.not_waited = 0
+        self.stormy = 0
+        """Calls that began in a storm."""
+        self.asks = 0
+        """Requests to extensions that these calls came to: one for each tool call, one for each guard of a verdict."""
+        self.cancelled_asks = 0
+        """Of these, at most so many were not made, since the caller gave up."""
+        self.timeouts = 0
+        """Of requests."""
+        self.friends_failed: dict[str, int] = {}
+        """Why calls of those that do well have failed."""
+        self.samples = {(kind, when): array("q") for kind in (*KINDS, BARE) for when in ("quiet", "storm")}
+        """Nanoseconds that those that do well took to answer."""
+
+    # --- waited for ---------------------------------------------------------------------------------------------
+
+    def wait(self) -> None:
+        self.waited += 1
+        self._compare()
+        if self._dice.random() < 0.5:
+            event = GUARDED_BY_FRIENDS
+            if self._dice.random() < WAITED_HOSTILE_SHARE:
+                event = self._dice.choice((GUARDED_BY_BOTH, GUARDED_STRICTLY))
+            judged = self._open_verdict(event, KINDS[2])
+            judged(self._supervisor.intercept(EVENTS[event]))
+        else:
+            extension = self._choose(WAITED_HOSTILE_SHARE)
+            text, args = self._text()
+            answered = self._open_call(extension, text, KINDS[0])
+            answered(self._supervisor.call(self._owned[extension], args))
+
+    def _compare(self) -> None:
+        when = self._schedule.measured(self._clock() - self._began)
+        took = self._bare.measure(1, 0.0)[0]
+        if when is not None:
+            self.samples[BARE, when].append(took)
+
+    # --- not waited for -----------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        self.not_waited += 1
+        if self._dice.random() < 0.3:
+            hostile = self._dice.random() < HOSTILE_SHARE
+            event = self._dice.choice((GUARDED_BY_BOTH, GUARDED_STRICTLY)) if hostile else GUARDED_BY_FRIENDS
+            asked: Asked = self._supervisor.begin_intercept(EVENTS[event], self._open_verdict(event, KINDS[3]))
+        else:
+            extension = self._choose(HOSTILE_SHARE)
+            text, args = self._text()
+            asked = self._supervisor.begin_call(
+                f"{extension.name}_echo", args, self._open_call(extension, text, KINDS[1])
+            )
+        if self._dice.random() < CANCELLED_SHARE:
+            delay = max(0.0, self._dice.random() * 2 - 1) * CANCELLED_WITHIN_S
+            self._supervisor.loop.call_later(delay, lambda: asked.cancel("the caller has changed its mind"))
+
+    # --- one call -----------------------------------------------------------------------------------------------
+
+    def _choose(self, hostile_share: float) -> Extension:
+        return self._dice.choice(self._hostile if self._dice.random() < hostile_share else self._friends)
+
+    def _text(self) -> tuple[str, bytes]:
+        text = f"{self._ledger.begun}-{self._dice.getrandbits(32):x}"
+        if self._dice.random() < LARGE_SHARE:
+            text += LARGE
+        return text, orjson.dumps({"text": text})
+
+    def _open_call(self, extension: Extension, text: str, kind: str) -> Callable[[Answer], None]:
+        limit = extension.timeouts.tool_call
+        owned = self._owned[extension]
+        # The second try of a call that may be made again has as much time as the first.
+        allowed = limit * (2 if owned.tool.retry and len(extension.places) > 1 else 1)
+        number, when, start = self._open(allowed)
+        self.asks += 1
+        is_friend = extension in self._friends
+
+        def answered(answer: Answer) -> None:
+            took = time.perf_counter_ns() - start
+            outcome = _OUTCOMES[answer.failure]
+            self._ledger.end(number, outcome, answer.reason, self._clock())
+            if answer.failure is Failure.TIMEOUT:
+                self.timeouts += 1
+                self._ledger.timed_out_after(number, limit, self._clock())
+            if answer.frame is not None and _said(answer.frame) != text:
+                self._ledger.fault("wrong answer", f"call {number} of {extension.name}: {_said(answer.frame)[:40]!r}")
+            if is_friend:
+                self._note(kind, when, took, outcome, answer.failure)
+
+        return answered
+
+    def _open_verdict(self, event: str, kind: str) -> Callable[[Judgement], None]:
+        guards = self._supervisor.guards_of(event)
+        number, when, start = self._open(sum(one.timeouts.intercept for one in guards))
+        self.asks += len(guards)
+
+        def judged(judgement: Judgement) -> None:
+            took = time.perf_counter_ns() - start
+            late = sum(one.reason.startswith(NO_ANSWER) for one in judgement.missing)
+            self.timeouts += late
+            outcome, reason = Outcome.ANSWERED, judgement.reason
+            if judgement.blocked_by == "host":
+                outcome, self.cancelled_asks = Outcome.CANCELLED, self.cancelled_asks + len(guards)
+            elif judgement.missing:
+                outcome = Outcome.TIMED_OUT if late else Outcome.FAILED
+                reason = judgement.missing[0].reason
+            elif judgement.is_blocked:
+                self._ledger.fault("blocked by nobody's wish", f"call {number}: {judgement.reason}")
+            self._ledger.end(number, outcome, reason, self._clock())
+            if event == GUARDED_BY_FRIENDS:
+                failure = None if outcome is Outcome.ANSWERED else Failure.DIED
+                self._note(kind, when, took, outcome, Failure.TIMEOUT if late else failure)
+
+        return judged
+
+    def _open(self, allowed_s: float) -> tuple[int, str | None, int]:
+        elapsed = self._clock() - self._began
+        self.stormy += self._schedule.is_storm(elapsed)
+        number = self._ledger.begin(self._clock(), allowed_s)
+        return number, self._schedule.measured(elapsed), time.perf_counter_ns()
+
+    def _note(self, kind: str, when: str | None, took: int, outcome: Outcome, failure: Failure | None) -> None:
+        if outcome is Outcome.ANSWERED:
+            if when is not None:
+                self.samples[kind, when].append(took)
+        elif outcome is not Outcome.CANCELLED:
+            why = "?" if failure is None else failure.value
+            self.friends_failed[why] = self.friends_failed.get(why, 0) + 1
+
+
+_OUTCOMES = {
+    None: Outcome.ANSWERED,
+    Failure.TIMEOUT: Outcome.TIMED_OUT,
+    Failure.CANCELLED: Outcome.CANCELLED,
+    Failure.DIED: Outcome.FAILED,
+    Failure.BAD_ANSWER: Outcome.FAILED,
+    Failure.NOT_READING: Outcome.FAILED,
+}
+
+
+def _said(frame: frames.ToolResult) -> str:
+    return "".join(block.text or "" for block in frame.content or ())

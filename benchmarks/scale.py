@@ -1,0 +1,160 @@
+"""Hosts with up to 300 extensions: how long it takes to start and stop them, and what it costs to have them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from benchmarks.claims import Claims
+from benchmarks.report import Report, Table, parse
+from benchmarks.scale_host import Figures
+from benchmarks.workshop import ROOT
+from supervisor.sampling import SHARE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+LANGUAGES = ("sh", "Python")
+PATIENCE_S = 180.0
+ROUNDING = 1.05
+"""By how much the share of the sampling may exceed its limit in a hold of some samples: the interval follows from what
+the last sample cost, and the next may cost more."""
+
+
+class Effort(NamedTuple):
+    counts: tuple[int, ...]
+    rounds: int
+    """Of starts and stops, by turns with the peer's."""
+    young_s: float
+    idle_s: float
+    """0 for none: idle is who has said nothing for ten seconds."""
+
+
+FULL = Effort((1, 10, 100, 300), 3, 5.0, 10.0)
+QUICK = Effort((1, 10), 1, 0.6, 0.0)
+
+
+class Row(NamedTuple):
+    language: str
+    count: int
+    zot: Sequence[Figures]
+    """Of each round; the first one was held."""
+    plain: Sequence[Figures]
+
+    @property
+    def name(self) -> str:
+        return f"{self.language:<6} {self.count:>3}"
+
+
+def run(kind: str, language: str, count: int, young_s: float = 0.0, idle_s: float = 0.0) -> Figures:
+    words = [kind, language, str(count), str(young_s), str(idle_s)]
+    argv = [sys.executable, "-m", "benchmarks.scale_host", *words]
+    done = subprocess.run(argv, cwd=ROOT, stdout=subprocess.PIPE, timeout=PATIENCE_S, check=True)
+    return msgspec.json.decode(done.stdout, type=Figures)
+
+
+def rows(report: Report, effort: Effort) -> list[Row]:
+    found = []
+    for language in LANGUAGES:
+        for count in effort.counts:
+            report.progress(f"{count} in {language}")
+            zot, plain = [], []
+            for number in range(effort.rounds):
+                held = (effort.young_s, effort.idle_s) if number == 0 else (0.0, 0.0)
+                zot.append(run("zot", language, count, *held))
+                plain.append(run("plain", language, count))
+            found.append(Row(language, count, zot, plain))
+    return found
+
+
+def times(found: Sequence[Row]) -> Table:
+    columns = ("", "ready ms", "plain ms", "of plain", "stop ms", "plain ms", "of plain")
+    table = Table("start of all until the last is ready, and stop of all", columns)
+    for row in found:
+        cells: list[float] = []
+        for name in ("ready_s", "stop_s"):
+            ours, theirs = ([getattr(one, name) * 1000 for one in those] for those in (row.zot, row.plain))
+            ratio = median(mine / his for mine, his in zip(ours, theirs, strict=True))
+            cells += [median(ours), median(theirs), ratio]
+        table.add(row.name, *cells)
+    return table
+
+
+def sizes(found: Sequence[Row]) -> Table:
+    """The first extension of a language brings modules with it that the others share."""
+    columns = ("", "host grew MiB", "KiB each more", "descriptors", "plain grew MiB", "KiB each more", "descriptors")
+    table = Table("what the host needs for them; each more: than in the first row of that language", columns)
+    first: dict[str, Row] = {}
+    for row in found:
+        one = first.setdefault(row.language, row)
+        cells: list[float | None] = []
+        for now, before in ((row.zot, one.zot), (row.plain, one.plain)):
+            grown, at_first = (median(figures.rss for figures in those) for those in (now, before))
+            more = row.count - one.count
+            each = (grown - at_first) / 1024 / more if more else None
+            cells += [grown / 2**20, each, median(figures.files for figures in now)]
+        table.add(row.name, *cells)
+    return table
+
+
+def holds(found: Sequence[Row], when: str) -> Table:
+    columns = (
+        "",
+        "% of a core",
+        "of that sampling",
+        "samples/s",
+        "ms each",
+        "µs per extension and s",
+        "other wake-ups",
+    )
+    table = Table(f"the host, all {when} and silent", columns)
+    for row in found:
+        hold = getattr(row.zot[0], when)
+        if hold is not None:
+            each = hold.sampling_cpu_s / hold.samples * 1000
+            per_extension = hold.cpu_s / hold.seconds / row.count * 1e6
+            cells = (hold.cpu_percent, hold.sampling_percent, hold.samples / hold.seconds, each, per_extension)
+            table.add(row.name, *cells, hold.wakeups)
+    return table
+
+
+def claims(found: Sequence[Row]) -> Claims:
+    claimed = Claims()
+    for when in ("young", "idle"):
+        all_holds = [(row, getattr(row.zot[0], when)) for row in found]
+        held = [(row, hold) for row, hold in all_holds if hold is not None]
+        if held:
+            row, worst = max(held, key=lambda one: one[1].sampling_percent)
+            share = f"{worst.sampling_percent:.2f} % with {row.count} in {row.language}"
+            limit = SHARE * 100
+            fits = worst.sampling_percent <= limit * ROUNDING
+            claimed.add(f"sampling takes {limit:g} % of a core at most, all {when}", share, fits)
+            wakeups = sum(hold.wakeups for _, hold in held)
+            judged = None if when == "young" else wakeups == 0
+            claimed.add(f"no wake-ups but for samples, all {when}", f"{wakeups}", judged)
+    return claimed
+
+
+def main(argv: list[str] | None = None) -> int:
+    options = parse(Path(__file__).stem, __doc__ or "", argv)
+    report = Report(Path(__file__).stem, options)
+    effort = QUICK if options.quick else FULL
+    found = rows(report, effort)
+    report.show(times(found))
+    report.show(sizes(found))
+    report.show(holds(found, "young"))
+    if effort.idle_s:
+        report.show(holds(found, "idle"))
+    claimed = claims(found)
+    report.show(claimed.table)
+    report.finish()
+    return claimed.exit_code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,212 @@
+"""One host that starts, holds and stops many extensions, measured from within and printed as JSON. `scale` runs it in a
+fresh process for each figure, so that no contender begins with another's memory.
+
+argv: zot or plain, sh or Python, how many, seconds to hold them while young, seconds to hold them once idle.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import selectors
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+
+from benchmarks.workshop import PROGRAMS, Workshop
+from supervisor.descriptors import provide
+from supervisor.environment import child_environment
+from supervisor.loop import Loop
+from supervisor.processes import count_open_files, read_process
+from supervisor.sampling import IDLE_S
+from supervisor.supervisor import Supervisor
+from wire.dialect import HostInfo
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from supervisor.discovery import Found
+
+PATIENCE_S = 60.0
+
+
+class Hold(msgspec.Struct):
+    """What the host did while nothing happened, from one sample to another."""
+
+    seconds: float
+    cpu_s: float
+    samples: int
+    sampling_cpu_s: float
+    wakeups: int
+    """Returns from the kernel that were not for a sample."""
+
+    @property
+    def cpu_percent(self) -> float:
+        """Of one core."""
+        return self.cpu_s / self.seconds * 100
+
+    @property
+    def sampling_percent(self) -> float:
+        return self.sampling_cpu_s / self.seconds * 100
+
+
+class Figures(msgspec.Struct):
+    ready_s: float
+    stop_s: float
+    rss: int
+    """Bytes that the host grew by."""
+    files: int
+    """Descriptors that it took."""
+    young: Hold | None = None
+    idle: Hold | None = None
+
+
+class Contender(Protocol):
+    def start(self) -> None:
+        """Returns when all are ready."""
+
+    def stop(self) -> None: ...
+
+
+class Supervised:
+    """A host as `zot host` has it: with its record and its watchdog."""
+
+    def __init__(self, workshop: Workshop, found: Sequence[Found]) -> None:
+        self._found = found
+        self._loop = Loop()
+        self._supervisor = Supervisor(
+            self._loop,
+            host=HostInfo("0", "replay", "none", str(workshop.folder)),
+            logs=workshop.folder / "logs",
+            runtime_folder=workshop.folder / "run",
+            owns_process=True,
+        )
+
+    def start(self) -> None:
+        self._supervisor.start(self._found, child_environment())
+        self._supervisor.settle(self._loop.clock() + PATIENCE_S)
+        late = [one.name for one in self._supervisor.extensions if not one.was_ready]
+        if late:
+            self._supervisor.stop(at_once=True)
+            raise RuntimeError(f"{len(late)} not ready within {PATIENCE_S:g} s: {', '.join(late[:5])}")
+
+    def hold(self, seconds: float) -> Hold:
+        loop, sampler = self._loop, self._supervisor.sampler
+        self._await_sample()
+        began, cpu, turns = loop.clock(), time.process_time(), loop.turns
+        samples, sampling = sampler.samples, sampler.cpu_s
+        while loop.clock() - began < seconds:
+            self._await_sample()
+        samples = sampler.samples - samples
+        used, taken = time.process_time() - cpu, loop.clock() - began
+        return Hold(taken, used, samples, sampler.cpu_s - sampling, loop.turns - turns - samples)
+
+    def await_idle(self) -> None:
+        """Until the sampler looks as seldom as it ever does."""
+        while self._supervisor.sampler.interval_s < IDLE_S:
+            self._await_sample()
+
+    def _await_sample(self) -> None:
+        sampler = self._supervisor.sampler
+        seen = sampler.samples
+        if not self._loop.run_until(lambda: sampler.samples > seen, self._loop.clock() + PATIENCE_S):
+            raise RuntimeError(f"no sample within {PATIENCE_S:g} s")
+
+    def stop(self) -> None:
+        self._supervisor.stop()
+        self._loop.close()
+
+
+class Plain:
+    """The peer: `subprocess.Popen`, `select` until each has said that it is ready, close of stdin, `wait`."""
+
+    def __init__(self, found: Sequence[Found]) -> None:
+        self._found = found
+        self._children: list[subprocess.Popen[bytes]] = []
+        self._selector = selectors.DefaultSelector()
+
+    def start(self) -> None:
+        provide(len(self._found))
+        env = child_environment()
+        for one in self._found:
+            pipe, null = subprocess.PIPE, subprocess.DEVNULL
+            child = subprocess.Popen(one.argv, stdin=pipe, stdout=pipe, stderr=null, bufsize=0, env=env, cwd=one.folder)
+            self._children.append(child)
+            assert child.stdout is not None
+            self._selector.register(child.stdout, selectors.EVENT_READ, bytearray())
+        silent = {key.fd for key in self._selector.get_map().values()}
+        deadline = time.monotonic() + PATIENCE_S
+        while silent:
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"{len(silent)} not ready within {PATIENCE_S:g} s")
+            for key, _ in self._selector.select(1.0):
+                key.data.extend(os.read(key.fd, 65536))
+                if b'"ready"' in key.data:
+                    silent.discard(key.fd)
+
+    def stop(self) -> None:
+        for child in self._children:
+            assert child.stdin is not None
+            child.stdin.close()
+        for child in self._children:
+            try:
+                child.wait(PATIENCE_S)
+            except subprocess.TimeoutExpired:
+                child.kill()
+                child.wait()
+            assert child.stdout is not None
+            child.stdout.close()
+        self._selector.close()
+
+
+def extensions(workshop: Workshop, language: str, count: int) -> list[Found]:
+    if language == "sh":
+        return workshop.bystanders(count)
+    program = PROGRAMS / "service.py"
+    return [workshop.extension(f"s{i}", workshop.python(program, f"s{i}"), i) for i in range(count)]
+
+
+def measure(contender: Contender, young_s: float, idle_s: float) -> Figures:
+    gc.collect()
+    rss, files = _rss(), _files()
+    began = time.monotonic()
+    contender.start()
+    ready = time.monotonic() - began
+    figures = Figures(ready, 0.0, _rss() - rss, _files() - files)
+    try:
+        if isinstance(contender, Supervised):
+            if young_s:
+                figures.young = contender.hold(young_s)
+            if idle_s:
+                contender.await_idle()
+                figures.idle = contender.hold(idle_s)
+    finally:
+        began = time.monotonic()
+        contender.stop()
+        figures.stop_s = time.monotonic() - began
+    return figures
+
+
+def _rss() -> int:
+    own = read_process(os.getpid())
+    return own.rss if own else 0
+
+
+def _files() -> int:
+    return count_open_files(os.getpid()) or 0
+
+
+def main() -> None:
+    kind, language, count, young_s, idle_s = sys.argv[1:]
+    with Workshop() as workshop:
+        found = extensions(workshop, language, int(count))
+        contender = Supervised(workshop, found) if kind == "zot" else Plain(found)
+        figures = measure(contender, float(young_s), float(idle_s))
+    sys.stdout.buffer.write(msgspec.json.encode(figures) + b"\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+"""What a host is at one moment: its memory, descriptors and processes; and whatever it has left behind."""
+
+from __future__ import annotations
+
+import os
+from statistics import median
+from typing import TYPE_CHECKING, NamedTuple
+
+from supervisor.environment import TOKEN
+from supervisor.processes import Process, ProcessTable, count_open_files, read_process
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+
+class Vitals(NamedTuple):
+    at: float
+    """Seconds into the run."""
+    rss: int
+    files: int
+    processes: int
+    """Below the host, daemons that came back to it included; 0 if nobody counted."""
+
+
+def look(at: float, *, thorough: bool = False) -> Vitals:
+    """A thorough look counts the processes. That takes some milliseconds, in which the host does nothing else."""
+    own = read_process(os.getpid())
+    processes = len(ProcessTable.read().tree([os.getpid()])) - 1 if thorough else 0
+    return Vitals(at, own.rss if own else 0, count_open_files(os.getpid()) or 0, processes)
+
+
+def quarters(samples: Sequence[float]) -> tuple[float, float]:
+    """The medians of the second quarter and of the last: after the beginning, and at the end."""
+    size = len(samples) // 4
+    if not size:
+        raise ValueError(f"{len(samples)} samples have no quarters")
+    return median(samples[size : 2 * size]), median(samples[-size:])
+
+
+def left_behind(token: str, sessions: Collection[int]) -> list[str]:
+    """Processes that this host has started, with everything that they have: by the token in the environment, by the
+    sessions that its children were given, and by descent. One line for each."""
+    table = ProcessTable.read()
+    mark = f"{TOKEN}={token}".encode()
+    below = {pid for pid in _below(table) if pid != os.getpid()}
+    return [
+        f"{pid} ({why}): {_command(pid)}"
+        for pid, process in sorted(table.by_pid.items())
+        if pid != os.getpid() and (why := _why(process, mark, sessions, below)) is not None
+    ]
+
+
+def _why(process: Process, mark: bytes, sessions: Collection[int], below: Collection[int]) -> str | None:
+    pid = process.identity.pid
+    if pid in below:
+        return "zombie of the host" if process.is_zombie else "below the host"
+    if process.session in sessions and process.session != os.getsid(0):
+        return f"session {process.session}"
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            return "token" if mark in file.read().split(b"\0") else None
+    except OSError:
+        return None
+
+
+def _below(table: ProcessTable) -> set[int]:
+    """Zombies too: a host that has ended collects everything."""
+    found: set[int] = set()
+    todo = [os.getpid()]
+    while todo:
+        pid = todo.pop()
+        if pid not in found:
+            found.add(pid)
+            todo += table.children_of(pid)
+    return found
+
+
+def _command(pid: int) -> str:
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return file.read().replace(b"\0", b" ").decode("utf-8", "replace")[:120]
+    except OSError:
+        return "ended meanwhile"

@@ -1,0 +1,171 @@
+"""Where in the cgroup hierarchy a host is, and whether leaves can be made there. Looks only; makes nothing."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+OPT_OUT = "ZOT_NO_CGROUP"
+WANTED = ("memory", "pids", "cpu")
+DELEGATE = "systemd can hand one over: systemd-run --user --scope -p Delegate=yes zot …"
+
+
+class Tree:
+    """The files, below a root that tests replace. All of it raises `OSError`."""
+
+    def __init__(self, root: Path = Path("/")) -> None:
+        self._root = root
+
+    def real(self, path: str) -> Path:
+        return self._root / path.lstrip("/")
+
+    def read(self, path: str) -> str:
+        return self.real(path).read_text(encoding="utf-8", errors="surrogateescape")
+
+    def write(self, path: str, text: str) -> None:
+        fd = os.open(self.real(path), os.O_WRONLY | os.O_CLOEXEC)
+        try:
+            os.write(fd, text.encode())
+        finally:
+            os.close(fd)
+
+    def make(self, path: str) -> None:
+        os.mkdir(self.real(path))
+
+    def remove(self, path: str) -> None:
+        os.rmdir(self.real(path))
+
+    def exists(self, path: str) -> bool:
+        return self.real(path).exists()
+
+    def may_write(self, path: str) -> bool:
+        return os.access(self.real(path), os.W_OK)
+
+    def folders(self, path: str) -> list[str]:
+        return [entry.name for entry in os.scandir(self.real(path)) if entry.is_dir(follow_symlinks=False)]
+
+
+@dataclass(frozen=True)
+class Unavailable:
+    """Sampling is in force, and why."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Place:
+    """A cgroup in which leaves can be made."""
+
+    path: str
+    """Of the cgroup that the host is in."""
+    available: frozenset[str]
+    """Controllers that the kernel offers there."""
+    enabled: frozenset[str]
+    """Those that are passed on to the cgroups below already."""
+    is_root: bool
+    """Of the whole hierarchy: there processes and limits below go together."""
+    is_alone: bool
+    """Nobody but the host is in it, so that the host can move to let limits be passed on."""
+
+    @property
+    def controllers(self) -> frozenset[str]:
+        """What leaves made there can limit."""
+        return self.available if self.is_root or self.is_alone else self.enabled & self.available
+
+    @property
+    def shortage(self) -> str:
+        """Why some of the limits stay with sampling; empty if all are the kernel's."""
+        if missing := [name for name in WANTED if name not in self.available]:
+            return f"{self.path} has no controller for {', '.join(missing)} (cgroup v1 may hold them)"
+        if self.controllers != self.available:
+            return f"other processes share {self.path}, so no limits can be passed on from it; {DELEGATE}"
+        return ""
+
+
+def survey(
+    pid: int | None = None, environ: Mapping[str, str] | None = None, tree: Tree | None = None
+) -> Place | Unavailable:
+    """Where leaves could be made, without making anything."""
+    tree, pid = tree or Tree(), pid or os.getpid()
+    environ = os.environ if environ is None else environ
+    if environ.get(OPT_OUT, "") not in ("", "0"):
+        return Unavailable(f"switched off by {OPT_OUT}")
+    if sys.platform != "linux":
+        return Unavailable("cgroups are Linux's")
+    try:
+        return _survey(tree, pid)
+    except (OSError, ValueError) as error:
+        return Unavailable(f"cannot be examined: {error}")
+
+
+def _survey(tree: Tree, pid: int) -> Place | Unavailable:
+    inside = own_cgroup(tree.read("/proc/self/cgroup"))
+    mount = unified_mount(tree.read("/proc/self/mountinfo"))
+    if inside is None or mount is None:
+        return Unavailable("there is no cgroup v2 hierarchy")
+    path = mount.locate(inside)
+    if path is None or not tree.exists(f"{path}/cgroup.procs"):
+        return Unavailable(f"our cgroup {inside} is outside of what is mounted at {mount.point}")
+    if mount.is_read_only:
+        return Unavailable(f"{mount.point} is mounted read-only")
+    if not (tree.may_write(path) and tree.may_write(f"{path}/cgroup.procs")):
+        return Unavailable(f"{path} may not be written to; {DELEGATE}")
+    is_root = not tree.exists(f"{path}/cgroup.type")
+    if not is_root and tree.read(f"{path}/cgroup.type").strip() != "domain":
+        return Unavailable(f"{path} is a threaded cgroup")
+    wanted = frozenset(WANTED)
+    return Place(
+        path,
+        available=wanted & frozenset(tree.read(f"{path}/cgroup.controllers").split()),
+        enabled=wanted & frozenset(tree.read(f"{path}/cgroup.subtree_control").split()),
+        is_root=is_root,
+        is_alone=tree.read(f"{path}/cgroup.procs").split() == [str(pid)],
+    )
+
+
+def own_cgroup(text: str) -> str | None:
+    """The v2 line of /proc/self/cgroup, which also lists the hierarchies of v1."""
+    for line in text.splitlines():
+        if line.startswith("0::/"):
+            return line[3:].removesuffix(" (deleted)")
+    return None
+
+
+@dataclass(frozen=True)
+class Mount:
+    point: str
+    root: str
+    """The cgroup that is to be seen at `point`."""
+    is_read_only: bool
+
+    def locate(self, inside: str) -> str | None:
+        """Where a cgroup is to be seen; None if it is not."""
+        parts = [part for part in inside.split("/") if part]
+        above = [part for part in self.root.split("/") if part]
+        if ".." in parts or parts[: len(above)] != above:
+            return None
+        return "/".join([self.point.rstrip("/"), *parts[len(above) :]])
+
+
+def unified_mount(text: str) -> Mount | None:
+    """The v2 mount among the lines of /proc/self/mountinfo: /sys/fs/cgroup, or a folder in it on hybrid systems."""
+    for line in text.splitlines():
+        fields = line.split(" ")
+        if "-" not in fields[6:]:
+            continue
+        dash = fields.index("-", 6)
+        if fields[dash + 1] == "cgroup2":
+            is_read_only = "ro" in (*fields[5].split(","), *fields[-1].split(","))
+            return Mount(_unescaped(fields[4]), _unescaped(fields[3]), is_read_only)
+    return None
+
+
+def _unescaped(text: str) -> str:
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), text)

@@ -1,0 +1,45 @@
+"""What one process of a test is given or denied, by namespaces: small and read-only file systems, and privileges."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from functools import cache
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+NAMESPACES = (["unshare", "-m"], ["unshare", "-U", "-r", "-m"])
+"""The second one for those who are not root."""
+
+
+def within(folder: Path, options: str, command: Sequence[str]) -> list[str]:
+    """The command to start in place of `command`, which then finds a fresh tmpfs at `folder`. Skips the test where that
+    is not allowed."""
+    if (namespace := _namespace()) is None:
+        pytest.skip("no mount may be made here")
+    folder.mkdir(exist_ok=True)
+    script = 'mount -t tmpfs -o "$0" none "$1" && shift && exec "$@"'
+    return [*namespace, "/bin/sh", "-c", script, options, str(folder), *command]
+
+
+def without_privileges(command: Sequence[str]) -> list[str]:
+    """For root, whom no mode of a file stops: still the owner of its files, and nothing more. Skips the test where that
+    is not allowed."""
+    if not _works(["unshare", "-U", "true"]):
+        pytest.skip("no user namespace may be made here")
+    return ["unshare", "-U", *command]
+
+
+@cache
+def _namespace() -> list[str] | None:
+    attempt = ["/bin/sh", "-c", "mount -t tmpfs none /mnt"]
+    return next((namespace for namespace in NAMESPACES if _works([*namespace, *attempt])), None)
+
+
+def _works(command: Sequence[str]) -> bool:
+    return shutil.which(command[0]) is not None and subprocess.run(command, capture_output=True).returncode == 0

@@ -1,0 +1,224 @@
+"""One row for each way to end or to hang in the middle of a run: the call fails at once or in time, the user reads why,
+the extension comes back, and the model gets its tools again.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.e2e.extension_folder import extension
+from tests.faults.faulty_run import ECHO, HEALTHY, SOON, Call, is_back, is_given_up, observe, program
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.faults.faulty_run import Observed
+
+DIE: Call = ("die", {})
+
+
+def check(seen: Observed) -> None:
+    """The run and the healthy one are not touched."""
+    assert (seen.result.status, seen.result.text) == ("ok", "all done"), seen.stderr
+    assert not seen.lines_about(HEALTHY)
+    assert seen.result.extensions[HEALTHY].exit_status == "exit 0"
+
+
+# --- crashes ---------------------------------------------------------------------------------------------------
+
+
+def test_one_that_crashes_is_back_for_the_next_turn(tmp_path: Path) -> None:
+    lives = extension(tmp_path, "lives", tmp_path / "mark", restart=SOON)
+    seen = observe(
+        tmp_path,
+        lives,
+        batches=[[("die", {"code": 6})], [ECHO, ("life", {})], [("life", {})]],
+        hold={2: is_back("lives")},
+        extension_wait=10.0,
+    )
+    check(seen)
+    assert seen.answer_of("t1.0") == ('extension lives/die failed: it ended (exit 6): "life 0"', True)
+    assert "die" not in seen.offered(2), "while it is down the model is not offered what cannot be had"
+    assert '"life": 1' in seen.answer_of("t2.1")[0], "and a call of it is answered as soon as it is back"
+    assert {"life", "die"} <= seen.offered(3)
+    crashed, back = seen.lines_about("lives")
+    assert 'ended (exit 6) with 1 call pending: "life 0"; starting it again in 0.1 s (log: ' in crashed
+    assert "ready again, restart 1" in back
+    assert seen.events_of("lives") == ["started", "exited", "restarted"]
+
+
+def test_one_that_crashes_in_every_start_is_given_up_and_can_be_seen_everywhere(tmp_path: Path) -> None:
+    crashes = extension(tmp_path, "exits_before_hello", restart={**SOON, "max": 3})
+    seen = observe(tmp_path, crashes, batches=[[ECHO]], hold={1: is_given_up("exits_before_hello")})
+    check(seen)
+    *_, last = seen.lines_about("exits_before_hello")
+    assert re.search(r'3 exits in \d+ s, last exit 3: "exits_before_hello: cannot find', last)
+    assert "given up: zot ext restart exits_before_hello tries again" in last
+    assert seen.events_of("exits_before_hello") == ["exited", "exited", "failed"]
+    assert seen.result.extensions["exits_before_hello"].state == "failed"
+
+
+def test_a_run_without_an_extension_that_it_requires_fails_before_the_model_is_asked(tmp_path: Path) -> None:
+    crashes = extension(tmp_path, "exits_before_hello", restart={**SOON, "max": 2}, required=True)
+    seen = observe(tmp_path, crashes, batches=[[ECHO]])
+    assert (seen.result.status, seen.result.exit_code) == ("required_extension", 9)
+    assert "extension exits_before_hello is required and could not be started: " in seen.result.reason
+    assert "2 exits in " in seen.result.reason
+    assert not seen.requests
+
+
+def test_a_process_of_its_own_that_holds_its_pipes_hides_no_death(tmp_path: Path) -> None:
+    """End of file never comes: the grandchild holds stdout and stderr, and has what is written to stdin."""
+    holder = program(
+        tmp_path,
+        "holder",
+        'hello("die", "pid")\nsend(type="ready")\n'
+        "for frame in frames():\n"
+        '    if frame["name"] == "pid":\n'
+        "        result(frame, str(os.getpid()))\n"
+        "        continue\n"
+        "    if os.fork() == 0:\n"
+        "        signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "        while True: signal.pause()\n"
+        '    print("left one behind", file=sys.stderr)\n'
+        "    os._exit(8)",
+        restart=SOON,
+    )
+    seen = observe(tmp_path, holder, batches=[[DIE], [ECHO], [("pid", {})]], hold={2: is_back("holder")})
+    check(seen)
+    assert seen.answer_of("t1.0") == ('extension holder/die failed: it ended (exit 8): "left one behind"', True)
+    assert not seen.answer_of("t3.0")[1]
+    assert seen.result.extensions["holder"].timeouts == 0
+
+
+def test_a_daemon_is_ended_with_the_process_that_left_it(tmp_path: Path) -> None:
+    """Double fork, its own session, its pipes closed: it is known by its environment."""
+    daemon = program(
+        tmp_path,
+        "leaver",
+        'hello("die", "alive")\nsend(type="ready")\n'
+        "for frame in frames():\n"
+        '    if frame["name"] == "alive":\n'
+        '        alive = os.path.exists("/proc/" + open(sys.argv[1]).read())\n'
+        "        result(frame, str(alive))\n"
+        "        continue\n"
+        "    read, write = os.pipe()\n"
+        "    if os.fork() == 0:\n"
+        "        os.setsid()\n"
+        "        if pid := os.fork():\n"
+        '            open(sys.argv[1], "w").write(str(pid))\n'
+        "            os._exit(0)\n"
+        "        null = os.open(os.devnull, os.O_RDWR)\n"
+        "        for fd in (0, 1, 2): os.dup2(null, fd)\n"
+        '        os.write(write, b".")\n'
+        "        while True: signal.pause()\n"
+        "    os.read(read, 1)\n"
+        "    sys.exit(5)",
+        tmp_path / "daemon",
+        restart=SOON,
+    )
+    seen = observe(tmp_path, daemon, batches=[[DIE], [ECHO], [("alive", {})]], hold={2: is_back("leaver")})
+    check(seen)
+    assert seen.answer_of("t3.0") == ("False", False), "ended before the next process was started"
+
+
+# --- hangs -----------------------------------------------------------------------------------------------------
+
+HANGS = {
+    "stopped by SIGSTOP": ("os.kill(os.getpid(), signal.SIGSTOP)", "stopped by a signal"),
+    "waiting for ever": ("time.sleep(600)", "sleeping"),
+    "computing for ever": ("\n        while True: pass", "running"),
+}
+
+
+@pytest.mark.parametrize("hang", HANGS)
+def test_one_that_hangs_is_started_again_after_its_deadlines(hang: str, tmp_path: Path) -> None:
+    code, state = HANGS[hang]
+    hangs = program(
+        tmp_path,
+        "hangs",
+        'hello("hang")\nsend(type="ready")\nprint("up and well", file=sys.stderr, flush=True)\n'
+        'for frame in frames():\n    if frame["args"]: result(frame, "well")\n    else: ' + code,
+        timeouts={"tool_call": 0.4},
+        stall_after=2,
+        restart=SOON,
+    )
+    hang_call: Call = ("hang", {})
+    seen = observe(
+        tmp_path,
+        hangs,
+        batches=[[hang_call], [hang_call], [ECHO], [("hang", {"not": True})]],
+        hold={3: is_back("hangs")},
+    )
+    check(seen)
+    for call in ("t1.0", "t2.0"):
+        text, is_error = seen.answer_of(call)
+        assert is_error
+        assert "timeout waiting for hangs/hang" in text
+    assert seen.answer_of("t4.0") == ("well", False)
+    said = "\n".join(seen.lines_about("hangs"))
+    assert "it hangs: 2 requests in a row without an answer in time" in said
+    assert "starting it again in 0.1 s" in said
+    log = (tmp_path / "home" / "logs" / "ext-hangs.log").read_text()
+    for evidence in ("hangs: 2 requests", "its stderr before that: up and well", "rss ", state):
+        assert evidence in log
+    assert seen.result.extensions["hangs"].timeouts == 2
+
+
+def test_one_that_closes_its_stdout_is_started_again(tmp_path: Path) -> None:
+    mute = program(
+        tmp_path,
+        "mute",
+        'hello("close", "speak")\nsend(type="ready")\n'
+        "for frame in frames():\n"
+        '    if frame["name"] == "speak": result(frame, "again")\n'
+        "    else: os.close(1); time.sleep(600)",
+        restart=SOON,
+    )
+    seen = observe(tmp_path, mute, batches=[[("close", {})], [ECHO], [("speak", {})]], hold={2: is_back("mute")})
+    check(seen)
+    said = "closed its stdout and can say nothing any more"
+    assert seen.answer_of("t1.0") == (f"extension mute/close failed: {said}", True)
+    assert any(said in line and "starting it again" in line for line in seen.lines_about("mute"))
+    assert seen.answer_of("t3.0") == ("again", False)
+    assert seen.result.extensions["mute"].timeouts == 0, "its call has failed at once"
+
+
+def test_one_that_stops_answering_pings_is_started_again(tmp_path: Path) -> None:
+    pinged = extension(tmp_path, "pinged", watchdog_s=0.2, restart=SOON)
+    hush: list[list[Call]] = [[("hush", {"text": "bye"})], [ECHO]]
+    seen = observe(tmp_path, pinged, batches=hush, hold={2: is_back("pinged")})
+    check(seen)
+    assert any("it hangs: no pong within 0.2 s of a ping" in line for line in seen.lines_about("pinged"))
+
+
+# --- workers ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("retry", [True, False])
+def test_a_crash_in_a_pool_costs_its_own_call_or_none(retry: bool, tmp_path: Path) -> None:
+    """Two workers; the first that gets the call dies over it. Where the tool may be asked twice, the other answers."""
+    code = (
+        'send(type="hello", name="x")\n'
+        f'send(type="register_tool", name="work", schema={{"type": "object"}}, retry={retry})\n'
+        'send(type="ready")\n'
+        "for frame in frames():\n"
+        "    try: os.close(os.open(sys.argv[1], os.O_CREAT | os.O_EXCL))\n"
+        '    except FileExistsError: result(frame, "done")\n'
+        "    else: sys.exit(3)"
+    )
+    pool = program(tmp_path, "pool", code, tmp_path / "mark", workers=2, restart=SOON)
+    work: Any = [("work", {})]
+    seen = observe(tmp_path, pool, batches=[work, work, [ECHO]], hold={1: is_full("pool", 2), 3: is_back("pool")})
+    check(seen)
+    text, is_error = seen.answer_of("t1.0")
+    assert (text, is_error) == ("done", False) if retry else is_error
+    assert seen.answer_of("t2.0") == ("done", False), "the other one works on"
+    assert "work" in seen.offered(2)
+
+
+def is_full(name: str, workers: int) -> Any:
+    return lambda supervisor: [one.state.value for one in supervisor.find(name).workers] == ["ready"] * workers

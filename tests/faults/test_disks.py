@@ -1,0 +1,175 @@
+"""One row for each way in which files cannot be written: it is said, and costs only these files."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.e2e.extension_folder import extension
+from tests.e2e.script import Script, ok
+from tests.faults.faulty_run import ECHO, SOON, is_back, observe, program
+from tests.faults.mounts import within, without_privileges
+from wire import stats
+from wire.events import Status
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.e2e.zot_process import Zot
+
+ECHO_SAYS = "Returns its text."
+
+
+def echo_script(zot: Zot) -> Script:
+    script = Script(zot.cwd, extra={"echo": ECHO_SAYS})
+    return script.call(("echo", {"text": "still here"}), results=[ok("still here")])
+
+
+# --- full --------------------------------------------------------------------------------------------------------
+
+
+def test_a_disk_that_fills_up_in_the_middle_of_a_run(zot: Zot) -> None:
+    """A real one, of 1 MiB, that the run itself fills. Then the session, the log, the stats and the metrics are all
+    behind, and the run is not."""
+    command = within(zot.home, "size=1m", zot.command)
+    fill = f"cat /dev/zero > {zot.home}/filler 2> /dev/null; true"
+    script = Script(zot.cwd, extra={"say": ""})
+    script.call(("bash", {"command": fill}), results=[ok(f"$ {fill}\n\n[exit 0]  Took 0.0s")])
+    script.call(*[("say", {"text": "still here"})] * 40, results=[ok("still here")] * 40)
+    wordy = program(
+        zot.folder,
+        "wordy",
+        'hello("say")\nsend(type="ready")\nfor frame in frames():\n'
+        '    print("e" * 1000, file=sys.stderr)\n    result(frame, frame["args"]["text"])',
+    )
+    files = ["--stats", zot.home / "stats", "--metrics", zot.home / "metrics"]
+    outcome = zot.replay(script.answer("Done."), "-e", wordy, *files, command=command).check(Status.OK)
+    assert outcome.tool_texts()[1:] == ["still here"] * 40
+    for about in (
+        "the session is not recorded any further: ",
+        f"extension wordy: cannot write {zot.home}/logs/ext-wordy.log: ",
+        f"cannot write {zot.home}/stats: ",
+        f"cannot write {zot.home}/metrics: ",
+    ):
+        told = [line for line in outcome.warnings if line.startswith(f"zot: {about}")]
+        assert len(told) == 1, outcome.warnings
+        assert "No space left on device" in told[0]
+    assert len(outcome.warnings) == 4
+
+
+@pytest.fixture
+def full_log(tmp_path: Path) -> Path:
+    """A home in which the logs of `lives` go to a device that is always full."""
+    logs = tmp_path / "home" / "logs"
+    logs.mkdir(parents=True)
+    (logs / "ext-lives.log").symlink_to("/dev/full")
+    return tmp_path / "home"
+
+
+def test_a_log_on_a_full_disk_costs_only_itself(full_log: Path, tmp_path: Path) -> None:
+    """Its last words are still in the reason of its death."""
+    lives = extension(tmp_path, "lives", tmp_path / "mark", restart=SOON)
+    seen = observe(
+        tmp_path, lives, batches=[[("die", {})], [ECHO]], hold={2: is_back("lives")}, home=full_log, extension_wait=9.0
+    )
+    assert seen.result.status == "ok"
+    assert seen.answer_of("t1.0") == ('extension lives/die failed: it ended (exit 1): "life 0"', True)
+    assert seen.answer_of("t2.0") == ("still here", False)
+    told = [line for line in seen.lines_about("lives") if "cannot write" in line]
+    assert len(told) == 1
+    assert f"cannot write {full_log}/logs/ext-lives.log: No space left on device" in told[0]
+
+
+def test_stats_on_a_full_disk_cost_only_themselves(tmp_path: Path) -> None:
+    seen = observe(tmp_path, batches=[[ECHO]], stats="/dev/full", metrics=str(tmp_path / "metrics"))
+    assert seen.result.status == "ok"
+    assert seen.stderr == [
+        "zot: cannot write /dev/full: No space left on device; what comes meanwhile is not in it",
+    ]
+    assert (tmp_path / "metrics").read_text().endswith("# EOF\n")
+
+
+def test_metrics_that_cannot_be_replaced_keep_their_last_version(tmp_path: Path) -> None:
+    """The new version is written beside the old one: when the folder is gone by then, or full."""
+    folder = tmp_path / "collected"
+    folder.mkdir()
+    away = tmp_path / "away"
+
+    def moves_away(_supervisor: object) -> bool:
+        if folder.exists():
+            folder.rename(away)
+        return True
+
+    seen = observe(tmp_path, batches=[[ECHO]], metrics=str(folder / "metrics"), hold={1: moves_away})
+    assert seen.result.status == "ok"
+    assert seen.stderr == [f"zot: cannot write {folder}/metrics: No such file or directory"]
+    assert [path.name for path in away.iterdir()] == ["metrics"], "no half of a file is left"
+    assert (away / "metrics").read_text().endswith("# EOF\n")
+
+
+@pytest.mark.parametrize("flag", ["--stats", "--metrics"])
+def test_a_file_that_cannot_be_begun_is_said_before_anything_is_started(zot: Zot, flag: str) -> None:
+    outcome = zot.replay(echo_script(zot), "-e", extension(zot.folder, "echo"), flag, zot.folder / "no" / "file")
+    assert outcome.status in (1, 2)
+    assert outcome.stderr.splitlines() == [f"zot: {flag} {zot.folder}/no/file: No such file or directory"]
+    assert not (zot.home / "logs").exists()
+
+
+def test_a_line_of_stats_that_was_cut_spoils_no_other(zot: Zot) -> None:
+    """With a limit on the size of files (and no disk that is full), lines are whole or not there."""
+    limited = ["/bin/sh", "-c", 'ulimit -f 8; exec "$@"', "sh", *zot.command]
+    script = echo_script(zot)
+    for _ in range(40):
+        script.call(("echo", {"text": "x"}), results=[ok("x")])
+    outcome = zot.replay(
+        script.answer("Done."), "-e", extension(zot.folder, "echo"), "--stats", zot.folder / "stats", command=limited
+    ).check(Status.OK)
+    lines = (zot.folder / "stats").read_bytes()
+    assert lines.endswith(b"\n")
+    assert [stats.decode(line) for line in lines.splitlines()]
+    told = [line for line in outcome.warnings if f"cannot write {zot.folder}/stats: " in line]
+    assert len(told) == 1
+    assert re.search("File too large|No space left on device", told[0])
+
+
+# --- not to be written at all ------------------------------------------------------------------------------------
+
+HOMES = ("a file", "below /proc", "read-only", "closed")
+
+
+@pytest.fixture(params=HOMES)
+def unusable(request: pytest.FixtureRequest, zot: Zot) -> Zot:
+    """A home that can be made into nothing."""
+    if request.param == "a file":
+        zot.home.write_text("")
+    elif request.param == "below /proc":
+        zot.env["ZOT_HOME"] = "/proc/zot"
+    elif request.param == "read-only":
+        zot.command = within(zot.home, "ro", zot.command)
+    else:
+        zot.home.mkdir(mode=0o555)
+        if os.geteuid() == 0:
+            zot.command = without_privileges(zot.command)
+    return zot
+
+
+def test_a_home_that_cannot_be_written_costs_its_files_and_no_run(unusable: Zot) -> None:
+    echo = extension(unusable.folder, "echo")
+    outcome = unusable.replay(echo_script(unusable).answer("Done."), "-e", echo).check(Status.OK)
+    assert outcome.tool_texts() == ["still here"]
+    told = outcome.stderr
+    for what in ("no control socket: ", "the session is not recorded any further: ", "extension echo: cannot write "):
+        assert told.count(what) == 1, told
+    assert "Traceback" not in told
+    assert len(outcome.warnings) <= 5
+
+
+def test_a_host_that_nobody_could_reach_says_where_it_could_be_reached(unusable: Zot) -> None:
+    outcome = unusable.run("host", "-e", extension(unusable.folder, "echo"))
+    assert (outcome.status, outcome.stdout, outcome.leftovers) == (1, b"", [])
+    assert len(outcome.warnings) == 1
+    assert outcome.stderr.startswith("zot host: no control socket: cannot ")
+    assert "set XDG_RUNTIME_DIR or ZOT_HOME" in outcome.stderr

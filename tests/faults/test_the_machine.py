@@ -1,0 +1,258 @@
+"""One row for each thing that can happen to the host itself: it is killed at any moment, its clocks jump, it is stopped
+for a while."""
+
+from __future__ import annotations
+
+import signal
+import time
+from itertools import count
+from typing import TYPE_CHECKING
+
+import psutil
+import pytest
+
+from tests.e2e.extension_folder import extension
+from tests.e2e.hosting import Hosted
+from tests.e2e.script import Script
+from tests.e2e.zot_process import _command_line, _marked, wait_until
+from tests.faults.faulty_run import ECHO, SOON, is_back, observe
+from tests.supervisor.host import Host
+from wire import stats
+from wire.events import ToolProgress
+from wire.stats import Mark, Stats
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.e2e.zot_process import Running, Zot
+
+# --- killed ------------------------------------------------------------------------------------------------------
+
+LEAVERS = ("daemon_grandchild", "grandchild")
+
+
+def stubborn(zot: Zot) -> list[str | Path]:
+    """Extensions that leave much behind, and one that nothing but SIGKILL ends."""
+    folders = [extension(zot.folder, child, zot.folder / child) for child in LEAVERS]
+    folders.append(extension(zot.folder, "ignores_shutdown"))
+    return [word for folder in folders for word in ("-e", folder)]
+
+
+def left_of(running: Running) -> list[str]:
+    return [_command_line(pid) for pid in _marked(running._mark)]
+
+
+def watchdog_of(running: Running) -> psutil.Process:
+    """It has not the environment by which the others are known."""
+
+    def look() -> psutil.Process | None:
+        children = psutil.Process(running.pid).children()
+        return next((one for one in children if "reaper_program" in " ".join(one.cmdline())), None)
+
+    return wait_until(look)
+
+
+def has_ended(process: psutil.Process) -> bool:
+    """Whoever adopts it may not have collected it yet."""
+    try:
+        return process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def kill(running: Running) -> None:
+    running.process.kill()
+    running.process.wait()
+
+
+@pytest.mark.parametrize("moment", ["starting", "serving"])
+def test_a_host_that_is_killed_leaves_nothing(zot: Zot, moment: str) -> None:
+    with zot.start("host", *stubborn(zot)) as running:
+        if moment == "starting":
+            running.child("grandchild.py")
+        else:
+            hosted = Hosted(zot, running)
+            hosted.settle()
+            hosted.client.close()
+            assert len(left_of(running)) >= 6, "the host, three extensions, a daemon and a grandchild"
+        watchdog = watchdog_of(running)
+        kill(running)
+        wait_until(lambda: not left_of(running) and has_ended(watchdog))
+    assert zot.run("ps", "--json").text == ""
+
+
+def test_a_run_that_is_killed_leaves_nothing(zot: Zot) -> None:
+    """Nor of its own shell commands."""
+    script = Script(zot.cwd, extra={"echo": ""}).call(("bash", {"command": "setsid sleep 600 & echo up; sleep 600"}))
+    with zot.start(*zot.replay_flags(script), *stubborn(zot), "go") as running:
+        running.wait_for(ToolProgress)
+        kill(running)
+        wait_until(lambda: not left_of(running))
+
+
+def test_what_a_host_and_its_watchdog_left_is_ended_by_the_next(zot: Zot) -> None:
+    """Both are killed, the watchdog first, as when memory runs out."""
+    with zot.start("host", *stubborn(zot)) as running:
+        hosted = Hosted(zot, running)
+        hosted.settle()
+        hosted.client.close()
+        running.signal(signal.SIGSTOP)  # so that it cannot start another one
+        watchdog_of(running).kill()
+        kill(running)
+        assert len(left_of(running)) >= 5
+        with zot.start("host", "--no-ext") as following:
+            wait_until(lambda: not left_of(running))
+            wait_until(lambda: "which was killed, had left" in following.errors())
+            following.signal(signal.SIGTERM)
+            assert f"processes that a host (pid {running.pid}), which was killed, had left" in following.finish().stderr
+
+
+def test_a_host_that_was_stopped_for_a_while_blames_nobody(zot: Zot) -> None:
+    """Ctrl-Z, a debugger, a laptop's lid: all deadlines have passed meanwhile, and all answers are there."""
+    pinged = extension(zot.folder, "pinged", watchdog_s=0.2)
+    with zot.start("host", "-e", pinged) as running:
+        hosted = Hosted(zot, running)
+        hosted.settle()
+        for _ in range(3):
+            running.signal(signal.SIGSTOP)
+            wait_until(lambda: status_of(running.pid) == "T")
+            passed = time.monotonic() + 0.5
+            wait_until(lambda: time.monotonic() > passed)  # noqa: B023
+            running.signal(signal.SIGCONT)
+            assert hosted.call("echo", "still here") == "still here"
+        figures = hosted.stats()["pinged"]
+        assert (figures.state, figures.exits, figures.timeouts) == ("ready", 0, 0)
+        hosted.client.close()
+
+
+def status_of(pid: int) -> str:
+    with open(f"/proc/{pid}/stat") as file:
+        return file.read().rpartition(")")[2].split()[0]
+
+
+# --- clocks ------------------------------------------------------------------------------------------------------
+
+
+class Clock:
+    """A monotonic clock that can be moved on: hours of a machine that slept, on systems where these count."""
+
+    def __init__(self) -> None:
+        self.ahead = 0.0
+
+    def __call__(self) -> float:
+        return time.monotonic() + self.ahead
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def host(tmp_path: Path, clock: Clock) -> Iterator[Host]:
+    with Host(tmp_path) as one:
+        one.loop.clock = clock
+        yield one
+
+
+HOURS = 7 * 3600.0
+
+
+def test_hours_that_pass_at_once_during_the_start_hurt_nobody(host: Host, clock: Clock) -> None:
+    """Its hello has been said, and waits to be read."""
+    host.add("echo")
+    host.launch()
+    child = host.extension("echo").child
+    assert child is not None
+    wait_until(child.stdout.has_input)
+    clock.ahead += HOURS
+    host.until(lambda: host.supervisor.is_settled)
+    assert host.text("echo", text="still here") == "still here"
+    assert host.said_of("echo") == []
+
+
+def test_hours_that_pass_at_once_during_a_call_leave_an_answer_that_is_there_an_answer(
+    host: Host, clock: Clock
+) -> None:
+    host.add("echo")
+    host.start()
+    answers: list[object] = []
+    host.supervisor.begin_call("echo", b'{"text": "still here"}', answers.append)
+    child = host.extension("echo").child
+    assert child is not None
+    wait_until(child.stdout.has_input)
+    clock.ahead += HOURS
+    host.until(lambda: bool(answers))
+    assert answers[0].frame is not None  # type: ignore[attr-defined]
+    assert host.cost("echo").timeouts == 0
+
+
+def test_hours_that_pass_at_once_in_a_call_without_an_answer_end_it_once(host: Host, clock: Clock) -> None:
+    host.add("never_answers")
+    host.start()
+    answers: list[object] = []
+    host.supervisor.begin_call("hang", b"{}", answers.append)
+    clock.ahead += HOURS
+    host.until(lambda: bool(answers))
+    host.loop.run_until(lambda: False, clock() + 0.1)
+    assert len(answers) == 1
+    assert host.cost("never_answers").timeouts == 1
+
+
+def test_hours_that_pass_at_once_shorten_a_pause_before_a_restart_and_no_more(
+    host: Host, clock: Clock, tmp_path: Path
+) -> None:
+    host.add("lives", tmp_path / "mark", restart={"backoff_s": [600, 600]})
+    host.start()
+    assert host.call("die").frame is None
+    host.until(lambda: host.cost("lives").state == "backoff")
+    clock.ahead += HOURS
+    host.until(lambda: host.cost("lives").restarts == 1)
+    assert '"life": 1' in host.text("life")
+
+
+def test_hours_that_pass_at_once_break_no_limit(host: Host, clock: Clock) -> None:
+    """Neither rates, which are of the time that has passed, nor the processor time."""
+    host.add("pinged", watchdog_s=600, limits={"cpu_percent": 90, "frames_per_s": 5, "cpu_seconds": 60, "breaches": 1})
+    host.start()
+    for _ in range(3):
+        assert host.text("echo", text="x") == "x"
+        clock.ahead += HOURS
+        host.supervisor.sample()
+        host.loop.run_until(lambda: False, clock() + 0.02)
+    assert host.said_of("pinged") == []
+    assert host.cost("pinged").state == "ready"
+    assert host.supervisor.stats()["pinged"].cpu_percent < 1
+
+
+JUMPS = {
+    "back": lambda calls: -86_400.0 * next(calls),
+    "to and fro": lambda calls: 86_400.0 * (-1) ** next(calls),
+}
+
+
+@pytest.mark.parametrize("jump", JUMPS)
+def test_the_clock_on_the_wall_may_jump_as_it_likes(jump: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Deadlines, restarts and durations are of the clock that only goes on. Moments in files are the wall's."""
+    real, calls, by = time.time, count(), JUMPS[jump]
+    monkeypatch.setattr(time, "time", lambda: real() + by(calls))
+    lives = extension(tmp_path, "lives", tmp_path / "mark", restart=SOON)
+    file = tmp_path / "stats"
+    seen = observe(
+        tmp_path,
+        lives,
+        batches=[[("die", {})], [ECHO], [ECHO, ("life", {})]],
+        hold={2: is_back("lives")},
+        extension_wait=9.0,
+        stats=str(file),
+        metrics=str(tmp_path / "metrics"),
+    )
+    assert seen.result.status == "ok"
+    assert 0 <= seen.result.duration_ms <= seen.seconds * 1000 + 1000
+    assert seen.result.extensions["lives"].restarts == 1
+    lines = [stats.decode(line) for line in file.read_bytes().splitlines()]
+    assert [line for line in lines if isinstance(line, Stats)]
+    durations = [line.duration_ms for line in lines if isinstance(line, Mark) and line.duration_ms is not None]
+    assert durations
+    assert all(0 <= one <= seen.seconds * 1000 + 1000 for one in durations), durations
