@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from benchmarks.programs.hostile import fault_at
 from benchmarks.workshop import CHILDREN, PROGRAMS, Workshop
 from supervisor.discovery import Found, Scope
 from wire.manifest import Limits, Manifest, Restart, Timeouts
@@ -43,7 +44,13 @@ class Schedule:
         """As many cycles as fit, of the usual length if two of them do."""
         cycles = max(2, int(seconds / (QUIET_S + STORM_S)))
         shrink = seconds / cycles / (QUIET_S + STORM_S)
-        return cls(cycles, QUIET_S * shrink, STORM_S * shrink, min(SETTLING_S, QUIET_S * shrink / 2))
+        return cls(
+            cycles,
+            QUIET_S * shrink,
+            STORM_S * shrink,
+            min(SETTLING_S, QUIET_S * shrink / 2),
+            FAULT_S * min(1.0, shrink),
+        )
 
     @property
     def cycle_s(self) -> float:
@@ -59,6 +66,17 @@ class Schedule:
 
     def is_storm(self, elapsed: float) -> bool:
         return elapsed % self.cycle_s >= self.quiet_s
+
+    def faults(self, name: str, seed: int) -> list[str]:
+        """Those that a hostile one of that name has, in their order."""
+        count = round(self.storm_s / self.fault_s)
+        starts = [
+            cycle * self.cycle_s + self.quiet_s + (i + 0.5) * self.fault_s
+            for cycle in range(self.cycles)
+            for i in range(count)
+        ]
+        times = (self.quiet_s, self.storm_s, self.fault_s)
+        return [fault_at(start, name, seed, *times).__name__ for start in starts]
 
     def cycle(self, elapsed: float) -> int:
         return int(elapsed / self.cycle_s)

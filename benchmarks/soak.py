@@ -69,6 +69,7 @@ class Soak:
     def __init__(self, workshop: Workshop, report: Report, size: Size, seed: int) -> None:
         self._report = report
         self._size = size
+        self._seed = seed
         self._dice = random.Random(seed)
         self._files_before = vitals.look(0.0).files
         self._schedule = Schedule.within(size.seconds - MARGIN_S - MARGIN_EACH_S * size.extensions)
@@ -219,6 +220,8 @@ class Soak:
     def _tell_of_faults(self) -> None:
         accounts = [one.account for one in self._supervisor.extensions]
         table = Table("what happened", ("", "count"))
+        faults = [fault for one in names(self._cast.hostile) for fault in self._schedule.faults(one, self._seed)]
+        table.add(f"changes of fault, of {len(set(faults))} kinds", len(faults))
         for outcome, count in self.ledger.outcomes.items():
             table.add(f"calls {outcome.value}", count)
         for who, count in sorted(self.killed.items()):

@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import random
 import signal
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from supervisor.accounting import Account
 from supervisor.evidence import evidence
 from supervisor.launching import Confinement, launch
-from supervisor.lifecycle import Occurrence, State
+from supervisor.lifecycle import State
 from supervisor.limits import LOG_MB
 from supervisor.logs import ExtensionLog, one_line
 from supervisor.lookout import Lookout
-from supervisor.restart import Again, Cause, Decision, Ending, GivenUp, History, decide
-from supervisor.termination import Stage, Teardown
-from supervisor.voice import NOTICE_LENGTH, Kind, Voice
+from supervisor.obituary import obituary
+from supervisor.place import Place
+from supervisor.restart import Again, Cause, Decision, Ending, Left, decide
+from supervisor.termination import Stage
+from supervisor.voice import NOTICE_LENGTH, Voice
 from supervisor.watchdog import Watchdog
 from supervisor.worker import Worker
 from wire.framing import DEFAULT_FRAME_LIMIT
@@ -34,11 +36,12 @@ if TYPE_CHECKING:
     from supervisor.child import Child
     from supervisor.custody import Custody
     from supervisor.discovery import Found
-    from supervisor.loop import Loop, Timer
+    from supervisor.loop import Loop
     from supervisor.processes import Process, ProcessTable
     from supervisor.registrations import Command, Tool
     from supervisor.registry import Registry
     from supervisor.termination import Stoppable
+    from supervisor.voice import Kind
     from wire.dialect import HostInfo
     from wire.manifest import Limits
 
@@ -65,20 +68,6 @@ class Listener:
     def adopted(self, table: ProcessTable, extension: str) -> Iterable[int]:  # noqa: ARG002
         """Processes of this extension that have left its trees."""
         return ()
-
-
-@dataclass
-class Place:
-    """One of the extension's workers, and what is to become of it."""
-
-    worker: Worker
-    history: History = field(default_factory=History)
-    due: float | None = None
-    """When another process is to take this place; None if none is."""
-    timer: Timer | None = None
-    teardown: Teardown | None = None
-    """While what is left of its last process is being ended."""
-    starts: int = 0
 
 
 class Extension:
@@ -124,12 +113,22 @@ class Extension:
         )
         self._stalling: dict[Worker, str] = {}
         """Those that hang, and why, while they are to write where they are."""
-        self.places = [Place(self._new_worker(index)) for index in range(found.manifest.workers)]
+        self.places = [self._new_place(index) for index in range(found.manifest.workers)]
         self.lead = self.places[0].worker
         """The worker that is asked for verdicts and told of events."""
         self._reference = self.lead.registry
         self._agreed = self.lead.registry
         """What the workers had all registered by the time when they got ready."""
+
+    def _new_place(self, index: int) -> Place:
+        return Place(
+            self._loop,
+            self._new_worker(index),
+            self._lookout,
+            on_free=self._fill,
+            on_cleared=self._cleared,
+            adopted=self._adopted,
+        )
 
     def _new_worker(self, index: int) -> Worker:
         return Worker(
@@ -214,7 +213,6 @@ class Extension:
 
     def _start(self, place: Place) -> None:
         place.starts += 1
-        place.due = place.timer = None
         leaf: Leaf | None = None
 
         def argv() -> list[str]:
@@ -326,15 +324,8 @@ class Extension:
         """Ends what runs of it, in order, and starts it anew, whatever had become of it."""
         self.log.note("a user asks to start it again")
         for place in self.places:
-            place.history = History()
-            self._cancel_timer(place)
-            place.due = self._loop.clock()
-            if place.teardown is not None:
-                continue
-            if place.worker.is_running:
-                self._tear_down(place, Stage.ASKED)
-            else:
-                self._loop.call_later(0, lambda place=place: self._refill(place))  # type: ignore[misc]
+            place.worker.failure = "it is being started again"
+            place.renew()
         self._choose_lead()
 
     # --- end of a process -----------------------------------------------------------------------------------
@@ -353,56 +344,39 @@ class Extension:
             dice=self._dice(),
             stop_on_limit=self.limits.action == "stop",
         )
+        if self._retired and isinstance(decision, Again):
+            decision = Left("its host stops")
         if worker.child is not None:
-            self._tear_down(place, Stage.KILLED if ending.cause is Cause.OVER_LIMIT else Stage.TERMINATED)
-        if isinstance(decision, Again) and not self._retired:
-            worker.replaced(Occurrence.RETRY, f"{worker.failure}; it is started again in {decision.delay_s:.1f} s")
-            place.due = now + decision.delay_s
-            place.timer = self._loop.call_at(place.due, lambda: self._refill(place))
+            place.clear(Stage.KILLED if ending.cause is Cause.OVER_LIMIT else Stage.TERMINATED)
         self._settled = self._settled or all(one.state.is_settled for one in self.workers)
-        self._report(worker, ending, reason, decision)
+        if not (self._retired and ending.cause is Cause.EXIT):  # else it was killed with all others
+            self._report(worker, ending, reason, decision)
+        if isinstance(decision, Again):
+            worker.retry()
+            place.fill_later(decision.delay_s)
         self._choose_lead()
 
-    def _report(self, worker: Worker, ending: Ending, reason: str, decision: Decision) -> None:
-        """What a user hears of an end; of an extension that is given up everything else is told in these words too."""
-        if self._retired and ending.cause is Cause.EXIT:
-            return  # it was killed with the rest
-        said = self.voice.last_words()
-        log = f" (log: {self.log.path})"
-        if isinstance(decision, GivenUp):
-            last = self.account.exit_status if ending.cause is Cause.EXIT else reason
-            worker.failure = one_line(
-                f"{decision.exits} exits in {decision.span_s:.0f} s, last {last}{said}", NOTICE_LENGTH
-            )
-            self.voice.tell("failed", worker.failure, f"; given up: zot ext restart {self.name} tries again{log}")
-            return
-        then = ""
-        if isinstance(decision, Again):
-            then = f"; starting it again in {decision.delay_s:.1f} s" if not self._retired else ""
-        elif ending.cause not in (Cause.UNSTARTABLE, Cause.DISAGREES) and self.manifest.restart.policy != "temporary":
-            then = f"; not started again: {decision.why}"
-        kind: Kind = "failed"
-        if ending.cause is Cause.OVER_LIMIT:
-            kind = "limit"
-        elif isinstance(decision, Again) or (ending.was_ready and ending.cause is Cause.EXIT):
-            kind = "exited"
-        self.voice.tell(kind, reason, f"{said}{then}{log}")
-
-    def _tear_down(self, place: Place, first: Stage) -> None:
-        """Ends what is left of a worker's process tree."""
-
-        def over() -> None:
-            assert place.teardown is not None
-            if place.teardown.stuck:
-                self.voice.warn("stuck", f"process {place.worker.pid} could not be killed")
-            place.teardown = None
-            if self._custody is not None and place.worker.child is not None:
-                self._custody.ended(place.worker.child.identity)
-            self._refill(place)
-
-        place.teardown = Teardown(
-            self._loop, [place.worker], first=first, on_over=over, adopted=self._adopted, lookout=self._lookout
+    def _report(self, worker: Worker, ending: Ending, told: str, decision: Decision) -> None:
+        said = obituary(
+            self.name,
+            ending,
+            decision,
+            reason=worker.failure,
+            told=told,
+            exit_status=self.account.exit_status,
+            last_words=self.voice.last_words(),
+            log=str(self.log.path),
+            is_silent=ending.cause in (Cause.UNSTARTABLE, Cause.DISAGREES)
+            or self.manifest.restart.policy == "temporary",
         )
+        worker.failure = one_line(said.failure, NOTICE_LENGTH)
+        self.voice.tell(said.kind, said.message, said.evidence)
+
+    def _cleared(self, worker: Worker, is_stuck: bool) -> None:
+        if is_stuck:
+            self.voice.warn("stuck", f"process {worker.pid} could not be killed")
+        if self._custody is not None and worker.child is not None:
+            self._custody.ended(worker.child.identity)
 
     def _adopted(self, table: ProcessTable, _owner: Stoppable) -> Iterable[int]:
         return self._listener.adopted(table, self.name) if len(self.places) == 1 else ()
@@ -412,22 +386,13 @@ class Extension:
             self._custody.collected(worker.child.identity)
 
     def gone(self, worker: Worker) -> None:
-        teardown = self.places[worker.index].teardown
-        if teardown is not None:
-            teardown.hurry()
+        self.places[worker.index].hurry()
 
-    def _refill(self, place: Place) -> None:
-        """Starts another process, once it is due and nothing of the last one is left."""
-        if self._retired or place.due is None or place.teardown is not None or self._loop.clock() < place.due:
-            return
-        place.worker = self._new_worker(place.worker.index)
-        self._choose_lead()
-        self._start(place)
-
-    def _cancel_timer(self, place: Place) -> None:
-        if place.timer is not None:
-            place.timer.cancel()
-            place.timer = None
+    def _fill(self, place: Place) -> None:
+        if not self._retired:
+            place.worker = self._new_worker(place.worker.index)
+            self._choose_lead()
+            self._start(place)
 
     def forgo_restarts(self) -> None:
         """No more starts: what ends from now on has ended for good."""
@@ -437,14 +402,7 @@ class Extension:
         """No more starts; returns the workers, whose processes the caller is to end, each with what is known to be
         left of it besides."""
         self._retired = True
-        left: dict[Stoppable, Iterable[Process]] = dict.fromkeys(self.workers, ())
-        for place in self.places:
-            self._cancel_timer(place)
-            place.due = None
-            if place.teardown is not None:
-                left[place.worker] = place.teardown.cancel()
-                place.teardown = None
-        return left
+        return {place.worker: place.retire() for place in self.places}
 
     def close(self) -> None:
         self.voice.close()

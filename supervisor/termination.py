@@ -173,6 +173,7 @@ class Teardown:
         self._on_over = None
         if self._looked_at < 0:
             self._look()
+            self._begin()
         self._finish()
         return [process for case in self._cases for process in case.others.values()]
 

@@ -469,10 +469,9 @@ class Worker:
     def _move(self, occurrence: Occurrence) -> None:
         self.state = advance(self.state, occurrence)
 
-    def replaced(self, occurrence: Occurrence, failure: str) -> None:
-        """What will become of its place has been decided."""
-        self._move(occurrence)
-        self.failure = failure
+    def retry(self) -> None:
+        """Another worker will take its place."""
+        self._move(Occurrence.RETRY)
 
 
 def _not_shown_here(_frame: frames.Frame) -> None:

@@ -17,7 +17,7 @@ import time
 import zlib
 
 LIFE_S = 240
-ORPHAN_S = 5.0
+ORPHAN_S = 4.0
 """How long the most stubborn one goes on after its stdin has ended."""
 FORKS = 20
 FORK_LIFE_S = 20
@@ -282,16 +282,19 @@ FAULTS = (
     Fault, Late, Silent, Junk, Drip, Half, NoteFlood, ErrorFlood, Exit, Killed, Mute, NoHello, Deaf, Stopped, Leak,
     Forks, TooLong, WrongTypes, Twice, WrongAnswer, Stubborn,
 )  # fmt: skip
+STRIDE = 5
+"""From one fault to the next; it shares no factor with their number, so that each has its turn."""
 ANSWERS = {b"tool_call": b"tool_result", b"event_intercept": b"event_intercept_response"}
 
 
 def fault_at(elapsed, name, seed, quiet_s, storm_s, fault_s):
-    """The class of the fault so many seconds into the run."""
+    """The class of the fault so many seconds into the run: one after another, from a start of its own for each."""
     cycle, within = divmod(elapsed, quiet_s + storm_s)
     if within < quiet_s:
         return Fault
-    turn = f"{seed} {name} {int(cycle)} {int((within - quiet_s) / fault_s)}"
-    return FAULTS[zlib.crc32(turn.encode()) % len(FAULTS)]
+    in_a_storm = max(1, round(storm_s / fault_s))
+    turn = int(cycle) * in_a_storm + min(int((within - quiet_s) / fault_s), in_a_storm - 1)
+    return FAULTS[(zlib.crc32(f"{seed} {name}".encode()) + STRIDE * turn) % len(FAULTS)]
 
 
 class Program:

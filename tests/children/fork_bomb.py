@@ -1,4 +1,4 @@
-"""Tool `fork`: each process forks as fast as it can, every second generation in a session of its own; 50 forks in all."""
+"""Tool `fork`: all processes fork as fast as they can, half of them in sessions of their own; 50 forks in all."""
 
 import json
 import os

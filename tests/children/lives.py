@@ -18,6 +18,7 @@ def count_this_life(marks):
         except FileExistsError:
             continue
         return life
+    return None
 
 
 life = count_this_life(sys.argv[1])

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.children.conversation import Conversation
@@ -48,13 +49,19 @@ GREETS_AND_LEAVES = {
     "bad_tools": [],
     "big_reader": [],
     "blocker": ["tool_call", "no"],
+    "cpu_hog": [],
     "dies_in_call": [],
     "dies_in_intercept": [],
+    "dumps_on_quit": [],
     "env_dump": [],
+    "fd_leak": [],
+    "fork_bomb": [],
     "huge_line": [],
     "killed_in_call": [],
     "late_tool": [],
+    "memory_hog": [],
     "never_answers": [],
+    "pinged": [],
     "recorder": [os.devnull],
     "rewriter": ["rewriter", "!"],
     "stderr_flood": [],
@@ -317,3 +324,92 @@ def test_big_reader():
     with python("big_reader") as child:
         child.frames_up_to("ready")
         assert child.call("length", text="é" * 1000) == "1000"
+
+
+@pytest.mark.parametrize(("word", "status", "greets"), [("before=3", 3, False), ("greeted=4", 4, True)])
+def test_lives_end_as_their_word_says(tmp_path: Path, word: str, status: int, greets: bool):
+    with python("lives", tmp_path / "life", word) as child:
+        assert bool(child.line()) is greets
+        assert child.exit_code() == status
+        assert child.stderr() == "life 0\n"
+
+
+def test_each_life_has_its_word_and_the_last_one_lasts(tmp_path: Path):
+    tools = []
+    for _ in range(3):
+        with python("lives", tmp_path / "life", "ready=a", "ready=b,c") as child:
+            frames = child.frames_up_to("ready")
+            tools.append([frame["name"] for frame in frames if frame["type"] == "register_tool"])
+            life = json.loads(child.call("life"))["life"]
+            assert life == len(tools) - 1
+            child.send("tool_call", id="9", name="die", args={"code": 5})
+            assert child.exit_code() == 5
+    assert tools == [["life", "die", "a"], ["life", "die", "b", "c"], ["life", "die", "b", "c"]]
+
+
+def test_pinged():
+    with python("pinged") as child:
+        child.frames_up_to("ready")
+        child.send("ping", id="p1")
+        assert child.frame() == {"type": "pong", "id": "p1"}
+        child.call("hush")
+        child.send("ping", id="p2")
+        assert child.call("echo", text="still here") == "still here"
+
+
+def test_dumps_on_quit():
+    with python("dumps_on_quit") as child:
+        child.frames_up_to("ready")
+        child.send("tool_call", id="1", name="hang", args={})
+        child.process.send_signal(signal.SIGQUIT)
+        child.process.terminate()
+        assert child.exit_code() == -signal.SIGTERM
+        assert "Current thread" in child.stderr()
+
+
+def test_memory_hog():
+    with python("memory_hog") as child:
+        child.frames_up_to("ready")
+        child.call("eat", mb=30)
+        child.call("eat", mb=0)  # so that it has eaten
+        assert psutil.Process(child.process.pid).memory_info().rss > 30 << 20
+
+
+def test_cpu_hog():
+    with python("cpu_hog") as child:
+        child.frames_up_to("ready")
+        child.call("burn")
+        process = psutil.Process(child.process.pid)
+        while process.cpu_times().user < 0.05:
+            assert child.process.poll() is None
+        child.process.terminate()
+
+
+def test_fork_bomb_is_bounded():
+    with python("fork_bomb") as child:
+        child.frames_up_to("ready")
+        child.call("fork")
+        process = psutil.Process(child.process.pid)
+        below: list[psutil.Process] = []
+        while len(below) < 50:
+            assert child.process.poll() is None
+            below = process.children(recursive=True)
+        assert len(below) == 50
+        assert {os.getsid(one.pid) for one in below} - {os.getsid(child.process.pid)}
+        for one in (*below, process):
+            one.kill()
+        for one in below:
+            one.wait()
+
+
+def test_fd_leak():
+    with python("fd_leak") as child:
+        child.frames_up_to("ready")
+        process = psutil.Process(child.process.pid)
+        before = process.num_fds()
+        child.call("open", count=20)
+        (half,) = process.children()
+        assert process.num_fds() + half.num_fds() >= 2 * before + 20
+        child.send("shutdown")
+        assert child.exit_code() == 0
+        half.wait()

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 QUICK = {"hello": 1.0, "ready": 0.6, "tool_call": 0.8, "intercept": 0.4}
 SOON = {"backoff_s": [0.1, 0.1]}
 """A restart policy under which a restart is not waited for."""
-PATIENCE_S = 40.0
+PATIENCE_S = 30.0
 """After which a run is ended that would hang because of a defect; its status is then `timeout`."""
 HEALTHY = "echo"
 Call = tuple[str, dict[str, Any]]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.e2e.extension_folder import extension
+from tests.e2e.extension_folder import extension, folder
 from tests.faults.faulty_run import ECHO, HEALTHY, SOON, Call, is_back, is_given_up, observe, program
 
 if TYPE_CHECKING:
@@ -48,6 +48,20 @@ def test_one_that_crashes_is_back_for_the_next_turn(tmp_path: Path) -> None:
     assert 'ended (exit 6) with 1 call pending: "life 0"; starting it again in 0.1 s (log: ' in crashed
     assert "ready again, restart 1" in back
     assert seen.events_of("lives") == ["started", "exited", "restarted"]
+
+
+def test_one_that_kills_all_that_it_can_reach_by_its_group_kills_itself(tmp_path: Path) -> None:
+    """`kill 0`, the classic of shell scripts. Each extension leads a group of its own, in a session of its own."""
+    script = tmp_path / "kills.sh"
+    script.write_text(
+        'printf \'{"type":"hello","name":"kills"}\\n{"type":"register_tool","name":"die","schema":{}}\\n\'\n'
+        'printf \'{"type":"ready"}\\n\'\nread ack\nread call\nkill -9 0\n'
+    )
+    kills = folder(tmp_path, "kills", ["/bin/sh", str(script)], restart=SOON)
+    seen = observe(tmp_path, kills, batches=[[DIE], [ECHO]], hold={2: is_back("kills")})
+    check(seen)
+    assert seen.answer_of("t1.0") == ("extension kills/die failed: it ended (signal SIGKILL)", True)
+    assert seen.answer_of("t2.0") == ("still here", False)
 
 
 def test_one_that_crashes_in_every_start_is_given_up_and_can_be_seen_everywhere(tmp_path: Path) -> None:

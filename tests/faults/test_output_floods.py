@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, BinaryIO
 
 import psutil
@@ -15,12 +16,16 @@ import pytest
 
 from supervisor.loop import BACKGROUND_READ
 from supervisor.pipes import LARGE_READ
+from tests.e2e.script import Script, ok
 from tests.faults.faulty_run import ECHO, HEALTHY, QUICK, SOON, is_back, observe, program
 from tests.supervisor.host import Host
+from wire.events import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from tests.e2e.zot_process import Zot
 
 MIB = 1024 * 1024
 IS_FULL = bool(os.environ.get("ZOT_FULL_FLOODS"))
@@ -166,6 +171,33 @@ def watch_reads(host: Host, gate: BinaryIO) -> list[int]:
     flood.stdout._sink = sink
     awaited.stdout.has_input = has_input  # type: ignore[method-assign]
     return seen
+
+
+def test_notes_for_a_reader_that_does_not_read_hold_up_nobody(zot: Zot) -> None:
+    """stderr is a pipe that is full: what does not fit is dropped, and the answers behind it come."""
+    script = Script(zot.cwd, extra={"note": ""})
+    for _ in range(3):
+        script.call(("note", {}), results=[ok("noted")])
+    notes = program(
+        zot.folder,
+        "notes",
+        'hello("note")\nsend(type="ready")\n'
+        "for frame in frames():\n"
+        '    for _ in range(400): send(type="notify", level="info", message="n" * 2000)\n'
+        '    result(frame, "noted")',
+    )
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    try:
+        with suppress(BlockingIOError):
+            while True:
+                os.write(write, b"full" * 1024)
+        os.set_blocking(write, True)
+        outcome = zot.replay(script.answer("Done."), "-e", notes, stderr=write).check(Status.OK)
+    finally:
+        os.close(read)
+        os.close(write)
+    assert outcome.tool_texts() == ["noted"] * 3
 
 
 # --- a little at a time ------------------------------------------------------------------------------------------

@@ -107,12 +107,13 @@ def test_the_kernel_refuses_a_process_more_descriptors_than_it_may_have(tmp_path
     leak = program(
         tmp_path,
         "leak",
-        'hello("leak")\nsend(type="ready")\nfor frame in frames():\n    kept = [os.open(os.devnull, 0) for _ in range(1000)]',
+        'hello("leak")\nsend(type="ready")\nfor frame in frames():\n'
+        "    kept = [os.open(os.devnull, 0) for _ in range(1000)]",
         limits={"open_files": 40},
         restart=SOON,
     )
     seen = observe(tmp_path, leak, batches=[[("leak", {})], [ECHO]], hold={2: is_back("leak")})
-    assert seen.result.status == "ok"
+    assert seen.result.status == "ok", seen.stderr
     text, is_error = seen.answer_of("t1.0")
     assert is_error
     assert text.endswith("it ended (exit 1): \"OSError: [Errno 24] Too many open files: '/dev/null'\"")
@@ -126,14 +127,14 @@ def test_the_kernel_refuses_files_that_are_larger_than_they_may_be(tmp_path: Pat
         tmp_path,
         "writer",
         'print("e" * 3_000_000, file=sys.stderr)\n'
-        'hello("write")\nsend(type="ready")\n'
+        'hello("pour")\nsend(type="ready")\n'
         'for frame in frames():\n    open(sys.argv[1], "wb").write(b"x" * 3_000_000)',
         file,
         limits={"file_mb": 1},
         restart=SOON,
     )
-    seen = observe(tmp_path, writer, batches=[[("write", {})], [ECHO]], hold={2: is_back("writer")})
-    assert seen.result.status == "ok"
+    seen = observe(tmp_path, writer, batches=[[("pour", {})], [ECHO]], hold={2: is_back("writer")})
+    assert seen.result.status == "ok", seen.stderr
     text, is_error = seen.answer_of("t1.0")
     assert is_error
     assert 'it ended (exit 1): "OSError: [Errno 27] File too large"' in text

@@ -377,7 +377,10 @@ CHAINS: dict[str, list[tuple[str, tuple[str, ...], dict[str, Any]]]] = {
     "rewriters chain": [("rewriter", ("one", "+1"), {"name": "one"}), ("rewriter", ("two", "+2"), {"name": "two"})],
     "a block after a rewrite": [("rewriter", ("one", "+1"), {}), ("blocker", ("tool_call", "no"), {})],
     "one that dies": [("dies_in_intercept", (), {}), ("rewriter", ("one", "+1"), {})],
-    "one that dies and denies": [("dies_in_intercept", (), {"on_failure": "deny"}), ("blocker", ("tool_call", "no"), {})],
+    "one that dies and denies": [
+        ("dies_in_intercept", (), {"on_failure": "deny"}),
+        ("blocker", ("tool_call", "no"), {}),
+    ],
     "one that is mute": [("never_answers", (), {"timeouts": {"intercept": 0.1}}), ("rewriter", ("one", "+1"), {})],
     "one with wrong types": [("wrong_types", (), {"on_failure": "deny"})],
 }

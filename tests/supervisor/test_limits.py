@@ -72,7 +72,7 @@ def test_what_its_children_use_counts(host: Host):
         "    eat = 'import sys; held = b\"m\" * (100 << 20); print(flush=True); sys.stdin.read()'\n"
         '    child = subprocess.Popen([sys.executable, "-I", "-S", "-c", eat], stdin=subprocess.PIPE,'
         " stdout=subprocess.PIPE, start_new_session=True)\n"
-        '    child.stdout.readline()\n    result(frame, str(child.pid))'
+        "    child.stdout.readline()\n    result(frame, str(child.pid))"
     )
     host.write("parent", code, limits={"rss_mb": 80, "breaches": 1}, restart=LATER)
     host.start()
@@ -122,7 +122,9 @@ def test_a_fork_bomb_is_ended_with_all_that_it_has_started(host: Host):
     host.start()
     host.text("fork")
     host.until(lambda: is_again(host, "fork_bomb"))
-    assert re.match(r"it is over its limits: \d\d processes over processes 5; starting", said(host, "fork_bomb", "limit")[0])
+    assert re.match(
+        r"it is over its limits: \d\d processes over processes 5; starting", said(host, "fork_bomb", "limit")[0]
+    )
     assert ours() == {host.extension("fork_bomb").pid}, "nothing of it is left when it is started again"
     assert host.cost("fork_bomb").processes_peak > 10
 
@@ -190,11 +192,8 @@ def test_what_left_its_tree_counts_too(host: Host, tmp_path: Path):
 
 
 def test_one_that_keeps_to_its_limits_is_left_alone(host: Host):
-    host.add(
-        "echo",
-        limits={"rss_mb": 500, "cpu_percent": 99, "cpu_seconds": 60, "processes": 1, "open_files": 50, "frames_per_s": 1e6,
-                "breaches": 1},
-    )  # fmt: skip
+    limits = {"rss_mb": 500, "cpu_percent": 99, "cpu_seconds": 60, "processes": 1, "open_files": 50}
+    host.add("echo", limits={**limits, "frames_per_s": 1e6, "breaches": 1})
     host.start()
     for _ in range(5):
         host.text("echo", text="x")
@@ -208,16 +207,16 @@ def test_one_that_keeps_to_its_limits_is_left_alone(host: Host):
 
 
 def test_one_whose_limits_say_stop_is_not_started_again(host: Host):
-    host.add("memory_hog", limits={"rss_mb": 60, "breaches": 1, "action": "stop"}, restart={**SOON, "policy": "permanent"})
+    host.add(
+        "memory_hog", limits={"rss_mb": 60, "breaches": 1, "action": "stop"}, restart={**SOON, "policy": "permanent"}
+    )
     host.start()
     host.text("eat", mb=100)
     host.until(lambda: host.extension("memory_hog").state is State.FAILED)
     run_for(host, 0.2)
     extension = host.extension("memory_hog")
     assert extension.state is State.FAILED
-    assert re.fullmatch(
-        r"it is over its limits: rss \d+ MiB over rss_mb 60, in 1 sample in a row", extension.failure
-    )
+    assert re.fullmatch(r"it is over its limits: rss \d+ MiB over rss_mb 60, in 1 sample in a row", extension.failure)
     assert host.call_of("memory_hog", "eat").reason == extension.failure
     (line,) = said(host, "memory_hog", "limit")
     assert line == f"{extension.failure}; not started again: its limits say stop (log: {extension.log.path})"
@@ -238,7 +237,8 @@ def test_one_that_breaks_them_again_and_again_is_given_up(host: Host):
     host.until(lambda: host.extension("memory_hog").state is State.FAILED)
     ((_, line),) = [one for one in host.said_of("memory_hog") if one[0] == "failed"]
     assert re.match(
-        r"2 exits in \d s, last it is over its limits: rss \d+ MiB over rss_mb 1, in 1 sample in a row; given up: ", line
+        r"2 exits in \d s, last it is over its limits: rss \d+ MiB over rss_mb 1, in 1 sample in a row; given up: ",
+        line,
     )
 
 

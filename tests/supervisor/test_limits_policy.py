@@ -39,7 +39,11 @@ TEXTS = {
     "cpu_seconds": (Limits(cpu_seconds=2.5), replace(QUIET, cpu_s=2.61), "cpu 2.6 s over cpu_seconds 2.5"),
     "processes": (Limits(processes=4), replace(QUIET, processes=5), "5 processes over processes 4"),
     "open_files": (Limits(open_files=64), replace(QUIET, open_files=65), "65 open files over open_files 64"),
-    "frames_per_s": (Limits(frames_per_s=100), replace(QUIET, frames_per_s=2500.4), "2500 frames/s over frames_per_s 100"),
+    "frames_per_s": (
+        Limits(frames_per_s=100),
+        replace(QUIET, frames_per_s=2500.4),
+        "2500 frames/s over frames_per_s 100",
+    ),
 }
 
 
@@ -152,9 +156,9 @@ def test_samples_that_are_asked_for_without_pause_still_come_to_a_rate():
 
 
 @given(
-    st.lists(
-        st.tuples(st.floats(0, 10), st.floats(0, 100), st.integers(0, 10**6)), min_size=2, max_size=20
-    ).map(lambda steps: [(sum(one[0] for one in steps[: n + 1]), *steps[n][1:]) for n in range(len(steps))])
+    st.lists(st.tuples(st.floats(0, 10), st.floats(0, 100), st.integers(0, 10**6)), min_size=2, max_size=20).map(
+        lambda steps: [(sum(one[0] for one in steps[: n + 1]), *steps[n][1:]) for n in range(len(steps))]
+    )
 )
 def test_rates_are_never_negative_where_counts_rise(samples: list[tuple[float, float, int]]):
     seen, frames = Usage(), 0

@@ -78,11 +78,9 @@ def test_it_finds_what_the_plain_table_finds_below_the_host(reader: ProcessReade
 
 
 def test_it_sees_them_change(reader: ProcessReader):
-    with subprocess.Popen(
-        [sys.executable, "-I", "-S", "-c", "import sys\nsys.stdin.readline()\nheld = b'm' * (50 << 20)\nprint(flush=True)\n"
-         "sys.stdin.read()"],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-    ) as one:  # fmt: skip
+    code = "import sys\nsys.stdin.readline()\nheld = b'm' * (50 << 20)\nprint(flush=True)\nsys.stdin.read()"
+    command = [sys.executable, "-I", "-S", "-c", code]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as one:
         reader.read(set())
         before = reader.read(set()).by_pid[one.pid].rss
         one.stdin.write(b"\n")

@@ -43,7 +43,7 @@ ENDINGS = st.builds(
     st.floats(0, 2 * HEALTHY_AFTER_S),
     was_ready=st.booleans(),
 )
-STEPS = st.lists(st.tuples(ENDINGS, st.floats(0, 100), st.floats(0, 1)), max_size=40)
+STEPS = st.lists(st.tuples(ENDINGS, st.floats(0, 100), st.floats(0, 1)), max_size=20)
 
 
 def play(policy: Restart, steps: list[tuple[Ending, float, float]], **how: bool) -> list[tuple[Decision, History]]:
@@ -94,9 +94,7 @@ def test_what_is_given_up_has_earned_it(policy: Restart, steps: list[tuple[Endin
 
 
 @given(POLICIES, STEPS)
-def test_what_is_remembered_is_bounded_until_it_is_given_up(
-    policy: Restart, steps: list[tuple[Ending, float, float]]
-):
+def test_what_is_remembered_is_bounded_until_it_is_given_up(policy: Restart, steps: list[tuple[Ending, float, float]]):
     for decision, history in play(policy, steps):
         if isinstance(decision, GivenUp | Left):
             break  # nobody starts it any more, but a user

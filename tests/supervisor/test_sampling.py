@@ -63,7 +63,7 @@ def idle(host: Host) -> Iterator[Host]:
     clock.skip(YOUNG_S + 1)
     clock.skip(YOUNG_S + 1)
     assert sampler(host).interval_s == pytest.approx(IDLE_S)
-    yield host
+    return host
 
 
 # --- how often --------------------------------------------------------------------------------------------------
@@ -238,7 +238,8 @@ def test_one_that_is_down_uses_nothing(host: Host):
 
 
 def test_a_thorough_look_finds_the_highest_size(host: Host):
-    code = 'hello("a")\nsend(type="ready")\nfor frame in frames():\n    held = b"m" * (64 << 20); del held\n    result(frame, "")'
+    code = 'hello("a")\nsend(type="ready")\nfor frame in frames():\n    held = b"m" * (64 << 20)\n    del held\n'
+    code += '    result(frame, "")'
     host.write("peaky", code)
     host.start()
     host.text("a")

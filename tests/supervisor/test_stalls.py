@@ -129,8 +129,10 @@ def test_the_evidence_is_in_the_log(host: Host):
 
 def own_name(pid: int) -> str:
     """The kernel's short name for a program such as this one."""
-    return Path(os.path.realpath(sys.executable)).name[:15] if read_process(pid) is None else (
-        Path(f"/proc/{pid}/comm").read_text().strip()
+    return (
+        Path(os.path.realpath(sys.executable)).name[:15]
+        if read_process(pid) is None
+        else (Path(f"/proc/{pid}/comm").read_text().strip())
     )
 
 
@@ -179,7 +181,11 @@ def test_one_that_hangs_again_and_again_is_given_up(host: Host):
 
 def test_stop_right_after_a_stall_does_not_wait_for_it(host: Host):
     host.write(
-        "stuck", 'hello("a")\nsend(type="ready")\nsignal.pause()', restart=LATER, stall_after=1, timeouts={"tool_call": 0.1}
+        "stuck",
+        'hello("a")\nsend(type="ready")\nsignal.pause()',
+        restart=LATER,
+        stall_after=1,
+        timeouts={"tool_call": 0.1},
     )
     host.start()
     host.call("a")

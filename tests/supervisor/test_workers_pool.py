@@ -278,7 +278,7 @@ def test_one_that_is_cancelled_is_not_made_again(host: Host, marks: Path):
     add_pool(host, marks, 2)
     answers: list[Answer] = []
     asked = host.supervisor.begin_call("hold_again", b"{}", answers.append)
-    host.until(lambda: marks.exists())
+    host.until(marks.exists)
     holder = next(one for one in workers_of(host) if one.pending)
     os.kill(holder.pid, signal.SIGKILL)
     host.until(lambda: not holder.pending)
@@ -396,7 +396,8 @@ def test_each_is_told_of_the_session_once(host: Host, marks: Path):
 def test_a_first_worker_that_does_not_greet_does_not_silence_the_second(host: Host, marks: Path):
     """The second has greeted and could be told and asked; the first is late."""
     code = (
-        f"marks = {str(marks)!r}\nwhile not os.path.exists(f'{{marks}}.{{os.getpid()}}'): time.sleep(0.01)\nhello(events=['turn_start'], intercept=['tool_call'])\n"
+        f"marks = {str(marks)!r}\nwhile not os.path.exists(f'{{marks}}.{{os.getpid()}}'): time.sleep(0.01)\n"
+        "hello(events=['turn_start'], intercept=['tool_call'])\n"
         'said = b""\nwhile b\'"shutdown"\' not in said:\n'
         '    send(type="notify", message="busy")\n'  # or silence would be taken for ready
         "    if select.select([0], [], [], 0.05)[0]: said += os.read(0, 65536)\n"
