@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from supervisor.environment import EXTENSION, TOKEN
+from supervisor.lookout import reap_adopted
 
 if TYPE_CHECKING:
     from supervisor.custody import Custody
@@ -34,8 +35,9 @@ class Strays:
     def _sort(self, table: ProcessTable) -> dict[str, list[int]]:
         known: dict[Identity, str | None] = {}
         found: dict[str, list[int]] = {}
+        reap_adopted(self._loop, table)
         for pid in table.children_of(os.getpid()):
-            if pid in self._loop.children:
+            if pid in self._loop.children or table.by_pid[pid].is_zombie:
                 continue
             identity = table.by_pid[pid].identity
             name = self._known[identity] if identity in self._known else self._read(pid)

@@ -362,9 +362,10 @@ def test_dumps_on_quit():
         child.frames_up_to("ready")
         child.send("tool_call", id="1", name="hang", args={})
         child.process.send_signal(signal.SIGQUIT)
+        while "Current thread" not in child.stderr():
+            assert child.process.poll() is None
         child.process.terminate()
         assert child.exit_code() == -signal.SIGTERM
-        assert "Current thread" in child.stderr()
 
 
 def test_memory_hog():
