@@ -390,6 +390,7 @@ class Extension:
 
     def _fill(self, place: Place) -> None:
         if not self._retired:
+            self.log.note(f"starting {self.name} again")
             place.worker = self._new_worker(place.worker.index)
             self._choose_lead()
             self._start(place)

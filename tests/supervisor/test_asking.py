@@ -114,6 +114,19 @@ def test_many_at_once(host: Host, asking: Asking):
     assert not any(got[f"verdict {number}"].is_blocked for number in range(500))
 
 
+def test_what_was_answered_leaves_nothing_behind(host: Host, asking: Asking):
+    """Each call has a deadline; those of calls that have ended must not pile up until they would have passed."""
+    host.add("echo", timeouts={"tool_call": 600, "intercept": 600})
+    host.start()
+    before = len(host.loop._timers)
+    for round_ in range(10):
+        for number in range(200):
+            asking.call(f"call {round_} {number}", "echo")
+        host.until(lambda: all(asking.heard.values()))
+    assert len(host.loop._timers) - before < 500
+    asking.until_all()
+
+
 def test_one_that_is_asked_from_within_an_answer(host: Host, asking: Asking):
     host.add("echo")
     host.start()

@@ -231,6 +231,16 @@ def test_one_that_never_starts_is_given_up_and_everybody_hears_why(host: Host, m
     assert not extension.was_ready
 
 
+@pytest.mark.parametrize("child", ["silent", "first_frame_not_hello"])
+def test_one_that_breaks_the_handshake_each_time_is_given_up(host: Host, child: str):
+    host.add(child, restart={**SOON, "max": 3}, timeouts={"hello": 0.2 if child == "silent" else 10})
+    host.launch()
+    host.until(lambda: state(host, child) is State.FAILED)
+    why = "said no hello within 0.2 s" if child == "silent" else "its first frame must be hello, not register_tool"
+    assert re.fullmatch(rf"3 exits in \d s, last {why}", host.extension(child).failure)
+    host.until(lambda: not host.extension(child).child.is_running)
+
+
 def test_one_that_greets_and_crashes_each_time_is_given_up(host: Host, marks: Path):
     host.add("lives", marks, "greeted=4", restart={**SOON, "max": 3})
     host.launch()
@@ -495,6 +505,42 @@ def test_a_user_restarts_one_that_is_stopping(host: Host, marks: Path):
     assert host.cost("slow").restarts == 1
     assert host.extension("slow").pid != first
     host.stop(at_once=True)
+
+
+def test_an_answer_that_still_comes_counts(host: Host):
+    """It had work when it was asked to stop, and finishes it."""
+    code = (
+        'hello("a")\nsend(type="ready")\nfor frame in frames():\n'
+        '    while json.loads(sys.stdin.readline())["type"] != "shutdown": pass\n'
+        '    result(frame, "done")\n    send(type="shutdown_ack")\n    break'
+    )
+    host.write("dutiful", code)
+    host.start()
+    answers = []
+    host.supervisor.begin_call("a", b"{}", answers.append)
+    host.supervisor.restart("dutiful")
+    host.until(lambda: answers)
+    assert answers[0].frame.content[0].text == "done"
+    host.until(lambda: is_again(host, "dutiful"))
+
+
+def test_a_restart_that_is_asked_for_upon_the_news_of_an_end(tmp_path: Path, marks: Path):
+    """From within the notice: the host is in the middle of it."""
+
+    def on_notice(extension: Extension, kind: str, _message: str) -> None:
+        if kind in ("exited", "failed"):
+            host.supervisor.restart(extension.name)
+
+    with Host(tmp_path) as host:
+        host.supervisor._on_notice = on_notice
+        host.add("lives", marks, "before=3", "ready", restart={**LATER, "max": 1})
+        host._add("nobody", [str(tmp_path / "nobody")], {})
+        host.launch()
+        host.until(lambda: state(host, "lives") is State.READY)
+        host.call("die")
+        host.until(lambda: state(host, "lives") is State.READY)
+        assert lives(marks) == 3
+        assert state(host, "nobody") in (State.FAILED, State.SPAWNED)
 
 
 def test_nobody_by_that_name_is_an_error(host: Host):

@@ -13,6 +13,7 @@ import pytest
 from supervisor.intercept import UNTOUCHED
 from supervisor.lifecycle import State
 from supervisor.pending import Failure
+from supervisor.processes import ProcessTable
 from wire import frames
 
 if TYPE_CHECKING:
@@ -199,6 +200,16 @@ def test_a_user_restarts_all_of_them(host: Host, marks: Path):
     assert before.isdisjoint({one.pid for one in workers_of(host)})
 
 
+def test_daemons_of_workers_end_with_the_host_at_the_latest(host: Host, tmp_path: Path):
+    host.add("daemon_grandchild", tmp_path / "pid", workers=2, restart=SOON)
+    host.start()
+    host.until(lambda: all(one.state is State.READY for one in workers_of(host, "daemon_grandchild")))
+    os.kill(workers_of(host, "daemon_grandchild")[0].pid, signal.SIGKILL)
+    host.until(lambda: host.cost("daemon_grandchild").restarts == 1)
+    host.stop()
+    assert set(ProcessTable.read().tree([os.getpid()])) == {os.getpid()}
+
+
 def test_processor_time_never_goes_down(host: Host, marks: Path):
     code = "end = time.process_time() + 0.1\nwhile time.process_time() < end: pass\n" + POOL % str(marks)
     host.write("pool", code, workers=2, restart=SOON)
@@ -266,6 +277,20 @@ def test_with_nobody_else_there_it_is_not_made_again(host: Host, marks: Path):
     add_pool(host, marks, 1)
     assert host.call("once").failure is Failure.DIED
     assert attempts(marks, "once") == 1
+
+
+def test_with_both_dead_in_one_moment_it_ends_once(host: Host, marks: Path):
+    add_pool(host, marks, 2)
+    answers = begin(host, "hold_again")
+    host.until(marks.exists)
+    for worker in workers_of(host):
+        os.kill(worker.pid, signal.SIGKILL)
+        os.waitid(os.P_PID, worker.pid, os.WEXITED | os.WNOWAIT)
+    host.until(lambda: answers)
+    run_for(host, 0.3)
+    assert len(answers) == 1
+    assert answers[0].failure in (Failure.DIED, Failure.NOT_READING)
+    assert all(not one.pending for one in workers_of(host))
 
 
 def test_a_call_that_ran_out_of_time_is_not_made_again(host: Host, marks: Path):
