@@ -85,6 +85,7 @@ class Soak:
             on_notice=self._noticed,
         )
         self._bare = Blocking(echo(workshop, "bare"))
+        self._loop.children |= vitals.children()  # it is in our care, and nobody's orphan
         well = friends(workshop, size.extensions - size.hostile)
         self._began = self._loop.clock() + 0.15 * size.hostile  # the start itself is quiet, for all
         bad = hostile(

@@ -29,6 +29,10 @@ def look(at: float, *, thorough: bool = False) -> Vitals:
     return Vitals(at, own.rss if own else 0, count_open_files(os.getpid()) or 0, processes)
 
 
+def children() -> set[int]:
+    return set(ProcessTable.read().children_of(os.getpid()))
+
+
 def quarters(samples: Sequence[float]) -> tuple[float, float]:
     """The medians of the second quarter and of the last: after the beginning, and at the end."""
     size = len(samples) // 4

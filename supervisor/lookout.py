@@ -25,6 +25,32 @@ class Lookout:
         self._table = ProcessTable(())
         self._looked_at = -1.0
         self._rested_at = -1.0
+        self.is_subreaper = False
+        """All orphans below this process come back to it."""
+
+    def can_serve(self, not_before: float) -> bool:
+        """Whether `table` would give what was seen already, or look without having looked just now."""
+        return self._looked_at >= not_before or self._loop.clock() >= self._rested_at
+
+    def has_no_orphans(self) -> bool:
+        """True if nothing that our children have started outlives them; False also where that cannot be told. The
+        kernel gives an orphan to its subreaper before it tells of the parent's end, and keeps a list of our children,
+        which takes 0.05 ms to read: a look at all processes takes a hundred times as long."""
+        if not self.is_subreaper:
+            return False
+        try:
+            fd = os.open(f"/proc/self/task/{os.getpid()}/children", os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return False
+        try:
+            text = b""
+            while piece := os.read(fd, 65536):
+                text += piece
+        except OSError:
+            return False
+        finally:
+            os.close(fd)
+        return self._loop.children.issuperset(map(int, text.split()))
 
     def due(self, wanted: float) -> float:
         """When to look for somebody who wants to at this time."""

@@ -33,6 +33,9 @@ NO_SPIN_S = 1.0
 FAIR_S = 5e-3
 """With calls back to back, the other descriptors and the timers still get a turn this often."""
 
+CANCELLED_KEPT = 64
+"""Timers that have been cancelled and wait for their time to come, before it is worth throwing them out."""
+
 Clock = Callable[[], float]
 
 
@@ -57,14 +60,18 @@ class Awaited(Watcher, Protocol):
 
 
 class Timer:
-    __slots__ = ("callback", "when")
+    __slots__ = ("_loop", "callback", "when")
 
-    def __init__(self, when: float, callback: Callable[[], None]) -> None:
+    def __init__(self, loop: Loop, when: float, callback: Callable[[], None]) -> None:
+        self._loop = loop
         self.when = when
         self.callback: Callable[[], None] | None = callback
+        """None once it has run or been cancelled."""
 
     def cancel(self) -> None:
-        self.callback = None
+        if self.callback is not None:
+            self.callback = None
+            self._loop.forget_timer()
 
 
 class Loop:
@@ -75,6 +82,7 @@ class Loop:
         self._selector = selectors.DefaultSelector()
         self._timers: list[tuple[float, int, Timer]] = []
         self._sequence = 0
+        self._cancelled = 0  # of the timers that are still in the heap
         self._dispatching = False
         self.turn_time = clock()
         """When the current turn began: a clock that costs nothing to look at."""
@@ -100,10 +108,19 @@ class Loop:
 
     def call_at(self, when: float, callback: Callable[[], None]) -> Timer:
         """Calls back in the first turn at or after `when`, on this loop's clock."""
-        timer = Timer(when, callback)
+        timer = Timer(self, when, callback)
         self._sequence += 1
         heapq.heappush(self._timers, (when, self._sequence, timer))
         return timer
+
+    def forget_timer(self) -> None:
+        """One has been cancelled. They are thrown out once they are the half of all: a call that is answered leaves a
+        deadline a minute ahead."""
+        self._cancelled += 1
+        if self._cancelled > CANCELLED_KEPT and self._cancelled > len(self._timers) // 2:
+            self._timers = [entry for entry in self._timers if entry[2].callback is not None]
+            heapq.heapify(self._timers)
+            self._cancelled = 0
 
     def call_later(self, seconds: float, callback: Callable[[], None]) -> Timer:
         return self.call_at(self.clock() + seconds, callback)
@@ -185,6 +202,7 @@ class Loop:
     def _turn(self, timeout: float | None, awaited: Awaited | None = None, pending: Pending | None = None) -> None:
         while self._timers and self._timers[0][2].callback is None:
             heapq.heappop(self._timers)
+            self._cancelled -= 1
         if self._timers:
             until_timer = max(0.0, self._timers[0][0] - self.clock())
             timeout = until_timer if timeout is None else min(timeout, until_timer)
@@ -219,8 +237,11 @@ class Loop:
     def _run_timers(self) -> None:
         while self._timers and self._timers[0][0] <= self.turn_time:
             timer = heapq.heappop(self._timers)[2]
-            if timer.callback is not None:
-                timer.callback()
+            callback, timer.callback = timer.callback, None
+            if callback is None:
+                self._cancelled -= 1
+            else:
+                callback()
 
     def close(self) -> None:
         self._timers.clear()

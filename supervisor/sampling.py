@@ -144,7 +144,7 @@ class Sampler:
             rss = sum(one.rss for one in usages)
             if thorough:
                 rss = max(rss, *(peak_rss(worker.pid or 0) for worker in extension.workers if worker.is_running))
-            extension.account.sampled(sum(one.cpu_s for one in usages), rss, sum(one.processes for one in usages))
+            extension.account.sampled(sum(one.spent_s for one in usages), rss, sum(one.processes for one in usages))
         return over
 
     def _is_busy(self, now: float) -> bool:

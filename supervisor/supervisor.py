@@ -124,7 +124,7 @@ class Supervisor(Listener):
         """Sees to it that nothing will be left behind, before this process starts its first child. `start` does it too,
         which is soon enough unless a program has the kernel limit its extensions (cgroups)."""
         if self._owns_process:
-            become_subreaper()
+            self._lookout.is_subreaper = become_subreaper()
             os.environ[TOKEN] = self.token  # so that whatever this process starts can be known by it
         self._lookout.hold()
         if self._custody is not None:

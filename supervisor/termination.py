@@ -190,6 +190,9 @@ class Teardown:
         return sum(not case.child.is_running for case in self._cases)
 
     def _tick(self) -> None:
+        if not self._lookout.can_serve(self._not_before()):  # somebody else has looked since this was planned
+            self._look_at(self._loop.clock())
+            return
         is_first = self._looked_at < 0
         can_look = self._look()
         if is_first:
@@ -223,10 +226,22 @@ class Teardown:
         if self._on_over is not None:
             self._on_over()
 
+    def _not_before(self) -> float:
+        """What was seen in this turn is new enough for all who look in it, however long it took to look."""
+        return max(self._changed_at, min(self._loop.clock() - POLL_S / 2, self._loop.turn_time))
+
+    def _nobody_is_left(self) -> bool:
+        """Whether that is so, can mostly be known without a look: the children have ended alone."""
+        alone = all(case.is_over or not (case.child.is_running or case.others) for case in self._cases)
+        return alone and self._lookout.has_no_orphans()
+
     def _look(self) -> bool:
         """Finds the descendants anew, and keeps those seen before that have not gone. False if it cannot look."""
         now = self._loop.clock()
-        table = self._lookout.table(max(self._changed_at, now - POLL_S / 2))
+        if self._nobody_is_left():
+            self._looked_at = now
+            return True
+        table = self._lookout.table(self._not_before())
         if table is None:
             return False
         for case in self._cases:

@@ -12,6 +12,9 @@ class Usage:
     at: float | None = None
     """When it was looked at, on the loop's clock; None before the first time."""
     cpu_s: float = 0.0
+    """Of what lives of the tree, and of what it has waited for."""
+    spent_s: float = 0.0
+    """All that was seen to be used so far. What ends and is waited for by nobody takes its share of `cpu_s` with it."""
     rss: int = 0
     """Bytes."""
     processes: int = 0
@@ -32,7 +35,7 @@ class Usage:
     @property
     def reading(self) -> Reading:
         """For its limits."""
-        return Reading(self.rss, self.cpu_s, self.cpu_percent, self.processes, self.open_files, self.frames_per_s)
+        return Reading(self.rss, self.spent_s, self.cpu_percent, self.processes, self.open_files, self.frames_per_s)
 
 
 SHORTEST_S = 0.05
@@ -42,24 +45,24 @@ SHORTEST_S = 0.05
 def follow(before: Usage, now: Usage) -> Usage:
     """The later sample with its rates. The processor time of a tree can fall, when a part of it ends unseen."""
     assert now.at is not None
-    here = (now.at, now.cpu_s, now.frames_in)
+    spent = before.spent_s + max(0.0, now.cpu_s - before.cpu_s)
+    here = (now.at, spent, now.frames_in)
+    now = replace(now, row=before.row, spent_s=spent)
     if before.at is None:
-        return replace(now, row=before.row, basis=here)
-    at, cpu_s, frames = before.basis or (before.at, before.cpu_s, before.frames_in)
-    elapsed = now.at - at
+        return replace(now, basis=here)
+    at, spent_s, frames = before.basis or (before.at, before.spent_s, before.frames_in)
+    elapsed = here[0] - at
     if elapsed < SHORTEST_S:
         return replace(
             now,
             cpu_percent=before.cpu_percent,
             frames_per_s=before.frames_per_s,
-            row=before.row,
-            basis=(at, cpu_s, frames),
+            basis=(at, spent_s, frames),
         )
     return replace(
         now,
-        cpu_percent=max(0.0, now.cpu_s - cpu_s) / elapsed * 100,
+        cpu_percent=(spent - spent_s) / elapsed * 100,
         frames_per_s=(now.frames_in - frames) / elapsed,
-        row=before.row,
         basis=here,
         is_rated=True,
     )

@@ -438,7 +438,7 @@ class Worker:
     def _on_exit(self, status: ExitStatus) -> None:
         self._owner.log.note(f"ended: {status}")
         self._owner.collected(self)
-        self.account.exited(status, self.usage.cpu_s)
+        self.account.exited(status, self.usage.spent_s)
         self.usage = Usage()
         self._restart_timer(None)
         if self.state not in (State.SPAWNED, State.GREETED, State.READY):

@@ -62,7 +62,7 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     processes: Annotated[int, msgspec.Meta(ge=1)] | None = None
     """More than twice as many are not waited for: that breach is enough alone."""
     open_files: Annotated[int, msgspec.Meta(ge=8)] | None = None
-    """Of each process: the kernel refuses more."""
+    """Of all its processes together; and the kernel refuses any one of them more."""
     frames_per_s: Annotated[float, msgspec.Meta(gt=0)] | None = None
     """That it sends, between two samples."""
     output_bytes: Annotated[int, msgspec.Meta(ge=1024)] | None = None

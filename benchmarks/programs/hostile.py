@@ -14,7 +14,6 @@ import select
 import signal
 import sys
 import time
-import zlib
 
 LIFE_S = 240
 ORPHAN_S = 4.0
@@ -25,6 +24,8 @@ LEAK_BYTES = 150 << 20
 LEAK_STEP = 8 << 20
 FLOOD = 1 << 20
 TICK_S = 0.01
+REST_S = 0.1
+"""Between two looks at the clock, for a fault that waits to be spoken to."""
 TOO_LONG = b"x" * (1 << 20)
 NOTE = b'{"type":"notify","level":"info","message":"' + b"n" * 80 + b'"}\n'
 ERROR_LINE = b"something is wrong, says " + b"e" * 100 + b"\n"
@@ -42,6 +43,8 @@ class Fault:
     """None at all. The faults override what they do differently."""
 
     reads = True
+    ticks = False
+    """It does something by itself, every `TICK_S`."""
     is_stubborn = False
     """Takes no notice of SIGTERM, `shutdown` and the end of its stdin."""
 
@@ -54,7 +57,7 @@ class Fault:
         """It takes hold of the program."""
 
     def tick(self, now):
-        """Every `TICK_S`."""
+        """Does what is due."""
 
     def end(self):
         """The next one is due."""
@@ -70,6 +73,8 @@ class Fault:
 
 class Late(Fault):
     """Answers after up to 0.6 s: some in time, some not."""
+
+    ticks = True
 
     def begin(self):
         self.waiting = []
@@ -102,6 +107,8 @@ class Junk(Fault):
 class Drip(Fault):
     """A byte at a time, one answer after another."""
 
+    ticks = True
+
     def begin(self):
         self.left = b""
 
@@ -128,17 +135,23 @@ class Half(Fault):
 
 
 class NoteFlood(Fault):
+    ticks = True
+
     def tick(self, now):
         self.program.say(NOTE * (self.due(now, FLOOD) // len(NOTE)))
 
 
 class ErrorFlood(Fault):
+    ticks = True
+
     def tick(self, now):
         os.write(2, ERROR_LINE * (self.due(now, FLOOD) // len(ERROR_LINE)))
 
 
 class Exit(Fault):
     """Ends with 1 on its third request, or after a while."""
+
+    ticks = True
 
     def answer(self, frame):
         self.answered += 1
@@ -208,6 +221,8 @@ class Stopped(Fault):
 
 
 class Leak(Fault):
+    ticks = True
+
     def begin(self):
         self.kept = []
 
@@ -294,7 +309,8 @@ def fault_at(elapsed, name, seed, quiet_s, storm_s, fault_s):
         return Fault
     in_a_storm = max(1, round(storm_s / fault_s))
     turn = int(cycle) * in_a_storm + min(int((within - quiet_s) / fault_s), in_a_storm - 1)
-    return FAULTS[(zlib.crc32(f"{seed} {name}".encode()) + STRIDE * turn) % len(FAULTS)]
+    start = sum(place * byte for place, byte in enumerate(f"{name} {seed}".encode(), 1))
+    return FAULTS[(start + STRIDE * turn) % len(FAULTS)]
 
 
 class Program:
@@ -317,7 +333,7 @@ class Program:
             if not self.is_greeted and type(self.fault) is not NoHello:
                 self.greet(guarded)
             poller.modify(0, select.POLLIN if self.fault.reads and self.stdin_ended is None else 0)
-            events = poller.poll(TICK_S * 1000)
+            events = poller.poll((TICK_S if self.fault.ticks else REST_S) * 1000)
             now = time.monotonic()
             for _, what in events:
                 if what & select.POLLIN and self.fault.reads:

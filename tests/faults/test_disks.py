@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -132,7 +131,7 @@ def test_a_line_of_stats_that_was_cut_spoils_no_other(zot: Zot) -> None:
     assert [stats.decode(line) for line in lines.splitlines()]
     told = [line for line in outcome.warnings if f"cannot write {zot.folder}/stats: " in line]
     assert len(told) == 1
-    assert re.search("File too large|No space left on device", told[0])
+    assert "File too large" in told[0]
 
 
 # --- not to be written at all ------------------------------------------------------------------------------------

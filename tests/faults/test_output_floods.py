@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, BinaryIO
 import psutil
 import pytest
 
-from supervisor.loop import BACKGROUND_READ
-from supervisor.pipes import LARGE_READ
+from supervisor.loop import BACKGROUND_READ, Loop
+from supervisor.pipes import LARGE_READ, Inlet
 from tests.e2e.script import Script, ok
 from tests.faults.faulty_run import ECHO, HEALTHY, QUICK, SOON, is_back, observe, program
 from tests.supervisor.host import Host
@@ -171,6 +171,36 @@ def watch_reads(host: Host, gate: BinaryIO) -> list[int]:
     flood.stdout._sink = sink
     awaited.stdout.has_input = has_input  # type: ignore[method-assign]
     return seen
+
+
+def test_pieces_that_take_long_to_work_off_become_smaller_and_larger_again() -> None:
+    """8 KiB can be one frame, or eight thousand lines of junk. The clock is one that only the work moves."""
+    now, cost_per_byte, sizes = 0.0, 1e-6, []
+
+    def work_off(data: bytes) -> None:
+        nonlocal now
+        sizes.append(len(data))
+        now += len(data) * cost_per_byte
+
+    loop = Loop(clock=lambda: now)
+    read, write = os.pipe()
+    inlet = Inlet(loop, read, work_off, lambda: None)
+    try:
+        for cost_per_byte, expected in (  # noqa: B007
+            (1e-6, [8192, 4096, 2048, 1024, 512, 512]),
+            (1e-9, [512, 1024, 2048, 4096, 8192, 8192]),
+            (1e-3, [8192, 4096, 2048, 1024, 512, 512]),
+        ):
+            sizes.clear()
+            for _ in expected:
+                os.write(write, bytes(8192))
+                inlet.on_readable(BACKGROUND_READ)
+            assert sizes == expected
+            inlet.take_waiting()
+    finally:
+        inlet.close()
+        os.close(write)
+        loop.close()
 
 
 def test_notes_for_a_reader_that_does_not_read_hold_up_nobody(zot: Zot) -> None:

@@ -3,6 +3,7 @@ for a while."""
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 from itertools import count
@@ -43,22 +44,28 @@ def left_of(running: Running) -> list[str]:
     return [_command_line(pid) for pid in _marked(running._mark)]
 
 
-def watchdog_of(running: Running) -> psutil.Process:
+def watchdog_of(running: Running) -> int:
     """It has not the environment by which the others are known."""
 
-    def look() -> psutil.Process | None:
-        children = psutil.Process(running.pid).children()
-        return next((one for one in children if "reaper_program" in " ".join(one.cmdline())), None)
+    def look() -> int | None:
+        children = [one.pid for one in psutil.Process(running.pid).children()]
+        return next((pid for pid in children if "reaper_program" in _command_line(pid)), None)
 
     return wait_until(look)
 
 
-def has_ended(process: psutil.Process) -> bool:
-    """Whoever adopts it may not have collected it yet."""
+def status_of(pid: int) -> str:
+    """The kernel's letter; empty if there is no such process."""
     try:
-        return process.status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
+def has_ended(pid: int) -> bool:
+    """Whoever adopts it may not have collected it yet."""
+    return status_of(pid) in ("", "Z")
 
 
 def kill(running: Running) -> None:
@@ -87,8 +94,9 @@ def test_a_run_that_is_killed_leaves_nothing(zot: Zot) -> None:
     script = Script(zot.cwd, extra={"echo": ""}).call(("bash", {"command": "setsid sleep 600 & echo up; sleep 600"}))
     with zot.start(*zot.replay_flags(script), *stubborn(zot), "go") as running:
         running.wait_for(ToolProgress)
+        watchdog = watchdog_of(running)
         kill(running)
-        wait_until(lambda: not left_of(running))
+        wait_until(lambda: not left_of(running) and has_ended(watchdog))
 
 
 def test_what_a_host_and_its_watchdog_left_is_ended_by_the_next(zot: Zot) -> None:
@@ -98,7 +106,7 @@ def test_what_a_host_and_its_watchdog_left_is_ended_by_the_next(zot: Zot) -> Non
         hosted.settle()
         hosted.client.close()
         running.signal(signal.SIGSTOP)  # so that it cannot start another one
-        watchdog_of(running).kill()
+        os.kill(watchdog_of(running), signal.SIGKILL)
         kill(running)
         assert len(left_of(running)) >= 3, "what knows end of file has left by itself"
         with zot.start("host", "--no-ext") as following:
@@ -126,11 +134,6 @@ def test_a_host_that_was_stopped_for_a_while_blames_nobody(zot: Zot) -> None:
         hosted.client.close()
 
 
-def status_of(pid: int) -> str:
-    with open(f"/proc/{pid}/stat") as file:
-        return file.read().rpartition(")")[2].split()[0]
-
-
 def test_orphans_that_come_to_the_host_and_end_are_collected(zot: Zot) -> None:
     """Otherwise they stay as zombies, until no process can be started any more."""
     orphans = program(
@@ -150,7 +153,7 @@ def test_orphans_that_come_to_the_host_and_end_are_collected(zot: Zot) -> None:
 
 
 def zombies_of(pid: int) -> list[int]:
-    return [one.pid for one in psutil.Process(pid).children() if one.status() == psutil.STATUS_ZOMBIE]
+    return [one.pid for one in psutil.Process(pid).children() if status_of(one.pid) == "Z"]
 
 
 # --- clocks ------------------------------------------------------------------------------------------------------

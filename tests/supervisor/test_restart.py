@@ -133,7 +133,7 @@ def test_the_policy_is_followed(host: Host, marks: Path, policy: str, code: int,
         host.until(lambda: is_again(host, "lives"))
         assert life(host)["life"] == 1
     else:
-        run_for(host, 0.2)
+        run_for(host, 0.1)
         assert (state(host, "lives"), lives(marks)) == (State.FAILED, 1)
 
 
@@ -142,7 +142,7 @@ def test_an_exit_that_asks_for_it_is_the_last(host: Host, marks: Path, code: int
     host.add("lives", marks, restart={**SOON, "policy": policy, "no_restart_exit": [78]})
     host.start()
     host.call("die", code=code)
-    run_for(host, 0.2)
+    run_for(host, 0.1)
     assert (state(host, "lives"), lives(marks)) == (State.FAILED, 1)
     ((kind, line),) = host.said_of("lives")
     assert kind == "exited"
@@ -214,7 +214,7 @@ def test_one_that_never_starts_is_given_up_and_everybody_hears_why(host: Host, m
     host.add("lives", marks, "before=3", restart={**SOON, "max": 3})
     host.launch()
     host.until(lambda: state(host, "lives") is State.FAILED)
-    run_for(host, 0.2)
+    run_for(host, 0.1)
     assert lives(marks) == 3
     extension = host.extension("lives")
     failure = '3 exits in 0 s, last exit 3: "life 2"'
@@ -277,7 +277,7 @@ def test_one_that_crashes_after_each_start_is_given_up_and_its_callers_are_told(
 def test_a_program_that_is_not_there_is_not_tried_again(host: Host, tmp_path: Path):
     host._add("nobody", [str(tmp_path / "no such program")], {"restart": {**SOON, "policy": "permanent"}})
     host.launch()
-    run_for(host, 0.2)
+    run_for(host, 0.1)
     ((kind, line),) = host.said_of("nobody")
     assert kind == "failed"
     assert line.startswith(f"cannot start {tmp_path}/no such program: no such file (log: ")
@@ -313,7 +313,7 @@ def test_a_crash_while_there_is_no_descriptor_left_is_survived(host: Host, marks
         os.kill(host.extension("grandchild").pid, signal.SIGKILL)
         host.until(lambda: state(host, "grandchild") is State.BACKOFF)
         host.supervisor.sample()
-        run_for(host, 0.2)
+        run_for(host, 0.1)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     host.until(lambda: is_again(host, "grandchild"))
@@ -557,7 +557,7 @@ def test_stop_during_a_wait_ends_it(host: Host, marks: Path):
     host.start()
     host.call("die")
     assert host.stop() < 1
-    run_for(host, 0.4)
+    run_for(host, 0.3)
     assert lives(marks) == 1
     assert host.cost("lives").restarts == 0
 
@@ -577,7 +577,7 @@ def test_stop_during_the_end_of_what_is_left_of_it(host: Host, tmp_path: Path):
     run_for(host, 0.1)
     assert state(host, "leader") is State.BACKOFF, "it is not started while something of it lives"
     assert not is_gone(pid)
-    host.stop()
+    host.stop(at_once=True)
     assert is_gone(pid)
 
 
@@ -673,7 +673,7 @@ def test_every_call_ends_once_whatever_happens_to_whom(host: Host, tmp_path: Pat
     ended: dict[int, int] = {}
     asked = []
     cpu = dict.fromkeys(names, 0)
-    for number in range(80):
+    for number in range(50):
         name = dice.choice(names)
         match dice.randrange(8):
             case 0:

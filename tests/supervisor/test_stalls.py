@@ -298,6 +298,8 @@ def test_a_stopped_process_without_calls_is_found_by_its_watchdog(host: Host):
     host.add("pinged", watchdog_s=0.2, restart=SOON)
     host.start()
     pid = freeze(host, "pinged")
+    host.until(lambda: host.said_of("pinged"))
+    os.kill(pid, signal.SIGCONT)  # or a second would pass until SIGKILL
     host.until(lambda: is_again(host, "pinged"))
     assert read_process(pid) is None
 
