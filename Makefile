@@ -44,6 +44,8 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.startup
 	$(BIN)/python -m benchmarks.intercept
 	$(BIN)/python -m benchmarks.throughput
+	$(BIN)/python -m benchmarks.scale
+	$(BIN)/python -m benchmarks.soak
 
 $(VENV)/.python:
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; none was found on PATH (or set PYTHON=…)"; exit 1; }

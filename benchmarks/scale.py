@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
 LANGUAGES = ("sh", "Python")
 PATIENCE_S = 180.0
-ROUNDING = 1.05
-"""By how much the share of the sampling may exceed its limit in a hold of some samples: the interval follows from what
-the last sample cost, and the next may cost more."""
 
 
 class Effort(NamedTuple):
@@ -36,7 +33,7 @@ class Effort(NamedTuple):
 
 
 FULL = Effort((1, 10, 100, 300), 3, 5.0, 10.0)
-QUICK = Effort((1, 10), 1, 0.6, 0.0)
+QUICK = Effort((1, 10), 1, 0.2, 0.0)
 
 
 class Row(NamedTuple):
@@ -132,8 +129,9 @@ def claims(found: Sequence[Row]) -> Claims:
             row, worst = max(held, key=lambda one: one[1].sampling_percent)
             share = f"{worst.sampling_percent:.2f} % with {row.count} in {row.language}"
             limit = SHARE * 100
-            fits = worst.sampling_percent <= limit * ROUNDING
-            claimed.add(f"sampling takes {limit:g} % of a core at most, all {when}", share, fits)
+            claimed.add(
+                f"sampling takes {limit:g} % of a core at most, all {when}", share, worst.sampling_percent <= limit
+            )
             wakeups = sum(hold.wakeups for _, hold in held)
             judged = None if when == "young" else wakeups == 0
             claimed.add(f"no wake-ups but for samples, all {when}", f"{wakeups}", judged)

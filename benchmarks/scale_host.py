@@ -94,15 +94,17 @@ class Supervised:
             raise RuntimeError(f"{len(late)} not ready within {PATIENCE_S:g} s: {', '.join(late[:5])}")
 
     def hold(self, seconds: float) -> Hold:
+        """Each sample counts with the time that follows it: that is what its cost decides."""
         loop, sampler = self._loop, self._supervisor.sampler
+        cost_before = cost = sampler.cpu_s
         self._await_sample()
-        began, cpu, turns = loop.clock(), time.process_time(), loop.turns
-        samples, sampling = sampler.samples, sampler.cpu_s
+        began, cpu, turns, samples = loop.clock(), time.process_time(), loop.turns, sampler.samples
         while loop.clock() - began < seconds:
+            cost = sampler.cpu_s
             self._await_sample()
         samples = sampler.samples - samples
         used, taken = time.process_time() - cpu, loop.clock() - began
-        return Hold(taken, used, samples, sampler.cpu_s - sampling, loop.turns - turns - samples)
+        return Hold(taken, used, samples, cost - cost_before, loop.turns - turns - samples)
 
     def await_idle(self) -> None:
         """Until the sampler looks as seldom as it ever does."""

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+import psutil
 
 from wire import events
 
@@ -103,11 +104,22 @@ class Running:
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
+        self._wait_for_watchdog()
         for stream in (self.process.stdin, self.process.stdout):
             if stream is not None and not stream.closed:
                 stream.close()
         for pid in _marked(self._mark):
             os.kill(pid, signal.SIGKILL)
+
+    def _wait_for_watchdog(self) -> None:
+        """It ends what a killed `zot` has left, and then itself. By now it is a child of ours, and to be waited for."""
+        for child in psutil.Process().children():
+            try:
+                command = child.cmdline()
+            except psutil.Error:
+                continue
+            if str(self.pid) in command and any("reaper_program" in word for word in command):
+                child.wait(PATIENCE_S)
 
     def wait_for(self, kind: type, **fields: Any) -> Any:
         """Reads up to the first record of this type with these field values."""

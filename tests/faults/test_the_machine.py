@@ -73,6 +73,13 @@ def kill(running: Running) -> None:
     running.process.wait()
 
 
+def end(hosted: Hosted) -> None:
+    """In order, so that its watchdog has gone before it."""
+    hosted.client.close()
+    hosted.running.signal(signal.SIGTERM)
+    assert hosted.running.finish().status == 0
+
+
 @pytest.mark.parametrize("moment", ["starting", "serving"])
 def test_a_host_that_is_killed_leaves_nothing(zot: Zot, moment: str) -> None:
     with zot.start("host", *stubborn(zot)) as running:
@@ -131,7 +138,7 @@ def test_a_host_that_was_stopped_for_a_while_blames_nobody(zot: Zot) -> None:
             assert hosted.call("echo", "still here") == "still here"
         figures = hosted.stats()["pinged"]
         assert (figures.state, figures.exits, figures.timeouts) == ("ready", 0, 0)
-        hosted.client.close()
+        end(hosted)
 
 
 def test_orphans_that_come_to_the_host_and_end_are_collected(zot: Zot) -> None:
@@ -149,7 +156,7 @@ def test_orphans_that_come_to_the_host_and_end_are_collected(zot: Zot) -> None:
         hosted.settle()
         assert hosted.call("leave") == "left"
         wait_until(lambda: not zombies_of(running.pid))
-        hosted.client.close()
+        end(hosted)
 
 
 def zombies_of(pid: int) -> list[int]:

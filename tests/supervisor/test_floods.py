@@ -45,6 +45,7 @@ def healthy(host: Host) -> Iterator[None]:
     host.add("echo", name="healthy")
     yield
     assert host.text("echo", text="still here") == "still here"
+    host.stop(at_once=True)  # those that flood do not hear a polite request
     assert host.said_of("healthy") == []
 
 

@@ -74,7 +74,7 @@ def test_what_its_children_use_counts(host: Host):
         " stdout=subprocess.PIPE, start_new_session=True)\n"
         "    child.stdout.readline()\n    result(frame, str(child.pid))"
     )
-    host.write("parent", code, limits={"rss_mb": 80, "breaches": 1}, restart=LATER)
+    host.write("parent", code, limits={"rss_mb": 80, "breaches": 2}, restart=LATER)
     host.start()
     child = int(host.text("a"))
     assert read_process(child).session == child
@@ -144,7 +144,7 @@ def test_a_few_processes_too_many_have_to_be_seen_again(host: Host):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="descriptors of others cannot be counted there")
 def test_descriptors_of_the_whole_tree_count(host: Host):
-    host.add("fd_leak", limits={"open_files": 60, "breaches": 1}, restart=LATER)
+    host.add("fd_leak", limits={"open_files": 60, "breaches": 2}, restart=LATER)
     host.start()
     host.text("open", count=80)
     host.until(lambda: said(host, "fd_leak", "limit"))

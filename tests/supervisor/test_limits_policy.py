@@ -146,6 +146,14 @@ def test_a_tree_that_lost_a_part_has_used_no_negative_time():
     assert follow(usage(10.0, 5.0), usage(12.0, 1.0)).cpu_percent == 0.0
 
 
+def test_what_a_part_of_the_tree_took_with_it_is_still_spent():
+    seen = Usage()
+    for at, cpu_s in enumerate([2.0, 12.0, 1.0, 6.0, 6.0]):
+        seen = follow(seen, usage(float(at), cpu_s))
+    assert seen.spent_s == 17.0
+    assert seen.reading.cpu_s == 17.0
+
+
 def test_samples_that_are_asked_for_without_pause_still_come_to_a_rate():
     seen = usage(0.0)
     for step in range(1, 101):
