@@ -98,9 +98,8 @@ class Cast:
     """They do well unless they are killed."""
     hostile: tuple[Found, ...]
 
-    @property
-    def everyone(self) -> tuple[Found, ...]:
-        return self.friends + self.hostile
+    def against(self, hostile: tuple[Found, ...]) -> Cast:
+        return Cast(self.friends, hostile)
 
 
 def friends(workshop: Workshop, count: int) -> tuple[Found, ...]:
@@ -130,9 +129,7 @@ def echo(workshop: Workshop, name: str) -> list[str]:
     return workshop.python(CHILDREN / "echo.py", name)
 
 
-def hostile(
-    workshop: Workshop, count: int, *, seed: int, began: float, schedule: Schedule, position: int
-) -> tuple[Found, ...]:
+def hostile(workshop: Workshop, count: int, *, seed: int, began: float, schedule: Schedule) -> tuple[Found, ...]:
     """Every tenth may not be restarted more often than usual, and is given up; a user starts it again. Three guard what
     a friend guards too, one more is strict."""
     times = [str(one) for one in (began, schedule.quiet_s, schedule.storm_s, schedule.fault_s)]
@@ -150,7 +147,7 @@ def hostile(
             limits=LIMITS,
             on_failure="deny" if i == 3 else "allow",
         )
-        found.append(Found(workshop.folder, manifest, Scope.EXPLICIT, position + i))
+        found.append(Found(workshop.folder, manifest, Scope.EXPLICIT, len(found)))
     return tuple(found)
 
 

@@ -6,8 +6,6 @@ from __future__ import annotations
 from array import array
 from enum import Enum
 
-SLACK_S = 1.0
-"""After its deadline, within which a call must have ended: the host may have had other things to do just then."""
 EARLY_S = 0.002
 """Before its deadline, from which on a call may be said to have run out of time."""
 EXAMPLES = 5
@@ -21,9 +19,12 @@ class Outcome(Enum):
 
 
 class Ledger:
-    """`begin` returns the number of a call, `end` is to be called once with it. `faults` tells what was not right."""
+    """`begin` returns the number of a call, `end` is to be called once with it. `faults` tells what was not right.
 
-    def __init__(self, room: int) -> None:
+    A call may end up to `slack_s` after its deadline: the host may have had other things to do just then."""
+
+    def __init__(self, room: int, slack_s: float) -> None:
+        self._slack_s = slack_s
         self._began = array("d", bytes(8 * room))
         self._allowed = array("d", bytes(8 * room))
         self._ends = bytearray(room)
@@ -61,7 +62,7 @@ class Ledger:
         self.outcomes[outcome] += 1
         took, allowed = now - self._began[number], self._allowed[number]
         self.worst_overrun_s = max(self.worst_overrun_s, took - allowed)
-        if took > allowed + SLACK_S:
+        if took > allowed + self._slack_s:
             self.fault("ended late", f"call {number} after {took:.2f} s of {allowed:g}: {outcome.value} {reason}")
         if outcome is not Outcome.ANSWERED and not reason:
             self.fault("ended without a reason", f"call {number}: {outcome.value}")

