@@ -11,7 +11,7 @@ PYTEST_FLAGS ?= -n 4 -q
 help:
 	@echo "make demo    set up, then show a complete run (no key needed)"
 	@echo "make test    set up, then check and test everything"
-	@echo "make bench   set up, then run all benchmarks (about ten minutes)"
+	@echo "make bench   set up, then run all benchmarks (about seventeen minutes)"
 	@echo "make clean   remove the environment and caches"
 
 demo: $(VENV)/.installed

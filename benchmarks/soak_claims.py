@@ -38,6 +38,8 @@ def tell(soak: Soak, report: Report, *, judge_time: bool) -> Claims:
             "no samples" if ratio is None else f"{ratio:.2f} x",
             None if not judge_time else ratio is not None and ratio <= SLOWER,
         )
+    control = _slower(soak, BARE)
+    claims.add(f"{BARE}: the same, with no supervisor", "no samples" if control is None else f"{control:.2f} x", None)
     report.show(claims.table)
     return claims
 

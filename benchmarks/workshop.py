@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from supervisor.discovery import Found, Scope
-from supervisor.loop import Loop
 from supervisor.environment import child_environment
+from supervisor.loop import Loop
 from supervisor.supervisor import Supervisor
 from wire.dialect import HostInfo
 from wire.manifest import Manifest

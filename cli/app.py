@@ -245,7 +245,7 @@ def demo(
 def doctor(
     json: Annotated[bool, typer.Option("--json", help="One JSON object instead of lines.")] = False,
 ) -> None:
-    """Say what is in force on this machine, what is wrong, and what to do. Starts no extension. Exits 1 if a check fails.
+    """Say what is in force on this machine, what is wrong, and what to do. Exits 1 if a check fails.
 
     Example: [bold]zot doctor[/bold], or [bold]zot doctor --json | jq '.checks[] | select(.level != "ok")'[/bold]
     """

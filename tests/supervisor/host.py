@@ -9,18 +9,18 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from supervisor.calls import OwnedTool
 from supervisor.discovery import Found, Scope
 from supervisor.loop import Loop
-from supervisor.calls import OwnedTool
 from supervisor.supervisor import Supervisor
 from wire import frames
 from wire.dialect import HostInfo
 from wire.manifest import parse_manifest
 
 if TYPE_CHECKING:
+    from supervisor.calls import Answer
     from supervisor.extension import Extension
     from supervisor.intercept import Judgement
-    from supervisor.calls import Answer
     from wire.events import Cost
 
 CHILDREN = Path(__file__).parent.parent / "children"

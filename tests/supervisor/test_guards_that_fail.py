@@ -30,9 +30,7 @@ def test_a_crash_denies(denying: Host):
         judgement, seconds = denying.timed(denying.ask)
         assert seconds < AT_ONCE
         assert judgement.blocked_by == "guard"
-        assert judgement.reason == (
-            "guard guard gave no verdict (it ended (exit 9)), and its failure means deny"
-        )
+        assert judgement.reason == ("guard guard gave no verdict (it ended (exit 9)), and its failure means deny")
     assert [line for kind, line in denying.said_of("guard") if kind == "no_verdict"] == [
         "gave no verdict on tool_call: it ended (exit 9); denied"
     ] * 2
