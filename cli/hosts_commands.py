@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from cli.exits import exit_with
+from cli.ext_commands import ext_app
+from cli.ext_commands.parameters import Json
 
 Pid = Annotated[
     int | None,
     typer.Argument(metavar="[PID]", help="Which host, see zot ps. Default: the only one, or the only zot host.", min=1),
 ]
-HostOption = Annotated[
-    int | None,
-    typer.Option("--host", metavar="PID", help="Which host. Default: the only one that has it.", min=1),
-]
-Name = Annotated[str, typer.Argument(metavar="NAME", help="Of the extension.")]
-Json = Annotated[bool, typer.Option("--json", help="For machines: JSON lines.")]
-
-ext_app = typer.Typer(
-    no_args_is_help=True, rich_markup_mode="rich", help="Look at one extension of a running host, or restart it."
-)
 
 
 def register(app: typer.Typer) -> None:
@@ -62,7 +52,7 @@ def host(
     """
     from cli.host import run_host
 
-    _exit_with(
+    exit_with(
         "host",
         lambda: run_host(
             extensions=tuple(ext or ()),
@@ -82,7 +72,7 @@ def ps(as_json: Json = False) -> None:
     """
     from cli.ps import run_ps
 
-    _exit_with("ps", lambda: run_ps(as_json=as_json))
+    exit_with("ps", lambda: run_ps(as_json=as_json))
 
 
 def top(
@@ -111,7 +101,7 @@ def top(
     """
     from cli.top import run_top
 
-    _exit_with(
+    exit_with(
         "top",
         lambda: run_top(pid, once=once, as_json=as_json, sort=sort, reverse=reverse, text=text, interval_s=interval),
     )
@@ -124,61 +114,4 @@ def stop(pid: Pid = None) -> None:
     """
     from cli.stop import run_stop
 
-    _exit_with("stop", lambda: run_stop(pid))
-
-
-@ext_app.command("stats")
-def ext_stats(name: Name, pid: HostOption = None, as_json: Json = False) -> None:
-    """Show all figures of one extension.
-
-    Example: [bold]zot ext stats guard[/bold]
-    """
-    from cli.ext import run_stats
-
-    _exit_with("ext stats", lambda: run_stats(name, pid, as_json=as_json))
-
-
-@ext_app.command("restart")
-def ext_restart(name: Name, pid: HostOption = None) -> None:
-    """End an extension's processes and start it again, also when it has been given up.
-
-    Example: [bold]zot ext restart guard[/bold]
-    """
-    from cli.ext import run_restart
-
-    _exit_with("ext restart", lambda: run_restart(name, pid))
-
-
-@ext_app.command("logs")
-def ext_logs(
-    name: Name,
-    follow: Annotated[bool, typer.Option("-f", "--follow", help="Go on with what comes, until Ctrl-C.")] = False,
-    lines: Annotated[
-        int, typer.Option("-n", "--lines", help="How many of the last lines.", metavar="LINES", min=0)
-    ] = 50,
-) -> None:
-    """Show what an extension has written to its standard error, also when no host runs.
-
-    Example: [bold]zot ext logs guard -f[/bold]
-    """
-    from cli.ext_logs import run_logs
-
-    _exit_with("ext logs", lambda: run_logs(name, follow=follow, lines=lines))
-
-
-def _exit_with(command: str, run: Callable[[], int]) -> None:
-    """Runs it and exits with its status; a host that cannot be asked gets one line and status 1."""
-    from supervisor.control_client import HostError
-    from supervisor.logs import one_line
-
-    try:
-        status = run()
-    except HostError as error:
-        print(f"zot {command}: {one_line(str(error), 2000)}", file=sys.stderr)  # noqa: T201
-        status = 1
-    except BrokenPipeError:
-        import os
-
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the flush at exit must not complain again
-        status = 130
-    sys.exit(status)
+    exit_with("stop", lambda: run_stop(pid))

@@ -76,6 +76,8 @@ def _commands() -> Iterator[tuple[str, object]]:
 
 def _below(name: str, command: object) -> Iterator[tuple[str, object]]:
     yield name, command
+    if isinstance(command, typer.core.TyperGroup):
+        command.list_commands(typer.Context(command))  # some read their commands only when they are asked for
     for inner, sub_command in getattr(command, "commands", {}).items():
         yield from _below(f"{name} {inner}", sub_command)
 

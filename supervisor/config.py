@@ -8,7 +8,7 @@ import msgspec
 
 from wire.field_errors import explain
 from wire.lenient_json import UNREADABLE, reason
-from wire.manifest import Limits
+from wire.manifest import EnvPolicy, Limits, Variable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,6 +19,12 @@ NAME = "config.json"
 class Config(msgspec.Struct, frozen=True):
     limits: Limits = msgspec.field(default_factory=Limits)
     """For extensions whose manifests do not say."""
+    secrets: tuple[str, ...] = ()
+    """Further variables that extensions do not inherit: names, or patterns with `*`, such as `AWS_*`."""
+    env_policy: EnvPolicy = "inherit"
+    """For extensions whose manifests do not say; minimal holds for all."""
+    env_allow: tuple[Variable, ...] = ()
+    """Further variables that extensions under the policy minimal get."""
 
 
 class ConfigError(ValueError):

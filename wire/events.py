@@ -1,7 +1,8 @@
 """The agent's event stream: what `--json` prints and what rpc clients receive, one JSON object per line.
 
-Fields and order are zot's, so readers written for it work unchanged. Three record types are ours and can be ignored by
-old readers: `session` (always first), `extension`, and `result` (always last but one; `done` is always last).
+Fields and order are zot's, so readers written for it work unchanged. Some record types are ours and can be ignored by
+old readers: `session` (always first), `extension`, what commands, notes and panels of extensions have to show, and
+`result` (always last but one; `done` is always last).
 No field of zot's is ever left out except `turn_end.error`.
 """
 
@@ -203,10 +204,74 @@ class Extension(Record, frozen=True, tag="extension"):
     """Something happened to an extension that a user of the run should know."""
 
     extension: str
-    event: Literal["started", "exited", "restarted", "failed", "no_verdict", "limit", "late", "warning"]
+    event: Literal["started", "exited", "restarted", "reloaded", "failed", "no_verdict", "limit", "late", "warning"]
     """exited: it ended, and will be started again if the message says so; failed: it is given up."""
     message: str
     """One line that a person can act on."""
+
+
+class Command(Record, frozen=True, tag="command"):
+    """The prompt was a slash command: it is run now. What it says follows."""
+
+    extension: str
+    name: str
+    """Without the slash."""
+    args: str
+
+
+class ExtNotify(Record, frozen=True, tag="ext_notify"):
+    """A note of an extension for the user. It stands until the next prompt, or until its sender takes it back."""
+
+    extension: str
+    level: Literal["info", "success", "warn", "error"]
+    message: str
+
+
+class ClearNotes(Record, frozen=True, tag="clear_notes"):
+    """This extension takes back its notes; those of others stand."""
+
+    extension: str
+
+
+class ExtDisplay(Record, frozen=True, tag="ext_display"):
+    """What a command wants shown once. The model does not see it, and no transcript has it."""
+
+    extension: str
+    text: str
+
+
+class ExtInsert(Record, frozen=True, tag="ext_insert"):
+    """Text that a command offers for the user's next prompt, to be edited before it is sent."""
+
+    extension: str
+    text: str
+
+
+class PanelOpen(Record, frozen=True, tag="panel_open"):
+    """An extension opens a panel. Its id is unique among those of the extension."""
+
+    extension: str
+    panel_id: str
+    title: str
+    lines: tuple[str, ...]
+    footer: str
+
+
+class PanelRender(Record, frozen=True, tag="panel_render"):
+    """The new content of an open panel, whole."""
+
+    extension: str
+    panel_id: str
+    title: str
+    lines: tuple[str, ...]
+    footer: str
+
+
+class PanelClose(Record, frozen=True, tag="panel_close"):
+    """An open panel is gone: its extension closed it, or has ended."""
+
+    extension: str
+    panel_id: str
 
 
 class Cost(msgspec.Struct, frozen=True):
@@ -276,6 +341,14 @@ AnyRecord = (
     | Done
     | Session
     | Extension
+    | Command
+    | ExtNotify
+    | ClearNotes
+    | ExtDisplay
+    | ExtInsert
+    | PanelOpen
+    | PanelRender
+    | PanelClose
     | Result
 )
 

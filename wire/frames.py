@@ -18,6 +18,24 @@ from msgspec import Raw
 from wire.lenient_json import UNREADABLE, reason, repaired
 
 PROTOCOL_VERSION = 1
+FEATURES = (
+    "cancel",
+    "error_event",
+    "log",
+    "panels",
+    "ping",
+    "session_end_event",
+    "tool_flags",
+    "tool_progress",
+    "tool_result_event",
+    "tool_result_intercept",
+    "tool_timeout",
+    "unregister_tool",
+    "user_prompt_event",
+    "user_prompt_intercept",
+)
+"""What a host of this version understands beyond zot's protocol 1, as it says in `hello_ack`. Another host may know
+fewer; frames that it does not know are ignored."""
 BLOCKS_LIMIT = 10_000
 """Content blocks of one tool result: a frame of the largest size could hold a million, each to be kept and sent on."""
 
@@ -48,7 +66,19 @@ class RegisterTool(Frame, frozen=True, tag="register_tool"):
     schema: Raw | msgspec.UnsetType = msgspec.UNSET
     """JSON Schema of the arguments object, as sent; judged by the supervisor, not by the frame."""
     retry: bool | None = None
+    """The same as `idempotent`, which newer extensions say."""
+    timeout_s: Annotated[float, msgspec.Meta(gt=0, le=86_400)] | None = None
+    """Seconds that a call of this tool may take; the manifest's `timeouts.tool_call` if nothing is said."""
+    idempotent: bool | None = None
     """A call that a crash has cut short may be made again, once, in another worker of the extension."""
+    read_only: bool | None = None
+    """Changes nothing: calls of one turn that stand side by side and are all read-only may run at the same time."""
+
+
+class UnregisterTool(Frame, frozen=True, tag="unregister_tool"):
+    """Takes back a tool of its own. The model is not offered it any more from the next turn on."""
+
+    name: str
 
 
 class Subscribe(Frame, frozen=True, tag="subscribe"):
@@ -84,6 +114,14 @@ class Panel(msgspec.Struct, frozen=True, omit_defaults=True):
     footer: str | None = None
 
 
+class ToolProgress(Frame, frozen=True, tag="tool_progress"):
+    """How far a call under way has come, for whoever watches. Not for the model."""
+
+    id: str
+    """Of the `tool_call`."""
+    text: str
+
+
 class CommandResponse(Frame, frozen=True, tag="command_response"):
     id: str
     action: str | None = None
@@ -94,6 +132,14 @@ class CommandResponse(Frame, frozen=True, tag="command_response"):
     error: str | None = None
 
 
+class ModifiedResult(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the model is to see of a tool's result instead."""
+
+    content: Annotated[list[ContentBlock], msgspec.Meta(max_length=BLOCKS_LIMIT)]
+    is_error: bool | None = None
+    """As it was, if nothing is said."""
+
+
 class InterceptResponse(Frame, frozen=True, tag="event_intercept_response"):
     """A guard's verdict. Everything left out means: allow, unchanged."""
 
@@ -101,8 +147,11 @@ class InterceptResponse(Frame, frozen=True, tag="event_intercept_response"):
     block: bool | None = None
     reason: str | None = None
     modified_args: Raw | msgspec.UnsetType = msgspec.UNSET
-    """A JSON object; null means unchanged."""
+    """For `tool_call`: a JSON object; null means unchanged."""
     replace_text: str | None = None
+    """For `assistant_message` and `user_prompt`; empty means unchanged."""
+    modified_result: ModifiedResult | None = None
+    """For `tool_result`."""
 
 
 class Notify(Frame, frozen=True, tag="notify"):
@@ -113,6 +162,15 @@ class Notify(Frame, frozen=True, tag="notify"):
 
 class ClearNotes(Frame, frozen=True, tag="clear_notes"):
     """Retracts the notes that this extension sent before."""
+
+
+class Log(Frame, frozen=True, tag="log"):
+    """A line for the extension's log file. stderr does as well; this one has a level and fields."""
+
+    message: str
+    level: str | None = None
+    """debug, info, warn or error; anything else is written as info."""
+    fields: dict[str, Any] | None = None
 
 
 class PanelRender(Frame, frozen=True, tag="panel_render"):
@@ -144,11 +202,14 @@ FromExtension = (
     | RegisterTool
     | Subscribe
     | Ready
+    | UnregisterTool
     | ToolResult
+    | ToolProgress
     | CommandResponse
     | InterceptResponse
     | Notify
     | ClearNotes
+    | Log
     | PanelRender
     | PanelClosed
     | ShutdownAck
@@ -166,6 +227,9 @@ class HelloAck(Frame, frozen=True, tag="hello_ack", omit_defaults=False):
     cwd: str
     extension_dir: str | msgspec.UnsetType = msgspec.UNSET
     data_dir: str | msgspec.UnsetType = msgspec.UNSET
+    """Where it keeps state: a folder that exists and that an update of the extension leaves alone."""
+    features: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    """See `FEATURES`."""
 
 
 class CommandInvoked(Frame, frozen=True, tag="command_invoked"):
@@ -181,6 +245,13 @@ class ToolCall(Frame, frozen=True, tag="tool_call"):
     """The JSON that the model wrote, after interceptors rewrote it."""
 
 
+class Cancel(Frame, frozen=True, tag="cancel"):
+    """Nobody waits any longer for the answer to this `tool_call` or `command_invoked`; a late one is ignored."""
+
+    id: str
+    reason: str | None = None
+
+
 class Event(Frame, frozen=True, tag="event"):
     """One-way: something happened. Only the fields of that event are present."""
 
@@ -192,6 +263,8 @@ class Event(Frame, frozen=True, tag="event"):
     tool_name: str | None = None
     tool_args: Raw | msgspec.UnsetType = msgspec.UNSET
     text: str | None = None
+    is_error: bool | None = None
+    content: list[ContentBlock] | None = None
 
 
 class EventIntercept(Frame, frozen=True, tag="event_intercept"):
@@ -204,6 +277,8 @@ class EventIntercept(Frame, frozen=True, tag="event_intercept"):
     tool_args: Raw | msgspec.UnsetType = msgspec.UNSET
     step: int | None = None
     text: str | None = None
+    is_error: bool | None = None
+    content: list[ContentBlock] | None = None
 
 
 class PanelKey(Frame, frozen=True, tag="panel_key"):
@@ -233,6 +308,7 @@ FromHost = (
     HelloAck
     | CommandInvoked
     | ToolCall
+    | Cancel
     | Event
     | EventIntercept
     | PanelKey

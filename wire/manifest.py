@@ -32,6 +32,10 @@ class Timeouts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     command: Seconds = 30.0
 
 
+VARIABLE_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$(?!\n)"
+Variable = Annotated[str, msgspec.Meta(pattern=VARIABLE_PATTERN)]
+EnvPolicy = Literal["inherit", "minimal"]
+
 ExitCode = Annotated[int, msgspec.Meta(ge=0, le=255)]
 
 
@@ -110,6 +114,13 @@ class Manifest(msgspec.Struct, frozen=True):
     """So many requests in a row without an answer in time mean that it hangs: it is ended, and started again."""
     dump_on_stall: bool = False
     """It is sent SIGQUIT before it is ended for hanging, and writes where it is to its stderr (`faulthandler`)."""
+
+    env: tuple[Variable, ...] = ()
+    """Variables of the host's environment that it needs although they are kept from extensions: provider keys, and
+    what the config names as secret; with `env_policy` minimal also any other."""
+    env_policy: EnvPolicy | None = None
+    """inherit: the host's environment without its secrets; minimal: only what every program needs, and `env`. What the
+    config says if nothing is said here; a config that says minimal cannot be widened here."""
 
     @property
     def is_enabled(self) -> bool:
