@@ -1,4 +1,4 @@
-"""The commands of `zot ext`. They are read only when one of them, or the help, is asked for: each would cost every start
+"""The commands of `zot ext`. They are read only when one of them, or the help, is asked for: each would cost any start
 of `zot` a little."""
 
 from __future__ import annotations
