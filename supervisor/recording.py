@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from supervisor import metrics
@@ -16,7 +17,6 @@ from wire.stats import Mark, Stats
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from supervisor.extension import Extension
     from supervisor.intercept import Judgement
@@ -149,9 +149,16 @@ class Recording:
             pass
 
     def _write_metrics(self, record: Stats, *, first: bool = False) -> None:
-        """By renaming: a collector sees the whole of the old file or the whole of the new one."""
-        path = self._metrics_path
-        assert path is not None
+        """By renaming: a collector sees the whole of the old file or the whole of the new one. So a device, which must
+        not be replaced, cannot be written this way; a link stays and leads to the new file."""
+        assert self._metrics_path is not None
+        path = Path(os.path.realpath(self._metrics_path))
+        if path.exists() and not path.is_file():
+            reason = f"{self._metrics_path}: not a regular file, and metrics are written by replacing the file"
+            if first:
+                raise RecordingError(f"--metrics {reason}")
+            self._complain(f"cannot write {reason}")
+            return
         unfinished = path.with_name(f".{path.name}.{os.getpid()}.new")
         try:
             unfinished.write_text(metrics.render(record), encoding="utf-8")
@@ -159,8 +166,8 @@ class Recording:
         except OSError as error:
             unfinished.unlink(missing_ok=True)
             if first:
-                raise RecordingError(f"--metrics {path}: {error.strerror}") from None
-            self._complain(f"cannot write {path}: {error.strerror}")
+                raise RecordingError(f"--metrics {self._metrics_path}: {error.strerror}") from None
+            self._complain(f"cannot write {self._metrics_path}: {error.strerror}")
 
     def _complain(self, text: str) -> None:
         if text not in self._complained:

@@ -117,6 +117,21 @@ def test_a_file_that_cannot_be_begun_is_said_before_anything_is_started(zot: Zot
     assert not (zot.home / "logs").exists()
 
 
+def test_metrics_replace_no_device_and_no_link(zot: Zot) -> None:
+    """They are written by renaming, which would put a file in the place of `/dev/null` or of a link."""
+    pipe, link = zot.folder / "pipe", zot.folder / "link"
+    os.mkfifo(pipe)
+    link.symlink_to(zot.folder / "metrics")
+    echo = extension(zot.folder, "echo")
+    refused = zot.replay(echo_script(zot), "-e", echo, "--metrics", pipe)
+    assert refused.status == 2
+    assert refused.stderr.startswith(f"zot: --metrics {pipe}: not a regular file")
+    assert pipe.is_fifo()
+    zot.replay(echo_script(zot).answer("Done."), "-e", echo, "--metrics", link).check(Status.OK)
+    assert link.is_symlink()
+    assert (zot.folder / "metrics").read_text().endswith("# EOF\n")
+
+
 def test_a_line_of_stats_that_was_cut_spoils_no_other(zot: Zot) -> None:
     """With a limit on the size of files (and no disk that is full), lines are whole or not there."""
     limited = ["/bin/sh", "-c", 'ulimit -f 8; exec "$@"', "sh", *zot.command]
