@@ -1,0 +1,298 @@
+"""Extensions as programs: real processes, real pipes, and what people do to them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zotext.testing import ExtensionEnded, Program, spawn
+
+ROOT = Path(__file__).parents[2]
+PRELUDE = f"""
+import os, signal, subprocess, sys, threading, time
+sys.path.insert(0, {str(ROOT)!r})
+from zotext import *
+ext = Extension("child", "1.0")
+forever = threading.Event()
+"""
+PYTHON = [sys.executable, "-I", "-S"]
+SHUTDOWN = b'{"type":"shutdown"}\n'
+
+
+@pytest.fixture
+def start(tmp_path: Path):
+    """Starts an extension from its source, without the line that runs it."""
+    started: list[Program] = []
+
+    def begin(code: str, **options: Any) -> Program:
+        script = tmp_path / "main.py"
+        script.write_text(f"{PRELUDE}{code}\next.run()\n")
+        started.append(spawn([*PYTHON, str(script)], cwd=tmp_path, **options))
+        return started[-1]
+
+    yield begin
+    for one in started:
+        one.kill()
+
+
+def conversation(tmp_path: Path, code: str, said: bytes) -> subprocess.CompletedProcess[bytes]:
+    """All that is said is there at once, and then the input ends: what a shell pipe does."""
+    script = tmp_path / "main.py"
+    script.write_text(f"{PRELUDE}{code}\next.run()\n")
+    return subprocess.run([*PYTHON, str(script)], input=said, capture_output=True, timeout=30)
+
+
+def test_what_an_author_prints_does_not_reach_the_host(start: Any):
+    host = start("""
+@ext.tool
+def noisy() -> str:
+    print("printed")
+    os.write(1, b"written\\n")
+    subprocess.run(["echo", "by a child"])
+    sys.stdout.write("no line feed")
+    sys.stdout.flush()
+    try:
+        return input()
+    except EOFError:
+        return "no input" + subprocess.run(["cat"], capture_output=True, text=True).stdout
+print("before the run")
+""")
+    assert host.call_tool("noisy").text == "no input"
+    assert host.stop() == 0
+    assert host.junk == []
+    for text in ("printed", "written", "by a child", "no line feed", "before the run"):
+        assert text in host.stderr
+
+
+def test_the_greeting_says_what_there_is(start: Any):
+    host = start("""
+ext.tool(name="t")(lambda: None)
+ext.command(name="c")(lambda: None)
+ext.on("turn_end")(lambda: None)
+ext.on_panel_key("p")(lambda: None)
+ext.notify("info", "early")
+""")
+    types = [frame["type"] for frame in host.frames]
+    assert types[:5] == ["hello", "register_command", "register_tool", "subscribe", "ready"]
+    assert host.frames[0]["capabilities"] == ["commands", "tools", "events", "panels", "cancel", "ping"]
+    assert (host.frames[0]["name"], host.frames[0]["version"]) == ("child", "1.0")
+    host.wait_for(lambda: host.notes)
+
+
+def test_a_ping_is_answered_although_every_handler_hangs(start: Any):
+    host = start("""
+@ext.tool
+def hang(ctx: ToolContext) -> None:
+    ctx.progress("hangs")
+    forever.wait()
+@ext.intercept_tool_call
+def guard(call: ToolCall) -> None:
+    forever.wait()
+@ext.on("turn_end")
+def ended() -> None:
+    forever.wait()
+""")
+    calls = [host.begin_tool("hang") for _ in range(12)]
+    host.send({"type": "event_intercept", "id": "g", "event": "tool_call"})
+    host.send_event("turn_end")
+    calls[0].wait_progress()
+    host.ping()
+    assert host.stop() == 0  # although its threads are stuck
+    assert host.frames[-1] == {"type": "shutdown_ack"}
+
+
+def test_frames_of_many_threads_are_whole_lines(start: Any):
+    host = start("""
+@ext.tool
+def talk(letter: str, ctx: ToolContext) -> str:
+    for _ in range(20):
+        ctx.progress(letter * 100_000)
+    return letter
+""")
+    calls = [host.begin_tool("talk", letter=letter) for letter in "abcdefgh"]
+    for call, letter in zip(calls, "abcdefgh", strict=True):
+        answer = call.wait()
+        assert answer.text == letter
+        assert answer.progress == [letter * 100_000] * 20
+    assert host.junk == []
+
+
+def test_what_is_no_frame_is_skipped_and_logged(start: Any):
+    host = start('ext.tool(name="ok")(lambda: "ok")')
+    for line in (
+        *(b"junk\n", b"[]\n", b'{"type":3}\n', b"\xff\xfe\n", b"\n", b"[" * 100_000 + b"\n", b'{"type":"news"}\n'),
+        *(b'{"type":"tool_call"}\n', b'{"type":"event"}\n', b'{"type":"panel_key"}\n', b'{"type":"cancel","id":"9"}\n'),
+        b'{"type":"tool_call","id":"a","name":3,"args":[]}\n',
+        b'{"type":"command_invoked","id":"b"}\n',
+        b'{"type":"event_intercept","id":"c"}\n',
+    ):
+        host.send(line)
+    assert host.call_tool("ok").text == "ok"
+    host.wait_for(lambda: {"a", "b", "c"} <= {frame.get("id") for frame in host.frames})
+    assert host.stop() == 0
+    assert host.stderr.count("skipped a line of the host") == 6
+    assert "a tool_call frame without an id" in host.stderr
+
+
+def test_a_conversation_through_a_pipe_is_answered_to_the_end(tmp_path: Path):
+    calls = [{"type": "tool_call", "id": str(n), "name": "later", "args": {"n": n}} for n in range(20)]
+    done = conversation(
+        tmp_path,
+        """
+@ext.tool
+def later(n: int, ctx: ToolContext) -> int:
+    assert not ctx.wait(0.01)
+    return n
+ext.on_shutdown(lambda: print("the end"))
+""",
+        b"".join(json.dumps(call).encode() + b"\n" for call in calls).rstrip(b"\n"),
+    )
+    results = [json.loads(line) for line in done.stdout.splitlines()[3:]]
+    assert {frame["id"]: frame["content"][0]["text"] for frame in results} == {str(n): str(n) for n in range(20)}
+    assert (done.returncode, done.stderr) == (0, b"the end\n")
+
+
+def test_the_end_waits_for_what_is_under_way_and_comes_last(start: Any, tmp_path: Path):
+    host = start("""
+@ext.tool
+def work(ctx: ToolContext) -> str:
+    ctx.progress("begun")
+    assert ctx.wait(20)
+    return "ended in good order: " + ctx.reason
+@ext.on("turn_end")
+def ended() -> None:
+    ext.notify("info", "turn_end")
+@ext.on_shutdown
+def last() -> None:
+    ext.notify("info", "last")
+    (ext.host.data_dir / "state").write_text("kept")
+atexit = __import__("atexit")
+atexit.register(lambda: print("atexit"))
+""", data_dir=tmp_path)  # fmt: skip
+    call = host.begin_tool("work")
+    call.wait_progress()
+    for _ in range(50):
+        host.send_event("turn_end")
+    assert host.stop() == 0
+    assert call.wait().text == "ended in good order: shutdown"
+    assert [note.message for note in host.notes] == ["turn_end"] * 50 + ["last"]
+    assert host.frames[-1] == {"type": "shutdown_ack"}
+    assert (tmp_path / "state").read_text() == "kept"
+    assert "atexit" in host.stderr  # nothing was stuck: the program ends as any other
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_in_good_order(start: Any, number: int):
+    host = start('ext.on_shutdown(lambda: ext.notify("info", "last"))')
+    host.signal(number)
+    assert host.wait() == 0
+    assert [note.message for note in host.notes] == ["last"]
+    assert "Traceback" not in host.stderr
+
+
+def test_a_signal_cuts_the_wait_at_the_end_short(start: Any):
+    host = start("""
+@ext.tool
+def hang() -> None:
+    print("begun")
+    forever.wait()
+ext.on_shutdown(lambda: print("last"))
+""")
+    host.begin_tool("hang")
+    host.wait_for(lambda: "begun" in host.stderr)
+    host.close_stdin()
+    host.signal(signal.SIGTERM)
+    assert host.wait() == 0
+    assert host.stderr.endswith("last\n")
+
+
+def test_signals_of_the_authors_own_do_not_end_it(start: Any):
+    host = start("""
+@ext.tool
+def raise_signal() -> str:
+    os.kill(os.getpid(), signal.SIGUSR1)
+    return "raised"
+signal.signal(signal.SIGUSR1, lambda *_: ext.notify("info", "seen"))
+""")
+    assert host.call_tool("raise_signal").text == "raised"
+    host.wait_for(lambda: host.notes)
+    host.ping()
+    host.signal(signal.SIGQUIT)
+    host.wait_for(lambda: "most recent call first" in host.stderr)
+    host.ping()
+
+
+def test_a_thread_that_would_go_on_for_ever_does_not_keep_it_alive(start: Any):
+    host = start("threading.Thread(target=forever.wait).start()")
+    assert host.stop() == 0
+
+
+def test_it_leaves_quietly_when_nobody_reads(tmp_path: Path):
+    script = tmp_path / "main.py"
+    script.write_text(f"{PRELUDE}ext.on('turn_end')(lambda: ext.notify('info', 'x'))\next.run()\n")
+    child = subprocess.Popen(
+        [*PYTHON, str(script)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert child.stdin is not None
+    assert child.stdout is not None
+    assert child.stderr is not None
+    with child:
+        while b"ready" not in child.stdout.readline():
+            pass
+        child.stdout.close()
+        child.stdin.write(b'{"type":"event","event":"turn_end"}\n')
+        child.stdin.flush()
+        assert child.wait(20) == 0
+        assert child.stderr.read() == b""
+
+
+def test_registrations_during_the_run(start: Any):
+    host = start("""
+@ext.tool
+def grow() -> str:
+    ext.tool(name="grown")(lambda: "new")
+    ext.on("turn_end")(lambda: ext.notify("info", "heard"))
+    ext.unregister_tool("grow")
+    return "done"
+""")
+    assert host.call_tool("grow").text == "done"
+    assert set(host.tools) == {"grown"}
+    assert host.call_tool("grown").text == "new"
+    host.send_event("turn_end")
+    host.wait_for(lambda: host.notes)
+
+
+def test_a_program_that_ends_is_told_of_at_once_with_its_last_words(start: Any):
+    with pytest.raises(ExtensionEnded, match=r"(?s)status 1;.*ValueError: too early"):
+        start("raise ValueError('too early')")
+    host = start("@ext.tool\ndef leave() -> None:\n    os._exit(7)")
+    with pytest.raises(ExtensionEnded, match="status 7"):
+        host.call_tool("leave")
+
+
+def test_a_wait_has_an_end(start: Any):
+    host = start('@ext.tool\ndef hang() -> None:\n    print("stuck", flush=True)\n    forever.wait()')
+    host.begin_tool("hang")
+    host.wait_for(lambda: "stuck" in host.stderr)
+    host.timeout_s = 0.01
+    with pytest.raises(TimeoutError, match=r"(?s)in vain for nothing.*stuck"):
+        host.wait_for(lambda: False, "nothing")
+
+
+def test_a_folder_with_a_manifest_can_be_started(tmp_path: Path):
+    script = tmp_path / "main.py"
+    script.write_text(f"#!{sys.executable}\n{PRELUDE}ext.tool(name='where')(os.getcwd)\n".replace("(os.getcwd)", "(w)"))
+    script.write_text(script.read_text().replace("ext.tool(", "def w() -> str: return os.getcwd()\next.tool("))
+    with script.open("a") as file:
+        file.write("ext.run()\n")
+    script.chmod(0o755)
+    (tmp_path / "extension.json").write_text('{"name": "folder", "exec": "./main.py"}')
+    with spawn(tmp_path) as host:
+        assert host.call_tool("where").text == os.path.realpath(tmp_path)
