@@ -1,0 +1,1 @@
+"""Installs, updates, removes, enables and disables extensions. Nothing here starts one."""

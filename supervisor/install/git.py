@@ -1,0 +1,136 @@
+"""Fetches a repository with the user's `git`: no prompts, no hooks, no submodules, and never longer than asked for."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from supervisor.install.faults import InstallError
+from supervisor.install.source import HEX
+from supervisor.install.staging import delete
+from supervisor.logs import one_line
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from supervisor.install.source import GitSource
+
+TIMEOUT_S = 300.0
+OF_ANOTHER_REPOSITORY = (
+    "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_PREFIX", "GIT_CEILING_DIRECTORIES", "GIT_TEMPLATE_DIR",
+)  # fmt: skip
+"""Set when `zot` runs from a hook."""
+FULL_COMMIT = 40
+
+
+class GitError(InstallError):
+    """git says no; the text has its words, without credentials."""
+
+
+def fetch(source: GitSource, tree: Path, timeout_s: float = TIMEOUT_S) -> str:
+    """Makes `tree` with the files of the repository, and returns the commit that they are of. git is killed when it is
+    interrupted. Raises `GitError`."""
+    git = _Git(source, timeout_s)
+    url, ref = source.public_url, source.ref
+    looks_like_a_commit = ref is not None and HEX.match(ref) is not None
+    try:
+        if ref is not None and looks_like_a_commit and len(ref) >= FULL_COMMIT:
+            git.run("init", "--quiet", "--", str(tree))
+            git.run("-C", str(tree), "fetch", "--quiet", "--depth", "1", "--no-tags", "--", url, ref)
+            git.run("-C", str(tree), "checkout", "--quiet", "--detach", "FETCH_HEAD", "--")
+        else:
+            branch = ["--branch", ref] if ref else []
+            git.run("clone", "--quiet", "--depth", "1", "--no-tags", *branch, "--", url, str(tree))
+    except GitError:
+        if not looks_like_a_commit or ref is None:
+            raise
+        delete(tree)  # neither a branch nor a tag, nor does the server give out single commits
+        git.run("clone", "--quiet", "--no-checkout", "--", url, str(tree))
+        git.run("-C", str(tree), "checkout", "--quiet", "--detach", ref, "--")
+    commit = git.run("-C", str(tree), "rev-parse", "HEAD").strip()
+    delete(tree / ".git")
+    return commit
+
+
+class _Git:
+    def __init__(self, source: GitSource, timeout_s: float) -> None:
+        self._source = source
+        self._timeout_s = timeout_s
+        self._env = _environment(source)
+
+    def run(self, *args: str) -> str:
+        """Its output. Raises `GitError`."""
+        settings = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "advice.detachedHead=false")
+        try:
+            process = subprocess.Popen(
+                ["git", *settings, *args],
+                env=self._env,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,  # what git starts is ended with it; and there is no terminal to ask at
+                preexec_fn=_die_with_parent if sys.platform == "linux" else None,  # noqa: PLW1509  (no threads here)
+            )
+        except FileNotFoundError:
+            raise GitError("git is not installed; install it, or give a folder") from None
+        except OSError as error:
+            raise GitError(f"git cannot be started: {error.strerror}") from None
+        try:
+            out, err = process.communicate(timeout=self._timeout_s)
+        except subprocess.TimeoutExpired:
+            raise GitError(
+                f"{self._source.shown}: git has not finished in {self._timeout_s:g} s; --timeout gives it longer"
+            ) from None
+        finally:
+            _end(process)
+        if process.returncode:
+            raise GitError(f"{self._source.shown}: {self._complaint(err, process.returncode)}")
+        return out.decode("utf-8", "replace")
+
+    def _complaint(self, err: bytes, status: int) -> str:
+        lines = err.decode("utf-8", "replace").splitlines()
+        chosen = [line for line in lines if line.startswith(("fatal:", "error:"))][:1] or lines[-1:]
+        text = one_line(" ".join(chosen), 500) or f"exit status {status}"
+        for secret in self._source.secrets:
+            text = text.replace(secret, "")
+        hint = ""
+        if "terminal prompts disabled" in text or "could not read Username" in text:
+            hint = "; it wants credentials: give git a credential helper, or use ssh"
+        return f"git says: {text.removeprefix('fatal: ').rstrip('.')}{hint}"
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    if process.returncode is None:
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        process.wait()
+    for pipe in (process.stdout, process.stderr):
+        if pipe is not None:
+            pipe.close()
+
+
+def _environment(source: GitSource) -> dict[str, str]:
+    env = {name: value for name, value in os.environ.items() if name not in OF_ANOTHER_REPOSITORY}
+    env |= {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", "GIT_ALLOW_PROTOCOL": "https:http:ssh:git:file"}
+    if source.url != source.public_url:
+        # Not on the command line, which every user of the machine can read.
+        given = env.get("GIT_CONFIG_COUNT", "")
+        count = int(given) if given.isdecimal() else 0
+        env["GIT_CONFIG_COUNT"] = str(count + 1)
+        env[f"GIT_CONFIG_KEY_{count}"] = f"url.{source.url}.insteadOf"
+        env[f"GIT_CONFIG_VALUE_{count}"] = source.public_url
+    return env
+
+
+def _die_with_parent() -> None:
+    """Runs in the child: a killed `zot` must not leave it behind."""
+    import ctypes
+
+    pr_set_pdeathsig = 1
+    ctypes.CDLL(None).prctl(pr_set_pdeathsig, int(signal.SIGKILL), 0, 0, 0)

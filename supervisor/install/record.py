@@ -1,0 +1,81 @@
+"""`.zot-install.json`, in the folder of each installed extension: where it came from, and what came from there."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from wire.field_errors import explain
+from wire.lenient_json import UNREADABLE, reason
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RECORD = ".zot-install.json"
+
+
+class Record(msgspec.Struct, frozen=True):
+    source: str
+    """An absolute path, or a URL without its credentials."""
+    kind: Literal["path", "git"]
+    ref: str | None
+    """Branch, tag or commit as it was asked for; null for the repository's own choice, and for a path."""
+    commit: str | None
+    content_hash: str
+    """Of `files` as they were left by the last command: another hash now means local changes."""
+    source_hash: str
+    """Of the same files as they came from the source, before `enabled` was carried over."""
+    files: tuple[str, ...]
+    """Relative paths of what came from the source. All else in the folder is the extension's data."""
+    version: str | None
+    installed_at: str
+    """RFC 3339, UTC. Of the last install or update."""
+
+
+class RecordError(ValueError):
+    """The text names the file and what is wrong with it."""
+
+
+_decoder = msgspec.json.Decoder(Record)
+
+
+def read_record(folder: Path) -> Record | None:
+    """None if the folder was not installed by `zot ext install`. Raises `RecordError`."""
+    path = folder / RECORD
+    try:
+        return _decoder.decode(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise RecordError(f"{path}: cannot be read: {error.strerror}") from None
+    except msgspec.ValidationError as error:
+        raise RecordError(f"{path}: {explain(Record, str(error))}") from None
+    except UNREADABLE as error:
+        raise RecordError(f"{path}: {reason(error)}") from None
+
+
+def write_record(folder: Path, record: Record) -> None:
+    text = msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n"
+    replace_file(folder / RECORD, text, mode=0o644)
+
+
+def replace_file(path: Path, text: bytes, mode: int) -> None:
+    """Writes a file so that at every moment either the old or the new one is there, whole. What a killed writer has
+    left is overwritten by the next one. Raises `OSError`."""
+    new = path.with_name(f".{path.name.removeprefix('.')}.new")
+    fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            left = memoryview(text)
+            while left:
+                left = left[os.write(fd, left) :]
+            os.fchmod(fd, mode)
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+        os.replace(new, path)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise

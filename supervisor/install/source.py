@@ -1,0 +1,138 @@
+"""Where an extension is to come from: a folder, or a git repository and a place in its history."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+from supervisor.install.faults import MisuseError
+
+_URL = re.compile(r"^(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://")
+_SCP = re.compile(r"^[A-Za-z0-9_.-]+@[A-Za-z0-9_.-]+:(?!/?$)")
+SCHEMES = ("https", "http", "ssh", "git", "file")
+HEX = re.compile(r"^[0-9a-f]{7,64}$")
+_UNFIT_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//")
+
+
+@dataclass(frozen=True)
+class LocalSource:
+    folder: Path
+    """Absolute, without links and `..`, so that `.` has a name."""
+
+    @property
+    def shown(self) -> str:
+        return str(self.folder)
+
+    @property
+    def label(self) -> str:
+        return self.folder.name or "root"
+
+
+@dataclass(frozen=True)
+class GitSource:
+    url: str
+    """As given. May hold credentials: for git alone, and never to be shown or recorded."""
+    ref: str | None = None
+
+    def __repr__(self) -> str:
+        return f"GitSource({self.shown!r})"
+
+    @property
+    def public_url(self) -> str:
+        return without_credentials(self.url)
+
+    @property
+    def shown(self) -> str:
+        return self.public_url + (f"@{self.ref}" if self.ref else "")
+
+    @property
+    def label(self) -> str:
+        return re.split(r"[/:]", self.public_url.rstrip("/"))[-1].removesuffix(".git") or "repository"
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What must not be shown of what git says."""
+        if self.url == self.public_url:
+            return ()
+        user_info = self.url.split("://", 1)[1].split("/", 1)[0].rpartition("@")[0]
+        password = user_info.partition(":")[2]
+        return tuple(one for one in (self.url, f"{user_info}@" if user_info else "", password) if one)
+
+
+Source = LocalSource | GitSource
+
+
+def parse_source(text: str, here: Path) -> Source:
+    """A folder that exists, by any spelling; else a URL or `user@host:path`, with `@ref` at its end if wanted. Raises
+    `MisuseError`."""
+    if "\0" in text or not text.strip():
+        raise MisuseError("the source is empty; give a folder or the URL of a git repository")
+    if (url := _URL.match(text)) is not None:
+        if not _is_text(text):
+            raise MisuseError("the URL is not valid UTF-8")
+        if url["scheme"].lower() not in SCHEMES:
+            raise MisuseError(f"{without_credentials(text)}: {url['scheme']}:// is none of {', '.join(SCHEMES)}")
+        return _git(text, url.end())
+    folder = Path(os.path.realpath(here / os.path.expanduser(text)))  # Path.expanduser raises for ~nobody
+    if not _is_text(str(folder)):
+        raise MisuseError(f"{os.fsencode(text).decode('utf-8', 'replace')}: not valid UTF-8; rename it")
+    if folder.is_dir():
+        return LocalSource(folder)
+    if _SCP.match(text) and not folder.exists():
+        return _git(text, text.index(":") + 1)
+    raise MisuseError(_not_a_folder(text, folder, here))
+
+
+def without_credentials(url: str) -> str:
+    """The URL without password, token and query. The user of an ssh URL is no secret."""
+    if (scheme := _URL.match(url)) is None:
+        return url
+    authority, slash, path = url[scheme.end() :].partition("/")
+    user_info, at, host = authority.rpartition("@")
+    user = user_info.partition(":")[0] if scheme["scheme"].lower() in ("ssh", "git") else ""
+    path = path if scheme["scheme"].lower() == "file" else re.split(r"[?#]", path)[0]
+    return f"{scheme[0]}{user}{at if user else ''}{host}{slash}{path}"
+
+
+def _is_text(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _git(text: str, path_from: int) -> GitSource:
+    """An `@` within the path starts the ref, but not one at the start of a part of the path, as in `/@scope/name`."""
+    if text.lower().startswith("file://"):
+        path_from = len("file://")
+    else:
+        slash = text.find("/", path_from)
+        path_from = path_from if "://" not in text else (len(text) if slash < 0 else slash)
+    path = text[path_from:]
+    marked = re.search(r"\.git/?@", path)
+    at = marked.end() - 1 if marked else path.rfind("@")
+    if at <= 0 or (path[at - 1] == "/" and not marked):
+        return GitSource(text)
+    url, ref = text[: path_from + at], path[at + 1 :]
+    if not ref or ref.startswith("-") or ref.endswith((".", "/", ".lock")) or _UNFIT_REF.search(ref):
+        raise MisuseError(f"{without_credentials(url)}: {ref[:80]!r} cannot be a branch, tag or commit")
+    return GitSource(url, ref)
+
+
+def _not_a_folder(text: str, folder: Path, here: Path) -> str:
+    if folder.exists():
+        return f"{text}: not a folder; name the folder that holds extension.json"
+    stem, at, _ref = text.rpartition("@")
+    if at and stem and (here / os.path.expanduser(stem)).is_dir():
+        return f"{text}: no such folder; a branch or tag needs a URL: file://{Path(os.path.realpath(here / stem))}@…"
+    if re.match(r"^[a-z0-9-]+(\.[a-z0-9-]+)+/", text):
+        return f"{text}: no such folder; for a repository write its whole URL, https://{text}"
+    try:
+        near = get_close_matches(folder.name, [one.name for one in folder.parent.iterdir() if one.is_dir()], n=1)
+    except OSError:
+        near = []
+    return f"{text}: no such folder" + (f"; did you mean {folder.parent / near[0]}?" if near else "")

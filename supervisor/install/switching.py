@@ -1,0 +1,64 @@
+"""`enabled` in an installed extension's manifest."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from supervisor.discovery import MANIFEST, Scope
+from supervisor.install.faults import InstallError
+from supervisor.install.installed import look_at
+from supervisor.install.record import replace_file, write_record
+from supervisor.install.staging import locked
+from supervisor.install.tree import content_hash
+from supervisor.install.trusting import is_trusted, trust
+
+if TYPE_CHECKING:
+    from supervisor.install.installed import Installed
+
+
+def switch(one: Installed, home: Path, *, on: bool) -> bool:
+    """Enables or disables it; whether anything had to be changed. It stays as trusted as it was, and `update` does not
+    take this for a local change. Raises `InstallError`."""
+    was_trusted = one.scope is Scope.PROJECT and is_trusted(one, home)
+    try:
+        with locked(one.folder.parent):
+            is_untouched = one.record is not None and _hash(one) == one.record.content_hash
+            changed = write_enabled(one.folder, on=on)
+            if changed and is_untouched and one.record is not None:
+                write_record(one.folder, msgspec.structs.replace(one.record, content_hash=_hash(one)))
+    except OSError as error:
+        word = "enabled" if on else "disabled"
+        raise InstallError(f"{one.folder}: cannot be {word}: {error.strerror or error}") from None
+    if changed and was_trusted:
+        trust(look_at(one.folder, one.scope), home)
+    return changed
+
+
+def write_enabled(folder: Path, *, on: bool) -> bool:
+    """Order and unknown fields stay; 2 spaces of indentation, as zot writes it. Whether it was not so before. Raises
+    `InstallError` and `OSError`."""
+    path = Path(os.path.realpath(folder / MANIFEST))
+    try:
+        said = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise InstallError(f"{folder}: no {MANIFEST} in it; there is nothing to switch") from None
+    except (ValueError, RecursionError) as error:
+        raise InstallError(f"{path}: {error}; correct it first") from None
+    if not isinstance(said, dict):
+        raise InstallError(f"{path}: is no JSON object; correct it first")
+    if (said.get("enabled") is not False) is on and isinstance(said.get("enabled"), bool | None):
+        return False
+    said["enabled"] = on
+    text = json.dumps(said, indent=2, ensure_ascii=False) + "\n"
+    replace_file(path, text.encode("utf-8", "replace"), stat.S_IMODE(path.stat().st_mode))
+    return True
+
+
+def _hash(one: Installed) -> str:
+    return "" if one.record is None else content_hash(one.folder, one.record.files)

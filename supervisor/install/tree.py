@@ -1,0 +1,172 @@
+"""The files of an extension: what is in a folder, copied to another, and hashed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from supervisor.install.faults import InstallError
+from supervisor.install.record import RECORD
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+LEFT_OUT = frozenset({".git", "__pycache__"})
+"""Names that are not installed, wherever they are: history and caches."""
+PIECE = 1 << 20
+KINDS = {stat.S_IFIFO: "a FIFO", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
+
+
+@dataclass(frozen=True)
+class Entry:
+    path: str
+    """From the root, with slashes."""
+    stat: os.stat_result
+
+    @property
+    def is_folder(self) -> bool:
+        return stat.S_ISDIR(self.stat.st_mode)
+
+    @property
+    def is_link(self) -> bool:
+        return stat.S_ISLNK(self.stat.st_mode)
+
+    @property
+    def is_file(self) -> bool:
+        return stat.S_ISREG(self.stat.st_mode)
+
+
+def entries(root: Path, without: Path | None = None) -> Iterator[Entry]:
+    """All below the root but `LEFT_OUT`, the record and the folder `without`; each folder before what is in it, in the
+    order of names. Raises `OSError`."""
+    try:
+        skipped = None if without is None else os.stat(without)
+    except OSError:
+        skipped = None
+    pending = [""]
+    while pending:
+        above = pending.pop()
+        with os.scandir(root / above) as found:
+            names = sorted(one.name for one in found if one.name not in LEFT_OUT)
+        folders = []
+        for name in names:
+            path = f"{above}/{name}" if above else name
+            entry = Entry(path, os.lstat(root / path))
+            if path == RECORD or (skipped is not None and os.path.samestat(entry.stat, skipped)):
+                continue
+            yield entry
+            if entry.is_folder:
+                folders.append(path)
+        pending += reversed(folders)
+
+
+def files(root: Path) -> tuple[str, ...]:
+    """Paths of all files and links, sorted."""
+    return tuple(sorted(one.path for one in entries(root) if one.is_file or one.is_link))
+
+
+def check(root: Path, without: Path | None = None) -> list[Entry]:
+    """The entries, if all of them can be installed. Raises `InstallError` for the first that cannot."""
+    found = []
+    real_root = os.path.realpath(root)
+    for entry in entries(root, without):
+        try:
+            entry.path.encode()
+        except UnicodeEncodeError:
+            shown = os.fsencode(entry.path).decode("utf-8", "replace")
+            raise InstallError(f"{root}: the name {shown!r} is not valid UTF-8; rename it") from None
+        if entry.is_link:
+            _check_link(root, real_root, entry.path)
+        elif not entry.is_file and not entry.is_folder:
+            kind = KINDS.get(stat.S_IFMT(entry.stat.st_mode), "neither file nor folder")
+            raise InstallError(f"{root / entry.path}: is {kind}; only files, folders and links are installed")
+        found.append(entry)
+    return found
+
+
+def _check_link(root: Path, real_root: str, path: str) -> None:
+    """A link may lead nowhere, but only within the folder: elsewhere it would mean something else there."""
+    target = os.readlink(root / path)
+    real = os.path.realpath(root / path)
+    if os.path.isabs(target):
+        raise InstallError(
+            f"{root / path}: is a link to the absolute path {target}; make it relative and within the folder, or"
+            " remove it"
+        )
+    if real != real_root and not real.startswith(real_root.rstrip("/") + "/"):
+        raise InstallError(f"{root / path}: is a link out of the folder, to {target}; put what it means there instead")
+
+
+def copy(source: Path, target: Path, without: Path | None = None) -> None:
+    """Copies the tree into a folder that exists. Modes (but for set-user-id and the like) and times are kept. Raises
+    `InstallError`, and `OSError` for what fails midway."""
+    folders = [("", os.stat(source))]
+    for entry in check(source, without):
+        at = target / entry.path
+        if entry.is_folder:
+            at.mkdir(mode=0o700)
+            folders.append((entry.path, entry.stat))
+        elif entry.is_link:
+            os.symlink(os.readlink(source / entry.path), at)
+        else:
+            copy_file(source / entry.path, at)
+    for path, found in reversed(folders):
+        # The owner keeps all rights: else only root could remove it.
+        os.chmod(target / path, stat.S_IMODE(found.st_mode) & 0o777 | 0o700)
+        os.utime(target / path, ns=(found.st_atime_ns, found.st_mtime_ns))
+
+
+def copy_file(source: Path, target: Path) -> None:
+    """The target must not exist. Raises `InstallError` and `OSError`."""
+    # Neither to wait for a FIFO nor to follow a link that has taken the file's place meanwhile.
+    reader = os.open(source, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        found = os.fstat(reader)
+        if not stat.S_ISREG(found.st_mode):
+            raise InstallError(f"{source}: changes while it is read; try again when nothing writes to it")
+        writer = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            while piece := os.read(reader, PIECE):
+                left = memoryview(piece)
+                while left:
+                    left = left[os.write(writer, left) :]
+            os.fchmod(writer, stat.S_IMODE(found.st_mode) & 0o777)
+            os.utime(writer, ns=(found.st_atime_ns, found.st_mtime_ns))
+        finally:
+            os.close(writer)
+    finally:
+        os.close(reader)
+
+
+def content_hash(root: Path, paths: Iterable[str]) -> str:
+    """`sha256:` and the hash of these files: path, kind, exec bit and content of each, in the order of paths. One that
+    is missing counts as that. Raises `OSError`."""
+    whole = hashlib.sha256()
+    for path in sorted(paths):
+        name = path.encode("utf-8", "surrogateescape")
+        state = _state(root / path)
+        whole.update(b"%d:%b=%d:%b\n" % (len(name), name, len(state), state))
+    return f"sha256:{whole.hexdigest()}"
+
+
+def _state(path: Path) -> bytes:
+    try:
+        mode = os.lstat(path).st_mode
+        if stat.S_ISLNK(mode):
+            return b"link " + os.fsencode(os.readlink(path))
+        if not stat.S_ISREG(mode):
+            return b"other"
+        digest = hashlib.sha256()
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            while piece := os.read(fd, PIECE):
+                digest.update(piece)
+        finally:
+            os.close(fd)
+    except (FileNotFoundError, NotADirectoryError):
+        return b"missing"
+    return (b"program " if mode & 0o111 else b"file ") + digest.hexdigest().encode()

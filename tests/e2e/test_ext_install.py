@@ -1,0 +1,158 @@
+"""`zot ext install` against what goes wrong while it runs: signals, full disks, a git that hangs, another install."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+from typing import TYPE_CHECKING
+
+import psutil
+import pytest
+
+from tests.e2e.extension_folder import EXAMPLES
+from tests.e2e.hosting import hosting
+from tests.e2e.zot_process import wait_until
+from tests.faults.mounts import within
+from tests.supervisor.installing import commit, contents, git, source, staged
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+GIT_THAT_HANGS = """#!/bin/sh
+trap '' TERM INT HUP
+for folder; do :; done
+mkdir -p "$folder/sub"
+echo half > "$folder/sub/file"
+sleep 600 &
+echo $! > {folder}/below
+echo $$ > {folder}/git.new
+mv {folder}/git.new {folder}/git
+sleep 600
+"""
+
+
+@pytest.fixture
+def hanging_git(zot):
+    """A `git` that writes half of a repository and then neither ends nor listens to anybody."""
+    programs = zot.folder / "bin"
+    programs.mkdir()
+    (programs / "git").write_text(GIT_THAT_HANGS.format(folder=zot.folder))
+    (programs / "git").chmod(0o755)
+    zot.env["PATH"] = f"{programs}:{zot.env['PATH']}"
+    return zot.folder / "git"
+
+
+def is_alive(file: Path) -> bool:
+    try:
+        return psutil.Process(int(file.read_text())).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_while_git_hangs(zot, hanging_git, number):
+    parent = zot.home / "extensions"
+    with zot.start("ext", "install", "https://127.0.0.1:9/guard") as running:
+        wait_until(hanging_git.exists)
+        assert len(staged(parent)) == 1
+        running.process.send_signal(number)
+        outcome = running.finish()
+    assert outcome.status == 130
+    assert "zot ext install: interrupted" in outcome.stderr
+    assert "Traceback" not in outcome.stderr
+    assert not is_alive(hanging_git)
+    assert not is_alive(zot.folder / "below")
+    assert outcome.leftovers == []
+    assert not zot.home.exists()
+
+
+def test_git_that_does_not_finish_in_time(zot, hanging_git):
+    outcome = zot.run("ext", "install", "https://127.0.0.1:9/guard", "--timeout", "1")
+    assert outcome.status == 1
+    assert "git has not finished in 1 s; --timeout gives it longer" in outcome.stderr
+    assert not is_alive(hanging_git)
+    assert not is_alive(zot.folder / "below")
+    assert not zot.home.exists()
+
+
+def test_killed_in_the_middle_and_swept_by_the_next(zot, hanging_git):
+    parent = zot.home / "extensions"
+    with zot.start("ext", "install", "https://127.0.0.1:9/guard") as running:
+        wait_until(hanging_git.exists)
+        running.process.kill()
+        running.process.wait()
+        assert len(staged(parent)) == 1
+    outcome = zot.run("ext", "install", source(zot.folder / "made"))
+    assert outcome.status == 0
+    assert contents(parent) == ["guard"]
+
+
+def test_a_running_install_is_not_swept(zot, hanging_git):
+    parent = zot.home / "extensions"
+    with zot.start("ext", "install", "https://127.0.0.1:9/other") as running:
+        wait_until(hanging_git.exists)
+        (before,) = staged(parent)
+        assert zot.run("ext", "install", source(zot.folder / "made")).status == 0
+        assert contents(parent) == [before, "guard"]
+        assert zot.run("ext", "list").text.count("\n") == 2
+        running.process.send_signal(signal.SIGINT)
+        running.finish()
+    assert contents(parent) == ["guard"]
+
+
+def test_no_git(zot):
+    programs = zot.folder / "bin"
+    programs.mkdir()
+    outcome = zot.run("ext", "install", "https://127.0.0.1:9/guard", env={"PATH": str(programs)})
+    assert outcome.status == 1
+    assert "git is not installed; install it, or give a folder" in outcome.stderr
+
+
+def test_a_full_disk(zot):
+    made = source(zot.folder / "made")
+    (made / "big").write_bytes(os.urandom(3 << 20))
+    command = within(zot.home, "size=2m", zot.command)
+    inside = f'"$@"; echo $? >&2; ls -A {zot.home} >&2'
+    outcome = zot.run("ext", "install", made, command=[*command[:-3], "/bin/sh", "-c", inside, "sh", *zot.command])
+    *_, error, status = outcome.warnings
+    assert status == "1"
+    assert error.startswith("zot ext install: ")
+    assert "No space left on device; nothing was changed" in error
+
+
+def test_of_many_at_once_one_wins(zot):
+    sources = [source(zot.folder / f"made-{n}", version=str(n)) for n in range(3)]
+    for n, made in enumerate(sources):
+        (made / f"only-{n}").write_text("")
+    running = [zot.start("ext", "install", made) for made in sources]
+    outcomes = []
+    for one in running:
+        with one:
+            outcomes.append(one.finish())
+    assert sorted(one.status for one in outcomes) == [0, 1, 1]
+    for one in outcomes:
+        assert one.status == 0 or "installed" in one.stderr, one.stderr
+    folder = zot.home / "extensions" / "guard"
+    assert contents(folder.parent) == ["guard"]
+    (winner,) = [n for n, one in enumerate(outcomes) if one.status == 0]
+    assert sorted(os.listdir(folder)) == [".zot-install.json", "extension.json", f"only-{winner}", "run"]
+
+
+def test_an_example_is_installed_from_a_repository_and_run(zot):
+    """What is installed is what a host starts; and commands know that it runs."""
+    made = zot.folder / "repo"
+    shutil.copytree(EXAMPLES / "todo-count", made, ignore=shutil.ignore_patterns("__pycache__"))
+    git(made, "init", "--quiet", "--initial-branch", "main")
+    commit(made)
+    outcome = zot.run("ext", "install", f"file://{made}@main", "--project")
+    assert outcome.status == 0, outcome.stderr
+    installed = zot.cwd / ".zot" / "extensions" / "todo-count"
+    assert (installed / "extension.json").read_bytes() == (made / "extension.json").read_bytes()
+    with hosting(zot) as host:
+        assert list(host.stats()) == ["todo-count"]
+        assert f"running       in host {host.pid}\n" in zot.run("ext", "info", "todo-count").text
+        assert zot.run("ext", "disable", "todo-count").stderr.splitlines() == [
+            "disabled todo-count",
+            f"  host {host.pid} runs it as it was: zot ext reload todo-count",
+        ]
