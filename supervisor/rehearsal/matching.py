@@ -1,0 +1,123 @@
+"""Whether a frame is what a script expects, and what is different. Pure.
+
+Every member that is given must be equal; objects may have more, arrays are of the same length, and null is the same as
+nothing, as everywhere in the protocol. `${any}` stands for any value that is there, inside of a text for any text;
+`${cwd}`, `${extension_dir}` and `${data_dir}` stand for the paths that the extension was told.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ANY = "${any}"
+SHOWN = 200
+"""Characters of a value in a difference."""
+
+
+@dataclass(frozen=True)
+class Places:
+    """What the names in a script stand for."""
+
+    cwd: str
+    extension_dir: str
+    data_dir: str
+
+    def names(self) -> dict[str, str]:
+        return {"${cwd}": self.cwd, "${extension_dir}": self.extension_dir, "${data_dir}": self.data_dir}
+
+    def fill(self, value: Any) -> Any:
+        """The value with the paths in place of their names."""
+        if isinstance(value, str):
+            for name, path in self.names().items():
+                value = value.replace(name, path)
+            return value
+        return _rebuilt(value, self.fill)
+
+    def hide(self, value: Any) -> Any:
+        """The value with the names in place of their paths: longer paths first, since one may lie in another."""
+        if isinstance(value, str):
+            for name, path in sorted(self.names().items(), key=lambda item: -len(item[1])):
+                # A path that goes on is another one.
+                value = re.sub(rf"{re.escape(path)}(?![\w.-]*\w)", name.replace("\\", ""), value)
+            return value
+        return _rebuilt(value, self.hide)
+
+
+def _rebuilt(value: Any, change: Callable[[Any], Any]) -> Any:
+    if isinstance(value, dict):
+        return {key: change(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [change(inner) for inner in value]
+    return value
+
+
+class Difference(NamedTuple):
+    path: str
+    """As `content[0].text`."""
+    expected: str
+    """JSON, cut."""
+    said: str
+    """JSON, cut; or `nothing`."""
+
+
+def differences(expected: Any, said: Any) -> list[Difference]:
+    """What keeps `said` from being what was `expected`; empty if it is."""
+    return list(_compare(expected, said, ""))
+
+
+def _compare(expected: Any, said: Any, path: str) -> list[Difference]:
+    if expected == ANY:
+        return []
+    if isinstance(expected, dict) and isinstance(said, dict):
+        return [
+            difference
+            for key, value in expected.items()
+            for difference in _compare_member(value, said, key, f"{path}.{key}" if path else key)
+        ]
+    if isinstance(expected, list) and isinstance(said, list) and len(expected) == len(said):
+        return [
+            difference
+            for index, (one, other) in enumerate(zip(expected, said, strict=True))
+            for difference in _compare(one, other, f"{path}[{index}]")
+        ]
+    return [] if _is_same(expected, said) else [_difference(path, expected, said)]
+
+
+def _compare_member(expected: Any, said: dict[str, Any], key: str, path: str) -> list[Difference]:
+    if expected == ANY and key not in said:
+        return [Difference(path, "anything", "nothing")]
+    return _compare(expected, said.get(key), path)
+
+
+def _is_same(expected: Any, said: Any) -> bool:
+    if isinstance(expected, str) and isinstance(said, str) and ANY in expected:
+        pattern = ".*".join(re.escape(part) for part in expected.split(ANY))
+        return re.fullmatch(pattern, said, re.DOTALL) is not None
+    if isinstance(expected, bool) or isinstance(said, bool):  # Python takes true for 1
+        return expected is said
+    return bool(expected == said)
+
+
+def _difference(path: str, expected: Any, said: Any) -> Difference:
+    if isinstance(expected, str) and isinstance(said, str):
+        start = _first_difference(expected, said)
+        if start > SHOWN // 2:  # what is the same at the start of long texts says nothing
+            expected, said = (f"…{text[start - 20 :]}" for text in (expected, said))
+    return Difference(path or "the frame", shown(expected), "nothing" if said is None else shown(said))
+
+
+def _first_difference(one: str, other: str) -> int:
+    pairs = zip(one, other, strict=False)
+    return next((index for index, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
+
+
+def shown(value: Any, limit: int = SHOWN) -> str:
+    """Compact JSON, at most about `limit` characters."""
+    text = json.dumps(value, ensure_ascii=False, separators=(", ", ": "))
+    return text if len(text) <= limit else f"{text[: limit - 1]}… ({len(text)} characters)"

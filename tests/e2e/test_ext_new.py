@@ -1,0 +1,143 @@
+"""A new extension works at once: its own tests pass, and `zot` finds nothing wrong with it."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cli.ext_commands.new_folder import run_new
+from wire.manifest import parse_manifest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NEEDED = {"python": "python3", "typescript": "node", "sh": "jq", "go": "go"}
+
+
+@pytest.fixture
+def made(zot, tmp_path):
+    """Makes an extension, called `my-first`, in this language."""
+
+    def make(language: str) -> Path:
+        outcome = zot.run("ext", "new", "my-first", "--lang", language, "--dir", tmp_path)
+        assert outcome.status == 0, outcome.stderr
+        lines = [line.strip() for line in outcome.text.splitlines()]
+        assert lines[2] == f"cd {tmp_path / 'my-first'}"
+        assert lines[-2:] == ["zot ext test .", 'zot -p -e . "/my-first"']
+        return tmp_path / "my-first"
+
+    return make
+
+
+def need(language: str) -> None:
+    if shutil.which(NEEDED[language]) is None:
+        pytest.skip(f"no {NEEDED[language]} here, which runs {language}")
+
+
+@pytest.mark.parametrize("language", NEEDED)
+def test_a_new_extension_works(zot, made, language):
+    folder = made(language)
+    manifest = parse_manifest((folder / "extension.json").read_bytes())
+    assert manifest.name == "my-first"
+    for file in folder.rglob("*"):
+        if file.is_file() and not {"zotext", "__pycache__"} & set(file.parts):
+            assert not re.search(r"\{\{\w+\}\}", file.read_text()), file
+            assert file.suffix != ".template"
+    need(language)
+    if language == "go":
+        subprocess.run(["go", "build", "-o", "bin/my_first", "."], cwd=folder, check=True, env=zot.env)
+    outcome = zot.run("ext", "test", ".", cwd=folder)
+    assert outcome.status == 0, outcome.text
+    assert "6 lines" in outcome.text
+    doctor = zot.run("ext", "doctor", folder, "--json")
+    assert doctor.status == 0
+    record = json.loads(doctor.stdout)
+    findings = [one for one in record["findings"] if one["topic"] != "ready"]  # which a busy machine delays
+    assert {one["level"] for one in findings} == {"ok"}, record
+    assert (record["tools"], record["commands"]) == (["my_first_count"], ["my-first"])
+    assert record["shutdown_ack"] is True
+
+
+@pytest.mark.parametrize(
+    ("language", "command"),
+    [
+        ("python", [sys.executable, "-m", "unittest", "discover", "tests"]),
+        ("typescript", ["node", "--test", "tests/"]),
+        ("go", ["go", "test", "./..."]),
+    ],
+)
+def test_its_own_tests_pass_and_can_fail(made, zot, language, command):
+    need(language)
+    folder = made(language)
+    env = {name: value for name, value in zot.env.items() if name != "PYTHONPATH"}  # the copy of the SDK is enough
+    ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=env)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    (program,) = (folder / name for name in ("main.py", "main.js", "main.go") if (folder / name).exists())
+    program.write_text(program.read_text().replace("Hello", "Bye"))
+    assert subprocess.run(command, cwd=folder, capture_output=True, text=True, env=env).returncode != 0
+    assert "Bye, Ada!" in zot.run("ext", "test", folder).text
+
+
+def test_what_is_there_is_left_alone(zot, tmp_path):
+    (tmp_path / "mine").write_text("my own")
+    outcome = zot.run("ext", "new", "mine", "--dir", tmp_path)
+    assert outcome.status == 2
+    assert "is there already" in outcome.stderr
+    assert (tmp_path / "mine").read_text() == "my own"
+    assert list(tmp_path.glob(".mine*")) == []
+
+
+@pytest.mark.parametrize("name", ["../evil", "a/b", "", ".hidden", "two words", "-x", "a.b", 'q"', "x" * 65, "ü"])
+def test_names_that_will_not_do(tmp_path, capsys, name):
+    assert run_new(name, "sh", str(tmp_path), as_json=False) == 2
+    said = capsys.readouterr()
+    assert "cannot be the name of an extension" in said.err
+    assert said.out == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_name_that_looks_like_a_flag(zot):
+    assert zot.run("ext", "new", "--", "-x").status == 2
+
+
+def test_a_folder_that_cannot_be_written(tmp_path, capsys, monkeypatch):
+    assert run_new("x", "sh", str(tmp_path / "nix"), as_json=False) == 2
+    assert "no such folder" in capsys.readouterr().err
+    monkeypatch.setattr("cli.ext_commands.new_folder.write_templates", full_disk)
+    assert run_new("x", "sh", str(tmp_path), as_json=False) == 1
+    assert capsys.readouterr().err == f"zot ext new: cannot make {tmp_path / 'x'}: No space left on device\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def full_disk(_source, target: Path, _values) -> None:
+    (target / "half").write_text("")
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_for_machines(zot, tmp_path):
+    outcome = zot.run("ext", "new", "hi", "--lang", "sh", "--dir", tmp_path, "--json")
+    record = json.loads(outcome.stdout)
+    assert record["folder"] == str(tmp_path / "hi")
+    assert "main.sh" in record["files"]
+    assert record["next"][-1] == 'zot -p -e . "/hi"'
+
+
+def test_generated_python_is_tidy(made):
+    folder = made("python")
+    sources = [str(folder / "main.py"), str(folder / "tests" / "test_main.py")]
+    ran = subprocess.run(
+        [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "F,W,UP,B", *sources],
+        capture_output=True,
+        text=True,
+    )
+    if "No module named ruff" in ran.stderr:
+        pytest.skip("no ruff here")
+    assert ran.returncode == 0, ran.stdout
