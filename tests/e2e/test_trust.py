@@ -1,0 +1,331 @@
+"""Extensions of a project run once they are trusted: real runs, a real host, and `zot ext trust`."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import select
+import shutil
+import stat
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.extension_folder import extension
+from tests.e2e.hosting import hosting
+from tests.e2e.script import Script
+from tests.e2e.zot_process import PATIENCE_S
+from wire.events import Extension, Status
+
+
+def put(zot, child: str, *args: str, name: str | None = None, parent: Path | None = None, **manifest) -> Path:
+    """One of the children as an extension of the project, in a folder of its own name."""
+    parent = parent or zot.cwd / ".zot" / "extensions"
+    parent.mkdir(parents=True, exist_ok=True)
+    made = extension(zot.folder, child, *args, name=name, **manifest)
+    return shutil.move(made, parent / (name or child))
+
+
+@pytest.fixture
+def blocker(zot):
+    return put(zot, "blocker", "turn_start", "no", name="guard")
+
+
+def run(zot, *flags: str, status: Status = Status.OK, **popen):
+    return zot.replay(Script(zot.cwd).answer("Hi"), "--no-session", *flags, **popen).check(status)
+
+
+def said(outcome) -> list[str]:
+    return [line for line in outcome.warnings if "not trusted" in line]
+
+
+def reports(outcome) -> list[tuple[str, str, str]]:
+    return [(one.extension, one.event, one.message) for one in outcome.of(Extension)]
+
+
+# --- runs -------------------------------------------------------------------------------------------------------
+
+
+def test_an_extension_never_seen_is_left_out_loudly(zot, blocker):
+    outcome = run(zot)
+    reason = "not trusted (never seen): not started; zot ext trust guard, or --trust-project"
+    assert said(outcome) == [f"zot: extension guard of this project is {reason}"]
+    assert reports(outcome) == [("guard", "failed", reason)]
+    assert outcome.records[0].extensions == ()
+
+
+def test_it_runs_once_it_is_trusted_until_a_file_changes_and_again_when_trusted_again(zot, blocker):
+    trusted = zot.run("ext", "trust", "guard")
+    assert (trusted.status, trusted.stderr) == (0, "")
+    run(zot, status=Status.BLOCKED)
+    (blocker / "lib.py").write_text("changed = True\n")
+    assert "not trusted (its files have changed): not started; zot ext trust guard" in said(run(zot))[0]
+    assert zot.run("ext", "trust", "guard").status == 0
+    assert said(run(zot, status=Status.BLOCKED)) == []
+
+
+def test_trust_project_is_for_one_run(zot, blocker):
+    run(zot, "--trust-project", status=Status.BLOCKED)
+    assert not (zot.home / "trust.json").exists()
+    assert len(said(run(zot))) == 1
+
+
+def test_strict_guards_do_not_go_on_without_one(zot, blocker):
+    outcome = run(zot, "--strict-guards", status=Status.BLOCKED)
+    assert outcome.result.reason.startswith("with strict guards every extension must load; guard: not trusted")
+
+
+def test_one_named_with_ext_needs_no_trust(zot, blocker):
+    assert said(run(zot, "-e", str(blocker), status=Status.BLOCKED)) == []
+
+
+def test_global_ones_need_no_trust(zot):
+    put(zot, "blocker", "turn_start", "no", name="guard", parent=zot.home / "extensions")
+    assert said(run(zot, status=Status.BLOCKED)) == []
+
+
+def test_an_untrusted_one_does_not_hide_a_global_one_of_its_name(zot):
+    put(zot, "blocker", "turn_start", "the user's own", name="guard", parent=zot.home / "extensions")
+    put(zot, "echo", name="guard")
+    outcome = run(zot, status=Status.BLOCKED)
+    assert "the user's own" in outcome.result.reason
+    assert len(said(outcome)) == 1
+
+
+def test_a_damaged_record_trusts_nothing_and_says_so(zot, blocker):
+    zot.run("ext", "trust", "guard")
+    (zot.home / "trust.json").write_text("{")
+    (line,) = said(run(zot))
+    assert str(zot.home / "trust.json") in line
+    assert "damaged" in line
+    failed = zot.run("ext", "trust", "guard")
+    assert (failed.status, failed.stderr.count("\n")) == (1, 1)
+    assert "remove it and trust again" in failed.stderr
+
+
+def test_without_a_required_one_that_is_not_trusted_nothing_runs(zot):
+    put(zot, "echo", required=True)
+    outcome = run(zot, status=Status.REQUIRED_EXTENSION)
+    assert outcome.result.reason.startswith("extension echo is required and not trusted (never seen)")
+    outcome = zot.run("host")
+    assert outcome.status == Status.REQUIRED_EXTENSION.exit_code
+    assert "extension echo of this project is not trusted (never seen)" in outcome.stderr
+
+
+def test_a_host_starts_what_is_trusted_and_says_what_is_not(zot):
+    put(zot, "echo")
+    put(zot, "env_dump")
+    zot.run("ext", "trust", "echo")
+    with hosting(zot) as host:
+        assert set(host.stats()) == {"echo"}
+        assert "extension env_dump of this project is not trusted" in host.running.errors()
+    with hosting(zot, flags=("--trust-project",)) as host:
+        assert set(host.stats()) == {"echo", "env_dump"}
+
+
+def test_a_reload_leaves_the_old_version_running_until_the_new_one_is_trusted(zot):
+    folder = put(zot, "echo")
+    zot.run("ext", "trust", "echo")
+    with hosting(zot) as host:
+        (folder / "more").write_text("")
+        refused = zot.run("ext", "reload", "echo")
+        assert refused.status == 1
+        assert "not trusted (its files have changed); zot ext trust echo, then zot ext reload echo" in refused.text
+        assert host.call("echo", "still here") == "still here"
+        zot.run("ext", "trust", "echo")
+        assert zot.run("ext", "reload", "echo").status == 0
+
+
+# --- what a child sees --------------------------------------------------------------------------------------------
+
+SECRETS = {"ANTHROPIC_API_KEY": "k", "ZOTCORE_RPC_TOKEN": "t", "AWS_SECRET": "s", "HARMLESS": "h", "LD_PRELOAD": ""}
+
+
+@pytest.mark.parametrize(
+    ("manifest", "seen"),
+    [
+        ({}, {"HARMLESS", "LD_PRELOAD"}),
+        ({"env": ["ANTHROPIC_API_KEY", "ZOTCORE_RPC_TOKEN"]}, {"HARMLESS", "LD_PRELOAD", "ANTHROPIC_API_KEY"}),
+        ({"env_policy": "minimal", "env": ["AWS_SECRET"]}, {"AWS_SECRET"}),
+    ],
+    ids=["nothing asked", "asked by name", "minimal"],
+)
+def test_a_child_sees_no_secret_that_it_has_not_asked_for(zot, manifest, seen):
+    zot.home.mkdir()
+    (zot.home / "config.json").write_text('{"secrets": ["AWS_*"]}')
+    child = put(zot, "env_dump", **manifest)
+    zot.env.update(SECRETS)
+    with hosting(zot, child) as host:
+        names = set(json.loads(host.call("env")))
+    assert names & set(SECRETS) == seen
+    assert {"PATH", "ZOT_HOME", "ZOT_EXTENSION", "ZOT_HOST_TOKEN"} <= names
+
+
+def test_each_extension_of_a_run_gets_its_own_environment(zot):
+    put(zot, "env_dump", env=["ANTHROPIC_API_KEY"], env_policy="minimal")
+    script = Script(zot.cwd, extra={"env": ""}).call(("env", {}))
+    secret = {"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "o"}
+    outcome = zot.replay(script, "--trust-project", "--max-steps", "1", env=secret).check(Status.MAX_STEPS)
+    (names,) = outcome.tool_texts()
+    assert {"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "PATH", "PYTHONPATH"} & set(json.loads(names)) == {
+        "ANTHROPIC_API_KEY",
+        "PATH",
+    }
+
+
+# --- where it keeps its data --------------------------------------------------------------------------------------
+
+
+RECORDER = """
+import json, sys
+def send(**frame):
+    print(json.dumps(frame), flush=True)
+send(type="hello", name="keeper")
+send(type="register_tool", name="data_dir", schema={"type": "object"})
+send(type="ready")
+for line in sys.stdin:
+    frame = json.loads(line)
+    if frame["type"] == "hello_ack":
+        greeting = frame
+    elif frame["type"] == "tool_call":
+        send(type="tool_result", id=frame["id"], content=[{"type": "text", "text": greeting["data_dir"]}])
+    elif frame["type"] == "shutdown":
+        send(type="shutdown_ack")
+        break
+"""
+
+
+def keeper(parent: Path) -> Path:
+    """An extension that tells where it may keep data."""
+    folder = parent / "keeper"
+    folder.mkdir(parents=True)
+    (folder / "keeper.py").write_text(RECORDER)
+    manifest = {"name": "keeper", "exec": sys.executable, "args": ["-I", "-S", "keeper.py"]}
+    (folder / "extension.json").write_text(json.dumps(manifest))
+    return folder
+
+
+def data_dir_of(zot, *extensions: Path) -> Path:
+    with hosting(zot, *extensions, flags=("--trust-project",)) as host:
+        return Path(host.call("data_dir"))
+
+
+def test_data_goes_to_a_folder_of_its_own_that_exists_and_is_private(zot):
+    keeper(zot.home / "extensions")
+    told = data_dir_of(zot)
+    assert told == zot.home / "data" / "keeper"
+    assert stat.S_IMODE(told.stat().st_mode) == 0o700
+
+
+def test_data_stays_where_it_is_already(zot):
+    folder = keeper(zot.home / "extensions")
+    (folder / "todo.json").write_text("[]")
+    assert data_dir_of(zot) == folder
+    assert not (zot.home / "data").exists()
+
+
+def test_two_projects_do_not_share_data(zot):
+    folder = keeper(zot.cwd / ".zot" / "extensions")
+    told = data_dir_of(zot)
+    assert re.fullmatch(r"keeper-[0-9a-f]{8}", told.name)
+    assert data_dir_of(zot, folder) == told, "named with --ext it is the same extension"
+
+
+def test_where_no_folder_can_be_made_it_starts_with_a_warning(zot):
+    folder = keeper(zot.folder)
+    zot.home.mkdir()
+    (zot.home / "data").write_text("not a folder")
+    with hosting(zot, folder) as host:
+        assert host.call("data_dir") == str(folder)
+        assert "its data folder" in host.running.errors()
+
+
+# --- the question -------------------------------------------------------------------------------------------------
+
+TAKE_TERMINAL = (
+    "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
+)
+
+
+class Asked:
+    """`zot -p` on a terminal of its own: what it says there, and the answers."""
+
+    def __init__(self, zot, *flags: str) -> None:
+        self._master, terminal = os.openpty()
+        cassette = Script(zot.cwd).answer("Hi").write(zot.folder / "cassette.jsonl")
+        command = [sys.executable, "-c", TAKE_TERMINAL, *zot.command]
+        self.running = zot.start(
+            "-p", "--no-session", "--replay", cassette, *flags, "go",
+            command=command, stdin=terminal, stderr=terminal, start_new_session=True,
+        )  # fmt: skip
+        os.close(terminal)
+        self.shown = ""
+
+    def wait_for(self, text: str) -> str:
+        """What came up to this text, which has not been waited for before."""
+        deadline = time.monotonic() + PATIENCE_S
+        while text not in self.shown:
+            assert select.select([self._master], [], [], max(0.0, deadline - time.monotonic()))[0], self.shown
+            self.shown += os.read(self._master, 65_536).decode()
+        before, self.shown = self.shown.split(text, 1)
+        return before + text
+
+    def answer(self, text: str) -> None:
+        os.write(self._master, text.encode())
+
+    def end(self) -> tuple[int, str]:
+        """The exit status, and all that was still said."""
+        try:
+            while data := os.read(self._master, 65_536):
+                self.shown += data.decode()
+        except OSError:
+            pass  # Linux says so that nobody has the terminal any more
+        os.close(self._master)
+        with self.running:
+            return self.running.finish().status, self.shown
+
+
+def test_a_terminal_is_asked_and_a_yes_is_remembered(zot, blocker):
+    asked = Asked(zot)
+    question = asked.wait_for("[s]how its files: ")
+    assert "not trusted (never seen)" in question
+    assert f"folder  {blocker} (" in question
+    asked.answer("s\n")
+    assert "extension.json" in asked.wait_for("[s]how its files: ")
+    asked.answer("y\n")
+    status, rest = asked.end()
+    assert (status, "not trusted" in rest) == (Status.BLOCKED.exit_code, False)
+    run(zot, status=Status.BLOCKED)
+
+
+@pytest.mark.parametrize("answer", ["\n", "\x04"], ids=["enter", "end of input"])
+def test_anything_but_a_yes_is_a_no(zot, blocker, answer):
+    asked = Asked(zot)
+    asked.wait_for("[s]how its files: ")
+    asked.answer(answer)
+    status, rest = asked.end()
+    assert status == 0
+    assert "extension guard of this project is not trusted (never seen)" in rest
+    assert not (zot.home / "trust.json").exists()
+
+
+def test_all_of_several_are_trusted_with_one_answer(zot, blocker):
+    put(zot, "echo", env=["OPENAI_API_KEY"])
+    asked = Asked(zot)
+    asked.wait_for("asks    for OPENAI_API_KEY")
+    asked.wait_for("[s]how its files: ")
+    asked.answer("a\n")
+    status, rest = asked.end()
+    assert (status, "guard" in rest) == (Status.BLOCKED.exit_code, True)
+    assert rest.count("[s]how") == 0
+
+
+def test_ctrl_c_at_the_question_ends_the_run(zot, blocker):
+    asked = Asked(zot)
+    asked.wait_for("[s]how its files: ")
+    asked.answer("\x03")
+    assert asked.end()[0] == Status.INTERRUPTED.exit_code
+    assert not (zot.home / "trust.json").exists()
