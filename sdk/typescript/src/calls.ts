@@ -1,0 +1,82 @@
+/** The tool calls and commands under way: who may be cancelled, and that each is answered exactly once. */
+
+import type { CommandResponseFrame, ToolResultFrame } from './frames.js';
+
+/** Why a call's signal was aborted. Named as the platform's own, so that `error.name === 'AbortError'` holds. */
+export class CancelledError extends Error {
+  override readonly name = 'AbortError';
+}
+
+export type Answer = ToolResultFrame | CommandResponseFrame;
+
+export class Call {
+  readonly id: string;
+  readonly #controller = new AbortController();
+  readonly #refused: (message: string) => Answer;
+  readonly #send: (answer: Answer) => void;
+  #answered = false;
+
+  constructor(id: string, refused: (message: string) => Answer, send: (answer: Answer) => void) {
+    this.id = id;
+    this.#refused = refused;
+    this.#send = send;
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  get isAnswered(): boolean {
+    return this.#answered;
+  }
+
+  cancel(reason: string): void {
+    this.#controller.abort(new CancelledError(reason));
+  }
+
+  /** The second and later answers are dropped. One that cannot be written as JSON becomes an error that says so. */
+  answer(answer: Answer): void {
+    if (this.#answered) return;
+    this.#answered = true;
+    try {
+      this.#send(answer);
+    } catch (error) {
+      this.#send(this.#refused(`the answer cannot be sent: ${(error as Error).message}`));
+    }
+  }
+
+  refuse(message: string): void {
+    this.answer(this.#refused(message));
+  }
+}
+
+export class Calls {
+  readonly #calls = new Map<string, { call: Call; done: Promise<void> }>();
+
+  has(id: string): boolean {
+    return this.#calls.has(id);
+  }
+
+  /** Starts the work at once and keeps the call until it has settled. The work must not throw. */
+  run(call: Call, work: (call: Call) => Promise<void>): void {
+    const entry = { call, done: Promise.resolve() };
+    this.#calls.set(call.id, entry);
+    entry.done = work(call).finally(() => this.#calls.delete(call.id));
+  }
+
+  cancel(id: string, reason: string): void {
+    this.#calls.get(id)?.call.cancel(reason);
+  }
+
+  cancelAll(reason: string): void {
+    for (const { call } of this.#calls.values()) call.cancel(reason);
+  }
+
+  refuseAll(message: string): void {
+    for (const { call } of this.#calls.values()) call.refuse(message);
+  }
+
+  async settled(): Promise<void> {
+    await Promise.all([...this.#calls.values()].map((one) => one.done));
+  }
+}

@@ -1,0 +1,57 @@
+/** What a tool answers: content blocks, and the shorter forms that a handler may return. */
+
+import type { ContentBlock, ImageBlock, TextBlock } from './frames.js';
+import { encode, isObject } from './json.js';
+
+/** A tool's answer with all that can be said of it. */
+export interface ToolResult {
+  content: ContentBlock[];
+  isError?: boolean;
+}
+
+/**
+ * What a tool's handler may return: a text, a block, several, a whole result, or nothing.
+ * Any other value is given to the model as JSON.
+ */
+export type ToolOutput = string | ContentBlock | (string | ContentBlock)[] | ToolResult | object | number | boolean
+  | null | undefined | void;
+
+/** A block of text. */
+export function text(value: string): TextBlock {
+  return { type: 'text', text: value };
+}
+
+/** A block with a picture: its bytes, or what is base64 already. */
+export function image(mimeType: string, data: Uint8Array | string): ImageBlock {
+  if (typeof data === 'string') return { type: 'image', mime_type: mimeType, data };
+  const bytes = Buffer.from(data.buffer, data.byteOffset, data.length);
+  return { type: 'image', mime_type: mimeType, data: bytes.toString('base64') };
+}
+
+/** A result that tells the model that the call has failed. To throw an error does the same. */
+export function errorResult(...output: (string | ContentBlock)[]): ToolResult {
+  return { content: output.map(block), isError: true };
+}
+
+/** The result that the host is told. Throws a TypeError for what cannot be written as JSON. */
+export function toResult(output: ToolOutput): ToolResult {
+  if (output === undefined || output === null) return { content: [] };
+  if (typeof output === 'string' || isBlock(output)) return { content: [block(output)] };
+  if (Array.isArray(output) && output.every((one) => typeof one === 'string' || isBlock(one))) {
+    return { content: output.map(block) };
+  }
+  if (isObject(output) && Array.isArray(output['content']) && output['content'].every(isBlock)) {
+    return output as unknown as ToolResult;
+  }
+  return { content: [text(encode(output))] };
+}
+
+function block(one: string | ContentBlock): ContentBlock {
+  return typeof one === 'string' ? text(one) : one;
+}
+
+function isBlock(value: unknown): value is ContentBlock {
+  if (!isObject(value)) return false;
+  if (value['type'] === 'text') return typeof value['text'] === 'string';
+  return value['type'] === 'image' && typeof value['data'] === 'string' && typeof value['mime_type'] === 'string';
+}

@@ -1,0 +1,255 @@
+/** One conversation with a host: who is told what, and what is answered. Does no I/O itself: that is the link's. */
+
+import { misfit } from './arguments.js';
+import { Call, Calls, CancelledError } from './calls.js';
+import { toResult } from './content.js';
+import { brief, full } from './errors.js';
+import type {
+  CommandInvokedFrame, EventInterceptFrame, ExtensionFrame, GuardedName, HostFrame, ToolCallFrame,
+} from './frames.js';
+import { toHappening } from './happenings.js';
+import { toHostInfo, type HostInfo } from './host_info.js';
+import { encode } from './json.js';
+import { read, type Unknown, type Unusable } from './reading.js';
+import type { Registry } from './registry.js';
+import { fail, toResponse } from './responses.js';
+import { Sequences } from './sequences.js';
+import { asRewritten, toFields, type VerdictFields } from './verdicts.js';
+
+/** Where a conversation goes to. */
+export interface Link {
+  /** Sends one line, given without its LF. Resolves once it has left, or cannot any more; never rejects. */
+  write(line: string): Promise<void>;
+  /** A line for the extension's log. */
+  report(message: string): void;
+}
+
+/** Milliseconds that the steps of a stop may take; a host ends the process two seconds after it said `shutdown`. */
+export interface Patience {
+  /** Until calls under way are aborted. */
+  readonly finish: number;
+  /** Until they are given up. */
+  readonly abort: number;
+  /** For the shutdown hooks. */
+  readonly hooks: number;
+}
+export const PATIENCE: Patience = { finish: 900, abort: 300, hooks: 500 };
+const STOPPING = 'the extension is stopping';
+const CAPABILITIES = ['commands', 'tools', 'events', 'panels', 'ping'];
+
+export class Conversation {
+  readonly #registry: Registry;
+  readonly #link: Link;
+  readonly #patience: Patience;
+  readonly #calls = new Calls();
+  readonly #sequences: Sequences;
+  readonly #onHost: (host: HostInfo) => void;
+  readonly #judging = new Set<Promise<void>>();
+  #host: HostInfo | undefined;
+  #stopped: Promise<void> | undefined;
+  #wasAsked = false;
+  #end: () => void = () => {};
+  /** Resolves once the conversation is over. */
+  readonly over: Promise<void> = new Promise((resolve) => (this.#end = resolve));
+
+  constructor(registry: Registry, link: Link, onHost: (host: HostInfo) => void, patience: Patience = PATIENCE) {
+    this.#registry = registry;
+    this.#link = link;
+    this.#onHost = onHost;
+    this.#patience = patience;
+    this.#sequences = new Sequences((message) => link.report(message));
+  }
+
+  get host(): HostInfo | undefined {
+    return this.#host;
+  }
+
+  /** Says who it is and what it offers; does not wait for the host's greeting. */
+  start(name: string, version: string): void {
+    void this.send({ type: 'hello', name, version, capabilities: CAPABILITIES });
+    for (const frame of this.#registry.frames()) void this.send(frame);
+    void this.send({ type: 'ready' });
+  }
+
+  /** Throws a TypeError for a frame that cannot be written as JSON. */
+  send(frame: ExtensionFrame): Promise<void> {
+    return this.#link.write(encode(frame));
+  }
+
+  /** Takes one line of the host. Never throws, never waits. */
+  receiveLine(line: string): void {
+    if (line.trim() !== '') this.receive(read(line));
+  }
+
+  receive(frame: HostFrame | Unknown | Unusable): void {
+    if ('problem' in frame) return this.#refuse(frame);
+    if ('unknown' in frame) return;
+    switch (frame.type) {
+      case 'hello_ack':
+        this.#host = toHostInfo(frame);
+        return this.#onHost(this.#host);
+      case 'tool_call':
+        return this.#begin(frame, (call) => this.#runTool(frame, call));
+      case 'command_invoked':
+        return this.#begin(frame, (call) => this.#runCommand(frame, call));
+      case 'cancel':
+        return this.#calls.cancel(frame.id, frame.reason ?? 'cancelled');
+      case 'event': {
+        const happening = toHappening(frame);
+        for (const handler of this.#registry.events.get(frame.event) ?? []) {
+          this.#handle('events', `handler of ${frame.event}`, () => handler(happening as never));
+        }
+        return;
+      }
+      case 'event_intercept': {
+        const judging = this.#judge(frame).finally(() => this.#judging.delete(judging));
+        this.#judging.add(judging);
+        return;
+      }
+      case 'panel_key': {
+        const { panel_id: id, key, text } = frame;
+        return this.#handlePanel(id, 'onPanelKey', () => this.#registry.panels.get(id)?.key?.(key, text ?? ''));
+      }
+      case 'panel_resize': {
+        const { panel_id: id, width, height } = frame;
+        return this.#handlePanel(id, 'onPanelResize', () => this.#registry.panels.get(id)?.resize?.(width, height));
+      }
+      case 'panel_close': {
+        const { panel_id: id } = frame;
+        return this.#handlePanel(id, 'onPanelClose', () => this.#registry.panels.get(id)?.close?.());
+      }
+      case 'ping':
+        return void this.send({ type: 'pong', id: frame.id });
+      case 'shutdown':
+        this.#wasAsked = true;
+        return void this.stop();
+    }
+  }
+
+  /** Resolves once the handlers of all events and panel frames received so far are done. */
+  handled(): Promise<void> {
+    return this.#sequences.settled();
+  }
+
+  /** Lets calls finish, within bounds, runs the shutdown hooks and says goodbye. May be called again. */
+  stop(): Promise<void> {
+    this.#stopped ??= this.#windDown().finally(this.#end);
+    return this.#stopped;
+  }
+
+  async #windDown(): Promise<void> {
+    const { finish, abort, hooks } = this.#patience;
+    const work = Promise.all([this.#calls.settled(), this.#sequences.settled(), ...this.#judging]);
+    if (!(await within(work, finish))) {
+      this.#calls.cancelAll(STOPPING);
+      await within(work, abort);
+      this.#calls.refuseAll(STOPPING);
+    }
+    await within(this.#runHooks(), hooks);
+    if (this.#wasAsked) await this.send({ type: 'shutdown_ack' });
+  }
+
+  async #runHooks(): Promise<void> {
+    for (const hook of this.#registry.shutdownHooks) await this.#guarded('onShutdown hook', hook);
+  }
+
+  /** Starts a call, unless its id is taken already or the extension stops. */
+  #begin(frame: ToolCallFrame | CommandInvokedFrame, work: (call: Call) => Promise<void>): void {
+    const { id } = frame;
+    if (this.#calls.has(id)) return this.#link.report(`${frame.type} ${id} left out: its id is in use`);
+    const refused = (message: string) => refusal(frame.type, id, message);
+    const call = new Call(id, refused, (answer) => void this.send(answer));
+    if (this.#stopped) return call.refuse(STOPPING);
+    this.#calls.run(call, async () => {
+      try {
+        await work(call);
+      } catch (error) {
+        if (!call.signal.aborted) this.#link.report(`${frame.name} failed: ${full(error)}`);
+        call.refuse(error instanceof CancelledError ? `cancelled: ${error.message}` : brief(error));
+      }
+    });
+  }
+
+  async #runTool({ id, name, args }: ToolCallFrame, call: Call): Promise<void> {
+    const tool = this.#registry.tools.get(name);
+    if (!tool) throw new Error(`there is no tool named ${name}`);
+    const wrong = tool.isTyped ? misfit(tool.schema, args ?? {}) : undefined;
+    if (wrong !== undefined) return call.refuse(`invalid arguments: ${wrong}`);
+    const progress = async (text: string): Promise<void> => {
+      const isHeard = this.#host?.features.has('tool_progress') && !call.isAnswered;
+      if (isHeard) await this.send({ type: 'tool_progress', id, text: String(text) });
+    };
+    const output = await tool.handler((args ?? {}) as never, { id, name, signal: call.signal, progress });
+    const { content, isError } = toResult(output);
+    call.answer({ type: 'tool_result', id, content, ...(isError === undefined ? {} : { is_error: isError }) });
+  }
+
+  async #runCommand({ id, name, args }: CommandInvokedFrame, call: Call): Promise<void> {
+    const command = this.#registry.commands.get(name);
+    if (!command) throw new Error(`there is no command named ${name}`);
+    const output = await command.handler(args ?? '', { id, name, signal: call.signal });
+    call.answer({ type: 'command_response', id, ...toResponse(output) });
+  }
+
+  /** Asks the guards in the order of their registration. The first block wins, and so does a guard that fails. */
+  async #judge(frame: EventInterceptFrame): Promise<void> {
+    const { id, event } = frame;
+    let fields: VerdictFields = {};
+    try {
+      let happening = toHappening(frame);
+      for (const guard of this.#registry.guards.get(event as GuardedName) ?? []) {
+        const said = toFields(event as GuardedName, await guard(happening as never));
+        happening = asRewritten(happening, said);
+        fields = { ...fields, ...said };
+        if (said.block) {
+          fields = said;
+          break;
+        }
+      }
+      await this.send({ type: 'event_intercept_response', id, ...fields });
+    } catch (error) {
+      this.#link.report(`guard of ${event} failed: ${full(error)}`);
+      const reason = `the guard of ${event} failed: ${brief(error)}`;
+      await this.send({ type: 'event_intercept_response', id, block: true, reason });
+    }
+  }
+
+  #handlePanel(id: string, what: string, handler: () => unknown): void {
+    this.#handle(`panel ${id}`, `${what} of ${id}`, handler);
+  }
+
+  #handle(sequence: string, what: string, handler: () => unknown): void {
+    this.#sequences.add(sequence, () => this.#guarded(what, handler));
+  }
+
+  async #guarded(what: string, handler: () => unknown): Promise<void> {
+    try {
+      await handler();
+    } catch (error) {
+      this.#link.report(`${what} failed: ${full(error)}`);
+    }
+  }
+
+  #refuse({ problem, request }: Unusable): void {
+    this.#link.report(`skipped a line of the host: ${problem}`);
+    if (!request) return;
+    const { type, id } = request;
+    if (type !== 'event_intercept') return void this.send(refusal(type, id, problem));
+    void this.send({ type: 'event_intercept_response', id, block: true, reason: problem });
+  }
+}
+
+function refusal(type: 'tool_call' | 'command_invoked', id: string, message: string) {
+  if (type === 'command_invoked') return { type: 'command_response' as const, id, ...fail(message) };
+  return { type: 'tool_result' as const, id, content: [{ type: 'text' as const, text: message }], is_error: true };
+}
+
+/** Whether it settled within that many milliseconds. */
+async function within(work: Promise<unknown>, milliseconds: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), milliseconds);
+  });
+  const done = work.then(() => true, () => true);
+  return Promise.race([done, late]).finally(() => clearTimeout(timer));
+}

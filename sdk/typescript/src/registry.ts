@@ -1,0 +1,129 @@
+/** What an extension offers, and the frames that say so. */
+
+import type { CommandOutput } from './responses.js';
+import type { ToolOutput } from './content.js';
+import type { ExtensionFrame, GuardedName, KeyName } from './frames.js';
+import type { JsonObject } from './json.js';
+import type { Verdict } from './verdicts.js';
+
+/** A call under way, as its handler sees it. */
+export interface CommandCall {
+  readonly id: string;
+  readonly name: string;
+  /** Aborted when nobody waits for the answer any more: the call was cancelled or took too long, or the host stops. */
+  readonly signal: AbortSignal;
+}
+
+export interface ToolCall extends CommandCall {
+  /** Tells how far the call has come, for whoever watches. Resolves once it has been written. */
+  progress(text: string): Promise<void>;
+}
+
+export interface ToolOptions {
+  description?: string;
+  /** Seconds that a call may take; the manifest's `timeouts.tool_call` if nothing is said. */
+  timeoutS?: number;
+  /** A call that a crash has cut short may be made again. */
+  idempotent?: boolean;
+  /** Changes nothing, so that calls of one turn may run at the same time. */
+  readOnly?: boolean;
+}
+
+type Awaitable<T> = T | Promise<T>;
+export type ToolHandler<Args> = (args: Args, call: ToolCall) => Awaitable<ToolOutput>;
+export type CommandHandler = (args: string, call: CommandCall) => Awaitable<CommandOutput>;
+export type EventHandler = (event: never) => unknown;
+export type Guard = (happening: never) => Awaitable<Verdict<never>>;
+
+export interface PanelHandlers {
+  key?: (key: KeyName, text: string) => unknown;
+  resize?: (width: number, height: number) => unknown;
+  close?: () => unknown;
+}
+
+export interface RegisteredTool {
+  readonly options: ToolOptions;
+  readonly schema: JsonObject;
+  /** Made by `s`: arguments are checked before the handler is called, which relies on their types. */
+  readonly isTyped: boolean;
+  readonly handler: ToolHandler<never>;
+}
+
+const TOOL_NAME = /^[A-Za-z0-9_-]{1,128}$/;
+const LONGEST_S = 86_400;
+
+export class Registry {
+  readonly tools = new Map<string, RegisteredTool>();
+  readonly commands = new Map<string, { description: string; handler: CommandHandler }>();
+  readonly events = new Map<string, EventHandler[]>();
+  readonly guards = new Map<GuardedName, Guard[]>();
+  readonly panels = new Map<string, PanelHandlers>();
+  readonly shutdownHooks: (() => unknown)[] = [];
+
+  addTool(name: string, tool: RegisteredTool): ExtensionFrame {
+    requireNew('tool', name, this.tools);
+    if (!TOOL_NAME.test(name)) throw new TypeError(`tool ${name}: a name has 1 to 128 letters, digits, _ or -`);
+    const { timeoutS } = tool.options;
+    if (timeoutS !== undefined && !(timeoutS > 0 && timeoutS <= LONGEST_S)) {
+      throw new RangeError(`tool ${name}: timeoutS is above 0 and at most ${LONGEST_S} seconds, not ${timeoutS}`);
+    }
+    this.tools.set(name, tool);
+    return toolFrame(name, tool);
+  }
+
+  addCommand(name: string, description: string, handler: CommandHandler): ExtensionFrame {
+    requireNew('command', name, this.commands);
+    this.commands.set(name, { description, handler });
+    return { type: 'register_command', name, description };
+  }
+
+  /** The frame to be sent, if nobody has listened to that event before. */
+  addListener(event: string, handler: EventHandler): ExtensionFrame | undefined {
+    const isNew = !this.events.has(event);
+    this.events.set(event, [...(this.events.get(event) ?? []), handler]);
+    return isNew ? { type: 'subscribe', events: [event] } : undefined;
+  }
+
+  addGuard(event: GuardedName, guard: Guard): ExtensionFrame | undefined {
+    const isNew = !this.guards.has(event);
+    this.guards.set(event, [...(this.guards.get(event) ?? []), guard]);
+    return isNew ? { type: 'subscribe', intercept: [event] } : undefined;
+  }
+
+  addPanelHandlers(id: string, handlers: PanelHandlers): void {
+    this.panels.set(id, { ...this.panels.get(id), ...handlers });
+  }
+
+  /** All that is registered so far. */
+  frames(): ExtensionFrame[] {
+    const frames: ExtensionFrame[] = [];
+    for (const [name, { description }] of this.commands) frames.push({ type: 'register_command', name, description });
+    for (const [name, tool] of this.tools) frames.push(toolFrame(name, tool));
+    const [events, intercept] = [[...this.events.keys()], [...this.guards.keys()]];
+    if (events.length + intercept.length > 0) {
+      frames.push({
+        type: 'subscribe',
+        ...(events.length > 0 ? { events } : {}),
+        ...(intercept.length > 0 ? { intercept } : {}),
+      });
+    }
+    return frames;
+  }
+}
+
+function requireNew(kind: string, name: string, names: ReadonlyMap<string, unknown>): void {
+  if (typeof name !== 'string' || name === '') throw new TypeError(`a ${kind} needs a name`);
+  if (names.has(name)) throw new Error(`${kind} ${name} is registered already`);
+}
+
+function toolFrame(name: string, { options, schema }: RegisteredTool): ExtensionFrame {
+  return {
+    type: 'register_tool',
+    name,
+    description: options.description ?? '',
+    schema,
+    ...(options.timeoutS === undefined ? {} : { timeout_s: options.timeoutS }),
+    ...(options.idempotent === undefined ? {} : { idempotent: options.idempotent }),
+    ...(options.readOnly === undefined ? {} : { read_only: options.readOnly }),
+  };
+}

@@ -1,0 +1,122 @@
+/**
+ * Builds the JSON Schema of a tool's arguments, and the TypeScript type of the same arguments with it.
+ *
+ *     const place = s.object({ city: s.string('Name of the city'), days: s.optional(s.integer()) });
+ *     type Place = Infer<typeof place>;  // { city: string; days?: number }
+ */
+
+import type { Json, JsonObject } from './json.js';
+
+declare const TYPE: unique symbol;
+
+/** A schema whose values have the type T. */
+export interface Schema<T> {
+  readonly json: JsonObject;
+  /** Never there: only carries the type. */
+  readonly [TYPE]?: T;
+}
+
+/** A property that may be left out. */
+export interface OptionalSchema<T> {
+  readonly optional: Schema<T>;
+}
+
+/** The type of a schema's values. */
+export type Infer<S> = S extends Schema<infer T> ? T : S extends OptionalSchema<infer T> ? T | undefined : never;
+
+export type Properties = Record<string, Schema<any> | OptionalSchema<any>>;
+type Shape<T> = { [K in keyof T]: T[K] } & {};
+
+/** The type of an object with these properties. */
+export type InferObject<P extends Properties> = Shape<
+  { [K in keyof P as P[K] extends OptionalSchema<any> ? never : K]: Infer<P[K]> } & {
+    [K in keyof P as P[K] extends OptionalSchema<any> ? K : never]?: P[K] extends OptionalSchema<infer T> ? T : never;
+  }
+>;
+
+/** The schema of an object: what a tool takes. */
+export interface ObjectSchema<T> extends Schema<T> {
+  readonly json: JsonObject & { type: 'object' };
+}
+
+export interface StringRules {
+  minLength?: number;
+  maxLength?: number;
+  pattern?: string;
+  format?: string;
+  default?: string;
+  examples?: string[];
+}
+export interface NumberRules {
+  minimum?: number;
+  maximum?: number;
+  exclusiveMinimum?: number;
+  exclusiveMaximum?: number;
+  multipleOf?: number;
+  default?: number;
+  examples?: number[];
+}
+export interface ArrayRules {
+  minItems?: number;
+  maxItems?: number;
+  uniqueItems?: boolean;
+}
+
+function make<T>(json: JsonObject, description?: string, rules: object = {}): Schema<T> {
+  return { json: { ...json, ...(description === undefined ? {} : { description }), ...(rules as JsonObject) } };
+}
+
+/** Makes schemas. The description is for the model; the rules are keywords of JSON Schema. */
+export const s = {
+  string: (description?: string, rules: StringRules = {}): Schema<string> =>
+    make({ type: 'string' }, description, rules),
+  number: (description?: string, rules: NumberRules = {}): Schema<number> =>
+    make({ type: 'number' }, description, rules),
+  integer: (description?: string, rules: NumberRules = {}): Schema<number> =>
+    make({ type: 'integer' }, description, rules),
+  boolean: (description?: string, rules: { default?: boolean } = {}): Schema<boolean> =>
+    make({ type: 'boolean' }, description, rules),
+
+  /** One of these texts. */
+  enum: <const T extends string>(values: readonly T[], description?: string): Schema<T> =>
+    make({ type: 'string', enum: [...values] }, description),
+
+  /** Exactly this value. */
+  literal: <const T extends string | number | boolean | null>(value: T, description?: string): Schema<T> =>
+    make({ const: value }, description),
+
+  array: <T>(items: Schema<T>, description?: string, rules: ArrayRules = {}): Schema<T[]> =>
+    make({ type: 'array', items: items.json }, description, rules),
+
+  /** An object with any names, whose values are all of one kind. */
+  record: <T>(values: Schema<T>, description?: string): Schema<Record<string, T>> =>
+    make({ type: 'object', additionalProperties: values.json }, description),
+
+  /** Any of these schemas. */
+  union: <S extends readonly Schema<any>[]>(options: S, description?: string): Schema<Infer<S[number]>> =>
+    make({ anyOf: options.map((one) => one.json) }, description),
+
+  nullable: <T>(schema: Schema<T>): Schema<T | null> => make({ anyOf: [schema.json, { type: 'null' }] }),
+
+  /** Whatever JSON can say. */
+  any: (description?: string): Schema<Json> => make({}, description),
+
+  /** A property that may be left out. Only for the properties of `s.object`. */
+  optional: <T>(schema: Schema<T>): OptionalSchema<T> => ({ optional: schema }),
+
+  /** An object with these properties and no others. */
+  object: <P extends Properties>(properties: P, description?: string): ObjectSchema<InferObject<P>> => {
+    const json: JsonObject = {};
+    const required: string[] = [];
+    for (const [name, one] of Object.entries(properties)) {
+      if ('optional' in one) {
+        json[name] = one.optional.json;
+      } else {
+        json[name] = one.json;
+        required.push(name);
+      }
+    }
+    const rules = { properties: json, ...(required.length > 0 ? { required } : {}), additionalProperties: false };
+    return make({ type: 'object' }, description, rules) as ObjectSchema<InferObject<P>>;
+  },
+};

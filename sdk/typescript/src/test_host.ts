@@ -1,0 +1,268 @@
+/** The host's side of a conversation, for tests: says frames, keeps what the extension says, waits with deadlines. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import type {
+  EventName, ExtensionFrame, GuardedName, HostFrame, KeyName, LogLevel, NoteLevel, PanelFields,
+} from './frames.js';
+import type { JsonObject } from './json.js';
+import type { CommandResponse } from './responses.js';
+import type { CallOutcome, Fields, HostOptions, Judged, Pending } from './test_answers.js';
+
+const FEATURES = [
+  'cancel', 'error_event', 'log', 'panels', 'ping', 'session_end_event', 'tool_flags', 'tool_progress',
+  'tool_result_event', 'tool_result_intercept', 'tool_timeout', 'unregister_tool', 'user_prompt_event',
+  'user_prompt_intercept',
+];
+
+type Frame<Type extends ExtensionFrame['type']> = Extract<ExtensionFrame, { type: Type }>;
+interface Waiter {
+  look: () => boolean;
+  fail: (error: Error) => void;
+}
+
+export abstract class TestHost {
+  /** All that the extension has said, in order. */
+  readonly frames: ExtensionFrame[] = [];
+  /** Lines on its stdout that were no frames. */
+  readonly junk: string[] = [];
+  readonly deadlineMs: number;
+  /** Where the extension keeps its state; a new folder, removed at the end, unless the options name one. */
+  readonly dataDir: string;
+  readonly #greeting: HostFrame;
+  readonly #waiters = new Set<Waiter>();
+  #ids = 0;
+  #removeFolder: () => void = () => {};
+  #ended: Error | undefined;
+
+  constructor({ deadlineMs = 5000, host = {} }: HostOptions) {
+    this.deadlineMs = deadlineMs;
+    const { zotVersion = '0.0.0-test', provider = 'test', model = 'test', cwd = process.cwd() } = host;
+    const { extensionDir = process.cwd(), features = FEATURES } = host;
+    const { dataDir = this.#newFolder() } = host;
+    this.dataDir = dataDir;
+    this.#greeting = {
+      type: 'hello_ack', protocol_version: 1, zot_version: zotVersion, provider, model, cwd,
+      extension_dir: extensionDir, data_dir: dataDir, features,
+    };
+  }
+
+  /** Sends any frame. */
+  abstract send(frame: HostFrame): void;
+  /** Says `shutdown` and waits for the end. */
+  abstract stop(): Promise<void>;
+  /** What helps to understand a wait in vain. */
+  protected abstract evidence(): string;
+
+  // --- looking ----------------------------------------------------------------------------------------------
+
+  /** The tools offered now, by name. */
+  get tools(): Map<string, Frame<'register_tool'>> {
+    const tools = new Map<string, Frame<'register_tool'>>();
+    for (const frame of this.frames) {
+      if (frame.type === 'register_tool') tools.set(frame.name, frame);
+      else if (frame.type === 'unregister_tool') tools.delete(frame.name);
+    }
+    return tools;
+  }
+
+  /** The commands and their descriptions. */
+  get commands(): Map<string, string> {
+    return new Map(this.said('register_command').map((one) => [one.name, one.description ?? '']));
+  }
+
+  /** The notes that a user would see now. */
+  get notes(): { level: NoteLevel; message: string }[] {
+    const cleared = this.frames.findLastIndex((one) => one.type === 'clear_notes');
+    return this.frames.slice(cleared + 1).flatMap((one) => (one.type === 'notify' ? [pick(one)] : []));
+  }
+
+  get logs(): { level: LogLevel; message: string; fields?: JsonObject }[] {
+    return this.said('log').map(({ type: _, ...line }) => ({ level: 'info', ...line }));
+  }
+
+  /** What the panel shows, as far as `panel_render` said it; undefined before the first. */
+  panel(id: string): PanelFields | undefined {
+    const drawn = this.said('panel_render').filter((one) => one.panel_id === id);
+    const fields = drawn.map(({ type: _, panel_id: __, ...changed }) => changed);
+    return fields.length === 0 ? undefined : Object.assign({}, ...fields);
+  }
+
+  /** All frames of that type so far. */
+  said<Type extends ExtensionFrame['type']>(type: Type): Frame<Type>[] {
+    return this.frames.filter((one): one is Frame<Type> => one.type === type);
+  }
+
+  // --- doing ------------------------------------------------------------------------------------------------
+
+  async callTool(name: string, args: JsonObject = {}): Promise<CallOutcome> {
+    return this.beginTool(name, args).outcome;
+  }
+
+  /** Starts a call without waiting for it, to cancel it or to look on. */
+  beginTool(name: string, args: JsonObject = {}): Pending<CallOutcome> {
+    const id = this.#ask((id) => ({ type: 'tool_call', id, name, args }));
+    const outcome = this.#answer('tool_result', id, `tool ${name}`).then(({ content, is_error }) => ({
+      text: content.flatMap((one) => (one.type === 'text' ? [one.text] : [])).join('\n'),
+      content,
+      isError: is_error ?? false,
+      progress: this.said('tool_progress').filter((one) => one.id === id).map((one) => one.text),
+    }));
+    return { id, outcome, cancel: (reason) => this.#cancel(id, reason) };
+  }
+
+  async runCommand(name: string, args = ''): Promise<CommandResponse> {
+    return this.beginCommand(name, args).outcome;
+  }
+
+  beginCommand(name: string, args = ''): Pending<CommandResponse> {
+    const id = this.#ask((id) => ({ type: 'command_invoked', id, name, args }));
+    const answer = this.#answer('command_response', id, `command ${name}`);
+    const outcome = answer.then(({ type: _, id: __, ...said }) => said);
+    return { id, outcome, cancel: (reason) => this.#cancel(id, reason) };
+  }
+
+  /** Asks the guards. The fields are those of the wire: `tool_name`, `tool_args`, `step`, `text`, `content`. */
+  async intercept(event: GuardedName, fields: Fields<'event_intercept'> = {}): Promise<Judged> {
+    const id = this.#ask((id) => ({ type: 'event_intercept', id, event, ...fields }));
+    const said = await this.#answer('event_intercept_response', id, `guard of ${event}`);
+    const { block = false, reason, modified_args: args, replace_text: text, modified_result: result } = said;
+    const isError = result?.is_error;
+    return {
+      blocked: block,
+      ...(reason === undefined ? {} : { reason }),
+      ...(args === undefined ? {} : { args }),
+      ...(text === undefined ? {} : { text }),
+      ...(result && { result: { content: result.content, ...(isError === undefined ? {} : { isError }) } }),
+    };
+  }
+
+  /** Tells of an event. In-process it resolves once the handlers are done; of another process that cannot be seen. */
+  async event(event: EventName, fields: Fields<'event'> = {}): Promise<void> {
+    this.send({ type: 'event', event, ...fields });
+    await this.handled();
+  }
+
+  async pressKey(panelId: string, key: KeyName, text?: string): Promise<void> {
+    this.send({ type: 'panel_key', panel_id: panelId, key, ...(text === undefined ? {} : { text }) });
+    await this.handled();
+  }
+
+  async resizePanel(panelId: string, width: number, height: number): Promise<void> {
+    this.send({ type: 'panel_resize', panel_id: panelId, width, height });
+    await this.handled();
+  }
+
+  async closePanel(panelId: string): Promise<void> {
+    this.send({ type: 'panel_close', panel_id: panelId });
+    await this.handled();
+  }
+
+  /** Resolves once it has answered a ping: then it has read all that was said before. */
+  async ping(): Promise<void> {
+    const id = this.#ask((id) => ({ type: 'ping', id }));
+    await this.#answer('pong', id, 'ping');
+  }
+
+  /** Waits until it has said such a frame; what it said before counts, too. */
+  waitFor<T extends ExtensionFrame>(what: string, matches: (frame: ExtensionFrame) => frame is T): Promise<T>;
+  waitFor(what: string, matches: (frame: ExtensionFrame) => boolean): Promise<ExtensionFrame>;
+  waitFor(what: string, matches: (frame: ExtensionFrame) => boolean): Promise<ExtensionFrame> {
+    return new Promise((resolve, reject) => {
+      let seen = 0;
+      const done = (): void => {
+        clearTimeout(timer);
+        this.#waiters.delete(waiter);
+      };
+      const waiter: Waiter = {
+        look: () => {
+          for (; seen < this.frames.length; seen += 1) {
+            const frame = this.frames[seen]!;
+            if (!matches(frame)) continue;
+            done();
+            resolve(frame);
+            return true;
+          }
+          return false;
+        },
+        fail: (error) => {
+          done();
+          reject(new Error(`waited for ${what}: ${error.message}${this.evidence()}`));
+        },
+      };
+      const timer = setTimeout(() => waiter.fail(new Error(`not within ${this.deadlineMs} ms`)), this.deadlineMs);
+      if (waiter.look()) return;
+      this.#waiters.add(waiter);
+      if (this.#ended) waiter.fail(this.#ended);
+    });
+  }
+
+  /** Waits for `ready`, which says that all first registrations are there. */
+  async ready(): Promise<this> {
+    await this.waitFor('ready', (frame) => frame.type === 'ready');
+    return this;
+  }
+
+  // --- for the links ----------------------------------------------------------------------------------------
+
+  protected async handled(): Promise<void> {}
+
+  /** Takes one line that the extension wrote. */
+  protected heard(line: string): void {
+    let frame: ExtensionFrame;
+    try {
+      frame = JSON.parse(line);
+      if (typeof frame?.type !== 'string') throw new TypeError('no frame');
+    } catch {
+      this.junk.push(line);
+      return;
+    }
+    this.frames.push(frame);
+    if (frame.type === 'hello') this.send(this.#greeting);
+    for (const waiter of [...this.#waiters]) waiter.look();
+  }
+
+  /** No more will be said: whoever waits, waits in vain. */
+  protected ended(why: string): void {
+    this.#ended = new Error(why);
+    for (const waiter of [...this.#waiters]) waiter.fail(this.#ended);
+    this.#removeFolder();
+  }
+
+  #newFolder(): string {
+    const folder = mkdtempSync(join(tmpdir(), 'zotext-data-'));
+    const remove = (): void => rmSync(folder, { recursive: true, force: true });
+    process.once('exit', remove);
+    this.#removeFolder = () => {
+      process.removeListener('exit', remove);
+      remove();
+    };
+    return folder;
+  }
+
+  #ask(frame: (id: string) => HostFrame): string {
+    this.#ids += 1;
+    const id = String(this.#ids);
+    this.send(frame(id));
+    return id;
+  }
+
+  #cancel(id: string, reason?: string): void {
+    this.send({ type: 'cancel', id, ...(reason === undefined ? {} : { reason }) });
+  }
+
+  async #answer<Type extends 'tool_result' | 'command_response' | 'event_intercept_response' | 'pong'>(
+    type: Type,
+    id: string,
+    what: string,
+  ): Promise<Frame<Type>> {
+    const isIt = (one: ExtensionFrame): one is Frame<Type> => one.type === type && 'id' in one && one.id === id;
+    return this.waitFor(`the answer of ${what}`, isIt);
+  }
+}
+
+function pick({ level, message }: Frame<'notify'>): { level: NoteLevel; message: string } {
+  return { level, message };
+}

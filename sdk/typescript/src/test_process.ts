@@ -1,0 +1,141 @@
+/** Runs an extension as a process of its own, as a host does. */
+
+import { spawn, type ChildProcess } from 'node:child_process';
+import { readFileSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+
+import type { HostFrame } from './frames.js';
+import { encode } from './json.js';
+import { LineSplitter } from './lines.js';
+import type { HostOptions } from './test_answers.js';
+import { TestHost } from './test_host.js';
+
+export interface LaunchOptions extends HostOptions {
+  /** Working directory; by default the extension's folder. */
+  cwd?: string;
+  /** Added to the environment. */
+  env?: Record<string, string>;
+}
+
+/** How a process ended. */
+export interface Exit {
+  code: number | null;
+  signal: string | null;
+}
+
+const STDERR_KEPT = 64 * 1024;
+/** How long after the exit what is left in the pipes is waited for. */
+const REST_MS = 250;
+
+export class ProcessHost extends TestHost {
+  /** Resolves when the process has ended. */
+  readonly exited: Promise<Exit>;
+  readonly #child: ChildProcess;
+  #stderr = '';
+  #exit: Exit | undefined;
+
+  constructor(command: string[], cwd: string, { env = {}, ...options }: LaunchOptions) {
+    super({ ...options, host: { extensionDir: cwd, ...options.host } });
+    const [program = '', ...args] = command;
+    const child = spawn(program, args, { cwd, env: { ...process.env, ...env }, stdio: ['pipe', 'pipe', 'pipe'] });
+    this.#child = child;
+    const splitter = new LineSplitter();
+    child.stdout.on('data', (chunk: Uint8Array) => {
+      for (const line of splitter.feed(chunk)) this.heard(typeof line === 'string' ? line : `(${line.size} bytes)`);
+    });
+    child.stderr.on('data', (chunk: Buffer) => {
+      this.#stderr = (this.#stderr + chunk.toString()).slice(-STDERR_KEPT);
+    });
+    child.stdin.on('error', () => {}); // it has ended; `exited` says so
+    const killed = (): void => void child.kill('SIGKILL');
+    process.once('exit', killed);
+    this.exited = new Promise((resolve) => {
+      const over = (why: string, exit: Exit): void => {
+        process.removeListener('exit', killed);
+        this.#exit = exit;
+        this.ended(why);
+        resolve(exit);
+      };
+      child.on('error', (error) => over(`cannot be started: ${error.message}`, { code: null, signal: null }));
+      child.on('exit', (code, signal) => {
+        const closed = (): void => over(`it ended with ${signal ?? `exit status ${code}`}`, { code, signal });
+        const timer = setTimeout(closed, REST_MS); // a child of its own may hold the pipes open
+        child.on('close', () => {
+          clearTimeout(timer);
+          closed();
+        });
+      });
+    });
+  }
+
+  /** The last 64 KiB that it wrote to stderr. */
+  get stderr(): string {
+    return this.#stderr;
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  override send(frame: HostFrame): void {
+    this.write(`${encode(frame)}\n`);
+  }
+
+  /** Writes anything to its stdin, for tests of bad input. */
+  write(data: string | Uint8Array): void {
+    if (!this.#exit) this.#child.stdin!.write(data);
+  }
+
+  /** Closes its stdin, as a host does that has ended. */
+  hangUp(): void {
+    this.#child.stdin!.end();
+  }
+
+  signal(name: 'SIGTERM' | 'SIGKILL' | 'SIGINT' | 'SIGHUP' | 'SIGQUIT' | 'SIGUSR1' | 'SIGUSR2'): void {
+    this.#child.kill(name);
+  }
+
+  /** Says `shutdown` and waits for the exit. One that does not exit in time is killed, and the promise rejects. */
+  override async stop(withinMs = this.deadlineMs): Promise<void> {
+    if (!this.#exit) this.send({ type: 'shutdown' });
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<'late'>((resolve) => {
+      timer = setTimeout(() => resolve('late'), withinMs);
+    });
+    const outcome = await Promise.race([this.exited, late]);
+    clearTimeout(timer);
+    if (outcome !== 'late') return;
+    this.#child.kill('SIGKILL');
+    await this.exited;
+    throw new Error(`it did not exit within ${withinMs} ms of shutdown, and was killed${this.evidence()}`);
+  }
+
+  protected override evidence(): string {
+    return this.#stderr === '' ? '' : `\nstderr:\n${this.#stderr.trimEnd().split('\n').slice(-20).join('\n')}`;
+  }
+}
+
+/**
+ * Starts an extension and waits until it is ready. The target is its folder, with `extension.json`; a file that node
+ * runs; or a whole command. Stop it at the end of the test: `t.after(() => host.stop())`.
+ */
+export async function launch(target: string | string[], options: LaunchOptions = {}): Promise<ProcessHost> {
+  const { command, folder } = commandOf(target);
+  const host = new ProcessHost(command, options.cwd ?? folder, options);
+  try {
+    return await host.ready();
+  } catch (error) {
+    host.signal('SIGKILL');
+    await host.exited;
+    throw error;
+  }
+}
+
+function commandOf(target: string | string[]): { command: string[]; folder: string } {
+  if (Array.isArray(target)) return { command: target, folder: process.cwd() };
+  const path = resolve(target);
+  if (!statSync(path).isDirectory()) return { command: [process.execPath, path], folder: dirname(path) };
+  const { exec, args = [] } = JSON.parse(readFileSync(join(path, 'extension.json'), 'utf8'));
+  const program = exec === 'node' ? process.execPath : exec.includes('/') ? resolve(path, exec) : exec;
+  return { command: [program, ...args], folder: path };
+}

@@ -1,0 +1,78 @@
+/** What a guard may say, and what several guards say together. Pure. */
+
+import { toResult, type ToolOutput } from './content.js';
+import type { GuardedName, VerdictFrame } from './frames.js';
+import { isObject, type JsonObject } from './json.js';
+
+export interface Allow {
+  readonly verdict: 'allow';
+}
+export interface Block {
+  readonly verdict: 'block';
+  readonly reason: string;
+}
+export interface Rewrite<T> {
+  readonly verdict: 'rewrite';
+  readonly to: T;
+}
+
+/** What a guard may return; nothing means allow. */
+export type Verdict<T = never> = Allow | Block | Rewrite<T> | undefined | void;
+
+/** Lets it pass unchanged. */
+export function allow(): Allow {
+  return { verdict: 'allow' };
+}
+
+/** Refuses it; the reason goes to the model or the user. */
+export function block(reason: string): Block {
+  return { verdict: 'block', reason };
+}
+
+/** Lets it pass changed: other arguments, another text, another result, according to what is judged. */
+export function rewrite<T>(to: T): Rewrite<T> {
+  return { verdict: 'rewrite', to };
+}
+
+export type VerdictFields = Omit<VerdictFrame, 'type' | 'id'>;
+
+/**
+ * The fields of the answer for one verdict. Throws a TypeError for what is none, so that a guard which returns `false`
+ * or a bare text does not let pass what it may have meant to stop.
+ */
+export function toFields(event: GuardedName, verdict: Verdict<unknown>): VerdictFields {
+  if (verdict === undefined || verdict === null) return {};
+  const said = isObject(verdict) ? verdict.verdict : undefined;
+  if (said === 'allow') return {};
+  if (said === 'block') return { block: true, reason: String((verdict as Block).reason ?? '') };
+  if (said !== 'rewrite') throw new TypeError('a guard must return allow(), block(reason), rewrite(...) or nothing');
+  const { to } = verdict as Rewrite<unknown>;
+  switch (event) {
+    case 'tool_call':
+      if (!isObject(to)) throw new TypeError('rewrite() of a tool call takes an object with the new arguments');
+      return { modified_args: to as JsonObject };
+    case 'tool_result': {
+      const { content, isError } = toResult(to as ToolOutput);
+      return { modified_result: { content, ...(isError === undefined ? {} : { is_error: isError }) } };
+    }
+    case 'assistant_message':
+    case 'user_prompt':
+      if (typeof to !== 'string') throw new TypeError(`rewrite() of ${event} takes the new text`);
+      // An empty text means "unchanged" on the wire, which would show what the guard took away.
+      return to === '' ? { block: true, reason: 'nothing of the text was left' } : { replace_text: to };
+    case 'turn_start':
+      throw new TypeError('a turn can only be allowed or blocked');
+  }
+}
+
+/** The same happening as the next guard is to see it. */
+export function asRewritten<T extends object>(happening: T, fields: VerdictFields): T {
+  const { modified_args: args, replace_text: text, modified_result: result } = fields;
+  return {
+    ...happening,
+    ...(args === undefined ? {} : { args }),
+    ...(text === undefined ? {} : { text }),
+    ...(result === undefined ? {} : { content: result.content }),
+    ...(result?.is_error === undefined ? {} : { isError: result.is_error }),
+  };
+}
