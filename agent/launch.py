@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from difflib import get_close_matches
 from pathlib import Path
@@ -17,6 +17,7 @@ from agent.options import Options
 from agent.prompt import system_prompt
 from agent.runtime import Refusal
 from agent.text import valid_text
+from supervisor.admission import Consent
 from supervisor.config import ConfigError, load_config
 from supervisor.places import zot_home
 from wire.events import Status
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
 
     from agent.model.provider import Provider
     from agent.model.request import Reasoning
+    from supervisor.config import Config
     from supervisor.loop import Loop
-    from wire.manifest import Limits
 
 PROVIDERS = ("anthropic", "replay")
 MAX_TOKENS = 32_000
@@ -65,6 +66,8 @@ class Launch:
     home: Path | None = None
     stats: str | None = None
     metrics: str | None = None
+    consent: Consent = field(default_factory=Consent)
+    watch: bool = False
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,7 @@ def launch(asked: Launch) -> Prepared:
     model = asked.model or (player.model if player is not None else None) or models.DEFAULT_MODEL
     recorder = _recorder(asked.record, cwd) if asked.record is not None else None
     info = models.find(model)
+    config = _config(home)
     options = Options(
         cwd=cwd,
         home=home,
@@ -105,7 +109,10 @@ def launch(asked: Launch) -> Prepared:
         timeout=asked.timeout,
         strict_guards=asked.strict_guards,
         stream_before_guards=asked.stream_before_guards,
-        limits=_limits(home),
+        limits=config.limits,
+        config=config,
+        consent=asked.consent,
+        watch=asked.watch,
         stats_file=None if asked.stats is None else Path(asked.stats).absolute(),
         metrics_file=None if asked.metrics is None else Path(asked.metrics).absolute(),
     )
@@ -126,9 +133,9 @@ def launch(asked: Launch) -> Prepared:
     return Prepared(options, make_provider)
 
 
-def _limits(home: Path) -> Limits:
+def _config(home: Path) -> Config:
     try:
-        return load_config(home).limits
+        return load_config(home)
     except ConfigError as error:
         raise UsageError(str(error)) from None
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from supervisor.admission import Consent
+from supervisor.config import Config
 from wire.manifest import Limits
 
 if TYPE_CHECKING:
@@ -41,6 +43,12 @@ class Options:
     stream_before_guards: bool = False
     limits: Limits = field(default_factory=Limits)
     """For extensions whose manifests do not say."""
+    config: Config = field(default_factory=Config)
+    """What else the user's configuration says about extensions."""
+    consent: Consent = field(default_factory=Consent)
+    """To start extensions of the project that are not on record as trusted."""
+    watch: bool = False
+    """Whether extensions are reloaded when their files change."""
     stats_file: Path | None = None
     metrics_file: Path | None = None
 

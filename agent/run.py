@@ -9,22 +9,23 @@ from msgspec import Raw
 
 from agent import records, usage
 from agent.assembly import Assembly, Reply
+from agent.extension_results import failed, parts_of
 from agent.model.request import build_params
-from agent.toolbox import failed, object_or_reason
-from agent.transcript import Block, Message, Text, now, text_of
+from agent.toolbox import object_or_reason
+from agent.transcript import Block, Image, Message, Text, ToolResult, now, text_of
 from supervisor.intercept import Judgement
 from wire import events, frames
 from wire.events import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from agent.abort import Abort
     from agent.model.provider import Provider
     from agent.options import Options
     from agent.sessions import SessionFile
     from agent.toolbox import Toolbox
-    from agent.transcript import ToolCall, ToolResult
+    from agent.transcript import ToolCall
     from supervisor.supervisor import Supervisor
 
 
@@ -75,9 +76,16 @@ class Run:
 
     def prompt(self, text: str) -> Ending:
         """Runs turns until the model is done, something ends the run, or the steps are used up."""
+        judgement = self._supervisor.intercept(frames.Event("user_prompt", text=text))
+        text = text if judgement.text is None else judgement.text
         message = Message("user", (Text(text),), now())
-        self._append(message)
         self._emit(events.UserMessage(records.content(message.content), message.time))
+        if self._abort.requested:
+            return self._aborted()
+        if judgement.is_blocked:
+            return Ending(Status.BLOCKED, judgement.reason)
+        self._append(message)
+        self._supervisor.tell(frames.Event("user_prompt", text=text))
         while self._options.max_steps is None or self.steps < self._options.max_steps:
             self.steps += 1
             ending = self._turn(self.steps)
@@ -201,19 +209,27 @@ class Run:
         self._supervisor.tell(frames.Event("tool_call", tool_id=call.id, tool_name=call.name, tool_args=args))
 
     def _run_tools(self, calls: tuple[ToolCall, ...]) -> None:
-        """One after another, in the model's order. After an abort the rest is answered without being run: every call
-        in a transcript has a result."""
+        """In the model's order: one after another, but calls of read-only tools that stand side by side at the same
+        time. After an abort the rest is answered without being run: every call in a transcript has a result."""
         results = []
-        for call in calls:
-            if self._abort.requested:
-                result = failed(call.id, f"aborted: {self._abort.reason}")
-            else:
-                result = self._run_tool(call)
-            results.append(result)
-            self._emit(events.ToolResult(call.id, result.is_error, records.result_content(result)))
+        for group in side_by_side(calls, self._toolbox.is_read_only):
+            for call, ran in zip(group, self._run_group(group), strict=True):
+                result = self._judge_result(call, ran)
+                results.append(result)
+                self._emit(events.ToolResult(call.id, result.is_error, records.result_content(result)))
+                self._supervisor.tell(_result_event(call, result))
         self._append(Message("tool", tuple(results), now()))
 
-    def _run_tool(self, call: ToolCall) -> ToolResult:
+    def _run_group(self, group: Sequence[ToolCall]) -> list[ToolResult]:
+        judged = [(call, self._admit(call)) for call in group]
+        admitted = [(call, args) for call, args in judged if isinstance(args, bytes)]
+        ran = iter(self._toolbox.run_beside(admitted, self._reporter.wait) if admitted else ())
+        return [next(ran) if isinstance(outcome, bytes) else outcome for _, outcome in judged]
+
+    def _admit(self, call: ToolCall) -> bytes | ToolResult:
+        """The arguments with which it is to be run, or why it is not."""
+        if self._abort.is_requested():
+            return failed(call.id, f"aborted: {self._abort.reason}")
         if not self._toolbox.knows(call.name):
             return failed(call.id, f'unknown tool "{call.name}"')
         if reason := object_or_reason(call.args):
@@ -221,12 +237,27 @@ class Run:
         judgement = self._supervisor.intercept(
             frames.Event("tool_call", tool_id=call.id, tool_name=call.name, tool_args=Raw(call.args))
         )
-        if self._abort.requested:
+        if self._abort.is_requested():
             return failed(call.id, f"aborted: {self._abort.reason}")
         if judgement.is_blocked:
             return failed(call.id, judgement.reason)
-        args = call.args if judgement.args is None else judgement.args
-        return self._toolbox.run(call, args, self._reporter.wait)
+        return call.args if judgement.args is None else judgement.args
+
+    def _judge_result(self, call: ToolCall, result: ToolResult) -> ToolResult:
+        """What the model, the reader and observers get of a result. After an abort guards are not asked any more, and
+        nothing gets past them unseen."""
+        if not self._supervisor.may_guard("tool_result"):
+            return result
+        if self._abort.requested:
+            return failed(call.id, f"aborted: {self._abort.reason}")
+        judgement = self._supervisor.intercept(_result_event(call, result))
+        if judgement.is_blocked:
+            return failed(call.id, judgement.reason)
+        if (changed := judgement.result) is None:
+            return result
+        parts, is_bad = parts_of(changed.content, f"guards/{call.name}")
+        is_error = result.is_error if changed.is_error is None else changed.is_error
+        return ToolResult(call.id, parts or (Text(""),), is_error or is_bad)
 
     # --- records ------------------------------------------------------------------------------------------
 
@@ -237,6 +268,27 @@ class Run:
         self.transcript.append(message)
         if self._session is not None:
             self._session.message(message)
+
+
+def side_by_side(calls: Sequence[ToolCall], is_read_only: Callable[[str], bool]) -> list[list[ToolCall]]:
+    """The calls in their order, in groups that may run at the same time."""
+    groups: list[list[ToolCall]] = []
+    for call in calls:
+        if groups and is_read_only(call.name) and is_read_only(groups[-1][-1].name):
+            groups[-1].append(call)
+        else:
+            groups.append([call])
+    return groups
+
+
+def _result_event(call: ToolCall, result: ToolResult) -> frames.Event:
+    content = [
+        frames.ContentBlock("image", mime_type=part.mime_type, data=part.data)
+        if isinstance(part, Image)
+        else frames.ContentBlock("text", text=part.text)
+        for part in result.content
+    ]
+    return frames.Event("tool_result", tool_id=call.id, tool_name=call.name, is_error=result.is_error, content=content)
 
 
 def _with_text(content: tuple[Block, ...], text: str) -> tuple[Block, ...]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from agent import models, starting
 from agent.abort import Abort
+from agent.commands import Commands, Invocation, parse
 from agent.news import News
 from agent.output import Output
 from agent.reporter import Reporter
@@ -22,7 +23,7 @@ from supervisor.control import ControlServer
 from supervisor.loop import Loop
 from supervisor.runtime_dir import runtime_dir
 from supervisor.supervisor import Supervisor
-from wire import events
+from wire import events, frames
 from wire.dialect import HostInfo
 from wire.events import Status
 
@@ -69,6 +70,8 @@ class Headless:
         self._started = time.monotonic()
         self._loop = Loop()
         self._abort = Abort()
+        self._shown = ""
+        """What a command wants printed in place of an answer."""
         self._provider = make_provider(self._loop)
         self._stdout = None if stdout is None else Output(self._loop, stdout, self.stdout_broken)
         self._on_record = on_record
@@ -88,6 +91,7 @@ class Headless:
             reserved_tools=options.tools,
             on_notice=self._news.notice,
             on_note=self._news.note,
+            on_show=self._show,
         )
         self._control = ControlServer(
             self._loop,
@@ -121,8 +125,10 @@ class Headless:
         )
         self._abort.on_request(self._supervisor.cancel_pending)
 
-    def run(self, prompt: str) -> events.Result:
-        """Everything that `--json` prints has been written when this returns; nothing that was started still runs."""
+    def run(self, prompt: str, *, literal: bool = False) -> events.Result:
+        """A prompt like `/name args` runs a command of an extension, unless it is `literal`. Everything that `--json`
+        prints has been written when this returns; nothing that was started still runs."""
+        command = None if literal else parse(prompt)
         stoppable = [number for number in STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
         with self._loop.signals(stoppable, self._on_signal):
             if self._options.timeout is not None:
@@ -130,7 +136,7 @@ class Headless:
             if (trouble := self._control.start()) is not None:
                 self._news.say(f"zot: {trouble}")
             try:
-                run, ending = self._prompt(prompt)
+                run, ending = self._prompt(prompt, command)
             except BaseException:
                 self._abort.at_once = True  # a defect of ours, to be seen as one; but nothing may be left running
                 self._stop()
@@ -149,27 +155,30 @@ class Headless:
 
     # --- phases -------------------------------------------------------------------------------------------
 
-    def _prompt(self, prompt: str) -> tuple[Run | None, Ending]:
-        provider = self._provider
-        if isinstance(provider, Refusal):
+    def _prompt(self, prompt: str, command: Invocation | None) -> tuple[Run | None, Ending]:
+        if command is None and isinstance(self._provider, Refusal):
             self._begin()
-            return None, Ending(provider.status, provider.reason)
-        discovery = starting.find_extensions(self._options)
-        self._supervisor.prepare()
-        provider.start()
-        self._warn_of_retirement()
-        unloaded = starting.start_extensions(discovery, self._supervisor, self._news)
-        starting.settle(self._options, self._supervisor, provider, self._abort)
-        self._begin()
-        missing = starting.missing_extension(self._supervisor, self._reporter, self._abort)
-        if missing is not None:
-            return None, Ending(Status.REQUIRED_EXTENSION, missing)
-        if self._options.strict_guards and unloaded:
-            return None, Ending(Status.BLOCKED, f"with strict guards every extension must load; {unloaded}")
+            return None, Ending(self._provider.status, self._provider.reason)
+        ending = self._start(command)
+        if ending is not None:
+            return None, ending
+        if command is not None:
+            outcome = Commands(self._supervisor, self._reporter, self._abort).run(command)
+            if outcome.prompt is None:
+                self._shown = outcome.text
+                return None, Ending(outcome.status, outcome.reason)
+            prompt = outcome.prompt
+        if isinstance(self._provider, Refusal):
+            return None, Ending(self._provider.status, self._provider.reason)
+        if command is not None:
+            self._start_model(self._provider)
+            starting.settle(self._options, self._supervisor, self._provider, self._abort)
+            self._news.has_begun = True
+        self._supervisor.screen.begin_prompt()
         run = Run(
             self._options,
             supervisor=self._supervisor,
-            provider=provider,
+            provider=self._provider,
             toolbox=self._toolbox,
             reporter=self._reporter,
             session=self._session,
@@ -177,12 +186,38 @@ class Headless:
         )
         return run, run.prompt(prompt)
 
+    def _start(self, command: Invocation | None) -> Ending | None:
+        """Starts the extensions and the model, side by side. A command may turn out to need no model, so that one is
+        not started before it is known. Returns why the run is over already, if it is."""
+        found = starting.find_extensions(self._options)
+        self._supervisor.prepare()
+        provider = None if command is not None or isinstance(self._provider, Refusal) else self._provider
+        if provider is not None:
+            self._start_model(provider)
+        unloaded = starting.start_extensions(found, self._supervisor, self._news)
+        if provider is not None:
+            starting.settle(self._options, self._supervisor, provider, self._abort)
+        elif command is not None:
+            starting.settle_for(command.name, self._supervisor, self._abort)
+        self._begin(late=command is None)
+        missing = found.missing or starting.missing_extension(self._supervisor, self._reporter, self._abort)
+        if missing is not None:
+            return Ending(Status.REQUIRED_EXTENSION, missing)
+        if self._options.strict_guards and unloaded:
+            return Ending(Status.BLOCKED, f"with strict guards every extension must load; {unloaded}")
+        return None
+
+    def _start_model(self, provider: Provider) -> None:
+        provider.start()
+        self._warn_of_retirement()
+
     def _warn_of_retirement(self) -> None:
         info = models.find(self._options.model)
         if info is not None and info.retires is not None:
             self._news.say(f"zot: the provider retires {info.id} on {info.retires}; choose another one with --model")
 
-    def _begin(self) -> None:
+    def _begin(self, *, late: bool = True) -> None:
+        """With `late`, who is still starting is told of."""
         extensions = self._supervisor.extensions
         self._reporter.begin(
             events.Session(
@@ -196,9 +231,9 @@ class Headless:
                 time=now(),
             )
         )
-        self._news.has_begun = True
+        self._news.has_begun = late
         for extension in extensions:
-            if not extension.state.is_settled:
+            if late and not extension.state.is_settled:
                 self._news.notice(
                     extension,
                     "late",
@@ -216,6 +251,7 @@ class Headless:
         for number, line in enumerate(ending.reason.splitlines()):
             self._news.say(f"     {line}" if number else f"zot: {line}")
         self._reporter.emit(events.Error(ending.reason))
+        self._supervisor.tell(frames.Event("error", error=ending.reason))
 
     def _stop(self) -> None:
         self._control.wind_down()
@@ -235,7 +271,7 @@ class Headless:
             status=ending.status.value,
             exit_code=ending.status.exit_code,
             reason=ending.reason,
-            text=run.text if run is not None else "",
+            text=run.text if run is not None else self._shown,
             steps=run.steps if run is not None else 0,
             usage=totals,
             cost_usd=totals.cost_usd,
@@ -275,6 +311,11 @@ class Headless:
             self._abort.request(Status.ERROR, f"cannot write to stdout: {reason}")
         else:
             self._abort.request(Status.INTERRUPTED, "")
+
+    def _show(self, record: events.Record) -> None:
+        """Something that an extension puts before the user."""
+        self._reporter.post(record)
+        self._control.shown(record)
 
     def _write(self, record: events.Record) -> None:
         self._timeline.seen(record)

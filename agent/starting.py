@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.options import SETTLE_S
+from supervisor import data_dir
+from supervisor.admission import Admission
+from supervisor.auto_reload import parents_of, watch
 from supervisor.discovery import discover
-from supervisor.environment import child_environment
+from supervisor.environment import extension_environment
 
 if TYPE_CHECKING:
     from agent.abort import Abort
@@ -19,23 +24,50 @@ if TYPE_CHECKING:
     from supervisor.supervisor import Supervisor
 
 
-def find_extensions(options: Options) -> Discovery:
-    return discover(
+@dataclass(frozen=True)
+class Findings:
+    """The extensions of a run, and what is to be known to start them."""
+
+    discovery: Discovery
+    options: Options
+
+    @property
+    def missing(self) -> str | None:
+        """Which extension that the run must not do without may not be started, and why."""
+        for skipped in self.discovery.skipped:
+            if skipped.untrusted is not None and skipped.untrusted.manifest.required:
+                return f"extension {skipped.name} is required and {skipped.reason}"
+        return None
+
+
+def find_extensions(options: Options) -> Findings:
+    discovery = discover(
         options.extensions,
         Path(options.cwd) if options.discover else None,
         options.home if options.discover else None,
+        Admission(options.home, options.consent, options.config),
     )
+    return Findings(discovery, options)
 
 
-def start_extensions(discovery: Discovery, supervisor: Supervisor, news: News) -> str:
+def start_extensions(findings: Findings, supervisor: Supervisor, news: News) -> str:
     """Starts all that were found, without waiting; returns what could not be loaded, "" if there is nothing."""
+    discovery, options = findings.discovery, findings.options
     unloaded = ""
     for skipped in discovery.skipped:
         if skipped.is_error:
-            unloaded = unloaded or f"{skipped.folder.name}: {skipped.reason}"
-            news.report(skipped.folder.name, "failed", skipped.reason)
-            news.say(f"zot: extension load: {skipped.folder}: {skipped.reason}")
-    supervisor.start(discovery.found, child_environment())
+            unloaded = unloaded or f"{skipped.name}: {skipped.reason}"
+            news.report(skipped.name, "failed", skipped.reason)
+            news.say(f"zot: {skipped.line}")
+    supervisor.start(
+        discovery.found,
+        lambda found: extension_environment(found.manifest, options.config, os.environ),
+        options.home / data_dir.FOLDER,
+    )
+    supervisor.reloader.may_run = Admission(options.home, options.consent, options.config).may_run
+    supervisor.reloader.rediscover = lambda: find_extensions(options).discovery
+    if options.watch:
+        watch(supervisor, parents_of(Path(options.cwd), options.home) if options.discover else (), news.say)
     return unloaded
 
 
@@ -49,6 +81,11 @@ def settle(options: Options, supervisor: Supervisor, provider: Provider, abort: 
         supervisor.settle(now + SETTLE_S, abort.is_requested)
     else:
         supervisor.settle(now + SETTLE_S, lambda: provider.is_ready or abort.requested)
+
+
+def settle_for(command: str, supervisor: Supervisor, abort: Abort) -> None:
+    """Waits until an extension has registered the command, all are settled, or the usual time is over."""
+    supervisor.settle(supervisor.loop.clock() + SETTLE_S, lambda: command in supervisor.commands() or abort.requested)
 
 
 def missing_extension(supervisor: Supervisor, reporter: Reporter, abort: Abort) -> str | None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import signal
 from typing import TYPE_CHECKING, Any, Protocol
 
 import orjson
 
+from agent.extension_results import extension_result, failed
 from agent.model.request import ToolSpec
 from agent.tools import arguments, bash, catalogue
 from agent.tools.failure import ToolError
@@ -23,12 +22,12 @@ if TYPE_CHECKING:
 
     from agent.abort import Abort
     from agent.transcript import ToolCall
-    from supervisor.calls import Answer, OwnedTool
     from supervisor.loop import Loop
     from supervisor.supervisor import Supervisor
     from supervisor.termination import Stoppable
-    from wire.frames import ContentBlock
 
+CANCELLED_S = 1.0
+"""How long the loop may take to end calls that were cancelled: they end by themselves, in its next turns."""
 BUILT_IN = {spec.name: spec for spec in (catalogue.BASH, catalogue.EDIT, catalogue.READ, catalogue.WRITE)}
 
 
@@ -81,28 +80,54 @@ class Toolbox:
         """Whether there is such a tool, be it of an extension that has died since it was offered."""
         return name in self._enabled or name in self._supervisor.tools() or self._supervisor.owner_of(name) is not None
 
+    def is_read_only(self, name: str) -> bool:
+        """Whether calls of it may run beside others of such tools."""
+        owned = None if name in self._enabled else self._supervisor.tools().get(name)
+        return owned is not None and owned.tool.read_only
+
     def run(self, call: ToolCall, args: bytes, wait: Waiting) -> ToolResult:
         """Carries out one call with these arguments, a JSON object. Whatever goes wrong is a result that says so."""
+        return self.run_beside([(call, args)], wait)[0]
+
+    def run_beside(self, calls: Sequence[tuple[ToolCall, bytes]], wait: Waiting) -> list[ToolResult]:
+        """Carries out calls at the same time; more than one only of tools that are all read-only. The results are in
+        the order of the calls."""
+        results: list[ToolResult | None] = [None] * len(calls)
+        for place, (call, args) in enumerate(calls):
+            self._begin(place, call, args, wait, results)
+        # The deadline of each call is the supervisor's; this one is for what nothing would end.
+        if not wait(lambda: None not in results, float("inf")):
+            self._loop.run_until(lambda: None not in results, self._loop.clock() + CANCELLED_S)
+        return [
+            failed(call.id, f"aborted: {self._abort.reason}") if result is None else result
+            for (call, _), result in zip(calls, results, strict=True)
+        ]
+
+    def _begin(self, place: int, call: ToolCall, args: bytes, wait: Waiting, results: list[ToolResult | None]) -> None:
         began = Moment.now()
         owner = None if call.name in self._enabled else self._supervisor.owner_of(call.name)
-        result = self._run(call, args, wait)
-        if self._on_ran is not None:
-            self._on_ran(call.name, owner.name if owner is not None else "", began, result)
-        return result
 
-    def _run(self, call: ToolCall, args: bytes, wait: Waiting) -> ToolResult:
-        if call.name in self._enabled:
-            if call.name in FILE_TOOLS:
-                return self._run_file_tool(call, args, wait)
-            return self._run_command(call, args, wait)
-        owned = self._supervisor.tools().get(call.name)
-        if owned is None:
-            owner = self._supervisor.owner_of(call.name)
-            assert owner is not None
-            return failed(
-                call.id, f"extension {owner.name}/{call.name} failed: {owner.failure or 'it no longer has this tool'}"
+        def ended(result: ToolResult) -> None:
+            results[place] = result
+            if self._on_ran is not None:
+                self._on_ran(call.name, owner.name if owner is not None else "", began, result)
+
+        if call.name in FILE_TOOLS and call.name in self._enabled:
+            ended(self._run_file_tool(call, args, wait))
+        elif call.name in self._enabled:
+            ended(self._run_command(call, args, wait))
+        elif (owned := self._supervisor.tools().get(call.name)) is not None:
+            name = f"{owned.owner.name}/{owned.tool.name}"
+            self._supervisor.start_call(
+                owned,
+                args,
+                lambda answer: ended(extension_result(call.id, name, answer)),
+                lambda text: self._on_progress(call.id, text),
             )
-        return self._run_extension_tool(call, owned, args)
+        else:
+            assert owner is not None
+            why = owner.failure or "it no longer has this tool"
+            ended(failed(call.id, f"extension {owner.name}/{call.name} failed: {why}"))
 
     def stoppables(self) -> Sequence[Stoppable]:
         """The worker, and every command that was run: some have left something running in the background."""
@@ -146,47 +171,8 @@ class Toolbox:
         text, is_error = command.finish()
         return ToolResult(call.id, (Text(text),), is_error)
 
-    def _run_extension_tool(self, call: ToolCall, owned: OwnedTool, args: bytes) -> ToolResult:
-        name = f"{owned.owner.name}/{owned.tool.name}"
-        return extension_result(call.id, name, self._supervisor.call(owned, args))
-
     def _cancel(self, reason: str) -> None:
         self._files.cancel_pending(reason)
-
-
-def failed(call_id: str, text: str) -> ToolResult:
-    return ToolResult(call_id, (Text(text),), is_error=True)
-
-
-def extension_result(call_id: str, name: str, answer: Answer) -> ToolResult:
-    """An extension's answer as a result, by zot's rules: empty texts left out, images checked, unknown blocks named."""
-    if answer.frame is None:
-        if answer.failure is Failure.TIMEOUT:
-            return failed(call_id, f"extension {name} failed: timeout waiting for {name} ({answer.reason})")
-        if answer.failure is Failure.CANCELLED:
-            return failed(call_id, f"aborted: {answer.reason}")
-        return failed(call_id, f"extension {name} failed: {answer.reason}")
-    parts: list[Text | Image] = []
-    is_error = bool(answer.frame.is_error)
-    for block in answer.frame.content or ():
-        part, bad = _part(block, name)
-        is_error = is_error or bad
-        if part is not None:
-            parts.append(part)
-    return ToolResult(call_id, tuple(parts) or (Text("(extension returned no content)"),), is_error)
-
-
-def _part(block: ContentBlock, name: str) -> tuple[Text | Image | None, bool]:
-    extension = name.partition("/")[0]
-    if block.type == "text":
-        return (Text(block.text) if block.text else None), False
-    if block.type != "image":
-        return Text(f'[unknown block type "{block.type[:80]}" from extension {extension}]'), False
-    try:
-        base64.b64decode(block.data or "", validate=True)
-    except (binascii.Error, ValueError) as error:
-        return Text(f"extension {name} returned undecodable image: {error}"), True
-    return Image(block.mime_type or "application/octet-stream", block.data or ""), False
 
 
 def object_or_reason(args: bytes) -> str | None:

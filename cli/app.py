@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from cli.arguments import RootGroup
+from cli.arguments import LITERAL, RootGroup
 from cli.choices import CommandLineError, Reasoning, tools_from
 from cli.hosts_commands import register
 from pyzot import __version__
@@ -23,6 +23,7 @@ Runs a coding agent headless, with extensions as crash-isolated processes.
   zot -p "what does this project do?"         the answer as text
   zot --json "fix the failing test"           one JSON event per line
   git diff | zot -p                           the prompt from a pipe
+  zot -p "/meter"                             a command of an extension; after -- it is text
   zot -p -e ./guard "tidy up the build"       with an extension from a folder
   zot --json --record run.jsonl "…"           keep the model's answers …
   zot --json --replay run.jsonl "…"           … and run again without the model
@@ -142,6 +143,17 @@ def root(
             rich_help_panel=_TOOLS,
         ),
     ] = None,
+    trust_project: Annotated[
+        bool,
+        typer.Option(
+            "--trust-project",
+            help="Start the project's extensions in this run although they are not trusted.",
+            rich_help_panel=_TOOLS,
+        ),
+    ] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Reload an extension when its files change.", rich_help_panel=_TOOLS)
+    ] = False,
     strict_guards: Annotated[
         bool,
         typer.Option(
@@ -202,6 +214,7 @@ def root(
 
     request = Request(
         words=tuple(words),
+        literal=bool(ctx.meta.get(LITERAL)),
         json=json,
         provider=provider,
         model=model,
@@ -224,6 +237,8 @@ def root(
         session=not no_session,
         stats=stats,
         metrics=metrics,
+        trust_project=trust_project,
+        watch=watch,
     )
     sys.exit(run(request))
 

@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from typer._click.core import Context
 
 
+LITERAL = "zot.literal"
+"""In a context's meta: whether flags were ended by `--`, so that a prompt is a text, be it like a command."""
+
+
 class RootGroup(TyperGroup):
     """A sub-command comes first or not at all: `zot demo`, but `zot --json demo` sends the prompt "demo".
 
@@ -20,6 +24,7 @@ class RootGroup(TyperGroup):
         if not args or args[0] in self.commands:
             return super().parse_args(ctx, args)
         ctx.allow_interspersed_args = True
+        ctx.meta[LITERAL] = "--" in args
         words = super().parse_args(ctx, args)
         ctx.obj = [*ctx._protected_args, *words]
         ctx._protected_args = []

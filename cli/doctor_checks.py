@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from supervisor import descriptors
+from supervisor.admission import Admission, Consent
 from supervisor.cgroup_place import WANTED, Unavailable, survey
 from supervisor.child import SpawnError
 from supervisor.config import ConfigError, load_config
@@ -53,7 +54,7 @@ class Check(NamedTuple):
 def examine() -> list[Check]:
     """All checks, in the order in which they are shown. One that breaks is itself a finding."""
     home = zot_home()
-    found = discover((), _project(), home)
+    found = discover((), _project(), home, Admission(home, Consent()))
     checks: list[tuple[str, Callable[[], Iterable[Check]]]] = [
         ("python", _python),
         ("processes", _processes),
@@ -208,7 +209,9 @@ def _extensions(discovery: Discovery) -> Iterator[Check]:
         message += f"; not started: {', '.join(f'{one.folder.name} ({one.reason})' for one in quiet)}"
     yield Check("extensions", Level.OK, message)
     for skipped in discovery.skipped:
-        if skipped.is_error:
+        if skipped.untrusted is not None:
+            yield Check("extensions", Level.WARN, f"{skipped.name}: {skipped.reason}", f"zot ext trust {skipped.name}")
+        elif skipped.is_error:
             yield Check("extensions", Level.FAIL, f"{skipped.folder}: {skipped.reason}", "correct or remove it")
     env = child_environment()
     for one in discovery.found:

@@ -6,14 +6,15 @@ import os
 import select
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from agent.launch import Launch, UsageError, launch
+from agent.launch import Launch, Prepared, UsageError, launch
 from agent.runtime import Headless
 from agent.text import valid_text
 from cli.status import StatusLine
 from pyzot import __version__
+from supervisor.admission import Consent
 from supervisor.recording import RecordingError
 from wire.events import Status
 
@@ -26,6 +27,8 @@ class Request:
     """The command line of a headless run, as it was given."""
 
     words: tuple[str, ...]
+    literal: bool
+    """Whether the words are a prompt even if they look like a command."""
     json: bool
     provider: str | None
     model: str | None
@@ -48,6 +51,8 @@ class Request:
     session: bool
     stats: str | None = None
     metrics: str | None = None
+    trust_project: bool = False
+    watch: bool = False
 
 
 def run(request: Request) -> int:
@@ -77,8 +82,12 @@ def run(request: Request) -> int:
                 session=request.session,
                 stats=request.stats,
                 metrics=request.metrics,
+                consent=Consent(whole_project=request.trust_project),
+                watch=request.watch,
             )
         )
+        if request.discover and not (request.json or request.trust_project):
+            prepared = _with_consent(prepared)
     except TimeoutError as error:
         print(f"zot: {error}", file=sys.stderr)  # noqa: T201
         return Status.TIMEOUT.exit_code
@@ -100,10 +109,20 @@ def run(request: Request) -> int:
     except RecordingError as error:
         print(f"zot: {error}", file=sys.stderr)  # noqa: T201
         return Status.USAGE.exit_code
-    result = headless.run(prompt)
+    is_piped = not request.words or request.words == ("-",)
+    result = headless.run(prompt, literal=request.literal or is_piped)
     if not request.json and result.status == Status.OK.value and result.text:
         return _print_answer(result.text)
     return result.exit_code
+
+
+def _with_consent(prepared: Prepared) -> Prepared:
+    """Asks on a terminal whether the project's extensions may run. Raises `KeyboardInterrupt`."""
+    from cli.trust_prompt import ask
+
+    options = prepared.options
+    consent = ask(options.extensions, options.cwd, options.home)
+    return replace(prepared, options=replace(options, consent=consent))
 
 
 def read_prompt(words: tuple[str, ...], timeout: float | None = None) -> str:

@@ -8,10 +8,13 @@ from pathlib import Path
 from agent.output import Output
 from agent.text import valid_text
 from cli.choices import CommandLineError
+from cli.trust_prompt import ask
 from pyzot import __version__
+from supervisor.admission import Consent
 from supervisor.config import ConfigError
 from supervisor.host import CannotServeError, Host, Phase
 from supervisor.logs import printable
+from supervisor.places import zot_home
 from supervisor.recording import RecordingError
 from wire.events import Status
 
@@ -26,10 +29,15 @@ def run_host(
     strict_guards: bool = False,
     stats_file: str | None = None,
     metrics_file: str | None = None,
+    trust_project: bool = False,
+    watch: bool = False,
 ) -> int:
-    """Returns the exit status: 0 once it has been stopped, 130 if a second signal cut that short, 1 if it cannot
-    serve, 9 without an extension that is required."""
+    """Returns the exit status: 0 once it has been stopped, 130 if a second signal cut that short or Ctrl-C was the
+    answer to a question, 1 if it cannot serve, 9 without an extension that is required."""
     try:
+        consent = Consent(whole_project=trust_project)
+        if discover and not trust_project:
+            consent = ask(extensions, _folder(cwd), zot_home())
         host = Host(
             version=__version__,
             extensions=_checked("--ext", extensions),
@@ -38,7 +46,11 @@ def run_host(
             strict_guards=strict_guards,
             stats_file=None if stats_file is None else Path(stats_file).absolute(),
             metrics_file=None if metrics_file is None else Path(metrics_file).absolute(),
+            consent=consent,
+            watch_files=watch,
         )
+    except KeyboardInterrupt:
+        return Status.INTERRUPTED.exit_code
     except (ConfigError, RecordingError) as error:
         raise CommandLineError(str(error)) from None
     # A terminal that is held up with Ctrl-S must not hold up the extensions.

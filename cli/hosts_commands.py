@@ -32,6 +32,11 @@ def host(
     ] = None,
     no_ext: Annotated[bool, typer.Option("--no-ext", "--no-extensions", help="Only those named with --ext.")] = False,
     cwd: Annotated[str | None, typer.Option(help="The project's folder.", metavar="DIR")] = None,
+    trust_project: Annotated[
+        bool,
+        typer.Option("--trust-project", help="Start the project's extensions although they are not trusted."),
+    ] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Reload an extension when its files change.")] = False,
     strict_guards: Annotated[
         bool, typer.Option("--strict-guards", help="A guard that gives no verdict (crash, timeout) denies.")
     ] = False,
@@ -44,7 +49,8 @@ def host(
 ) -> None:
     """Keep extensions running without an agent, and serve them to other programs over a socket.
 
-    Stays until zot stop, Ctrl-C or SIGTERM, and then stops them in order; a second Ctrl-C stops them at once.
+    Stays until zot stop, Ctrl-C or SIGTERM, and then stops them in order; a second Ctrl-C stops them at once. SIGHUP
+    reloads them all, unless it comes because the terminal has gone.
 
     Exit status: 0 stopped, 130 stopped at once, 1 nobody could reach it, 2 usage, 9 without a required extension.
 
@@ -61,6 +67,8 @@ def host(
             strict_guards=strict_guards,
             stats_file=stats,
             metrics_file=metrics,
+            trust_project=trust_project,
+            watch=watch,
         ),
     )
 

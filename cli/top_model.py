@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from wire.stats import ExtensionStats, Stats
 
-WORST_FIRST = ("failed", "backoff", "exited", "stopping", "spawned", "greeted", "ready")
+WORST_FIRST = ("failed", "backoff", "exited", "stopping", "spawned", "greeted", "reloading", "ready")
 HISTORY = 120
 """Moments that are remembered."""
 SPARK = 8

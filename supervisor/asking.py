@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from supervisor.calls import Answer, no_answer, rewritten, second_worker
+from supervisor.calls import Answer, no_answer, rewritten, second_worker, unfit
 from supervisor.intercept import ALLOW, UNTOUCHED, Judgement, read_verdict
 from supervisor.pending import Failure
 from wire import frames
@@ -41,6 +41,8 @@ class CommandAnswer:
     frame: frames.CommandResponse | None
     failure: Failure | None = None
     reason: str = ""
+    worker: Worker | None = None
+    """Who answered."""
 
 
 class Asked:
@@ -76,12 +78,26 @@ class Asked:
 
 
 class AskedTool(Asked):
-    def __init__(self, loop: Loop, calls: Calls, owned: OwnedTool, args: bytes, done: Callable[[Answer], None]) -> None:
+    """`on_progress` hears what the tool says meanwhile."""
+
+    def __init__(
+        self,
+        loop: Loop,
+        calls: Calls,
+        owned: OwnedTool,
+        args: bytes,
+        done: Callable[[Answer], None],
+        on_progress: Callable[[str], None] | None = None,
+    ) -> None:
         super().__init__(loop)
+        self._on_progress = on_progress
         self._calls = calls
         self._owned = owned
         self._args = args
         self._done = done
+        if (refusal := unfit(owned, args)) is not None:
+            loop.call_later(0, lambda: done(refusal))
+            return
         self._call(owned.owner.least_busy(), may_retry=True)
 
     def _call(self, worker: Worker, *, may_retry: bool) -> None:
@@ -94,8 +110,10 @@ class AskedTool(Asked):
             else:
                 self._done(self._calls.answered(self._owned, pending))
 
-        pending = worker.call(self._owned.tool.name, self._args)
-        self._await(worker, pending, worker.timeouts.tool_call, ended)
+        patience_s = self._owned.patience_s
+        pending = worker.call(self._owned.tool.name, self._args, patience_s)
+        pending.on_progress = self._on_progress
+        self._await(worker, pending, patience_s, ended)
 
 
 class AskedCommand(Asked):
@@ -106,7 +124,7 @@ class AskedCommand(Asked):
             if pending.failure is not None:
                 done(CommandAnswer(None, pending.failure, pending.reason))
             elif isinstance(pending.value, frames.CommandResponse):
-                done(CommandAnswer(pending.value))
+                done(CommandAnswer(pending.value, worker=worker))
             else:
                 said = pending.value.__struct_config__.tag
                 owned.owner.account.errors += 1
@@ -146,6 +164,7 @@ class AskedVerdict(Asked):
         if self._cancelled is not None:
             self._done(Judgement(blocked_by="host", reason=self._cancelled))
             return
+        self._left = [one for one in self._left if self._event.event in one.guards]  # after a reload some may not
         if self._judgement.is_blocked or not self._left:
             self._done(self._judgement)
             return

@@ -12,7 +12,7 @@ from supervisor.pending import Failure
 from wire import frames
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from supervisor.extension import Extension, Listener
     from supervisor.loop import Loop
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from supervisor.worker import Worker
     from wire.dialect import Dialect
 
+FIRST = frozenset({"user_prompt", "turn_start"})
+"""What is judged before the first request to the model."""
+
 
 @dataclass(frozen=True)
 class OwnedTool:
@@ -28,6 +31,11 @@ class OwnedTool:
 
     tool: Tool
     owner: Extension
+
+    @property
+    def patience_s(self) -> float:
+        """How long a call may take."""
+        return self.tool.timeout_s or self.owner.timeouts.tool_call
 
 
 @dataclass(frozen=True)
@@ -81,13 +89,13 @@ class Calls:
         """Asks the guards of an event, one after another, until one blocks.
 
         Extensions that are still starting are waited for first, since they may turn out to be guards: until their
-        intercept timeout has passed since their start. Before a turn only those are waited for whose failure means
-        deny: the first request to the model is not to depend on the slowest extension.
+        intercept timeout has passed since their start. For a prompt and before a turn only those are waited for whose
+        failure means deny: the first request to the model is not to depend on the slowest extension.
         """
         name = event.event
         judgement = UNTOUCHED
         if not self._complete:
-            if not self._wait_for_starters(everyone=name != "turn_start"):
+            if not self._wait_for_starters(everyone=name not in FIRST):
                 return self._cancelled()
             judgement = self.unstarted(judgement)
             if judgement.is_blocked:
@@ -97,7 +105,7 @@ class Calls:
         if not guards:
             return judgement
         question = self._dialect.question(event)
-        for extension in guards:
+        for extension in still_guarding(guards, name):
             worker = extension.lead
             pending = worker.ask(question)
             worker.wait(pending, worker.timeouts.intercept)
@@ -133,7 +141,7 @@ class Calls:
 
     def awaits(self, event: str) -> bool:
         """Whether a verdict on this event has to wait for somebody who is still starting."""
-        starting = self._starters(everyone=event != "turn_start")
+        starting = self._starters(everyone=event not in FIRST)
         return bool(starting) and self._loop.clock() < _patience_ends(starting)
 
     def _wait_for_starters(self, *, everyone: bool) -> bool:
@@ -161,9 +169,12 @@ class Calls:
         return self._strict or extension.manifest.on_failure == "deny"
 
     def call(self, owned: OwnedTool, args: bytes) -> Answer:
-        """Calls a tool and waits for its answer, as long as its extension's `tool_call` timeout allows. A call that
-        its worker's death has cut short is made again, once, if the tool allows it and there is another worker."""
+        """Calls a tool and waits for its answer, as long as its own timeout or its extension's allows. A call that its
+        worker's death has cut short is made again, once, if the tool allows it and there is another worker. Arguments
+        that do not fit the tool's schema are answered by what is wrong with them; the extension hears nothing."""
         extension = owned.owner
+        if (refusal := unfit(owned, args)) is not None:
+            return refusal
         worker = extension.least_busy()
         pending = self._call(worker, owned, args)
         if (other := second_worker(owned, worker, pending)) is not None:
@@ -171,8 +182,9 @@ class Calls:
         return self.answered(owned, pending)
 
     def _call(self, worker: Worker, owned: OwnedTool, args: bytes) -> Pending:
-        pending = worker.call(owned.tool.name, args)
-        worker.wait(pending, worker.timeouts.tool_call)
+        patience_s = owned.patience_s
+        pending = worker.call(owned.tool.name, args, patience_s)
+        worker.wait(pending, patience_s)
         return pending
 
     def answered(self, owned: OwnedTool, pending: Pending) -> Answer:
@@ -199,6 +211,21 @@ class Calls:
             extension.cancel_pending(reason)
 
 
+def unfit(owned: OwnedTool, args: bytes) -> Answer | None:
+    """The answer to a call whose arguments do not fit the tool's schema; None for one that may be made."""
+    checker = owned.tool.checker
+    fault = checker.fault(args)
+    if checker.trouble:
+        name = owned.tool.name
+        owned.owner.voice.warn(f"schema {name}", f"calls of its tool {name!r} are not checked: {checker.trouble}")
+    return None if fault is None else Answer(None, Failure.INVALID_ARGS, fault)
+
+
+def still_guarding(guards: Sequence[Extension], event: str) -> Iterator[Extension]:
+    """Those guards, as they are asked, but for those of which a version that does not guard it has taken over."""
+    return (one for one in guards if event in one.guards)
+
+
 def _patience_ends(starting: Sequence[Extension]) -> float:
     return max(one.started_at + one.timeouts.intercept for one in starting)
 
@@ -220,6 +247,7 @@ def no_answer(pending: Pending) -> Verdict:
 
 def rewritten(event: frames.Event, verdict: Verdict) -> frames.Event:
     """The event as the next guard is to see it."""
+    result = verdict.modified_result
     return frames.Event(
         event.event,
         step=event.step,
@@ -227,6 +255,8 @@ def rewritten(event: frames.Event, verdict: Verdict) -> frames.Event:
         tool_name=event.tool_name,
         tool_args=event.tool_args if verdict.modified_args is None else Raw(verdict.modified_args),
         text=event.text if verdict.replace_text is None else verdict.replace_text,
+        is_error=event.is_error if result is None or result.is_error is None else result.is_error,
+        content=event.content if result is None else result.content,
     )
 
 

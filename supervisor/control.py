@@ -16,6 +16,7 @@ from supervisor import control_socket
 from supervisor.control_answers import Answers, valid
 from supervisor.control_session import Client
 from wire import control
+from wire.events import encode
 
 if TYPE_CHECKING:
     import socket
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from supervisor.control_served import Kind, Served
     from supervisor.loop import Loop
+    from wire.events import Record
 
 CLIENTS_LIMIT = 64
 ACCEPTED_PER_TURN = 16
@@ -82,6 +84,14 @@ class ControlServer:
         for client in list(self._clients):
             if client.wants_notices:
                 line = line or msgspec.json.encode(_Notice(valid(name), kind, valid(message))) + b"\n"
+                client.pass_on(line)
+
+    def shown(self, record: Record) -> None:
+        """Passes on to those who want to know what extensions show."""
+        line = b""
+        for client in list(self._clients):
+            if client.wants_shown:
+                line = line or encode(record)
                 client.pass_on(line)
 
     def wind_down(self) -> None:

@@ -63,7 +63,12 @@ class Answers:
             control.Registered: self._registered,
             control.Watch: self._watch,
             control.StopHost: self._stop,
+            control.PanelKey: self._panel,
+            control.PanelResize: self._panel,
+            control.PanelClose: self._panel,
+            frames.Cancel: self._cancel,
             control.RestartExtension: self._restart,
+            control.Reload: self._reload,
             frames.Event: self._tell,
             frames.ToolCall: self._begin,
             frames.CommandInvoked: self._begin,
@@ -129,7 +134,7 @@ class Answers:
             client.fail(request.id, f"stats_s must be {low:g} to {high:g} seconds, not {wanted:g}")
             return
         client.say(control.Ok(request.id))
-        client.watch(wanted, notices=request.notices)
+        client.watch(wanted, notices=request.notices, shown=request.shown)
 
     # --- what changes something ---------------------------------------------------------------------------
 
@@ -150,6 +155,51 @@ class Answers:
         else:
             client.say(control.Ok(request.id))
 
+    def _reload(self, client: Client, request: control.Reload) -> None:
+        """Goes on to its end also if the client leaves."""
+        if self.stopping:
+            client.fail(request.id, STOPPING)
+            return
+        if self._is_too_much(client, request.id):
+            return
+        one = UnderWay(client, request.id, request.name or "")
+        client.under_way.add(one)
+        try:
+            self._served.begin_reload(request.name, one.reloaded)
+        except KeyError:
+            client.under_way.discard(one)
+            known = [extension.name for extension in self._served.extensions]
+            client.fail(request.id, no_such("extension", request.name or "", known))
+
+    def _is_too_much(self, client: Client, request: str) -> bool:
+        """Whether it has to wait for answers first, which it is told then."""
+        if len(client.under_way) < REQUESTS_LIMIT:
+            return False
+        client.fail(request, f"{REQUESTS_LIMIT} requests of yours are under way; wait for answers first")
+        return True
+
+    def _panel(self, client: Client, request: control.PanelKey | control.PanelResize | control.PanelClose) -> None:
+        screen = self._served.screen
+        try:
+            match request:
+                case control.PanelKey(extension=extension, panel_id=panel, key=key, text=text):
+                    screen.press(extension, panel, key, text)
+                case control.PanelResize(extension=extension, panel_id=panel, width=width, height=height):
+                    screen.resize(extension, panel, width, height)
+                case control.PanelClose(extension=extension, panel_id=panel):
+                    screen.close(extension, panel)
+        except KeyError:
+            open_ = [f"{one.extension.name}/{one.id}" for one in screen.panels]
+            client.fail(request.id, no_such("open panel", f"{request.extension}/{request.panel_id}", open_))
+        else:
+            client.say(control.Ok(request.id))
+
+    def _cancel(self, client: Client, request: frames.Cancel) -> None:
+        """Ends a request of the client's own; its answer is then an `error`. One that has been answered is over."""
+        for one in client.under_way:
+            if one.id == request.id and one.asked is not None:
+                one.asked.cancel(request.reason or "cancelled by the client")
+
     def _tell(self, client: Client, request: frames.Event) -> None:
         if refusal := self._refusal():
             client.fail(None, refusal)
@@ -162,8 +212,7 @@ class Answers:
         if refusal := self._refusal():
             client.fail(request.id, refusal)
             return
-        if len(client.under_way) >= REQUESTS_LIMIT:
-            client.fail(request.id, f"{REQUESTS_LIMIT} requests of yours are under way; wait for answers first")
+        if self._is_too_much(client, request.id):
             return
         name = request.event if isinstance(request, frames.EventIntercept) else request.name
         one = UnderWay(client, request.id, name)
@@ -178,7 +227,7 @@ class Answers:
         """Raises `KeyError` for a name that nobody has registered."""
         match request:
             case frames.ToolCall(name=name, args=args):
-                return self._served.begin_call(name, bytes(args), one.called)
+                return self._served.begin_call(name, bytes(args), one.called, one.progressed)
             case frames.CommandInvoked(name=name, args=text):
                 return self._served.begin_command(name, text or "", one.commanded)
             case frames.EventIntercept(event=name):
@@ -217,6 +266,8 @@ def _event_of(request: frames.EventIntercept) -> frames.Event:
         tool_name=request.tool_name,
         tool_args=request.tool_args,
         text=request.text,
+        is_error=request.is_error,
+        content=request.content,
     )
 
 

@@ -47,6 +47,7 @@ class Client:
     def __init__(self, loop: Loop, sock: socket.socket, answers: Answering, on_end: Callable[[Client], None]) -> None:
         self.under_way: set[UnderWay] = set()
         self.wants_notices = False
+        self.wants_shown = False
         self._answers = answers
         self._on_end = on_end
         self._loop = loop
@@ -59,7 +60,7 @@ class Client:
     @property
     def _waits(self) -> bool:
         """Whether it is to be told anything more if it says nothing more."""
-        return bool(self.under_way) or self.wants_notices or self._stats_s is not None
+        return bool(self.under_way) or self.wants_notices or self.wants_shown or self._stats_s is not None
 
     # --- what it says -------------------------------------------------------------------------------------
 
@@ -94,9 +95,10 @@ class Client:
         if not self._connection.is_slow:
             self._connection.send(line)
 
-    def watch(self, stats_s: float | None, *, notices: bool) -> None:
+    def watch(self, stats_s: float | None, *, notices: bool, shown: bool) -> None:
         """Replaces what was wanted before."""
         self.wants_notices = notices
+        self.wants_shown = shown
         self._stats_s = stats_s
         if self._next_stats is not None:
             self._next_stats.cancel()
@@ -126,7 +128,7 @@ class Client:
         self._end(reason)
 
     def _end(self, reason: str) -> None:
-        self.wants_notices = False
+        self.wants_notices = self.wants_shown = False
         self._stats_s = None
         if self._next_stats is not None:
             self._next_stats.cancel()
@@ -153,8 +155,15 @@ class UnderWay:
     def called(self, answer: ToolAnswer) -> None:
         self._pass_on("tool", answer.frame, answer.failure, answer.reason)
 
+    def progressed(self, text: str) -> None:
+        if self.client.wants_shown and self in self.client.under_way:
+            self.client.pass_on(_encoder.encode(frames.ToolProgress(self.id, text)) + b"\n")
+
     def commanded(self, answer: CommandAnswer) -> None:
         self._pass_on("command", answer.frame, answer.failure, answer.reason)
+
+    def reloaded(self, outcomes: tuple[control.ReloadOutcome, ...]) -> None:
+        self.client.answered(self, control.Reloaded(self.id, outcomes))
 
     def judged(self, judgement: Judgement) -> None:
         self.client.answered(
@@ -165,6 +174,7 @@ class UnderWay:
                 reason=judgement.reason or None,
                 modified_args=msgspec.UNSET if judgement.args is None else Raw(judgement.args),
                 replace_text=judgement.text,
+                modified_result=judgement.result,
             ),
         )
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from supervisor.staging_names import is_staging
 from wire.manifest import Manifest, ManifestError, parse_manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 MANIFEST = "extension.json"
 HELLO_S = 10.0
@@ -72,6 +74,19 @@ class Skipped:
     folder: Path
     reason: str
     is_error: bool = True
+    untrusted: Found | None = None
+    """What would be started if the user trusted it."""
+
+    @property
+    def name(self) -> str:
+        return self.folder.name if self.untrusted is None else self.untrusted.manifest.name
+
+    @property
+    def line(self) -> str:
+        """For a person."""
+        if self.untrusted is None:
+            return f"extension load: {self.folder}: {self.reason}"
+        return f"extension {self.name} of this project is {self.reason}"
 
 
 @dataclass(frozen=True)
@@ -81,19 +96,19 @@ class Discovery:
     skipped: tuple[Skipped, ...]
 
 
-def discover(explicit: Iterable[str], project: Path | None, home: Path | None) -> Discovery:
+def discover(
+    explicit: Iterable[str], project: Path | None, home: Path | None, distrust: Callable[[Found], str] | None = None
+) -> Discovery:
     """Reads the manifests of the explicit folders, then `PROJECT/.zot/extensions/*`, then `HOME/extensions/*`.
 
-    Symbolic links to folders count. Of several with one name the first in that order wins; a disabled or broken one
-    hides nothing, where zot lets it hide a global one of the same folder name. A disabled one named by `--ext` starts.
+    Symbolic links to folders count. Of several with one name the first in that order wins; a disabled, broken or
+    untrusted one hides nothing, where zot lets it hide a global one of the same folder name. A disabled one named by
+    `--ext` starts. `distrust` says why one of the project is not trusted, "" if it is; without it all are.
     """
     found: dict[str, Found] = {}
     skipped: list[Skipped] = []
     places = [(Path(path).expanduser().absolute(), Scope.EXPLICIT, i) for i, path in enumerate(explicit)]
-    if project is not None:
-        places += [(folder, Scope.PROJECT, 0) for folder in _folders(project / ".zot" / "extensions", skipped)]
-    if home is not None:
-        places += [(folder, Scope.GLOBAL, 0) for folder in _folders(home / "extensions", skipped)]
+    places += [(folder, scope, 0) for folder, scope in installed(project, home, skipped)]
     for folder, scope, position in places:
         try:
             manifest = read_manifest(folder)
@@ -106,8 +121,27 @@ def discover(explicit: Iterable[str], project: Path | None, home: Path | None) -
             reason = f"the name {manifest.name!r} is taken by {winner.folder} ({winner.scope.label})"
             skipped.append(Skipped(folder, reason, is_error=winner.scope is scope))
         else:
-            found[manifest.name] = Found(folder, manifest, scope, position)
+            one = Found(folder, manifest, scope, position)
+            if scope is Scope.PROJECT and distrust is not None and (why := distrust(one)):
+                skipped.append(Skipped(folder, untrusted_reason(manifest.name, why), untrusted=one))
+            else:
+                found[manifest.name] = one
     return Discovery(tuple(sorted(found.values(), key=lambda one: one.order)), tuple(skipped))
+
+
+def installed(project: Path | None, home: Path | None, skipped: list[Skipped]) -> list[tuple[Path, Scope]]:
+    """The folders in `PROJECT/.zot/extensions`, then those in `HOME/extensions`, each by name, whatever is in them.
+    What cannot be listed is added to `skipped`. If both are one folder it is the user's."""
+    places: list[tuple[Path, Scope]] = []
+    if project is not None and not (home is not None and _is_same(project / ".zot", home)):
+        places += [(folder, Scope.PROJECT) for folder in _folders(project / ".zot" / "extensions", skipped)]
+    if home is not None:
+        places += [(folder, Scope.GLOBAL) for folder in _folders(home / "extensions", skipped)]
+    return places
+
+
+def untrusted_reason(name: str, why: str) -> str:
+    return f"not trusted ({why}): not started; zot ext trust {shlex.quote(name)}, or --trust-project"
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -122,11 +156,20 @@ def read_manifest(folder: Path) -> Manifest:
         raise ManifestError(f"read manifest: {error.strerror}") from None
 
 
+def _is_same(one: Path, other: Path) -> bool:
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return False
+
+
 def _folders(parent: Path, skipped: list[Skipped]) -> list[Path]:
     try:
         with os.scandir(parent) as entries:
             # Not entry.is_dir(): it raises for a link that leads to itself, and would cost all the others.
-            return sorted(parent / entry.name for entry in entries if os.path.isdir(entry.path))
+            return sorted(
+                parent / entry.name for entry in entries if os.path.isdir(entry.path) and not is_staging(entry.name)
+            )
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:

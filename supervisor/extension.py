@@ -1,4 +1,4 @@
-"""One extension: the processes that serve it, kept running as its restart policy says, and what they have in common.
+"""One extension: the processes of its present version, of one that is to take their place, and of those that leave.
 
 Nothing that it does reaches beyond it. When a process ends, what was asked of it fails at once; while none is up its
 tools fail at once, its guards give no verdict and its observers miss events, which are counted.
@@ -7,50 +7,34 @@ tools fail at once, its guards give no verdict and its observers miss events, wh
 from __future__ import annotations
 
 import random
-import signal
-from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from supervisor.accounting import Account
-from supervisor.evidence import evidence
-from supervisor.launching import Confinement, launch
+from supervisor.crew import BEST_FIRST, Crew
 from supervisor.lifecycle import State
-from supervisor.limits import LOG_MB
-from supervisor.logs import ExtensionLog, one_line
 from supervisor.lookout import Lookout
-from supervisor.obituary import obituary
-from supervisor.place import Place
-from supervisor.restart import Again, Cause, Decision, Ending, Left, decide
-from supervisor.termination import Stage
-from supervisor.voice import NOTICE_LENGTH, Voice
-from supervisor.watchdog import Watchdog
-from supervisor.worker import Worker
-from wire.framing import DEFAULT_FRAME_LIMIT
-from wire.zot import ZotDialect
+from supervisor.reload import FAILED, LEAVING_LIMIT, Standing, Turn, advance
+from wire.control import ReloadOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
-    from supervisor.cgroups import Leaf
     from supervisor.child import Child
     from supervisor.custody import Custody
     from supervisor.discovery import Found
+    from supervisor.logs import ExtensionLog
     from supervisor.loop import Loop
+    from supervisor.place import Place
     from supervisor.processes import Process, ProcessTable
     from supervisor.registrations import Command, Tool
     from supervisor.registry import Registry
     from supervisor.termination import Stoppable
-    from supervisor.voice import Kind
+    from supervisor.voice import Kind, Voice
+    from supervisor.worker import Shown, Worker
     from wire.dialect import HostInfo
     from wire.manifest import Limits
-
-DUMP_S = 0.5
-"""From SIGQUIT until a process that hangs is ended: time to write where it is."""
-
-BEST_FIRST = (
-    State.READY, State.GREETED, State.SPAWNED, State.BACKOFF, State.STOPPING, State.FAILED, State.EXITED,
-)  # fmt: skip
 
 
 class Listener:
@@ -59,14 +43,21 @@ class Listener:
     def registered(self, extension: Extension) -> None:
         """Its tools, commands, subscriptions or its state changed."""
 
+    def replaced(self, extension: Extension) -> None:
+        """Another version of it is asked and told from now on. All that `registered` means, and its place among the
+        guards may be another one."""
+
     def noticed(self, extension: Extension, kind: Kind, message: str) -> None:
         """Something that a user should know, in one line."""
 
     def noted(self, extension: Extension, level: str, message: str) -> None:
         """It sent a note for the user."""
 
-    def adopted(self, table: ProcessTable, extension: str) -> Iterable[int]:  # noqa: ARG002
-        """Processes of this extension that have left its trees."""
+    def showed(self, extension: Extension, worker: Worker, frame: Shown) -> None:
+        """It has something on the user's screen changed."""
+
+    def adopted(self, table: ProcessTable, extension: str, start: str | None = None) -> Iterable[int]:  # noqa: ARG002
+        """Processes of this extension that have left its trees: all of them, or those that one start of it has left."""
         return ()
 
 
@@ -84,62 +75,81 @@ class Extension:
         dice: Callable[[], float] = random.random,
         lookout: Lookout | None = None,
     ) -> None:
-        self.found = found
-        self.manifest = found.manifest
         self.name = found.manifest.name
-        self.timeouts = found.manifest.timeouts
-        self.limits = found.manifest.limits if limits is None else found.manifest.limits.over(limits)
         self.account = Account()
-        self.log = ExtensionLog(logs, self.name, total=int((self.limits.log_mb or LOG_MB) * 2**20))
         self.started_at = loop.clock()
         self.was_ready = False
         """Whether any process of it ever was."""
+        self.reloads = 0
+        """How often another version has taken over."""
+        self.is_stopped = False
+        """A reload has stopped it, and nothing has started it since."""
+        self.on_settled: Callable[[], None] | None = None
+        """Called when its start has come to an end."""
         self._loop = loop
         self._host = host
+        self._logs = logs
         self._listener = listener
-        self._dialect = ZotDialect(min(DEFAULT_FRAME_LIMIT, self.limits.output_bytes or DEFAULT_FRAME_LIMIT))
+        self._defaults = limits
         self._dice = dice
         self._lookout = lookout or Lookout(loop)
         self._custody = custody
-        self._env: dict[str, str] = {}
-        self._retired = False
-        self._settled = False
-        self.voice = Voice(
-            loop,
-            self.log,
-            self.account,
-            on_notice=lambda kind, message: listener.noticed(self, kind, message),
-            on_note=lambda level, message: listener.noted(self, level, message),
-        )
-        self._stalling: dict[Worker, str] = {}
-        """Those that hang, and why, while they are to write where they are."""
-        self.places = [self._new_place(index) for index in range(found.manifest.workers)]
-        self.lead = self.places[0].worker
-        """The worker that is asked for verdicts and told of events."""
-        self._reference = self.lead.registry
-        self._agreed = self.lead.registry
-        """What the workers had all registered by the time when they got ready."""
+        self._starts = 0
+        self._candidate: Crew | None = None
+        self._leaving: list[Crew] = []
+        self._waiting: list[Callable[[ReloadOutcome], None]] = []
+        """Who wants to know what becomes of the candidate."""
+        self._take(self._new_crew(found, Standing.PRESENT))
 
-    def _new_place(self, index: int) -> Place:
-        return Place(
+    def _new_crew(self, found: Found, standing: Standing) -> Crew:
+        asked = found.manifest.limits
+        return Crew(
             self._loop,
-            self._new_worker(index),
-            self._lookout,
-            on_free=self._fill,
-            on_cleared=self._cleared,
-            adopted=self._adopted,
+            self,
+            found,
+            standing=standing,
+            host=self._host,
+            logs=self._logs,
+            limits=asked if self._defaults is None else asked.over(self._defaults),
+            custody=self._custody,
+            lookout=self._lookout,
         )
 
-    def _new_worker(self, index: int) -> Worker:
-        return Worker(
-            self._loop, self, self._dialect, host=self._host, folder=str(self.found.folder), index=index
-        )  # fmt: skip
+    def _take(self, crew: Crew) -> None:
+        """Makes it the present one. Plain attributes, since every call looks at them."""
+        self._crew = crew
+        self.found = crew.found
+        self.manifest = crew.manifest
+        self.timeouts = crew.timeouts
+        self.limits = crew.limits
+        self.places: list[Place] = crew.places
+        self.lead: Worker = crew.lead
+        """The worker that is asked for verdicts and told of events."""
 
     # --- what it is -----------------------------------------------------------------------------------------
 
     @property
+    def log(self) -> ExtensionLog:
+        return self._crew.log
+
+    @property
+    def voice(self) -> Voice:
+        return self._crew.voice
+
+    @property
     def workers(self) -> list[Worker]:
-        return [place.worker for place in self.places]
+        """Of the version that is asked and told."""
+        return self._crew.workers
+
+    @property
+    def crews(self) -> list[Crew]:
+        """Of all versions of which something may run, the present one first."""
+        return [self._crew, *([] if self._candidate is None else [self._candidate]), *self._leaving]
+
+    @property
+    def all_workers(self) -> list[Worker]:
+        """Of all versions."""
+        return [worker for crew in self.crews for worker in crew.workers]
 
     @property
     def state(self) -> State:
@@ -151,9 +161,14 @@ class Extension:
         return any(place.worker.state.is_up for place in self.places)
 
     @property
+    def is_reloading(self) -> bool:
+        """A new version is starting."""
+        return self._candidate is not None
+
+    @property
     def is_settled(self) -> bool:
         """Its start has come to an end, once. Starts after that are nobody's to wait for."""
-        return self._settled
+        return self._crew.is_settled
 
     @property
     def is_given_up(self) -> bool:
@@ -163,7 +178,7 @@ class Extension:
     @property
     def start_s(self) -> float:
         """Seconds within which it must be ready, by its own deadlines."""
-        return (self.timeouts.hello or self.found.default_hello_s) + self.timeouts.ready
+        return self._crew.hello_s + self.timeouts.ready
 
     @property
     def failure(self) -> str:
@@ -173,23 +188,23 @@ class Extension:
     @property
     def registry(self) -> Registry:
         """What its present or last process has registered; during a restart still what the one before had."""
-        return self._reference
+        return self._crew.reference
 
     @property
     def tools(self) -> dict[str, Tool]:
-        return self._reference.tools
+        return self._crew.reference.tools
 
     @property
     def commands(self) -> dict[str, Command]:
-        return self._reference.commands
+        return self._crew.reference.commands
 
     @property
     def observes(self) -> set[str]:
-        return self._reference.observes
+        return self._crew.reference.observes
 
     @property
     def guards(self) -> set[str]:
-        return self._reference.guards
+        return self._crew.reference.guards
 
     @property
     def child(self) -> Child | None:
@@ -199,70 +214,137 @@ class Extension:
     def pid(self) -> int | None:
         return self.lead.pid
 
-    # --- start ----------------------------------------------------------------------------------------------
+    # --- start, and start again -----------------------------------------------------------------------------
 
-    def start(self, env: Mapping[str, str]) -> None:
-        """Starts its processes. What cannot be started leaves it failed, and the reason noticed."""
-        self.log.note(f"starting {self.name} {self.manifest.version or ''}".rstrip())
-        if self.log.error is not None:
-            self.voice.log_failed(self.log.error)
-        self.log.on_error = self.voice.log_failed
-        self._env = dict(env)
-        for place in self.places:
-            self._start(place)
+    def start(self, env: Mapping[str, str], data: Path | None = None) -> None:
+        """Starts its processes. What cannot be started leaves it failed, and the reason noticed. `data` is where the
+        data folders of all extensions are."""
+        self._crew.start(env, data)
 
-    def _start(self, place: Place) -> None:
-        place.starts += 1
-        leaf: Leaf | None = None
+    def restart(self) -> None:
+        """Ends what runs of it, in order, and starts it anew, whatever had become of it."""
+        self.is_stopped = False
+        self._crew.restart()
 
-        def argv() -> list[str]:
-            nonlocal leaf
-            command, folder = self.found.argv, str(self.found.folder)
-            if self._custody is None:
-                return launch(command, Confinement.of(self.limits), cwd=folder, env=self._env)
-            command, leaf = self._custody.confine(self.name, command, self.limits, cwd=folder, env=self._env)
-            return command
+    def reload(
+        self, found: Found, env: Mapping[str, str], data: Path | None, done: Callable[[ReloadOutcome], None]
+    ) -> None:
+        """Starts a new version beside what runs of it. Ready, it takes over; until then everything is as it was.
 
-        worker = place.worker
-        started = worker.start(argv, self._env, self.timeouts.hello or self.found.default_hello_s)
-        if self._custody is not None:
-            if started and worker.child is not None:
-                self._custody.started(worker.child.identity, leaf)
-            else:
-                self._custody.release(leaf)
-
-    def got_ready(self, worker: Worker) -> None:
-        place = self.places[worker.index]
-        others = [one for one in self.workers if one is not worker and one.state is State.READY]
-        if others and (difference := worker.registry.difference(self._agreed)) is not None:
-            reason = f"worker {worker.index + 1} is not like the others: {difference}"
-            worker.give_up(reason, Cause.DISAGREES)
+        `done` hears later what became of it, at the latest when the new version's own deadlines are over. A reload
+        while one is under way starts over with what is found now, and both hear the same.
+        """
+        if len(self._leaving) >= LEAVING_LIMIT:
+            self.refuse(f"{LEAVING_LIMIT} earlier versions still finish their calls; try again later", done)
             return
-        if not others:
-            self._agreed = worker.registry.snapshot()
-        self.was_ready = self._settled = True
-        if self.manifest.watchdog_s is not None and worker.can_ping:
-            Watchdog(self._loop, worker, self.manifest.watchdog_s, self._stall)
-        self._choose_lead()
-        if place.starts > 1:
-            self.account.restarts += 1
-            down = "" if len(self.places) == 1 else f" (worker {worker.index + 1})"
-            self.voice.tell("restarted", f"ready again, restart {self.account.restarts}{down}")
-        elif not others:
-            self.voice.tell("started", "ready")
+        self._waiting.append(done)
+        if (before := self._candidate) is not None:
+            before.log.note("reload: starting over, since something has changed again")
+            self._dismiss(before)
+        self._candidate = crew = self._new_crew(found, Standing.CANDIDATE)
+        crew.log.note("reload: starting a new version beside the one that runs")
+        crew.start(env, data)
 
-    def registered(self, worker: Worker) -> None:
-        if worker.state.is_up and not self.lead.state.is_up:
-            self._choose_lead()
-        elif worker.registry is self._reference or worker is self.lead:
-            self._listener.registered(self)
+    def refuse(self, reason: str, done: Callable[[ReloadOutcome], None]) -> None:
+        """No new version is started."""
+        self._tell_of_failure(reason)
+        self._loop.call_later(0, lambda: done(ReloadOutcome(self.name, "kept", reason)))
 
-    def _choose_lead(self) -> None:
-        """The first that is up; else the first whose place will be filled; else the first."""
-        self.lead = min(self.workers, key=lambda one: (BEST_FIRST.index(one.state), one.index))
-        if self.lead.state is State.READY:
-            self._reference = self.lead.registry
+    def put_away(self, reason: str, done: Callable[[ReloadOutcome], None]) -> None:
+        """It is not wanted any more: it offers nothing from now on, finishes what it was asked, and is stopped."""
+        before = self._crew
+        idle = self._new_crew(self.found, Standing.PRESENT)
+        idle.lie_idle(f"it was stopped by a reload: {reason}")
+        if self._candidate is not None:
+            self._dismiss(self._candidate)
+        self._replace(idle)
+        self.is_stopped = True
+        before.log.note(f"stopped by a reload: {reason}")
+        idle.voice.tell("exited", f"stopped by a reload: {reason}")
+        self._answer(ReloadOutcome(self.name, "stopped", reason))
+        self._loop.call_later(0, lambda: done(ReloadOutcome(self.name, "stopped", reason)))
+
+    def candidate_ready(self, crew: Crew) -> None:
+        was_there = any(worker.state in (State.SPAWNED, State.GREETED, State.READY) for worker in self.workers)
+        self._candidate = None
+        self.reloads += 1
+        self.is_stopped = False
+        self._replace(crew)
+        version = f"version {crew.manifest.version}, " if crew.manifest.version else ""
+        pids = " ".join(str(worker.pid) for worker in crew.workers)
+        line = f"reload {self.reloads}: {version}pid {pids} has taken over"
+        crew.log.note(line)
+        crew.voice.tell("reloaded", line)
+        self._answer(ReloadOutcome(self.name, "reloaded" if was_there else "started"))
+
+    def candidate_failed(self, crew: Crew, reason: str) -> None:
+        self._dismiss(crew)
+        self._candidate = None
+        self._tell_of_failure(reason)
+        self._answer(ReloadOutcome(self.name, "kept", reason))
+
+    def _tell_of_failure(self, reason: str) -> None:
+        then = "the version that was running goes on" if self.is_up else "it stays down as it was"
+        self.log.note(f"{FAILED}{reason}")
+        self.voice.tell("warning", FAILED + reason, f"; {then} (log: {self.log.path})")
+
+    def _replace(self, crew: Crew) -> None:
+        """In one step: whoever asks or tells next, asks or tells the new one."""
+        before = self._crew
+        crew.standing = advance(crew.standing, Turn.PROMOTED)
+        self._take(crew)
+        self.was_ready = True  # nobody waits for its first start any more
+        crew.choose_lead()
+        self._listener.replaced(self)
+        self._dismiss(before)
+        self.settled()
+
+    def _dismiss(self, crew: Crew) -> None:
+        self._leaving.append(crew)
+        if self._candidate is crew:
+            self._candidate = None
+        crew.leave()
+
+    def left(self, crew: Crew) -> None:
+        """Nothing of it is there any more."""
+        self._leaving = [one for one in self._leaving if one is not crew]
         self._listener.registered(self)
+
+    def _answer(self, outcome: ReloadOutcome) -> None:
+        waiting, self._waiting = self._waiting, []
+        for done in waiting:
+            self._loop.call_later(0, partial(done, outcome))
+
+    # --- what its processes tell ------------------------------------------------------------------------------
+
+    def changed(self) -> None:
+        self.lead = self._crew.lead
+        self._listener.registered(self)
+
+    def settled(self) -> None:
+        if (callback := self.on_settled) is not None:
+            self.on_settled = None
+            callback()
+
+    def noticed(self, kind: Kind, message: str) -> None:
+        self._listener.noticed(self, kind, message)
+
+    def noted(self, level: str, message: str) -> None:
+        self._listener.noted(self, level, message)
+
+    def showed(self, worker: Worker, frame: Shown) -> None:
+        self._listener.showed(self, worker, frame)
+
+    def adopted(self, table: ProcessTable, start: str) -> Iterable[int]:
+        return self._listener.adopted(table, self.name, start)
+
+    def dice(self) -> float:
+        return self._dice()
+
+    def next_mark(self) -> str:
+        """Tells one start of a process of it from all others."""
+        self._starts += 1
+        return str(self._starts)
 
     # --- asking and telling ---------------------------------------------------------------------------------
 
@@ -283,127 +365,28 @@ class Extension:
 
     def cancel_pending(self, reason: str) -> None:
         """Gives up all calls under way; late answers are ignored."""
-        for worker in self.workers:
+        for worker in self.all_workers:
             worker.cancel_pending(reason)
-
-    # --- health ---------------------------------------------------------------------------------------------
-
-    def ran_out_of_time(self, worker: Worker) -> None:
-        row = worker.timeouts_in_row
-        if row >= self.manifest.stall_after:
-            self._stall(worker, f"{row} request{'s' * (row > 1)} in a row without an answer in time")
-
-    def _stall(self, worker: Worker, why: str) -> None:
-        if worker in self._stalling or not worker.state.is_up:
-            return
-        self._stalling[worker] = why
-        self.log.note(f"hangs: {why}")
-        for line in evidence(worker):
-            self.log.note(line)
-        for line in self.log.last_lines():
-            self.log.note(f"its stderr before that: {line}")
-
-        def end() -> None:
-            worker.give_up(f"it hangs: {why}", Cause.STALLED)
-
-        if self.manifest.dump_on_stall:
-            worker.kill(signal.SIGQUIT)
-            self._loop.call_later(DUMP_S, end)
-        else:
-            end()
 
     def over_limit(self, worker: Worker, figures: str) -> None:
         """Ends the worker, to be started again or not as its limits say."""
-        if worker.state.is_settled and worker.state is not State.READY:
-            return  # it is ending already
-        self.account.limit_breaches += 1
-        self.log.note(f"over its limits: {figures}")
-        worker.give_up(f"it is over its limits: {figures}", Cause.OVER_LIMIT)
+        for crew in self.crews:
+            if worker in crew.workers:
+                crew.over_limit(worker, figures)
 
-    def restart(self) -> None:
-        """Ends what runs of it, in order, and starts it anew, whatever had become of it."""
-        self.log.note("a user asks to start it again")
-        for place in self.places:
-            place.worker.failure = "it is being started again"
-            place.renew()
-        self._choose_lead()
-
-    # --- end of a process -----------------------------------------------------------------------------------
-
-    def ended(self, worker: Worker, ending: Ending, reason: str) -> None:
-        if (why := self._stalling.pop(worker, None)) is not None:
-            ending = replace(ending, cause=Cause.STALLED)  # be it that it took SIGQUIT for its end
-            reason = worker.failure = f"it hangs: {why}"
-        place = self.places[worker.index]
-        now = self._loop.clock()
-        decision, place.history = decide(
-            self.manifest.restart,
-            place.history,
-            ending,
-            now=now,
-            dice=self._dice(),
-            stop_on_limit=self.limits.action == "stop",
-        )
-        if self._retired and isinstance(decision, Again):
-            decision = Left("its host stops")
-        if worker.child is not None:
-            place.clear(Stage.KILLED if ending.cause is Cause.OVER_LIMIT else Stage.TERMINATED)
-        self._settled = self._settled or all(one.state.is_settled for one in self.workers)
-        if not (self._retired and ending.cause is Cause.EXIT):  # else it was killed with all others
-            self._report(worker, ending, reason, decision)
-        if isinstance(decision, Again):
-            worker.retry()
-            place.fill_later(decision.delay_s)
-        self._choose_lead()
-
-    def _report(self, worker: Worker, ending: Ending, told: str, decision: Decision) -> None:
-        said = obituary(
-            self.name,
-            ending,
-            decision,
-            reason=worker.failure,
-            told=told,
-            exit_status=self.account.exit_status,
-            last_words=self.voice.last_words(),
-            log=str(self.log.path),
-            is_silent=ending.cause in (Cause.UNSTARTABLE, Cause.DISAGREES)
-            or self.manifest.restart.policy == "temporary",
-        )
-        worker.failure = one_line(said.failure, NOTICE_LENGTH)
-        self.voice.tell(said.kind, said.message, said.evidence)
-
-    def _cleared(self, worker: Worker, is_stuck: bool) -> None:
-        if is_stuck:
-            self.voice.warn("stuck", f"process {worker.pid} could not be killed")
-        if self._custody is not None and worker.child is not None:
-            self._custody.ended(worker.child.identity)
-
-    def _adopted(self, table: ProcessTable, _owner: Stoppable) -> Iterable[int]:
-        return self._listener.adopted(table, self.name) if len(self.places) == 1 else ()
-
-    def collected(self, worker: Worker) -> None:
-        if self._custody is not None and worker.child is not None:
-            self._custody.collected(worker.child.identity)
-
-    def gone(self, worker: Worker) -> None:
-        self.places[worker.index].hurry()
-
-    def _fill(self, place: Place) -> None:
-        if not self._retired:
-            self.log.note(f"starting {self.name} again")
-            place.worker = self._new_worker(place.worker.index)
-            self._choose_lead()
-            self._start(place)
+    # --- end ------------------------------------------------------------------------------------------------
 
     def forgo_restarts(self) -> None:
         """No more starts: what ends from now on has ended for good."""
-        self._retired = True
+        for crew in self.crews:
+            crew.forgo_restarts()
 
     def retire(self) -> dict[Stoppable, Iterable[Process]]:
         """No more starts; returns the workers, whose processes the caller is to end, each with what is known to be
         left of it besides."""
-        self._retired = True
-        return {place.worker: place.retire() for place in self.places}
+        self._answer(ReloadOutcome(self.name, "kept", "the host is stopping"))
+        return {worker: known for crew in self.crews for worker, known in crew.retire().items()}
 
     def close(self) -> None:
-        self.voice.close()
+        for crew in self.crews:
+            crew.voice.close()

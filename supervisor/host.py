@@ -8,16 +8,21 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from supervisor import data_dir
+from supervisor.admission import Admission, Consent
+from supervisor.auto_reload import parents_of, watch
 from supervisor.config import load_config
 from supervisor.control import ControlServer
 from supervisor.discovery import discover
-from supervisor.environment import child_environment
+from supervisor.environment import extension_environment
 from supervisor.logs import one_line
 from supervisor.loop import Loop
 from supervisor.places import zot_home
 from supervisor.recording import Recording
+from supervisor.reload import FAILED
 from supervisor.runtime_dir import runtime_dir
 from supervisor.supervisor import Supervisor
+from supervisor.terminal import has_terminal
 from wire.dialect import HostInfo
 
 if TYPE_CHECKING:
@@ -25,8 +30,12 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from supervisor.control_served import Kind
+    from supervisor.discovery import Discovery
     from supervisor.extension import Extension
     from supervisor.voice import Kind as NoticeKind
+    from supervisor.watching import Watching
+    from wire.control import ReloadOutcome
+    from wire.events import Record
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LINE_LIMIT = 1000
@@ -51,7 +60,8 @@ class CannotServeError(Exception):
 class Host:
     """`say` gets one line at a time for a person, from within the loop: it must not wait.
 
-    With `discover_more` the project's and the user's extensions are started besides the folders in `extensions`. Use
+    With `discover_more` the project's and the user's extensions are started besides the folders in `extensions`; the
+    project's only if they are trusted, or with the user's `consent`. Use
     `run`, or `start` and `run_until_stopped`; in a test without signals `start`, the loop, and `stop`. Raises
     `ConfigError` and `RecordingError`.
     """
@@ -71,6 +81,8 @@ class Host:
         stats_file: Path | None = None,
         metrics_file: Path | None = None,
         kind: Kind = "host",
+        consent: Consent | None = None,
+        watch_files: bool = False,
     ) -> None:
         self.loop = Loop()
         self.phase = Phase.NEW
@@ -85,6 +97,11 @@ class Host:
         self._discover_more = discover_more
         self._said: set[str] = set()
         self._recording: Recording | None = None
+        self._watch_files = watch_files
+        self._watching: Watching | None = None
+        self._had_terminal = has_terminal()
+        self._config = load_config(self.home)
+        self._admission = Admission(self.home, consent or Consent(), self._config)
         folder = sockets or runtime_dir(self.home)
         self.supervisor = Supervisor(
             self.loop,
@@ -92,11 +109,12 @@ class Host:
             logs=self.home / "logs",
             strict_guards=strict_guards,
             owns_process=owns_process,
-            limits=load_config(self.home).limits,
+            limits=self._config.limits,
             runtime_folder=folder,
             say=lambda line: self._say_once(f"zot: {line}"),
             on_notice=self._on_notice,
             on_note=self._on_note,
+            on_show=self._on_show,
         )
         if stats_file is not None or metrics_file is not None:
             self._recording = Recording(
@@ -137,11 +155,9 @@ class Host:
         if (trouble := self.control.start()) is not None:
             raise CannotServeError(trouble)
         self.phase = Phase.SERVING
-        discovery = discover(
-            self._extensions,
-            Path(self.cwd) if self._discover_more else None,
-            self.home if self._discover_more else None,
-        )
+        self.supervisor.reloader.may_run = self._admission.may_run
+        self.supervisor.reloader.rediscover = self._discover
+        discovery = self._discover()
         count = len(discovery.found)
         self.say(
             f"zot host {os.getpid()}: {count} extension{'s' * (count != 1)}, {self.control.path}"
@@ -149,9 +165,28 @@ class Host:
         )
         for skipped in discovery.skipped:
             if skipped.is_error:
-                self._say_once(f"zot: extension load: {skipped.folder}: {skipped.reason}")
-        self.supervisor.start(discovery.found, child_environment())
+                self._say_once(f"zot: {skipped.line}")
+            if skipped.untrusted is not None and skipped.untrusted.manifest.required and not self.missing:
+                self.missing = f"{skipped.name}: {skipped.reason}"
+        self.supervisor.start(
+            discovery.found,
+            lambda found: extension_environment(found.manifest, self._config, os.environ),
+            self.home / data_dir.FOLDER,
+        )
+        if self._watch_files:
+            parents = parents_of(Path(self.cwd), self.home) if self._discover_more else ()
+            self._watching = watch(self.supervisor, parents, self._say_once)
         self.supervisor.begin_session()
+        if self.missing:
+            self.request_stop(f"the required extension {self.missing.partition(':')[0]}, which is not trusted")
+
+    def _discover(self) -> Discovery:
+        return discover(
+            self._extensions,
+            Path(self.cwd) if self._discover_more else None,
+            self.home if self._discover_more else None,
+            self._admission,
+        )
 
     def request_stop(self, by: str) -> None:
         """Ends `run`. The second time nobody is asked any more."""
@@ -163,6 +198,8 @@ class Host:
     def stop(self) -> None:
         """Stops everything in order, and serves its clients meanwhile. At once after a second signal."""
         self.request_stop("its program")
+        if self._watching is not None:
+            self._watching.stop()
         try:
             self.supervisor.stop(at_once=self.phase is Phase.CUT_SHORT)
         finally:
@@ -191,12 +228,22 @@ class Host:
         return self.loop.signals(numbers, self._on_signal)
 
     def _on_signal(self, number: signal.Signals) -> None:
-        if self.phase is Phase.SERVING:
+        has_hung_up = self._had_terminal and not has_terminal()
+        if self.phase is Phase.SERVING and number is signal.SIGHUP and not has_hung_up:
+            self.say(f"zot host {os.getpid()}: reloading all extensions ({number.name})")
+            self.supervisor.begin_reload(None, self._reloaded)
+        elif self.phase is Phase.SERVING:
             self.request_stop(number.name)
             self.say(f"zot host {os.getpid()}: stopping ({number.name}); once more to stop at once")
         else:
             self.phase = Phase.CUT_SHORT
             self.supervisor.kill_now()
+
+    def _reloaded(self, outcomes: tuple[ReloadOutcome, ...]) -> None:
+        """The extensions' own notices tell of all else."""
+        for one in outcomes:
+            if one.outcome == "skipped":
+                self._say_once(f"zot: extension load: {one.name}: {one.reason}")
 
     # --- what happens meanwhile ---------------------------------------------------------------------------
 
@@ -204,11 +251,16 @@ class Host:
         self.control.notice(extension.name, kind, message)
         if self._recording is not None:
             self._recording.notice(extension, kind, message)
-        if kind != "started":
+        if message.startswith(FAILED):
+            self.say(one_line(f"zot: extension {extension.name}: {message}", LINE_LIMIT))
+        elif kind != "started":
             self._say_once(f"zot: extension {extension.name}: {message}")
         if kind == "failed" and extension.manifest.required and not extension.was_ready and not self.missing:
             self.missing = f"{extension.name}: {one_line(message, LINE_LIMIT)}"
             self.request_stop(f"the required extension {extension.name}, which could not be started")
+
+    def _on_show(self, record: Record) -> None:
+        self.control.shown(record)
 
     def _on_note(self, extension: Extension, level: str, message: str) -> None:
         self.say(one_line(f"[{extension.name}] {level}: {message}", LINE_LIMIT))

@@ -16,13 +16,19 @@ from msgspec import UNSET
 from wire.lenient_json import UNREADABLE, read, reason
 
 if TYPE_CHECKING:
-    from wire.frames import InterceptResponse
+    from wire.frames import InterceptResponse, ModifiedResult
 
 DEFAULT_REASONS = {
     "tool_call": "tool call refused by extension guard",
     "turn_start": "turn blocked by extension guard",
     "assistant_message": "message withheld by extension guard",
+    "user_prompt": "prompt refused by extension guard",
+    "tool_result": "tool result withheld by extension guard",
 }
+
+
+REPLACEABLE = frozenset({"assistant_message", "user_prompt"})
+"""Events whose text a guard may replace."""
 
 
 class Outcome(Enum):
@@ -39,10 +45,11 @@ class Verdict:
     reason: str = ""
     modified_args: bytes | None = None
     replace_text: str | None = None
+    modified_result: ModifiedResult | None = None
 
     @property
     def is_rewrite(self) -> bool:
-        return self.modified_args is not None or self.replace_text is not None
+        return self.modified_args is not None or self.replace_text is not None or self.modified_result is not None
 
 
 ALLOW = Verdict(Outcome.ALLOW)
@@ -64,7 +71,9 @@ class Judgement:
     args: bytes | None = None
     """The arguments as the next guard, or the tool, sees them."""
     text: str | None = None
-    """The visible text as the next guard, or the reader, sees it."""
+    """The visible text as the next guard, or the reader, sees it; of a prompt, the text as the model gets it."""
+    result: ModifiedResult | None = None
+    """The tool's result as the next guard, or the model, sees it."""
     blocked_by: str | None = None
     reason: str = ""
     missing: tuple[Missing, ...] = ()
@@ -92,8 +101,10 @@ def read_verdict(event: str, answer: InterceptResponse) -> Verdict:
         if not isinstance(value, dict):
             return Verdict(Outcome.NO_VERDICT, "modified_args is not a JSON object")
         return Verdict(Outcome.ALLOW, modified_args=text)
-    if answer.replace_text and event == "assistant_message":
+    if answer.replace_text and event in REPLACEABLE:
         return Verdict(Outcome.ALLOW, replace_text=answer.replace_text)
+    if answer.modified_result is not None and event == "tool_result":
+        return Verdict(Outcome.ALLOW, modified_result=answer.modified_result)
     return ALLOW
 
 
@@ -113,4 +124,6 @@ def fold(judgement: Judgement, extension: str, verdict: Verdict, *, deny_on_fail
         return replace(judgement, args=verdict.modified_args)
     if verdict.replace_text is not None:
         return replace(judgement, text=verdict.replace_text)
+    if verdict.modified_result is not None:
+        return replace(judgement, result=verdict.modified_result)
     return judgement

@@ -7,8 +7,10 @@ import re
 from collections import deque
 from typing import TYPE_CHECKING
 
+import msgspec
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
 LOG_LIMIT = 1024 * 1024
@@ -20,6 +22,10 @@ LINES_REMEMBERED = 20
 LINE_SHOWN = 200
 NOTE_LIMIT = 1000
 """Characters of a line of the host's: most of them quote what an extension has said."""
+
+RECORD_LIMIT = 4000
+"""Characters of a line that came as a `log` frame."""
+LEVELS = frozenset({"debug", "info", "warn", "error"})
 
 _UNPRINTABLE = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # colours, cursor movements
@@ -70,6 +76,12 @@ class ExtensionLog:
     def note(self, text: str) -> None:
         """A line of the host's."""
         self._append(f"[zot] {one_line(text, NOTE_LIMIT)}\n".encode())
+
+    def record(self, level: str, message: str, fields: Mapping[str, object] | None = None) -> None:
+        """A line that the extension has sent as a frame."""
+        said = " ".join([message, *(f"{name}={_value(value)}" for name, value in (fields or {}).items())])
+        shown = level if level in LEVELS else "info"
+        self._append(f"[{shown}] {one_line(said, RECORD_LIMIT)}\n".encode("utf-8", "replace"))
 
     def last_line(self) -> str:
         """The last thing it said on standard error; empty if it said nothing."""
@@ -126,6 +138,13 @@ class ExtensionLog:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
+
+
+def _value(value: object) -> str:
+    """A text as it is where that is not ambiguous; all else as JSON."""
+    if isinstance(value, str) and value and not _BREAKS.search(value) and '"' not in value:
+        return value
+    return msgspec.json.encode(value).decode()
 
 
 def _shown(line: bytes) -> str:

@@ -60,7 +60,9 @@ HOST = (
     _host("wakeups", "counter", "", "Turns of the host's loop.", lambda one: one.wakeups),
 )
 EXTENSION = (
-    _extension("up", "gauge", "", "1 if it can be asked things.", lambda one: one.state in ("ready", "greeted")),
+    _extension(
+        "up", "gauge", "", "1 if it can be asked things.", lambda one: one.state in ("ready", "greeted", "reloading")
+    ),
     _extension("cpu_seconds", "counter", "seconds", "Of all its processes so far.", lambda one: one.cpu_s),
     _extension("resident_memory_bytes", "gauge", "bytes", "Of its process trees.", lambda one: one.rss_bytes),
     _extension(

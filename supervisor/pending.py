@@ -18,6 +18,8 @@ class Failure(Enum):
     NOT_READING = "not reading"
     BAD_ANSWER = "bad answer"
     CANCELLED = "cancelled"
+    INVALID_ARGS = "invalid args"
+    """It was not asked: the arguments do not fit the tool's schema."""
 
 
 class Pending(msgspec.Struct, eq=False):
@@ -31,6 +33,10 @@ class Pending(msgspec.Struct, eq=False):
     reason: str = ""
     on_done: Callable[[], None] | None = None
     """Called once when it ends, from within the loop, for those who do not wait for it."""
+    on_progress: Callable[[str], None] | None = None
+    """Called with what the extension says meanwhile."""
+    is_told: bool = False
+    """Whether the extension is told when nobody waits for the answer any longer."""
 
     def answer(self, value: Any) -> bool:
         """Records the answer; False if the request had already ended."""

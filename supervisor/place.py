@@ -34,6 +34,8 @@ class Place:
         self.worker = worker
         self.history = History()
         self.starts = 0
+        self.mark = ""
+        """In the environment of its present process and of all that this one starts: which start they belong to."""
         self._loop = loop
         self._lookout = lookout
         self._on_free = on_free
@@ -42,6 +44,7 @@ class Place:
         self._due: float | None = None
         self._timer: Timer | None = None
         self._teardown: Teardown | None = None
+        self._is_stuck = False
 
     def clear(self, first: Stage) -> None:
         """Ends the worker, and what it has left, from this stage on."""
@@ -56,10 +59,19 @@ class Place:
 
     def _cleared(self) -> None:
         assert self._teardown is not None
-        is_stuck = bool(self._teardown.stuck)
+        self._is_stuck = bool(self._teardown.stuck)
         self._teardown = None
-        self._on_cleared(self.worker, is_stuck)
+        self._on_cleared(self.worker, self._is_stuck)
         self._fill()
+
+    @property
+    def is_clearing(self) -> bool:
+        return self._teardown is not None
+
+    @property
+    def is_empty(self) -> bool:
+        """Nothing of its worker is left, or what is left cannot be killed."""
+        return self._teardown is None and (self._is_stuck or not self.worker.is_running)
 
     def hurry(self) -> None:
         """Its process has ended: see whether that was all."""
@@ -81,9 +93,13 @@ class Place:
 
     def _fill(self) -> None:
         if self._due is not None and self._teardown is None and self._loop.clock() >= self._due:
-            self._cancel_timer()
-            self._due = None
+            self.forgo()
             self._on_free(self)
+
+    def forgo(self) -> None:
+        """It is not filled again. What is being cleared away goes on being so."""
+        self._cancel_timer()
+        self._due = None
 
     def _cancel_timer(self) -> None:
         if self._timer is not None:
@@ -91,8 +107,8 @@ class Place:
             self._timer = None
 
     def retire(self) -> list[Process]:
-        """It is not filled again; returns what is known to be left of its worker besides the process itself."""
-        self._cancel_timer()
-        self._due = None
+        """It is not filled again, and somebody else ends its worker; returns what is known to be left of that besides
+        the process itself."""
+        self.forgo()
         teardown, self._teardown = self._teardown, None
         return [] if teardown is None else teardown.cancel()

@@ -29,7 +29,7 @@ SHORTEST_S = 1.0
 PER_SECOND = 50
 MARKS_LIMIT = 20_000
 """Of verdicts and calls in one file: the timeline of a longer run is cut, its figures are not."""
-MARKED_KINDS = frozenset({"started", "exited", "restarted", "failed", "limit", "no_verdict", "warning"})
+MARKED_KINDS = frozenset({"started", "exited", "restarted", "reloaded", "failed", "limit", "no_verdict", "warning"})
 
 
 class RecordingError(OSError):

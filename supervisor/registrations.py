@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 
+from supervisor.arguments import Checker
 from wire.lenient_json import UNREADABLE, read, reason
 
 if TYPE_CHECKING:
@@ -36,6 +38,15 @@ class Tool:
     schema: dict[str, Any]
     retry: bool = False
     """Whether a call that a crash has cut short may be made again."""
+    timeout_s: float | None = None
+    """Seconds that a call may take; None: what the manifest says."""
+    read_only: bool = False
+    """Whether calls of it may overlap with others of such tools."""
+
+    @cached_property
+    def checker(self) -> Checker:
+        """Made at the first call of the tool."""
+        return Checker(self.schema)
 
 
 @dataclass(frozen=True)
@@ -59,7 +70,7 @@ def judge_tool(frame: RegisterTool) -> Tool:
     if frame.description is not None and len(frame.description) > DESCRIPTION_LIMIT:
         raise RefusedError(f"tool {frame.name!r}: description is longer than {DESCRIPTION_LIMIT} characters")
     if frame.schema is UNSET:
-        return Tool(frame.name, frame.description or "", EMPTY_SCHEMA, bool(frame.retry))
+        return _tool(frame, EMPTY_SCHEMA)
     text = bytes(frame.schema)
     if len(text) > SCHEMA_LIMIT:
         raise RefusedError(f"tool {frame.name!r}: schema is larger than {SCHEMA_LIMIT} bytes")
@@ -76,7 +87,18 @@ def judge_tool(frame: RegisterTool) -> Tool:
         raise RefusedError(f'tool {frame.name!r}: schema must have type "object", not {schema["type"]!r}')
     if fault := invalid_schema(schema):
         raise RefusedError(f"tool {frame.name!r}: schema is not valid JSON Schema: {fault}")
-    return Tool(frame.name, frame.description or "", schema, bool(frame.retry))
+    return _tool(frame, schema)
+
+
+def _tool(frame: RegisterTool, schema: dict[str, Any]) -> Tool:
+    return Tool(
+        frame.name,
+        frame.description or "",
+        schema,
+        retry=bool(frame.idempotent or frame.retry),
+        timeout_s=frame.timeout_s,
+        read_only=bool(frame.read_only),
+    )
 
 
 def is_deeper(value: Any, levels: int) -> bool:

@@ -71,6 +71,13 @@ class Registry:
         self.tools[tool.name] = tool
         return True
 
+    def remove_tool(self, frame: frames.UnregisterTool) -> bool:
+        """False if it has no such tool."""
+        if self.tools.pop(frame.name, None) is None:
+            self._remark(f"took back the tool {frame.name[:80]!r}, which it has not registered; ignored")
+            return False
+        return True
+
     def add_command(self, frame: frames.RegisterCommand) -> bool:
         """False if it is left out, and why has been said."""
         if not 0 < len(frame.name) <= COMMAND_NAME_LIMIT:

@@ -14,17 +14,20 @@ if TYPE_CHECKING:
     from supervisor.loop import Loop
     from supervisor.sampling import Sampler
 
+RELOADING = "reloading"
+"""The state of one that is up, and whose new version is starting."""
+
 
 def of_extension(extension: Extension, now: float) -> ExtensionStats:
     """As of the last sample."""
     account = extension.account
-    running = [worker for worker in extension.workers if worker.is_running]
-    up = [worker.started_at for worker in running if worker.state.is_up]
+    running = [worker for worker in extension.all_workers if worker.is_running]
+    up = [worker.started_at for worker in extension.workers if worker.state.is_up]
     usages = [worker.usage for worker in running]
     files = [usage.open_files for usage in usages if usage.open_files is not None]
     p50, p99 = account.latency.percentile(0.50), account.latency.percentile(0.99)
     return ExtensionStats(
-        state=extension.state.value,
+        state=RELOADING if extension.is_reloading and extension.is_up else extension.state.value,
         failure=extension.failure,
         pids=tuple(worker.pid for worker in running if worker.pid is not None),
         workers=len(extension.places),

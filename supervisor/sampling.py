@@ -15,6 +15,7 @@ from supervisor.usage import Usage, follow
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from supervisor.crew import Crew
     from supervisor.extension import Extension
     from supervisor.loop import Loop, Timer
     from supervisor.worker import Worker
@@ -93,14 +94,14 @@ class Sampler:
         """Looks now. A thorough look asks the kernel for each worker's highest size so far, which takes as long as all
         the rest."""
         began = time.process_time()
-        pids = {worker.pid for one in self._extensions for worker in one.workers if worker.pid is not None}
+        pids = {worker.pid for one in self._extensions for worker in one.all_workers if worker.pid is not None}
         try:
             table = self._reader.read(pids)
         except OSError:  # no descriptor left: what is known stays as it is
             self._plan_next(time.process_time() - began)
             return
         now = self._loop.clock()
-        over: list[tuple[Extension, Worker, str]] = []
+        over: list[tuple[Crew, Worker, str]] = []
         for extension in self._extensions:
             over += self._look_at(extension, table, now, thorough)
         self.samples += 1
@@ -111,8 +112,8 @@ class Sampler:
         if now > before:
             self.host_cpu_percent = (cpu - cpu_before) / (now - before) * 100
         self._host_before = (now, cpu)
-        for extension, worker, figures in over:
-            extension.over_limit(worker, figures)
+        for crew, worker, figures in over:
+            crew.over_limit(worker, figures)
         self._on_sample()
         self._plan_next(cpu - began)
 
@@ -126,25 +127,25 @@ class Sampler:
 
     def _look_at(
         self, extension: Extension, table: ProcessTable, now: float, thorough: bool
-    ) -> Iterable[tuple[Extension, Worker, str]]:
-        """Books what it uses now; returns those of its workers that have to be ended."""
+    ) -> Iterable[tuple[Crew, Worker, str]]:
+        """Books what it uses now, all its versions together; returns those of its workers that have to be ended."""
         over = []
         strays = list(self._adopted(table, extension.name))
-        for worker in extension.workers:
-            if worker.is_running:
-                seen = follow(worker.usage, _usage(worker, table, now, strays))
-                counts = seen.is_rated or worker.usage.at is None
-                row, figures = judge(extension.limits, seen.reading, worker.usage.row, counts=counts)
-                worker.usage = replace(seen, row=row)
-                strays = []  # they are the extension's; counted once
-                if figures is not None:
-                    over.append((extension, worker, figures))
+        running = [(crew, worker) for crew in extension.crews for worker in crew.workers if worker.is_running]
+        for crew, worker in running:
+            seen = follow(worker.usage, _usage(worker, table, now, strays))
+            counts = seen.is_rated or worker.usage.at is None
+            row, figures = judge(crew.limits, seen.reading, worker.usage.row, counts=counts)
+            worker.usage = replace(seen, row=row)
+            strays = []  # they are the extension's; counted once
+            if figures is not None:
+                over.append((crew, worker, figures))
         extension.account.sent_by(now)
-        usages = [worker.usage for worker in extension.workers if worker.is_running]
+        usages = [worker.usage for _, worker in running]
         if usages:
             rss = sum(one.rss for one in usages)
             if thorough:
-                rss = max(rss, *(peak_rss(worker.pid or 0) for worker in extension.workers if worker.is_running))
+                rss = max(rss, *(peak_rss(worker.pid or 0) for _, worker in running))
             extension.account.sampled(sum(one.spent_s for one in usages), rss, sum(one.processes for one in usages))
         return over
 
@@ -155,7 +156,7 @@ class Sampler:
         return talks or any(
             now - worker.started_at < YOUNG_S or worker.usage.row or (worker.usage.cpu_percent or 0) > BUSY_CPU_PERCENT
             for extension in self._extensions
-            for worker in extension.workers
+            for worker in extension.all_workers
             if worker.is_running
         )
 

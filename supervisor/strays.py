@@ -1,5 +1,5 @@
 """Finds out which extension a process belongs to that has left its tree: a daemon, whose parents have ended, and that
-came back to the host as its subreaper. Its environment still names the extension."""
+came back to the host as its subreaper. Its environment still names the extension, and which start of it this was."""
 
 from __future__ import annotations
 
@@ -15,6 +15,13 @@ if TYPE_CHECKING:
     from supervisor.processes import Identity, ProcessTable
 
 
+START = "ZOT_EXTENSION_START"
+"""Tells the starts of one extension apart: during a reload two versions of it run at the same time."""
+
+Origin = tuple[str, str]
+"""The name of an extension, and the mark of one of its starts."""
+
+
 class Strays:
     """Reads each environment once. One that has been emptied tells nothing; the final sweep finds such a process."""
 
@@ -22,28 +29,28 @@ class Strays:
         self._custody = custody
         self._loop = loop
         self._token = token
-        self._known: dict[Identity, str | None] = {}
+        self._known: dict[Identity, Origin | None] = {}
         self._table: ProcessTable | None = None
-        self._found: dict[str, list[int]] = {}
+        self._found: dict[str, list[tuple[int, str]]] = {}
 
-    def of(self, table: ProcessTable, extension: str) -> list[int]:
-        """Roots of what this extension has in this table besides its own trees."""
+    def of(self, table: ProcessTable, extension: str, start: str | None = None) -> list[int]:
+        """Roots of what this extension, or one start of it, has in this table besides its own trees."""
         if table is not self._table:
             self._table, self._found = table, self._sort(table)
-        return self._found.get(extension, [])
+        return [pid for pid, mark in self._found.get(extension, ()) if start is None or mark == start]
 
-    def _sort(self, table: ProcessTable) -> dict[str, list[int]]:
-        known: dict[Identity, str | None] = {}
-        found: dict[str, list[int]] = {}
+    def _sort(self, table: ProcessTable) -> dict[str, list[tuple[int, str]]]:
+        known: dict[Identity, Origin | None] = {}
+        found: dict[str, list[tuple[int, str]]] = {}
         reap_adopted(self._loop, table)
         for pid in table.children_of(os.getpid()):
             if pid in self._loop.children or table.by_pid[pid].is_zombie:
                 continue
             identity = table.by_pid[pid].identity
-            name = self._known[identity] if identity in self._known else self._read(pid)
-            known[identity] = name
-            if name is not None:
-                found.setdefault(name, []).append(pid)
+            origin = self._known[identity] if identity in self._known else self._read(pid)
+            known[identity] = origin
+            if origin is not None:
+                found.setdefault(origin[0], []).append((pid, origin[1]))
         if self._custody is not None:
             for identity in known.keys() - self._known.keys():
                 self._custody.adopted(identity)
@@ -52,7 +59,7 @@ class Strays:
         self._known = known
         return found
 
-    def _read(self, pid: int) -> str | None:
+    def _read(self, pid: int) -> Origin | None:
         try:
             with open(f"/proc/{pid}/environ", "rb") as file:
                 entries = file.read().split(b"\0")
@@ -62,4 +69,6 @@ class Strays:
         if values.get(TOKEN.encode()) != self._token.encode():
             return None
         name = values.get(EXTENSION.encode())
-        return None if name is None else name.decode("utf-8", "replace")
+        if name is None:
+            return None
+        return name.decode("utf-8", "replace"), values.get(START.encode(), b"").decode("utf-8", "replace")

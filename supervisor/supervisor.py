@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
 from supervisor import descriptors, reports
-from supervisor.asking import AskedCommand, AskedTool, AskedVerdict
+from supervisor.asking import AskedCommand, AskedTool, AskedVerdict, CommandAnswer
 from supervisor.calls import Answer, Calls, OwnedTool
 from supervisor.custody import Custody
 from supervisor.environment import EXTENSION, TOKEN
@@ -18,8 +18,11 @@ from supervisor.lifecycle import State
 from supervisor.lookout import Lookout
 from supervisor.moment import Moment
 from supervisor.offers import Offers
+from supervisor.pending import Failure
 from supervisor.processes import become_subreaper
+from supervisor.reloading import Reloader
 from supervisor.sampling import Sampler
+from supervisor.screen import Screen
 from supervisor.strays import Strays
 from supervisor.termination import stop_all, sweep
 from wire import frames
@@ -29,15 +32,17 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
     from pathlib import Path
 
-    from supervisor.asking import Asked, CommandAnswer
+    from supervisor.asking import Asked
     from supervisor.discovery import Found
     from supervisor.intercept import Judgement
     from supervisor.loop import Loop
     from supervisor.processes import ProcessTable
     from supervisor.termination import Stoppable
     from supervisor.voice import Kind
+    from supervisor.worker import Shown, Worker
+    from wire.control import ReloadOutcome
     from wire.dialect import HostInfo
-    from wire.events import Cost
+    from wire.events import Cost, Record
     from wire.manifest import Limits
     from wire.stats import ExtensionStats, HostStats
 
@@ -51,8 +56,9 @@ __all__ = ["Answer", "OwnedTool", "Supervisor"]
 class Supervisor(Listener):
     """Owns the extensions.
 
-    `on_notice` hears what a user should know of an extension, `on_note` what an extension itself wants to say. Both
-    are called from within the loop and must not wait. With `owns_process` every process below this one is taken to be
+    `on_notice` hears what a user should know of an extension, `on_note` what an extension itself wants to say,
+    `on_show` of notes and panels as records of the event stream. They are called from within the loop and must not
+    wait. With `owns_process` every process below this one is taken to be
     the extensions' doing: daemons that left their tree are adopted, and ended with the rest. Not for a host that is
     embedded in a program with children of its own.
 
@@ -74,6 +80,7 @@ class Supervisor(Listener):
         say: Callable[[str], None] | None = None,
         on_notice: Callable[[Extension, Kind, str], None] | None = None,
         on_note: Callable[[Extension, str, str], None] | None = None,
+        on_show: Callable[[Record], None] | None = None,
     ) -> None:
         self.loop = loop
         self.extensions: list[Extension] = []
@@ -86,6 +93,11 @@ class Supervisor(Listener):
         self._on_notice = on_notice
         self._on_note = on_note
         self._dialect = ZotDialect()
+        self.screen = Screen(loop, on_show or _unseen)
+        """The notes and panels of extensions."""
+        self._env: Mapping[str, str] | Callable[[Found], Mapping[str, str]] = {}
+        self.data_folder: Path | None = None
+        """Where the data folders of all extensions are."""
         self._session_begun = False
         self._started = (loop.clock(), time.time())
         self._lookout = Lookout(loop)
@@ -116,6 +128,7 @@ class Supervisor(Listener):
         self.on_sample: list[Callable[[], None]] = []
         """Called after each look at the process trees."""
         self.sampler = Sampler(loop, self.extensions, adopted=self.adopted, on_sample=self._sampled)
+        self.reloader = Reloader(self)
         self.closed = False
 
     # --- start --------------------------------------------------------------------------------------------
@@ -130,23 +143,57 @@ class Supervisor(Listener):
         if self._custody is not None:
             self._custody.open()
 
-    def start(self, found: Iterable[Found], env: Mapping[str, str]) -> None:
-        """Starts all of them at once and returns; `settle` waits for them."""
+    def start(
+        self,
+        found: Iterable[Found],
+        env: Mapping[str, str] | Callable[[Found], Mapping[str, str]],
+        data: Path | None = None,
+    ) -> None:
+        """Starts all of them at once and returns; `settle` waits for them. `env` is the same for all, or says what each
+        gets. `data` is the folder of their data folders; without it each has its own folder for that."""
         found = list(found)
+        self._env = env
+        self.data_folder = data
         self.prepare()
-        if self._owns_process:
-            descriptors.provide(sum(one.manifest.workers for one in found) + len(self.extensions))
-        self._calls.expect_more()
+        self.provide_for(sum(one.manifest.workers for one in found))
         for one in found:
-            extension = Extension(
-                self.loop, one, host=self._host, logs=self._logs, listener=self, limits=self._limits,
-                custody=self._custody,
-                lookout=self._lookout,
-            )  # fmt: skip
-            self.extensions.append(extension)
-            extension.start({**env, EXTENSION: extension.name, TOKEN: self.token})
+            self._start(one)
         if self.extensions:
             self.sampler.start()
+
+    def add(self, found: Found) -> Extension:
+        """Starts one more, in its place among the guards."""
+        self.provide_for(found.manifest.workers)
+        extension = self._start(found)
+        self._sort()
+        self.sampler.start()
+        return extension
+
+    def _start(self, found: Found) -> Extension:
+        self._calls.expect_more()
+        extension = Extension(
+            self.loop, found, host=self._host, logs=self._logs, listener=self, limits=self._limits,
+            custody=self._custody,
+            lookout=self._lookout,
+        )  # fmt: skip
+        self.extensions.append(extension)
+        extension.start(self.environment_of(found), self.data_folder)
+        return extension
+
+    def provide_for(self, workers: int) -> None:
+        """Sees to it that there are descriptors for so many more processes."""
+        if self._owns_process:
+            descriptors.provide(sum(len(one.all_workers) for one in self.extensions) + workers)
+
+    def _sort(self) -> None:
+        self.extensions.sort(key=lambda one: one.found.order)
+        self._calls.forget_guards()
+        self._offers.forget()
+
+    def environment_of(self, found: Found) -> dict[str, str]:
+        """What processes of this extension find in their environment."""
+        env = self._env(found) if callable(self._env) else self._env
+        return {**env, EXTENSION: found.manifest.name, TOKEN: self.token}
 
     @property
     def is_settled(self) -> bool:
@@ -169,16 +216,25 @@ class Supervisor(Listener):
         self.find(name).restart()
         self.sampler.hurry()
 
+    def begin_reload(self, name: str | None, done: Callable[[tuple[ReloadOutcome, ...]], None]) -> None:
+        """Reloads one extension, or all: see `Reloader`. Raises `KeyError`."""
+        self.reloader.begin(name, done)
+
     # --- what they registered -----------------------------------------------------------------------------
 
     def may_guard(self, event: str) -> bool:
         """Whether somebody guards it, or may yet turn out to."""
         return bool(self.guards_of(event)) or not self.is_settled
 
+    def replaced(self, extension: Extension) -> None:
+        self._sort()
+        self.registered(extension)
+
     def registered(self, extension: Extension) -> None:
         self._calls.forget_guards()
         self._offers.forget()
         self.sampler.hurry()
+        self.screen.prune()
         self._tell_of_session(extension)
 
     # --- telling and asking -------------------------------------------------------------------------------
@@ -204,7 +260,13 @@ class Supervisor(Listener):
                     worker.knows_session = True
                     worker.tell(self._dialect.tell(frames.Event("session_start")))
 
-    def begin_call(self, tool: str, args: bytes, done: Callable[[Answer], None]) -> Asked:
+    def begin_call(
+        self,
+        tool: str,
+        args: bytes,
+        done: Callable[[Answer], None],
+        on_progress: Callable[[str], None] | None = None,
+    ) -> Asked:
         """Calls a tool; `done` hears the answer. Raises `KeyError` if there is no such tool now."""
         owned = self._offers.tool(tool)
         if (heard := self.on_asked) is not None:
@@ -214,11 +276,30 @@ class Supervisor(Listener):
                 heard("tool_call", tool, owned.owner.name, began, answer.reason)
                 answered(answer)
 
-        return AskedTool(self.loop, self._calls, owned, args, done)
+        return AskedTool(self.loop, self._calls, owned, args, done, on_progress)
 
     def begin_command(self, name: str, args: str, done: Callable[[CommandAnswer], None]) -> Asked:
-        """Runs a slash command; `done` hears what it said. Raises `KeyError` if there is none of that name now."""
-        return AskedCommand(self.loop, self._offers.commands()[name], args, done)
+        """Runs a slash command; `done` hears what it said. A panel that it opens is open by then. Raises `KeyError` if
+        there is none of that name now."""
+        owned = self._offers.commands()[name]
+
+        def answered(answer: CommandAnswer) -> None:
+            frame = answer.frame
+            if frame is not None and frame.action == "open_panel" and not frame.error and answer.worker is not None:
+                refusal = "it names no panel to open"
+                if frame.open_panel is not None:
+                    refusal = self.screen.open(owned.owner, answer.worker, frame.open_panel) or ""
+                if refusal:
+                    answer = CommandAnswer(None, Failure.BAD_ANSWER, refusal)
+            done(answer)
+
+        return AskedCommand(self.loop, owned, args, answered)
+
+    def start_call(
+        self, owned: OwnedTool, args: bytes, done: Callable[[Answer], None], on_progress: Callable[[str], None]
+    ) -> Asked:
+        """Calls a tool of the caller's choice, whom `on_progress` keeps up to date."""
+        return AskedTool(self.loop, self._calls, owned, args, done, on_progress)
 
     def begin_intercept(self, event: frames.Event, done: Callable[[Judgement], None]) -> Asked:
         """Asks the guards of an event; `done` hears the judgement. Raises `KeyError` for what cannot be guarded."""
@@ -237,12 +318,16 @@ class Supervisor(Listener):
         if self._on_notice is not None:
             self._on_notice(extension, kind, message)
 
+    def showed(self, extension: Extension, worker: Worker, frame: Shown) -> None:
+        self.screen.showed(extension, worker, frame)
+
     def noted(self, extension: Extension, level: str, message: str) -> None:
+        self.screen.note(extension.name, level, message)
         if self._on_note is not None:
             self._on_note(extension, level, message)
 
-    def adopted(self, table: ProcessTable, extension: str) -> Iterable[int]:
-        return self._strays.of(table, extension) if self._owns_process else ()
+    def adopted(self, table: ProcessTable, extension: str, start: str | None = None) -> Iterable[int]:
+        return self._strays.of(table, extension, start) if self._owns_process else ()
 
     def sample(self) -> None:
         """Looks at all process trees now."""
@@ -273,7 +358,7 @@ class Supervisor(Listener):
         """SIGKILL for every process group, without asking: the user does not want to wait."""
         for extension in self.extensions:
             extension.forgo_restarts()
-            for worker in extension.workers:
+            for worker in extension.all_workers:
                 worker.kill(signal.SIGKILL)
 
     # --- end ----------------------------------------------------------------------------------------------
@@ -282,7 +367,16 @@ class Supervisor(Listener):
         """Stops all extensions, and `others` with them, at the same time, and whatever they left running."""
         if self.closed:
             return
+        if self._session_begun:
+            self.tell(frames.Event("session_end"))
         self.closed = True
+        try:
+            self._look_back(at_once=at_once)
+        finally:
+            self._stop_all(others, at_once=at_once)
+
+    def _look_back(self, *, at_once: bool) -> None:
+        """What can be known only while they run."""
         if not at_once and self.extensions:
             self.sampler.sample(thorough=True)
         self.sampler.stop()
@@ -290,18 +384,24 @@ class Supervisor(Listener):
             if extension.state is State.SPAWNED and not extension.is_settled:
                 waited = self.loop.clock() - extension.started_at
                 self.noticed(extension, "failed", f"said no hello in the {waited:.1f} s of the run; stopped with it")
+
+    def _stop_all(self, others: Iterable[Stoppable], *, at_once: bool) -> None:
         left = {worker: known for one in self.extensions for worker, known in one.retire().items()}
         stuck = stop_all(self.loop, [*left, *others], at_once=at_once, known=left, lookout=self._lookout)
         if self._owns_process:
             sweep(self.loop)
         for extension in self.extensions:
-            for worker in extension.workers:
+            for worker in extension.all_workers:
                 if worker in stuck:
                     self.noticed(extension, "warning", f"process {worker.pid} could not be killed")
             extension.close()
         if self._custody is not None:
             self._custody.close()
         self._lookout.close()
+
+
+def _unseen(_record: Record) -> None:
+    """Nobody looks at what extensions show."""
 
 
 def _unheard(_line: str) -> None:

@@ -22,7 +22,7 @@ REMARKS_BURST = 100
 REMARKS_PER_SECOND = 20.0
 """Lines that the host writes into the log about what an extension says, once it has said that much wrong."""
 
-Kind = Literal["started", "exited", "restarted", "failed", "no_verdict", "limit", "late", "warning"]
+Kind = Literal["started", "exited", "restarted", "reloaded", "failed", "no_verdict", "limit", "late", "warning"]
 
 
 class Voice:

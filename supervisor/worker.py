@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from supervisor.child import EXIT_FOLLOWS_S, Child, SpawnError
+from supervisor.conversation import Conversation
 from supervisor.lifecycle import Occurrence, State, advance
-from supervisor.pending import Failure, Pending
+from supervisor.pending import Failure
 from supervisor.registry import Registry
 from supervisor.restart import Cause, Ending
 from supervisor.usage import Usage
@@ -28,20 +29,22 @@ if TYPE_CHECKING:
     from supervisor.logs import ExtensionLog
     from supervisor.loop import Loop, Timer
     from supervisor.voice import Voice
-    from wire.dialect import Dialect, HostInfo, Question
+    from wire.dialect import Dialect, HostInfo
     from wire.manifest import Timeouts
 
 IDLE_IS_READY_S = 0.25
 """zot's rule: no frame for this long after the hello means that all first registrations have come."""
 LARGE_FRAME = 64 * 1024
-POSSIBLE_ANSWERS = frozenset({None, "tool_result", "event_intercept_response", "command_response"})
-"""Types of bad frames that may have been an answer; None where the type could not be read."""
+
+
+Shown = frames.ClearNotes | frames.PanelRender | frames.PanelClosed
 
 
 class Owner(Protocol):
     """The extension that a worker belongs to."""
 
     name: str
+    data_dir: str
     account: Account
     log: ExtensionLog
     timeouts: Timeouts
@@ -61,45 +64,34 @@ class Owner(Protocol):
     def gone(self, worker: Worker) -> None:
         """The process of one that was to end has ended."""
 
+    def showed(self, worker: Worker, frame: Shown) -> None:
+        """It has something on the user's screen changed."""
+
     def ran_out_of_time(self, worker: Worker) -> None:
         """It has not answered a request in time."""
 
 
-class Worker:
-    # Without slots, a class of more than 30 attributes is slow to look at: it costs 2 % of a call.
+class Worker(Conversation):
     __slots__ = (
-        "_acked", "_clock", "_decode", "_dialect", "_folder", "_handlers", "_host", "_last_frame", "_loop", "_owner",
-        "_splitter", "_timer", "_voice", "account", "can_ping", "child", "failure", "frames_in", "index",
-        "knows_session", "on_pong", "pending", "registry", "started_at", "state", "timeouts", "timeouts_in_row",
-        "usage", "was_ready",
+        "_acked", "_decode", "_folder", "_handlers", "_host", "_last_frame", "_owner", "_splitter", "_timer",
+        "can_ping", "frames_in", "index", "knows_session", "on_pong", "registry", "started_at", "usage", "was_ready",
     )  # fmt: skip
 
     def __init__(self, loop: Loop, owner: Owner, dialect: Dialect, *, host: HostInfo, folder: str, index: int) -> None:
-        self.state = State.SPAWNED
-        self.failure = ""
-        """Why it is of no use, when it has failed."""
+        super().__init__(loop, dialect, owner.account, owner.voice, owner.timeouts, lambda: owner.ran_out_of_time(self))
         self.index = index
         """Its place among the extension's workers, from 0."""
         self.registry = Registry(loop, dialect, owner.voice.warn, owner.voice.remark)
-        self.account = owner.account
-        self.timeouts = owner.timeouts
-        self.child: Child | None = None
-        self.pending: dict[str, Pending] = {}
         self.frames_in = 0
-        self.timeouts_in_row = 0
         self.usage = Usage()
         self.was_ready = False
         self.knows_session = False
         self.can_ping = False
         self.on_pong: Callable[[str], None] | None = None
         self.started_at = loop.clock()
-        self._loop = loop
-        self._clock = loop.clock
         self._owner = owner
-        self._voice = owner.voice
         self._host = host
         self._folder = folder
-        self._dialect = dialect
         self._decode = dialect.decode
         self._splitter = dialect.splitter()
         self._last_frame = 0.0
@@ -116,6 +108,9 @@ class Worker:
         return {
             frames.RegisterTool: self._on_register_tool,
             frames.RegisterCommand: self._on_register_command,
+            frames.UnregisterTool: self._on_unregister_tool,
+            frames.ToolProgress: self._on_progress,
+            frames.Log: self._on_log,
             frames.Subscribe: self._on_subscribe,
             frames.Ready: self._on_ready,
             frames.InterceptResponse: self._on_answer,
@@ -124,7 +119,7 @@ class Worker:
             frames.Notify: self._voice.note,
             frames.Pong: self._on_pong,
             frames.ShutdownAck: self._on_shutdown_ack,
-            **dict.fromkeys((frames.ClearNotes, frames.PanelRender, frames.PanelClosed), _not_shown_here),
+            **dict.fromkeys((frames.ClearNotes, frames.PanelRender, frames.PanelClosed), self._on_show),
         }
 
     @property
@@ -168,9 +163,10 @@ class Worker:
         if hello.name != self._owner.name:
             self._owner.log.note(f"says hello as {hello.name[:80]!r}; known here by its manifest's name")
         self.can_ping = "ping" in (hello.capabilities or ())
+        self._hears_cancel = "cancel" in (hello.capabilities or ())
         self._handlers.update(self._handlers_once_greeted())
         self._move(Occurrence.HELLO)
-        self.write(self._dialect.greet(self._host, self._folder, self._folder))
+        self.write(self._dialect.greet(self._host, self._folder, self._owner.data_dir))
         greeted = self._clock()
         self._last_frame = greeted
         self._owner.registered(self)
@@ -240,23 +236,19 @@ class Worker:
         if self.registry.add_command(frame):
             self._owner.registered(self)
 
+    def _on_unregister_tool(self, frame: frames.UnregisterTool) -> None:
+        if self.registry.remove_tool(frame):
+            self._owner.registered(self)
+
+    def _on_log(self, frame: frames.Log) -> None:
+        self._owner.log.record(frame.level or "info", frame.message, frame.fields)
+
+    def _on_show(self, frame: Shown) -> None:
+        self._owner.showed(self, frame)
+
     def _on_subscribe(self, frame: frames.Subscribe) -> None:
         self.registry.subscribe(frame)
         self._owner.registered(self)
-
-    def _on_answer(self, frame: frames.InterceptResponse | frames.ToolResult | frames.CommandResponse) -> None:
-        pending = self.pending.pop(frame.id, None)
-        if pending is None:
-            self._voice.remark(
-                f"an answer to {frame.id[:80]!r}, which nobody waits for (late, repeated or unknown); ignored"
-            )
-            return
-        pending.value = frame
-        pending.done = True
-        self.account.latency.add(self._clock() - pending.asked_at)
-        self.timeouts_in_row = 0
-        if pending.on_done is not None:
-            pending.on_done()
 
     def _on_pong(self, frame: frames.Pong) -> None:
         if self.on_pong is not None:
@@ -285,126 +277,6 @@ class Worker:
         self.account.junk_lines += 1
         if not self._spoil(frame):
             self._voice.warn("oversize", frame.reason)
-
-    def _spoil(self, frame: frames.Malformed) -> bool:
-        """Fails the request that a bad frame was to answer, at once; False if there is none. Without an id that could
-        be read it was the answer if it may have been one and only one is owed."""
-        key = frame.id
-        if key is None and len(self.pending) == 1 and frame.type in POSSIBLE_ANSWERS:
-            key = next(iter(self.pending))
-        pending = None if key is None else self.pending.pop(key, None)
-        if pending is None:
-            return False
-        self._voice.remark(frame.reason)
-        pending.fail(Failure.BAD_ANSWER, frame.reason)
-        return True
-
-    # --- what is said to it -------------------------------------------------------------------------------
-
-    def ask(self, question: Question) -> Pending:
-        """Asks for a verdict."""
-        self.account.calls = number = self.account.calls + 1
-        call_id = str(number)
-        return self._request(call_id, question.head + call_id.encode() + question.tail, self.timeouts.intercept)
-
-    def call(self, tool: str, args: bytes) -> Pending:
-        """Calls a tool with a JSON value."""
-        self.account.calls += 1
-        call_id = str(self.account.calls)
-        return self._request(call_id, self._dialect.call(call_id, tool, args), self.timeouts.tool_call)
-
-    def invoke(self, command: str, args: str) -> Pending:
-        """Runs a slash command."""
-        self.account.calls += 1
-        call_id = str(self.account.calls)
-        return self._request(call_id, self._dialect.invoke(call_id, command, args), self.timeouts.command)
-
-    def _request(self, call_id: str, frame: bytes, patience_s: float) -> Pending:
-        pending = Pending(self._clock())
-        if not self.state.is_up:
-            pending.fail(Failure.DIED, self.failure or f"it is {self.state.value}")
-            return pending
-        child = self.child
-        assert child is not None
-        stdin = child.stdin
-        assert stdin is not None
-        stuck = stdin.stuck_since
-        if stuck is not None and pending.asked_at - stuck > patience_s:
-            pending.fail(Failure.NOT_READING, "it has not read its stdin since an earlier request ran out of time")
-            return pending
-        self.pending[call_id] = pending
-        if not stdin.send(frame):
-            if stdin.is_open:
-                self._forget(call_id, Failure.NOT_READING, f"it does not read its stdin ({stdin.queued} bytes wait)")
-            else:
-                self._loop.call_later(
-                    EXIT_FOLLOWS_S, lambda: self._forget(call_id, Failure.NOT_READING, "it closed its stdin")
-                )
-            return pending
-        account = self.account
-        account.frames_out += 1
-        account.bytes_out += len(frame)
-        return pending
-
-    def wait(self, pending: Pending, timeout_s: float) -> None:
-        """Waits for the answer and books how long it took. Afterwards `pending` is done, one way or another."""
-        if not pending.done:
-            child = self.child
-            assert child is not None
-            if not self._loop.wait(pending, child.stdout, timeout_s):
-                self.expire(pending, timeout_s)
-                return
-        if pending.failure is not None and pending.failure is not Failure.CANCELLED:
-            self.account.errors += 1
-
-    def expire(self, pending: Pending, timeout_s: float) -> None:
-        """Nobody waits for this answer any longer."""
-        if pending.done:
-            return
-        for call_id, other in self.pending.items():
-            if other is pending:
-                del self.pending[call_id]
-                break
-        self.account.timeouts += 1
-        self.timeouts_in_row += 1
-        pending.fail(Failure.TIMEOUT, f"no answer within {timeout_s:g} s")
-        self._owner.ran_out_of_time(self)
-
-    def tell(self, event: bytes) -> None:
-        """Passes an event on, in order with everything else said to it; dropped and counted if it does not read."""
-        if not self.write(event):
-            self.account.events_dropped += 1
-            self._loop.call_later(EXIT_FOLLOWS_S, self._warn_of_dropped_events)
-
-    def _warn_of_dropped_events(self) -> None:
-        if self.state.is_up:
-            self._voice.warn("events", "does not read its stdin; events for it are dropped and counted")
-
-    def _forget(self, call_id: str, failure: Failure, reason: str) -> None:
-        if (pending := self.pending.pop(call_id, None)) is not None:
-            pending.fail(failure, reason)
-
-    def cancel_pending(self, reason: str) -> None:
-        """Gives up all calls under way; late answers are ignored."""
-        self._fail_pending(Failure.CANCELLED, reason)
-
-    def cancel(self, pending: Pending, reason: str) -> None:
-        """Gives up this one."""
-        for call_id, other in self.pending.items():
-            if other is pending:
-                self._forget(call_id, Failure.CANCELLED, reason)
-                return
-
-    def ping(self, ping_id: str) -> None:
-        self.write(self._dialect.ping(ping_id))
-
-    def write(self, frame: bytes) -> bool:
-        """False if it does not take it."""
-        if self.child is None or not self.child.send(frame):
-            return False
-        self.account.frames_out += 1
-        self.account.bytes_out += len(frame)
-        return True
 
     # --- end ----------------------------------------------------------------------------------------------
 
@@ -460,19 +332,9 @@ class Worker:
         uptime = self._clock() - self.started_at
         self._owner.ended(self, Ending(cause, code, uptime, self.was_ready), told)
 
-    def _fail_pending(self, failure: Failure, reason: str) -> None:
-        failed = list(self.pending.values())
-        self.pending.clear()
-        for pending in failed:
-            pending.fail(failure, reason)
-
     def _move(self, occurrence: Occurrence) -> None:
         self.state = advance(self.state, occurrence)
 
     def retry(self) -> None:
         """Another worker will take its place."""
         self._move(Occurrence.RETRY)
-
-
-def _not_shown_here(_frame: frames.Frame) -> None:
-    """Panels and the taking back of notes need a screen."""

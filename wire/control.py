@@ -11,8 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from wire import frames
-from wire.events import Extension
+from wire import events, frames
 from wire.lenient_json import UNREADABLE, reason
 from wire.stats import Stats
 
@@ -21,7 +20,7 @@ class Message(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=True)
     """Base of all messages; its `type` is the class's tag."""
 
 
-# --- what a client says, besides `tool_call`, `command_invoked`, `event_intercept` and `event` -----------------
+# --- what a client says, besides `tool_call`, `command_invoked`, `event_intercept`, `event` and `cancel` --------
 
 
 class Info(Message, frozen=True, tag="info"):
@@ -44,6 +43,9 @@ class Watch(Message, frozen=True, tag="watch"):
     """Seconds between two `stats`, 0.1 at least; none of them if it is left out."""
     notices: bool = False
     """Whether `extension` records are wanted."""
+    shown: bool = False
+    """Whether what extensions show is wanted: `ext_notify`, `clear_notes`, `panel_open`, `panel_render` and
+    `panel_close` as they come, and the `tool_progress` of the client's own calls."""
 
 
 class Registered(Message, frozen=True, tag="registered"):
@@ -59,6 +61,44 @@ class RestartExtension(Message, frozen=True, tag="restart"):
     name: str
 
 
+class Reload(Message, frozen=True, tag="reload"):
+    """Starts a new version of an extension from its folder, and lets it take over once it is ready; without a name, of
+    all extensions, and those that are new, gone or disabled are started or stopped. Answered by `reloaded` when all
+    that has come to an end, which takes as long as a start."""
+
+    id: str
+    name: str | None = None
+
+
+class PanelKey(Message, frozen=True, tag="panel_key"):
+    """A key for an open panel. Answered by `ok`."""
+
+    id: str
+    extension: str
+    panel_id: str
+    key: str
+    """As in the extension protocol: up, down, enter, rune …"""
+    text: str | None = None
+
+
+class PanelResize(Message, frozen=True, tag="panel_resize"):
+    """How much room an open panel has, in characters. Answered by `ok`."""
+
+    id: str
+    extension: str
+    panel_id: str
+    width: int
+    height: int
+
+
+class PanelClose(Message, frozen=True, tag="panel_close"):
+    """The user closes a panel. Answered by `ok`."""
+
+    id: str
+    extension: str
+    panel_id: str
+
+
 class StopHost(Message, frozen=True, tag="stop"):
     """Stops everything in order. Answered by `ok` before that."""
 
@@ -71,7 +111,12 @@ Request = (
     | Watch
     | Registered
     | RestartExtension
+    | Reload
     | StopHost
+    | PanelKey
+    | PanelResize
+    | PanelClose
+    | frames.Cancel
     | frames.ToolCall
     | frames.CommandInvoked
     | frames.EventIntercept
@@ -116,6 +161,19 @@ class Registrations(Message, frozen=True, tag="registrations", omit_defaults=Fal
     commands: tuple[CommandInfo, ...]
 
 
+class ReloadOutcome(msgspec.Struct, frozen=True):
+    name: str
+    outcome: Literal["reloaded", "started", "stopped", "kept", "skipped"]
+    """reloaded: its new version has taken over; started: it did not run, and does now; stopped: it is disabled or gone;
+    kept: it is as it was, since its new version did not start or may not; skipped: a folder that is not started."""
+    reason: str = ""
+
+
+class Reloaded(Message, frozen=True, tag="reloaded", omit_defaults=False):
+    id: str
+    outcomes: tuple[ReloadOutcome, ...]
+
+
 class Ok(Message, frozen=True, tag="ok"):
     id: str
 
@@ -131,10 +189,17 @@ Reply = (
     HostInfoReply
     | StatsReply
     | Registrations
+    | Reloaded
     | Ok
     | ErrorReply
     | Stats
-    | Extension
+    | events.Extension
+    | events.ExtNotify
+    | events.ClearNotes
+    | events.PanelOpen
+    | events.PanelRender
+    | events.PanelClose
+    | frames.ToolProgress
     | frames.ToolResult
     | frames.CommandResponse
     | frames.InterceptResponse

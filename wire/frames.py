@@ -246,7 +246,8 @@ class ToolCall(Frame, frozen=True, tag="tool_call"):
 
 
 class Cancel(Frame, frozen=True, tag="cancel"):
-    """Nobody waits any longer for the answer to this `tool_call` or `command_invoked`; a late one is ignored."""
+    """Nobody waits any longer for the answer to this `tool_call` or `command_invoked`; a late one is ignored. Sent only
+    to an extension whose hello has the capability `cancel`: one written for zot may take any frame for a request."""
 
     id: str
     reason: str | None = None

@@ -95,7 +95,17 @@ class Mark(msgspec.Struct, frozen=True, tag_field="type", tag="mark"):
     time: float
     """When it began, in seconds since the epoch."""
     kind: Literal[
-        "turn", "tool_call", "intercept", "started", "exited", "restarted", "failed", "limit", "no_verdict", "warning"
+        "turn",
+        "tool_call",
+        "intercept",
+        "started",
+        "exited",
+        "restarted",
+        "reloaded",
+        "failed",
+        "limit",
+        "no_verdict",
+        "warning",
     ]
     name: str
     """Of a turn its number, of a tool call the tool, of an intercept the event; of all others empty."""

@@ -5,11 +5,17 @@ from __future__ import annotations
 from msgspec import Raw
 
 from wire import frames
-from wire.dialect import HostInfo, Question
+from wire.dialect import HostInfo, PanelChange, Question
 from wire.framing import DEFAULT_FRAME_LIMIT, LineSplitter, Oversize
 
-OBSERVABLE = frozenset({"session_start", "turn_start", "tool_call", "turn_end", "assistant_message"})
-GUARDABLE = frozenset({"tool_call", "turn_start", "assistant_message"})
+OBSERVABLE = frozenset(
+    {
+        "session_start", "user_prompt", "turn_start", "assistant_message", "tool_call", "tool_result", "turn_end",
+        "error", "session_end",
+    }
+)  # fmt: skip
+GUARDABLE = frozenset({"user_prompt", "turn_start", "assistant_message", "tool_call", "tool_result"})
+"""Of these and of the observable ones, zot knows no user_prompt, tool_result, error and session_end."""
 _QUESTION_HEAD = b'{"type":"event_intercept","id":"'
 _EVENT_HEAD = len('{"type":"event')
 _BREAKS_TO_SPACES = bytes.maketrans(b"\n\r", b"  ")
@@ -37,6 +43,7 @@ class ZotDialect:
                 cwd=host.cwd,
                 extension_dir=extension_dir,
                 data_dir=data_dir,
+                features=frames.FEATURES,
             )
         )
 
@@ -45,6 +52,12 @@ class ZotDialect:
 
     def invoke(self, call_id: str, command: str, args: str) -> bytes:
         return frames.encode(frames.CommandInvoked(call_id, command, args or None))
+
+    def cancel(self, call_id: str, reason: str) -> bytes:
+        return frames.encode(frames.Cancel(call_id, reason or None))
+
+    def panel(self, change: PanelChange) -> bytes:
+        return frames.encode(change)
 
     def question(self, event: frames.Event) -> Question:
         # The members after `type` and `id` are the event's own.

@@ -12,7 +12,10 @@ from typer.core import TyperGroup
 if TYPE_CHECKING:
     from typer._click.core import Command, Context
 
-MODULES = ("running",)
+MODULES = (
+    "running", "reload", "trust", "doctor", "drive", "new", "schema", "test", "list", "info", "install", "update",
+    "remove", "enable",
+)  # fmt: skip
 """Modules of this package, each with `register(app)`."""
 HELP = "Install, inspect, test and manage extensions; look at those of a running host."
 

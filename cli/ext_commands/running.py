@@ -42,6 +42,7 @@ def ext_logs(
     lines: Annotated[
         int, typer.Option("-n", "--lines", help="How many of the last lines.", metavar="LINES", min=0)
     ] = 50,
+    as_json: Json = False,
 ) -> None:
     """Show what an extension has written to its standard error, also when no host runs.
 
@@ -49,4 +50,4 @@ def ext_logs(
     """
     from cli.ext_logs import run_logs
 
-    exit_with("ext logs", lambda: run_logs(name, follow=follow, lines=lines))
+    exit_with("ext logs", lambda: run_logs(name, follow=follow, lines=lines, as_json=as_json))

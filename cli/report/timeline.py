@@ -42,7 +42,7 @@ class Life(Enum):
 TROUBLE = {"failed": 100, "exited": 10, "limit": 10, "restarted": 5, "no_verdict": 5, "error": 5, "warning": 1}
 """How much a mark moves its extension's lane up."""
 _KINDS, _LIVES = list(Kind), list(Life)
-_LIFE = {"started": Life.UP, "restarted": Life.UP, "exited": Life.DOWN, "failed": Life.FAILED}
+_LIFE = {"started": Life.UP, "restarted": Life.UP, "reloaded": Life.UP, "exited": Life.DOWN, "failed": Life.FAILED}
 
 
 @dataclass(frozen=True)

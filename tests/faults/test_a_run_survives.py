@@ -152,10 +152,10 @@ def test_a_manifest_that_cannot_be_read_costs_only_itself_unless_guards_are_stri
 def test_a_large_frame_to_an_extension_that_does_not_read(tmp_path: Path) -> None:
     """100 KB is more than its pipe holds. The host waits for the verdict only, and later requests fail at once."""
     bad = extension(tmp_path, "deaf", timeouts={"intercept": 0.5, "tool_call": 0.5})
-    large: Call = ("echo", {"text": "x" * 100_000})
+    large: Call = ("echo", {"text": "x" * 49_000, "more": "y" * 51_000})
     seen = observe(tmp_path, bad, batches=[[large], [large], [large], [large], [ECHO]])
     assert seen.result.status == "ok"
-    assert seen.answer_of("t1.0") == ("x" * 100_000, False)
+    assert seen.answer_of("t1.0") == ("x" * 49_000, False)
     assert seen.answer_of("t5.0") == ("still here", False)
     assert seen.result.extensions["deaf"].timeouts <= 2
     assert seen.seconds < 8

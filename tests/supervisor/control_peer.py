@@ -74,6 +74,7 @@ class FakeServed:
         self.sampled_at = -1000.0
         self.samples = 0
         self.restarted: list[str] = []
+        self.reloads: list[tuple[str | None, Any]] = []
         self.told: list[frames.Event] = []
         self.asked: list[FakeAsked] = []
         self.padding = ""
@@ -99,10 +100,15 @@ class FakeServed:
             raise KeyError(name)
         self.restarted.append(name)
 
+    def begin_reload(self, name: str | None, done: Any) -> None:
+        if name is not None and name not in [one.name for one in self.extensions]:
+            raise KeyError(name)
+        self.reloads.append((name, done))
+
     def tell(self, event: frames.Event) -> None:
         self.told.append(event)
 
-    def begin_call(self, tool: str, args: bytes, done: Any) -> FakeAsked:
+    def begin_call(self, tool: str, args: bytes, done: Any, on_progress: Any = None) -> FakeAsked:
         if tool not in self.tools():
             raise KeyError(tool)
         return self._begin(("call", tool, json.loads(args)), done)

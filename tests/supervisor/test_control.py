@@ -143,8 +143,8 @@ def test_restart_and_stop(serving, client):
         ({"type": "tool_call", "name": "ecko", "args": {}}, "no such tool: 'ecko'; did you mean 'echo'?"),
         ({"type": "command_invoked", "name": "x"}, "no such command: 'x'; there is hello"),
         (
-            {"type": "event_intercept", "event": "tool_cal"},
-            "no such event that can be intercepted: 'tool_cal'; did you mean 'tool_call'?",
+            {"type": "event_intercept", "event": "turn_strat"},
+            "no such event that can be intercepted: 'turn_strat'; did you mean 'turn_start'?",
         ),
         ({"type": "watch", "stats_s": 0.01}, "stats_s must be 0.1 to 86400 seconds, not 0.01"),
         ({"type": "watch", "stats_s": 1e300}, "stats_s must be 0.1 to 86400 seconds, not 1e+300"),

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import Any
 
 import msgspec
+from hypothesis import settings
 from hypothesis import strategies as st
 from msgspec import UNSET, Raw
 
+EACH_TYPE = settings(max_examples=50)
+"""For a property of every type: with some sixty of them this is thousands of examples of it."""
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | TEXT,
@@ -27,8 +31,9 @@ SIMPLE = {
 }
 
 
+@cache
 def any_of(struct: type) -> st.SearchStrategy[Any]:
-    """Instances of a Struct, optional fields now there and now not."""
+    """Instances of a Struct, optional fields now there and now not. Made once: that takes longer than to draw of it."""
     fields = {field.name: values(msgspec.inspect.type_info(field.type)) for field in msgspec.structs.fields(struct)}
     for field in msgspec.structs.fields(struct):
         if field.default is UNSET:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from tests.wire.any_message import any_of, plain
+from tests.wire.any_message import EACH_TYPE, any_of, plain
 from wire import events
 from wire.events import EXIT_CODES, Status, TextContent, ToolCallContent, decode, encode, raw_json
 
@@ -35,6 +35,7 @@ KEYS = {
 """zot's records with all their members, in the order in which it writes them."""
 
 
+@EACH_TYPE
 @given(st.data())
 @pytest.mark.parametrize("cls", RECORDS, ids=lambda cls: cls.__struct_config__.tag)
 def test_decoding_gives_back_what_was_encoded(cls: type, data: st.DataObject):
@@ -47,6 +48,7 @@ def test_decoding_gives_back_what_was_encoded(cls: type, data: st.DataObject):
     assert plain(back) == plain(record) == json.loads(line)
 
 
+@EACH_TYPE
 @given(st.data())
 @pytest.mark.parametrize("cls", RECORDS, ids=lambda cls: cls.__struct_config__.tag)
 def test_every_member_is_written_in_a_fixed_order(cls: type, data: st.DataObject):

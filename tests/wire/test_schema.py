@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.wire.any_message import any_of, plain
+from tests.wire.any_message import EACH_TYPE, any_of, plain
 from wire import control, events, frames, schema, stats
 from wire.manifest import Manifest
 
@@ -43,6 +43,7 @@ def test_each_is_valid_itself(name: str):
     jsonschema_rs.meta.validate(json.loads((schema.FOLDER / f"{name}.json").read_text()))
 
 
+@EACH_TYPE
 @given(st.data())
 @pytest.mark.parametrize("name", sorted(MESSAGES))
 def test_what_is_written_is_valid(name: str, data: st.DataObject):
@@ -50,6 +51,7 @@ def test_what_is_written_is_valid(name: str, data: st.DataObject):
     validator(name).validate(message)
 
 
+@EACH_TYPE
 @given(st.data())
 @pytest.mark.parametrize(
     ("name", "union"),
@@ -93,6 +95,8 @@ def test_the_unions_accept_each_of_their_members(name: str, union: object, data:
         ("manifest", {"name": "a", "exec": "x", "limits": {"rss": 1}}),
         ("manifest", {"name": "a", "exec": "x", "limits": {"processes": 0}}),
         ("manifest", {"name": "a", "exec": "x", "workers": 0}),
+        ("manifest", {"name": "a", "exec": "x", "env": ["A-KEY"]}),
+        ("manifest", {"name": "a", "exec": "x", "env_policy": "none"}),
     ],
     ids=str,
 )
@@ -102,7 +106,7 @@ def test_what_is_wrong_is_not_valid(name: str, wrong: dict):
 
 @given(any_of(Manifest))
 def test_a_manifest_that_can_be_written_can_be_read(manifest: Manifest):
-    fields = plain(manifest) | {"name": "a", "exec": "x"}
+    fields = plain(manifest) | {"name": "a", "exec": "x", "env": ["A_KEY"]}
     validator("manifest").validate(fields)
 
 

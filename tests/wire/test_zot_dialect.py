@@ -61,6 +61,7 @@ def test_the_greeting_has_all_of_zots_members_in_its_order(model: str, cwd: str,
         ("cwd", cwd),
         ("extension_dir", folder),
         ("data_dir", folder),
+        ("features", list(frames.FEATURES)),
     ]
 
 
@@ -72,9 +73,11 @@ def test_what_is_empty_is_not_said():
     assert DIALECT.stop() == b'{"type":"shutdown"}\n'
 
 
-def test_the_events_are_zots():
-    assert {"session_start", "turn_start", "tool_call", "turn_end", "assistant_message"} == OBSERVABLE
-    assert {"tool_call", "turn_start", "assistant_message"} == GUARDABLE == DIALECT.guardable
+def test_the_events_are_zots_and_ours():
+    zots = {"session_start", "turn_start", "tool_call", "turn_end", "assistant_message"}
+    assert zots | {"user_prompt", "tool_result", "error", "session_end"} == OBSERVABLE
+    assert {"tool_call", "turn_start", "assistant_message"} | {"user_prompt", "tool_result"} == GUARDABLE
+    assert DIALECT.guardable == GUARDABLE
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,108 @@
+"""What extensions show, and what a user does with it, through the socket of `zot host`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from supervisor.control_client import HostError
+from tests.e2e.extension_folder import folder
+from tests.e2e.hosting import PATIENCE_S, Hosted, hosting
+from tests.supervisor.host import PRELUDE
+from tests.supervisor.test_screen import PANEL
+from wire import control, events, frames
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.e2e.zot_process import Zot
+
+SLOW = """
+send(type="hello", name="slow", capabilities=["cancel"])
+send(type="register_tool", name="slow", schema={"type": "object"})
+send(type="register_tool", name="redo", schema={"type": "object"})
+send(type="subscribe", intercept=["tool_result"])
+send(type="ready")
+for frame in frames():
+    if frame["type"] == "tool_call":
+        send(type="tool_progress", id=frame["id"], text="begun")
+    elif frame["type"] == "cancel":
+        send(type="notify", level="warn", message="told: " + frame["reason"])
+    elif frame["type"] == "event_intercept":
+        text = frame["content"][0]["text"].upper()
+        content = [{"type": "text", "text": text}]
+        send(type="event_intercept_response", id=frame["id"], modified_result={"content": content})
+"""
+
+
+@pytest.fixture
+def host(zot: Zot) -> Iterator[Hosted]:
+    made = []
+    for name, code in (("x", 'SUFFIX = ""\n' + PANEL), ("slow", SLOW)):
+        script = zot.folder / f"{name}.py"
+        script.write_text(PRELUDE + code)
+        made.append(folder(zot.folder, name, [sys.executable, "-I", "-S", str(script)]))
+    with hosting(zot, *made) as one:
+        one.client.ask(control.Watch(one.client.next_id(), shown=True), control.Ok)
+        yield one
+
+
+def run(host: Hosted, command: str, args: str = "") -> frames.CommandResponse:
+    return host.client.ask(frames.CommandInvoked(host.client.next_id(), command, args or None), frames.CommandResponse)
+
+
+def shown(host: Hosted, kind: type) -> Any:
+    while (reply := host.client.next(PATIENCE_S)) is not None:
+        if isinstance(reply, kind):
+            return reply
+    raise AssertionError(f"no {kind.__name__}")
+
+
+def test_a_panel_for_a_client(host: Hosted):
+    client = host.client
+    client.send(frames.CommandInvoked("open", "open"))
+    assert shown(host, events.PanelOpen) == events.PanelOpen("x", "p", "T", ("one",), "f")
+    assert shown(host, frames.CommandResponse).action == "open_panel"
+    client.ask(control.PanelKey("k", "x", "p", "rune", "j"), control.Ok)
+    client.ask(control.PanelResize("r", "x", "p", 100, 30), control.Ok)
+    client.ask(control.PanelClose("c", "x", "p"), control.Ok)
+    assert [(frame["type"], frame.get("text"), frame.get("width")) for frame in json.loads(host.call("seen"))] == [
+        ("panel_key", "j", None),
+        ("panel_resize", None, 100),
+        ("panel_close", None, None),
+    ]
+    with pytest.raises(HostError, match="no such open panel: 'x/p'; there is none"):
+        client.ask(control.PanelKey("k2", "x", "p", "up"), control.Ok)
+
+
+def test_progress_and_cancellation(host: Hosted):
+    client = host.client
+    client.send(frames.ToolCall("call", "slow", frames.Raw(b"{}")))
+    assert shown(host, frames.ToolProgress) == frames.ToolProgress("call", "begun")
+    client.send(frames.Cancel("call", "changed my mind"))
+    assert shown(host, control.ErrorReply).message == "the tool slow failed (cancelled): changed my mind"
+    assert shown(host, events.ExtNotify) == events.ExtNotify("slow", "warn", "told: changed my mind")
+    client.send(frames.Cancel("call"))
+    assert client.ask(control.Info("i"), control.HostInfoReply).pid == host.pid, "what is over cannot be cancelled"
+
+
+def test_notes_are_news_for_those_who_look(host: Hosted):
+    other = host.connect()
+    run(host, "note", "error")
+    assert shown(host, events.ExtNotify) == events.ExtNotify("x", "error", "look")
+    run(host, "clear")
+    assert shown(host, events.ClearNotes) == events.ClearNotes("x")
+    assert other.ask(control.Info("i"), control.HostInfoReply).pid == host.pid
+    assert other.next(0.0) is None, "it has not asked to be told"
+    other.close()
+
+
+def test_a_verdict_on_a_result(host: Hosted):
+    content = [frames.ContentBlock("text", text="quiet")]
+    question = frames.EventIntercept("v", "tool_result", tool_name="bash", is_error=False, content=content)
+    answer = host.client.ask(question, frames.InterceptResponse)
+    assert answer.modified_result is not None
+    assert answer.modified_result.content[0].text == "QUIET"

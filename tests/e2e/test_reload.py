@@ -1,0 +1,291 @@
+"""`zot ext reload`, SIGHUP and `--watch`, with the product as a process."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import sys
+import termios
+from contextlib import contextmanager
+from fcntl import ioctl
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.e2e.hosting import Hosted, hosting
+from tests.e2e.script import Script, ok
+from tests.e2e.zot_process import Zot, wait_until
+from tests.supervisor.host import PRELUDE
+from wire import control, events, frames
+from wire.events import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.e2e.zot_process import Running
+
+COMMAND = "read x < pipe; echo $x"
+SERVES = """
+for frame in frames():
+    if frame["type"] == "tool_call" and frame["name"] == "slow":
+        open(%(folder)r + "/asked", "w").close()
+        while not os.path.exists(%(folder)r + "/gate"): time.sleep(0.005)
+        result(frame, VERSION)
+    elif frame["type"] == "tool_call":
+        result(frame, VERSION)
+    elif frame["type"] == "event_intercept":
+        send(type="event_intercept_response", id=frame["id"], block=True, reason=VERSION)
+"""
+
+
+class Folder:
+    """An extension's folder, of which a test writes one version after another."""
+
+    def __init__(self, parent: Path, name: str = "one") -> None:
+        self.name = name
+        self.path = parent / name
+        self.path.mkdir(parents=True)
+        self.version("v1")
+
+    def version(
+        self,
+        version: str,
+        *,
+        tools: tuple[str, ...] = ("which", "slow"),
+        guards: tuple[str, ...] = ("tool_call",),
+        **manifest: Any,
+    ) -> None:
+        self.code(
+            f"VERSION = {version!r}\nhello(*{tools!r}, intercept={guards!r})\nsend(type='ready')\n"
+            + SERVES % {"folder": str(self.path.parent)},
+            **manifest,
+        )
+
+    def code(self, code: str, **manifest: Any) -> None:
+        """The program first: with --watch a manifest without one would be tried."""
+        new = self.path / ".x.py.tmp"
+        new.write_text(PRELUDE + code)
+        os.replace(new, self.path / "x.py")
+        fields = {"name": self.name, "exec": sys.executable, "args": ["-I", "-S", str(self.path / "x.py")], **manifest}
+        text = json.dumps(fields)
+        if not self.manifest.exists() or self.manifest.read_text() != text:
+            self.manifest.write_text(text)
+
+    @property
+    def manifest(self) -> Path:
+        return self.path / "extension.json"
+
+    def touch_gate(self) -> None:
+        (self.path.parent / "gate").touch()
+
+    @property
+    def is_asked(self) -> bool:
+        return (self.path.parent / "asked").exists()
+
+
+@pytest.fixture
+def one(zot: Zot) -> Folder:
+    return Folder(zot.folder)
+
+
+def verdict(host: Hosted) -> str:
+    question = frames.EventIntercept(host.client.next_id(), "tool_call", tool_name="read", tool_args=frames.Raw(b"{}"))
+    answer = host.client.ask(question, frames.InterceptResponse)
+    return answer.reason or ""
+
+
+@contextmanager
+def waiting_run(zot: Zot, one: Folder, *flags: str) -> Iterator[Running]:
+    """A run that has begun to call a tool, goes on after `go_on`, and is then to have the tool `more`."""
+    one.version("v1", guards=())
+    script = Script(zot.cwd, extra={"which": "", "slow": ""})
+    script.call(("bash", {"command": COMMAND}), results=[ok(f"$ {COMMAND}\n\non\n\n[exit 0]  Took 0.0s")])
+    script.offer("more").answer("done")
+    os.mkfifo(zot.cwd / "pipe")
+    with zot.start(*zot.replay_flags(script), "--ext-wait", "20", *flags, "-e", one.path, "go") as running:
+        running.wait_for(events.ToolCall)
+        yield running
+
+
+def go_on(zot: Zot) -> None:
+    with (zot.cwd / "pipe").open("w") as pipe:
+        pipe.write("on\n")
+
+
+# --- the command ------------------------------------------------------------------------------------------------
+
+
+def test_a_reload_while_a_call_is_under_way(zot: Zot, one: Folder):
+    with hosting(zot, one.path) as host:
+        caller = host.connect()
+        caller.send(frames.ToolCall("slow", "slow", frames.Raw(b"{}")))
+        wait_until(lambda: one.is_asked)
+        one.version("v2", tools=("which",))
+        outcome = zot.run("ext", "reload", "one")
+        assert (outcome.status, outcome.text, outcome.stderr) == (0, "one  reloaded\n", "")
+        assert (host.call("which"), verdict(host)) == ("v2", "v2")
+        assert len(host.stats()["one"].pids) == 2
+        one.touch_gate()
+        answer = caller.answer_to("slow", frames.ToolResult)
+        assert answer.content is not None
+        assert answer.content[0].text == "v1"
+        wait_until(lambda: len(host.stats()["one"].pids) == 1)
+        tools = host.client.ask(control.Registered(host.client.next_id()), control.Registrations).tools
+        assert [tool.name for tool in tools] == ["which"]
+        caller.close()
+    assert "zot: extension one: reload 1: pid " in host.running.errors()
+
+
+def test_a_version_that_does_not_start(zot: Zot, one: Folder):
+    with hosting(zot, one.path) as host:
+        one.code("print('no key', file=sys.stderr); sys.exit(3)")
+        outcome = zot.run("ext", "reload", "one", "--json")
+        assert outcome.status == 1
+        assert json.loads(outcome.stdout) == {
+            "host": host.pid,
+            "name": "one",
+            "outcome": "kept",
+            "reason": 'it exited before its hello (exit 3): "no key"',
+        }
+        assert (host.call("which"), verdict(host)) == ("v1", "v1")
+        again = zot.run("ext", "reload", "one")
+        assert (again.status, again.text) == (1, 'one  kept: it exited before its hello (exit 3): "no key"\n')
+        assert host.running.errors().count("reload failed: it exited before its hello (exit 3)") == 2
+        one.manifest.write_text("{")
+        assert zot.run("ext", "reload").status == 1
+        assert host.call("which") == "v1"
+
+
+def test_all_with_those_that_are_new_and_those_that_are_gone(zot: Zot):
+    parent = zot.home / "extensions"
+    stays, goes = Folder(parent, "stays"), Folder(parent, "goes")
+    with hosting(zot) as host:
+        Folder(parent, "new")
+        stays.version("v2")
+        goes.version("v2", enabled=False)
+        outcome = zot.run("ext", "reload", "--json")
+        assert outcome.status == 0
+        said = {one["name"]: one["outcome"] for one in map(json.loads, outcome.stdout.splitlines())}
+        assert said == {"stays": "reloaded", "goes": "stopped", "new": "started"}
+        wait_until(lambda: not host.stats()["goes"].pids)
+        goes.version("v3", enabled=True)
+        assert zot.run("ext", "reload", "goes").text == "goes  started\n"
+        outcome = zot.run("ext", "reload", "nobody")
+        assert outcome.status == 1
+        assert "no such extension: 'nobody'" in outcome.stderr
+
+
+def test_without_a_host(zot: Zot):
+    outcome = zot.run("ext", "reload")
+    assert (outcome.status, outcome.stderr) == (1, "zot ext reload: no host is running; start one with zot host\n")
+
+
+def test_a_guard_is_never_absent(zot: Zot, one: Folder):
+    """Verdicts without a pause, while it is reloaded twenty times."""
+    with hosting(zot, one.path) as host:
+        reloader = host.connect()
+        verdicts: list[str] = []
+        for number in range(20):
+            one.version(f"v{number + 2}")
+            reloader.send(control.Reload(reloader.next_id(), "one"))
+            while (reply := reloader.next(0.0005)) is None:
+                verdicts.append(verdict(host))
+            assert isinstance(reply, control.Reloaded)
+            assert [(done.outcome, done.reason) for done in reply.outcomes] == [("reloaded", "")]
+            assert verdict(host) == f"v{number + 2}"
+        assert all(verdicts), "no verdict fell between two versions"
+        assert [int(word[1:]) for word in verdicts] == sorted(int(word[1:]) for word in verdicts)
+        wait_until(lambda: len(host.stats()["one"].pids) == 1)
+        assert host.stats()["one"].restarts == 0
+        reloader.close()
+
+
+def test_a_run_can_be_reloaded_and_the_model_gets_the_new_tools(zot: Zot, one: Folder):
+    with waiting_run(zot, one) as running:
+        one.version("v2", tools=("which", "slow", "more"), guards=())
+        outcome = zot.run("ext", "reload", "one", "--host", str(running.pid))
+        assert (outcome.status, outcome.text) == (0, "one  reloaded\n"), outcome.stderr
+        assert running.wait_for(events.Extension, event="reloaded").extension == "one"
+        go_on(zot)
+        assert running.finish().check(Status.OK).result.extensions["one"].restarts == 0
+
+
+# --- signals ----------------------------------------------------------------------------------------------------
+
+
+def test_a_hang_up_reloads_all_where_there_is_no_terminal(zot: Zot, one: Folder):
+    other = Folder(zot.folder, "other")
+    with hosting(zot, one.path, other.path, flags=("--no-ext",)) as host:
+        host.client.ask(control.Watch("w", notices=True), control.Ok)
+        one.version("v2")
+        other.code("sys.exit(1)")
+        host.running.signal(signal.SIGHUP)
+        assert host.next_notice("reloaded").extension == "one"
+        wait_until(lambda: "other: reload failed: " in host.running.errors())
+        assert host.call("which") == "v2"
+        host.running.signal(signal.SIGTERM)
+        outcome = host.running.finish()
+        assert (outcome.status, outcome.leftovers) == (0, [])
+
+
+def test_a_hang_up_of_its_terminal_stops_it_in_order(zot: Zot, one: Folder):
+    ours, theirs = pty.openpty()
+
+    def take_terminal() -> None:
+        os.setsid()
+        ioctl(theirs, termios.TIOCSCTTY, 0)
+
+    zot.env.pop("XDG_RUNTIME_DIR", None)
+    with zot.start("host", "--no-ext", "-e", one.path, preexec_fn=take_terminal) as running:
+        os.close(theirs)
+        host = Hosted(zot, running)
+        host.settle()
+        one.version("v2")
+        running.signal(signal.SIGHUP)
+        wait_until(lambda: host.call("which") == "v2")
+        host.client.close()
+        os.close(ours)
+        outcome = running.finish()
+    assert (outcome.status, outcome.leftovers) == (0, [])
+    assert outcome.warnings[-1] == f"zot host {running.pid}: stopped by SIGHUP"
+
+
+def test_the_host_is_killed_in_the_middle_of_a_reload(zot: Zot, one: Folder):
+    with hosting(zot, one.path) as host:
+        begun = zot.folder / "begun"
+        one.code(f"open({str(begun)!r}, 'w').close()\ntime.sleep(600)")
+        host.client.send(control.Reload("r", "one"))
+        wait_until(begun.exists)
+        assert len(host.stats()["one"].pids) == 2
+        host.running.signal(signal.SIGKILL)
+        host.running.process.wait()
+        wait_until(lambda: host.running.find_child("x.py") is None)
+
+
+# --- files that change ------------------------------------------------------------------------------------------
+
+
+def test_watch_reloads_when_files_change(zot: Zot):
+    parent = zot.home / "extensions"
+    one = Folder(parent)
+    with hosting(zot, flags=("--watch",)) as host:
+        one.version("v2")
+        wait_until(lambda: host.call("which") == "v2")
+        one.code("this is no Python")
+        wait_until(lambda: "reload failed: " in host.running.errors())
+        assert host.call("which") == "v2"
+        one.version("v3")
+        wait_until(lambda: host.call("which") == "v3")
+        Folder(parent, "two")
+        wait_until(lambda: "two" in host.stats() and host.stats()["two"].state == "ready")
+
+
+def test_a_run_watches_too(zot: Zot, one: Folder):
+    with waiting_run(zot, one, "--watch") as running:
+        one.version("v2", tools=("which", "slow", "more"), guards=())
+        running.wait_for(events.Extension, event="reloaded")
+        go_on(zot)
+        running.finish().check(Status.OK)

@@ -1,0 +1,144 @@
+"""`zot -p "/name args"` and `zot --json "/name args"`: a command of an extension instead of a prompt."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.e2e.extension_folder import folder
+from tests.e2e.script import Script
+from tests.supervisor.host import PRELUDE
+from wire import events
+from wire.events import Status
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.e2e.zot_process import Outcome, Zot
+
+ACTS = """
+hello()
+for name in ("prompt", "insert", "display", "noop", "panel", "error", "odd", "hang", "die", "note"):
+    send(type="register_command", name=name)
+send(type="ready")
+for frame in frames():
+    name, args = frame["name"], frame.get("args", "")
+    answer = {
+        "prompt": {"action": "prompt", "prompt": args},
+        "insert": {"action": "insert", "insert": "to be edited: " + args},
+        "display": {"action": "display", "display": "shown: " + args},
+        "noop": {"action": "noop"},
+        "panel": {"action": "open_panel", "open_panel": {"id": "p", "title": "T", "lines": ["a", "b"], "footer": "F"}},
+        "error": {"action": "display", "display": "no", "error": "it went wrong"},
+        "odd": {"action": "dance"},
+        "note": {"action": "noop"},
+    }
+    if name == "note":
+        send(type="notify", level="warn", message="mind " + args)
+    if name == "die":
+        print("cannot go on", file=sys.stderr, flush=True)
+        sys.exit(4)
+    if name != "hang":
+        send(type="command_response", id=frame["id"], **answer[name])
+"""
+
+
+@pytest.fixture
+def acts(zot: Zot) -> Path:
+    script = zot.folder / "acts.py"
+    script.write_text(PRELUDE + ACTS)
+    return folder(
+        zot.folder, "acts", [sys.executable, "-I", "-S", str(script)],
+        timeouts={"command": 0.3}, restart={"policy": "temporary"},
+    )  # fmt: skip
+
+
+def run(zot: Zot, acts: Path, mode: str, *words: str) -> Outcome:
+    """Without a key: what needs no model must work all the same."""
+    return zot.run(mode, "--no-ext", "-e", acts, *words)
+
+
+@pytest.mark.parametrize(
+    ("command", "stdout"),
+    [
+        ("/insert x", "to be edited: x\n"),
+        ("/display  a b ", "shown: a b\n"),
+        ("/panel", "T\na\nb\nF\n"),
+        ("/noop", ""),
+        ("/prompt", ""),
+    ],
+)
+def test_what_is_printed(zot: Zot, acts: Path, command: str, stdout: str):
+    outcome = run(zot, acts, "-p", command)
+    assert (outcome.status, outcome.text, outcome.stderr) == (0, stdout, "")
+
+
+@pytest.mark.parametrize(
+    ("command", "record"),
+    [
+        ("/insert x", events.ExtInsert("acts", "to be edited: x")),
+        ("/display x", events.ExtDisplay("acts", "shown: x")),
+        ("/panel", events.PanelOpen("acts", "p", "T", ("a", "b"), "F")),
+        ("/note x", events.ExtNotify("acts", "warn", "mind x")),
+    ],
+)
+def test_what_machines_read(zot: Zot, acts: Path, command: str, record: Any):
+    outcome = run(zot, acts, "--json", command).check(Status.OK)
+    name, _, args = command[1:].partition(" ")
+    assert outcome.of(events.Command) == [events.Command("acts", name, args)]
+    assert outcome.of(type(record)) == [record]
+    assert not outcome.of(events.UserMessage)
+
+
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        ("/error", "/error: it went wrong"),
+        ("/odd", "/odd: extension acts failed: there is no action 'dance'"),
+        ("/hang", "/hang: extension acts failed: no answer within 0.3 s (timeouts.command in its manifest)"),
+        ("/die", '/die: extension acts failed: it ended (exit 4): "cannot go on"'),
+        (
+            "/dispaly x",
+            "no such command: '/dispaly'; did you mean '/display'; to send it to the model as text, put -- or a space"
+            " before it",
+        ),
+    ],
+)
+def test_what_goes_wrong(zot: Zot, acts: Path, command: str, reason: str):
+    outcome = run(zot, acts, "--json", command).check(Status.ERROR)
+    assert outcome.result.reason == reason
+    assert f"zot: {reason}" in outcome.warnings
+    assert not outcome.of(events.UserMessage)
+
+
+def test_a_command_without_any_extension(zot: Zot):
+    outcome = zot.run("-p", "--no-ext", "/help")
+    assert (outcome.status, outcome.text) == (1, "")
+    assert outcome.warnings == [
+        "zot: no such command: '/help'; there is none; to send it to the model as text, put -- or a space before it"
+    ]
+
+
+def test_a_prompt_of_a_command_is_sent_to_the_model(zot: Zot, acts: Path):
+    script = Script(zot.cwd, "say hi").answer("Hi.")
+    outcome = zot.run(*zot.replay_flags(script), "-e", acts, "/prompt say hi").check(Status.OK)
+    (message,) = outcome.of(events.UserMessage)
+    assert message.content == (events.TextContent("say hi"),)
+    assert outcome.result.text == "Hi."
+
+
+@pytest.mark.parametrize(
+    ("words", "prompt"),
+    [
+        (["--", "/display x"], "/display x"),
+        ([" /display x"], " /display x"),
+        (["/usr/bin is full"], "/usr/bin is full"),
+    ],
+)
+def test_text_that_is_no_command(zot: Zot, acts: Path, words: list[str], prompt: str):
+    path = Script(zot.cwd, prompt).answer("I see.").write(zot.folder / "cassette")
+    outcome = zot.run("--json", "--no-ext", "-e", acts, "--replay", path, *words).check(Status.OK)
+    assert not outcome.of(events.Command)
+    assert outcome.result.text == "I see."
