@@ -28,6 +28,10 @@ TASKS = Path("/proc/self/task")
 # The machines are shared: a slow example is no finding.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
+# The tests start this program hundreds of times: as on most machines, its modules are compiled once and kept. This
+# process passes it on to the workers of pytest-xdist and to all that they start.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 
 def children_now() -> set[int]:

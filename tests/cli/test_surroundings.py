@@ -66,7 +66,7 @@ def test_odd_names_of_the_project_folder(zot, name):
         ("echo", {"text": "hi"}),
         results=[ok(f"$ pwd\n\n{cwd}\n\n[exit 0]  Took 0.0s"), ok("x\n"), ok("hi")],
     )
-    outcome = zot.replay(script.answer("Done."), "--cwd", cwd).check(Status.OK)
+    outcome = zot.replay(script.answer("Done."), "--cwd", cwd, "--trust-project").check(Status.OK)
     assert (cwd / "a").read_text() == "x\n"
     assert outcome.records[0].cwd == str(cwd)
     assert zot.session_rows()[0]["meta"]["cwd"] == str(cwd)

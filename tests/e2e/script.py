@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from agent.transcript import Block
 
 MODEL = "claude-sonnet-5-5"
+USAGE = {"input": 10, "output": 5, "cache_read": 0, "cache_write": 0}
 Json = dict[str, Any]
 ALL_TOOLS = frozenset(BUILT_IN)
 
@@ -94,15 +95,35 @@ class Script:
                 recorder.add(params, reply)
         return path
 
-    def _reply(self, lines: list[Json], content: list[Json], stop: str) -> Script:
+    def fail(
+        self, kind: str, message: str, *, text: str = "", call: tuple[str, str, str] | None = None, status: int | None
+    ) -> Script:
+        """An error of the provider; with `text` and `call` after so much of a reply. `call`: id, name, arguments."""
+        lines: list[Json] = [{"type": "text_delta", "delta": text}] if text else []
+        content: list[Json] = [{"type": "text", "text": text}] if text else []
+        if call is not None:
+            call_id, name, args = call
+            lines.append({"type": "tool_use_start", "call_id": call_id, "name": name})
+            lines.append({"type": "tool_use_args", "call_id": call_id, "delta": args})
+            lines.append({"type": "tool_use_end", "call_id": call_id})
+            content.append({"type": "tool_call", "id": call_id, "name": name, "args": args})
+        usage = {**USAGE, "output": 1} if lines else dict.fromkeys(USAGE, 0)
+        start = [{"type": "message_start", "usage": usage}] if lines else []
+        error = {"type": "error", "kind": kind, "status": status, "message": message, "retry_after_s": None}
+        self._exchanges.append((self.params(), [*start, *lines, {**error, "content": content, "usage": usage}]))
+        return self
+
+    def params(self) -> Json:
+        """The next request."""
         system = system_prompt(home=self._home, custom=None, appended=(), cwd=str(self._cwd), today=_today())
-        params = build_params(
+        return build_params(
             model=MODEL, system=system, messages=self._messages, tools=self._tools, max_tokens=32_000, reasoning=None
         )
-        usage = {"input": 10, "output": 5, "cache_read": 0, "cache_write": 0}
-        start = {"type": "message_start", "usage": {**usage, "output": 1}}
-        final = {"type": "final", "content": content, "stop_reason": stop, "usage": usage}
-        self._exchanges.append((params, [start, *lines, final]))
+
+    def _reply(self, lines: list[Json], content: list[Json], stop: str) -> Script:
+        start = {"type": "message_start", "usage": {**USAGE, "output": 1}}
+        final = {"type": "final", "content": content, "stop_reason": stop, "usage": USAGE}
+        self._exchanges.append((self.params(), [start, *lines, final]))
         self._messages = [*self._messages, Message("assistant", blocks_from_worker(content), "")]
         return self
 

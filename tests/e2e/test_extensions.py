@@ -186,5 +186,5 @@ def test_extensions_are_found_without_flags_unless_told_not_to(zot, scope):
     parent.mkdir(parents=True)
     shutil.move(extension(zot.folder, "blocker", "turn_start", "no"), parent / "blocker")
     script = Script(zot.cwd).answer("Hi")
-    zot.replay(script, "--no-session").check(Status.BLOCKED)
-    zot.replay(script, "--no-ext").check(Status.OK)
+    zot.replay(script, "--no-session", "--trust-project").check(Status.BLOCKED)
+    zot.replay(script, "--no-ext", "--trust-project").check(Status.OK)

@@ -108,7 +108,7 @@ def test_restart_and_a_name_with_a_slip(zot):
 # --- how it ends -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_stops_everything_in_order(zot, number):
     with hosting(zot, extension(zot.folder, "echo")) as host:
         host.running.signal(number)

@@ -169,6 +169,8 @@ class Terminal:
         env = {**zot.env, "ENV": str(start_up), "TERM": "xterm", MARK: "tmux", "LC_ALL": "C.UTF-8"}
         self._run("new-session", "-d", "-x", str(width), "-y", str(height), "-c", str(zot.cwd), "exec sh", env=env)
         self.zot = shlex.join(zot.command)
+        self._folder = zot.cwd
+        self._asked = 0
 
     def _run(self, *words: str, env: dict[str, str] | None = None) -> str:
         done = subprocess.run([*self._tmux, *words], env=env, capture_output=True, check=True, timeout=20)
@@ -207,11 +209,12 @@ class Terminal:
 
     def modes(self) -> str:
         """What the terminal driver is set to, and whether the cursor can be seen on the usual screen."""
-        self.command("clear; stty -g > modes; echo said")
-        self.wait_for("^said$")
-        with open(self._run("display-message", "-p", "#{pane_current_path}").strip() + "/modes") as file:
-            flags = self._run("display-message", "-p", "#{alternate_on} #{cursor_flag}")
-            return file.read() + flags
+        self._asked += 1
+        # The file has this name only once it is whole, and the screen may still show the words of earlier questions.
+        self.command(f"clear; stty -g > writing; mv writing modes{self._asked}; echo sa''id {self._asked}")
+        self.wait_for(f"^said {self._asked}$")
+        flags = self._run("display-message", "-p", "#{alternate_on} #{cursor_flag}")
+        return (self._folder / f"modes{self._asked}").read_text() + flags
 
     def close(self) -> None:
         self._run("kill-server")

@@ -28,23 +28,24 @@ def test_two_hundred_calls_in_one_turn(zot):
     check_transcript(zot.session_rows())
 
 
-def test_a_prompt_of_five_megabytes_reaches_the_server(zot, server):
+def test_a_huge_odd_prompt_and_an_unknown_model_are_passed_on(zot, server):
+    """Five megabytes with a NUL; and a model of which only the price is not known."""
     server.add(text_reply("Long."))
-    prompt = "0123456789" * 500_000
+    prompt = "a\0b" + "0123456789" * 500_000
     (zot.folder / "prompt").write_text(prompt)
+    flags = ["--base-url", server.base_url, "--model", "llama-99b"]
     with (zot.folder / "prompt").open("rb") as stdin:
-        outcome = zot.run("--json", "--base-url", server.base_url, "-", stdin=stdin).check(Status.OK)
-    assert server.requests[0].body["messages"][0]["content"][0]["text"] == prompt
+        outcome = zot.run("--json", *flags, "-", stdin=stdin).check(Status.OK)
+    body = server.requests[0].body
+    assert body["messages"][0]["content"][0]["text"] == prompt
     assert outcome.records[1].content[0].text == prompt
     check_transcript(zot.session_rows())
 
-
-def test_a_nul_in_the_prompt_reaches_the_server(zot, server):
-    server.add(text_reply("Odd."))
-    (zot.folder / "prompt").write_bytes(b"a\0b")
-    with (zot.folder / "prompt").open("rb") as stdin:
-        zot.run("-p", "--base-url", server.base_url, "--no-session", stdin=stdin)
-    assert server.requests[0].body["messages"][0]["content"][0]["text"] == "a\0b"
+    assert body["model"] == "llama-99b"
+    assert outcome.result.cost_usd is None
+    assert outcome.result.usage.cost_usd is None
+    assert outcome.result.usage.input == 10
+    assert b'"cost_usd":null' in outcome.stdout
 
 
 def test_images_go_to_the_model_whole_and_to_the_reader_by_size(zot, server):
@@ -123,17 +124,6 @@ def test_no_session_leaves_no_file(zot):
     assert zot.session_files() == []
 
 
-def test_an_unknown_model_is_passed_on_and_costs_an_unknown_sum(zot, server):
-    server.add(text_reply("Hi"))
-    flags = ["--base-url", server.base_url, "--model", "llama-99b"]
-    outcome = zot.run("--json", *flags, "go").check(Status.OK)
-    assert server.requests[0].body["model"] == "llama-99b"
-    assert outcome.result.cost_usd is None
-    assert outcome.result.usage.cost_usd is None
-    assert outcome.result.usage.input == 10
-    assert b'"cost_usd":null' in outcome.stdout
-
-
 def test_all_flags_that_shape_a_request_do(zot, server):
     server.add(text_reply("Hi"))
     flags = ["--model", "claude-haiku-4-5", "--system-prompt", "Be brief.", "--append-system-prompt", "One.",
@@ -144,9 +134,12 @@ def test_all_flags_that_shape_a_request_do(zot, server):
     assert [tool["name"] for tool in body["tools"]] == ["bash", "read"]
     assert body["thinking"]["type"] == "enabled"
     assert body["max_tokens"] > body["thinking"]["budget_tokens"]
-    server.add(text_reply("Hi"))
-    zot.run("--json", "--base-url", server.base_url, "--no-tools", "go").check(Status.OK)
-    assert "tools" not in server.requests[1].body
+
+
+def test_without_tools_none_is_offered(zot):
+    script = Script(zot.cwd, tools=()).answer("Hi")
+    assert "tools" not in script.params()
+    zot.replay(script, "--no-tools").check(Status.OK)
 
 
 @pytest.mark.parametrize("text", ["\x1b[31mred\x1b[0m \x07 bell", "line\u2028separator", "\ufeffbom", "a\0b"])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -10,6 +12,7 @@ from tests.e2e.extension_folder import EXAMPLES, extension
 from tests.e2e.golden import golden
 from tests.e2e.zot_process import Zot, rows
 from tests.messages_server import (
+    MessagesServer,
     events_reply,
     http_error,
     message_events,
@@ -21,6 +24,11 @@ from tests.messages_server import (
 )
 from wire.events import Status
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.e2e.zot_process import Outcome
+
 CALLS = [
     tool_block("read", '{"path": "a.txt"}', call_id="t1"),
     tool_block("bash", '{"command": "pwd"}', call_id="t5"),
@@ -30,22 +38,33 @@ CALLS = [
 ]
 
 
-@pytest.fixture
-def recorded(zot, server):
-    """A run with thought, tools, a guard and a rewriter, and its cassette."""
-    server.add(
+@dataclass(frozen=True)
+class Recorded:
+    """A run with thought, tools, a guard and a rewriter: what it said, where it ran, and its cassette."""
+
+    outcome: Outcome
+    zot: Zot
+    cassette: Path
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory) -> Recorded:
+    """For all tests of the module, to be read only."""
+    zot = Zot(tmp_path_factory.mktemp("recorded"))
+    cassette = zot.folder / "cassette.jsonl"
+    with MessagesServer(
         events_reply(message_events([thinking_block("hm"), text_block("See."), *CALLS], stop_reason="tool_use")),
         text_reply(f"In {zot.cwd}: AKIAIOSFODNN7EXAMPLE"),
-    )
-    cassette = zot.folder / "cassette.jsonl"
-    outcome = run(zot, "--base-url", server.base_url, "--record", cassette)
-    assert server.unused == 0
-    return outcome.check(Status.OK), cassette
+    ) as server:
+        outcome = run(zot, "--base-url", server.base_url, "--record", cassette)
+        assert server.unused == 0
+    return Recorded(outcome.check(Status.OK), zot, cassette)
 
 
 def run(zot, *flags):
     if not (zot.cwd / "a.txt").exists():
         (zot.cwd / "a.txt").write_text("alpha\n")
+    if not (zot.folder / "ext-echo").exists():
         extension(zot.folder, "echo")
     exts = ["-e", zot.folder / "ext-echo", "-e", EXAMPLES / "guard", "-e", EXAMPLES / "redactor"]
     return zot.run("--json", *flags, *exts, "go")
@@ -59,37 +78,33 @@ def comparable(outcome, zot) -> str:
 
 
 def test_a_replay_gives_the_same_stream_also_in_another_folder(recorded, tmp_path):
-    first, cassette = recorded
     elsewhere = tmp_path / "else" / "where"
     elsewhere.mkdir(parents=True)
     there = Zot(elsewhere)
-    again = run(there, "--replay", cassette).check(Status.OK)
+    first, again = recorded.outcome, run(there, "--replay", recorded.cassette).check(Status.OK)
     log = re.compile(r"zot-bash-[0-9a-f]{12}\.log")
-    here = Zot.__new__(Zot)
-    here.folder, here.cwd, here.home = tmp_path, tmp_path / "project", tmp_path / "home"
-    assert log.sub("<log>", comparable(again, there)) == log.sub("<log>", comparable(first, here))
+    assert log.sub("<log>", comparable(again, there)) == log.sub("<log>", comparable(first, recorded.zot))
     assert "[redacted:aws-key-id]" in again.result.text
     assert str(there.cwd) in again.result.text
     assert again.result.usage == first.result.usage
     assert again.result.cost_usd == first.result.cost_usd
 
 
-def test_a_cassette_is_private_and_has_no_machine_in_it(recorded, zot):
-    _outcome, cassette = recorded
-    assert cassette.stat().st_mode & 0o777 == 0o600
-    text = cassette.read_text()
-    assert str(zot.cwd) not in text
+def test_a_cassette_is_private_and_has_no_machine_in_it(recorded):
+    assert recorded.cassette.stat().st_mode & 0o777 == 0o600
+    text = recorded.cassette.read_text()
+    assert str(recorded.zot.cwd) not in text
     assert "{{cwd}}" in text
-    assert len(rows(cassette.read_bytes())) == 3
+    assert len(rows(recorded.cassette.read_bytes())) == 3
 
 
 def test_a_mismatch_shows_the_difference(recorded, zot):
-    _outcome, cassette = recorded
     (zot.cwd / "a.txt").write_text("beta\n")
-    outcome = run(zot, "--replay", cassette).check(Status.ERROR)
+    outcome = run(zot, "--replay", recorded.cassette).check(Status.ERROR)
     shown = outcome.stderr[outcome.stderr.index("zot: the run differs") :].splitlines()
+    place = recorded.cassette
     assert shown[0] == (
-        f"zot: the run differs from cassette {cassette}:3 at request 2 of 2; record it again with --record {cassette}"
+        f"zot: the run differs from cassette {place}:3 at request 2 of 2; record it again with --record {place}"
     )
     assert shown[1:4] == [
         "     messages[2].content[0].content[0].text",
@@ -99,11 +114,11 @@ def test_a_mismatch_shows_the_difference(recorded, zot):
 
 
 def test_another_prompt_and_a_run_that_goes_on_too_long(recorded, zot):
-    _outcome, cassette = recorded
-    outcome = zot.run("--json", "--replay", cassette, "other words").check(Status.ERROR)
+    outcome = zot.run("--json", "--replay", recorded.cassette, "other words").check(Status.ERROR)
     assert 'recorded: "go"' in outcome.stderr
     assert 'asked:    "other words"' in outcome.stderr
-    cassette.write_bytes(b"".join(cassette.read_bytes().splitlines(keepends=True)[:2]))
+    cassette = zot.folder / "cassette.jsonl"
+    cassette.write_bytes(b"".join(recorded.cassette.read_bytes().splitlines(keepends=True)[:2]))
     outcome = run(zot, "--replay", cassette).check(Status.ERROR)
     assert "ends after 1 exchange, but the run goes on" in outcome.result.reason
 

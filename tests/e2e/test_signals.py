@@ -28,14 +28,9 @@ def test_an_interrupted_run_ends_whole(zot, place, number):
     assert f"turn_end aborted: {reason}\nerror {reason}\nresult interrupted 130 " in golden(outcome)
     assert outcome.warnings == [f"zot: {reason}"]
     check_transcript(zot.session_rows())
-
-
-def test_what_had_been_said_is_kept(zot):
-    with hanging(zot, "model") as running:
-        running.signal(signal.SIGINT)
-        outcome = running.finish().check(Status.INTERRUPTED)
-    assert outcome.result.text == "Hello "
-    assert zot.session_rows()[3]["message"]["content"] == [{"text": "Hello "}]
+    if place == "model":
+        assert outcome.result.text == "Hello "
+        assert zot.session_rows()[3]["message"]["content"] == [{"text": "Hello "}], "what had been said is kept"
 
 
 def test_a_second_signal_kills_what_does_not_want_to_stop(zot):

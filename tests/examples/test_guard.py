@@ -68,14 +68,19 @@ ALLOWED = [
 ]
 
 
+@pytest.fixture(scope="module")
+def guard(shared):
+    return shared("guard")
+
+
 def ask(guard, **tool_call):
     guard.send("event_intercept", id="7", event="tool_call", tool_id="toolu_1", **tool_call)
     return guard.frame()
 
 
 @pytest.mark.parametrize(("rule", "command"), REFUSED, ids=[command for _, command in REFUSED])
-def test_refuses_and_names_the_rule(rule, command, greet):
-    assert ask(greet("guard"), tool_name="bash", tool_args={"command": command}) == {
+def test_refuses_and_names_the_rule(rule, command, guard):
+    assert ask(guard, tool_name="bash", tool_args={"command": command}) == {
         "type": "event_intercept_response",
         "id": "7",
         "block": True,
@@ -84,8 +89,8 @@ def test_refuses_and_names_the_rule(rule, command, greet):
 
 
 @pytest.mark.parametrize("command", ALLOWED, ids=repr)
-def test_lets_harmless_commands_pass(command, greet):
-    answer = ask(greet("guard"), tool_name="bash", tool_args={"command": command})
+def test_lets_harmless_commands_pass(command, guard):
+    answer = ask(guard, tool_name="bash", tool_args={"command": command})
     assert answer == {"type": "event_intercept_response", "id": "7"}
 
 
@@ -99,14 +104,14 @@ def test_lets_harmless_commands_pass(command, greet):
         {"tool_name": "bash"},
     ],
 )
-def test_other_tools_and_odd_arguments_pass(tool_call, greet):
-    assert ask(greet("guard"), **tool_call) == {"type": "event_intercept_response", "id": "7"}
+def test_other_tools_and_odd_arguments_pass(tool_call, guard):
+    assert ask(guard, **tool_call) == {"type": "event_intercept_response", "id": "7"}
 
 
 @pytest.mark.parametrize("piece", ["a", "sh ", ": () { ", "bash -c '", "bash -c 'a b' ", "sudo ", "xargs sh 'a b' "])
-def test_a_command_as_long_as_linux_allows_is_judged(piece, greet):
+def test_a_command_as_long_as_linux_allows_is_judged(piece, guard):
     command = piece * (128 * 1024 // len(piece))
-    answer = ask(greet("guard"), tool_name="bash", tool_args={"command": command})
+    answer = ask(guard, tool_name="bash", tool_args={"command": command})
     assert answer == {"type": "event_intercept_response", "id": "7"}
 
 

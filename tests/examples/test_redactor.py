@@ -35,6 +35,11 @@ HARMLESS = [
 ]
 
 
+@pytest.fixture(scope="module")
+def redactor(shared):
+    return shared("redactor")
+
+
 def ask(redactor, **fields):
     redactor.send("event_intercept", id="9", event="assistant_message", **fields)
     return redactor.frame()
@@ -46,30 +51,27 @@ def is_still_working(redactor):
 
 
 @pytest.mark.parametrize(("text", "visible", "kinds"), SECRETS)
-def test_replaces_a_secret_and_warns_without_repeating_it(text, visible, kinds, greet):
-    redactor = greet("redactor")
+def test_replaces_a_secret_and_warns_without_repeating_it(text, visible, kinds, redactor):
     assert ask(redactor, text=text) == {"type": "event_intercept_response", "id": "9", "replace_text": visible}
     assert redactor.frame() == {"type": "notify", "level": "warn", "message": f"redacted 1 secret: {kinds}"}
     assert is_still_working(redactor)
 
 
 @pytest.mark.parametrize("text", HARMLESS)
-def test_leaves_other_text_alone(text, greet):
-    redactor = greet("redactor")
+def test_leaves_other_text_alone(text, redactor):
     assert ask(redactor, text=text) == {"type": "event_intercept_response", "id": "9"}
     assert is_still_working(redactor)
 
 
-def test_counts_the_secrets_of_a_message_by_kind(greet):
-    redactor = greet("redactor")
+def test_counts_the_secrets_of_a_message_by_kind(redactor):
     text = "AKIAIOSFODNN7EXAMPLE password=x AKIAIOSFODNN7EXAMPLE"
     visible = "[redacted:aws-key-id] password=[redacted:password] [redacted:aws-key-id]"
     assert ask(redactor, text=text)["replace_text"] == visible
     assert redactor.frame()["message"] == "redacted 3 secrets: 1 password, 2 aws-key-id"
 
 
-def test_a_question_without_text_is_answered(greet):
-    assert is_still_working(redactor := greet("redactor"))
+def test_a_question_without_text_is_answered(redactor):
+    assert is_still_working(redactor)
     assert ask(redactor) == {"type": "event_intercept_response", "id": "9"}
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.agent.model.worker_process import KEY, WorkerProcess
+from tests.agent.model.worker_process import KEY, SeveralWorkers, WorkerProcess
 from tests.messages_server import MessagesServer
 
 if TYPE_CHECKING:
@@ -30,3 +30,9 @@ def shared(server: MessagesServer) -> Iterator[WorkerProcess]:
 def worker(shared: WorkerProcess, server: MessagesServer) -> Iterator[WorkerProcess]:
     yield shared
     assert server.unused == 0, "the worker did not ask for every reply of the script"
+
+
+@pytest.fixture(scope="module")
+def workers() -> Iterator[SeveralWorkers]:
+    with SeveralWorkers() as several:
+        yield several

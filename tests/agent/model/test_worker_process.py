@@ -10,9 +10,10 @@ import time
 
 import pytest
 
-from tests.agent.model.worker_process import WORKER, WorkerProcess
+from tests.agent.model.worker_process import WORKER, SeveralWorkers, WorkerProcess
 from tests.messages_server import (
     MessagesServer,
+    drop_before_headers,
     hold_first_byte,
     http_error,
     stall_midway,
@@ -20,16 +21,18 @@ from tests.messages_server import (
 )
 
 
-def test_retries_follow_retry_after_and_are_capped() -> None:
+def test_retries_follow_retry_after_and_are_capped(workers: SeveralWorkers) -> None:
     replies = [
         http_error(429, retry_after_ms=300),
         http_error(529, retry_after_ms=5),
         text_reply("at last"),
         http_error(429, "first", retry_after=3600),
         *(http_error(500, retry_after_ms=1) for _ in range(3)),
+        *(drop_before_headers() for _ in range(3)),
         http_error(400, retry_after_ms=1),
     ]
-    with MessagesServer(*replies) as server, WorkerProcess(server.base_url, max_retries=2) as worker:
+    with MessagesServer(*replies) as server:
+        worker = workers.next(server.base_url, max_retries=2)
         assert worker.ask()[-1]["type"] == "final"
         first, second, _ = server.requests
         assert 0.3 <= second.at - first.at < 3
@@ -43,16 +46,17 @@ def test_retries_follow_retry_after_and_are_capped() -> None:
         assert worker.ask()[-1]["kind"] == "server"
         assert len(server.requests) == 7, "one try and two retries"
 
+        assert worker.ask()[-1]["kind"] == "connection"
+        assert server.unused == 1, "closed without an answer: one try and two retries"
+
         assert worker.ask()[-1]["kind"] == "invalid_request"
-        assert len(server.requests) == 8, "no retry of a request that is wrong"
+        assert server.unused == 0, "no retry of a request that is wrong"
 
 
-def test_silence_is_a_timeout_before_and_within_the_reply() -> None:
+def test_silence_is_a_timeout_before_and_within_the_reply(workers: SeveralWorkers) -> None:
     whole = text_reply("partial")
-    with (
-        MessagesServer(hold_first_byte(whole), stall_midway(whole, after=4)) as server,
-        WorkerProcess(server.base_url, idle_timeout_s=0.3) as worker,
-    ):
+    with MessagesServer(hold_first_byte(whole), stall_midway(whole, after=4)) as server:
+        worker = workers.next(server.base_url, idle_timeout_s=0.3)
         error = worker.ask()[-1]
         assert error["kind"] == "timeout"
         assert error["message"] == f"anthropic: {server.base_url} sent nothing for 0.3 s"
@@ -61,23 +65,24 @@ def test_silence_is_a_timeout_before_and_within_the_reply() -> None:
         assert error["content"] == [{"type": "text", "text": "part"}]
 
 
-def test_nobody_listens() -> None:
+def test_nobody_listens(workers: SeveralWorkers) -> None:
     with MessagesServer() as server:
         url = server.base_url
-    with WorkerProcess(url) as worker:
-        error = worker.ask()[-1]
+    error = workers.next(url).ask()[-1]
     assert error["kind"] == "connection"
     assert "refused" in error["message"]
 
 
-def test_no_key_and_no_base_url_asks_nobody() -> None:
+def test_no_key_and_no_base_url_asks_nobody(workers: SeveralWorkers) -> None:
     environment = {"ANTHROPIC_API_KEY": "sk-ant-from-env", "ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}
-    with WorkerProcess(None, api_key=None, env=environment) as worker:
-        assert worker.ask()[-1]["kind"] == "authentication"
-        assert worker.ask()[-1]["message"] == "anthropic: no API key"
+    worker = workers.next(None, api_key=None, env=environment)
+    assert worker.ask()[-1]["kind"] == "authentication"
+    assert worker.ask()[-1]["message"] == "anthropic: no API key"
 
 
-def test_no_key_with_a_base_url_sends_the_request_and_no_key_of_the_environment(tmp_path) -> None:
+def test_no_key_with_a_base_url_sends_the_request_and_no_key_of_the_environment(
+    workers: SeveralWorkers, tmp_path
+) -> None:
     profile = tmp_path / "configs" / "default.json"
     profile.parent.mkdir()
     profile.write_text("not even json")
@@ -86,19 +91,28 @@ def test_no_key_with_a_base_url_sends_the_request_and_no_key_of_the_environment(
         "ANTHROPIC_AUTH_TOKEN": "token-from-env",
         "ANTHROPIC_CONFIG_DIR": str(tmp_path),
     }
-    with (
-        MessagesServer(text_reply("ok")) as server,
-        WorkerProcess(server.base_url, api_key=None, env=environment) as worker,
-    ):
+    with MessagesServer(text_reply("ok")) as server:
+        worker = workers.next(server.base_url, api_key=None, env=environment)
         assert worker.ask()[-1]["type"] == "final"
         assert "from-env" not in json.dumps(server.requests[0].headers)
 
 
-def test_a_key_that_no_header_can_carry_is_not_shown() -> None:
-    with MessagesServer() as server, WorkerProcess(server.base_url, api_key="sk-ant-\n…") as worker:
-        error = worker.ask()[-1]
+def test_a_key_that_no_header_can_carry_is_not_shown(workers: SeveralWorkers) -> None:
+    with MessagesServer() as server:
+        error = workers.next(server.base_url, api_key="sk-ant-\n…").ask()[-1]
     assert error["kind"] == "authentication"
     assert "sk-ant" not in error["message"]
+
+
+def test_tls_is_spoken_to_an_https_address(workers: SeveralWorkers) -> None:
+    with MessagesServer() as server:
+        error = workers.next(server.base_url.replace("http:", "https:")).ask()[-1]
+    assert error["kind"] == "connection"
+    assert "SSL" in error["message"]
+
+
+def test_a_base_url_that_is_no_url_fails_each_request(workers: SeveralWorkers) -> None:
+    assert workers.next("http://127.0.0.1:port").ask()[-1]["kind"] == "invalid_request"
 
 
 def test_it_ends_when_the_host_goes_away_in_the_middle_of_a_reply() -> None:
@@ -113,17 +127,6 @@ def test_it_ends_when_the_host_goes_away_in_the_middle_of_a_reply() -> None:
         assert worker.process.wait(10) == 0
 
 
-def test_it_ends_at_the_end_of_input_and_by_sigterm() -> None:
-    with WorkerProcess("http://127.0.0.1:9") as idle, WorkerProcess("http://127.0.0.1:9") as killed:
-        idle.read()
-        killed.read()
-        killed.process.terminate()
-        assert killed.process.wait(10) == -15
-        assert idle.process.stdin
-        idle.process.stdin.close()
-        assert idle.process.wait(10) == 0
-
-
 NOISY = """
 import builtins, runpy, sys
 real = builtins.__import__
@@ -136,7 +139,7 @@ runpy.run_path(sys.argv[1], run_name="__main__")
 """
 
 
-def test_stray_prints_do_not_reach_the_host() -> None:
+def test_stray_prints_do_not_reach_the_host_and_it_ends_with_its_input() -> None:
     configure = {"type": "configure", "api_key": "k", "base_url": None, "max_retries": 0, "idle_timeout_s": 1}
     process = subprocess.run(
         [sys.executable, "-c", NOISY, str(WORKER)], input=json.dumps(configure).encode() + b"\n", capture_output=True
@@ -153,26 +156,17 @@ def test_modules_of_the_same_names_in_the_way_do_not_matter(tmp_path, flags: tup
     environment = {"PYTHONPATH": os.fspath(tmp_path)}
     with WorkerProcess("http://127.0.0.1:9", env=environment, flags=flags) as worker:
         assert worker.read() == {"type": "ready"}
+        assert worker.process.stdin
+        worker.process.stdin.close()
+        assert worker.process.wait(10) == 0, "an idle one ends at the end of its input"
 
 
-def test_a_model_that_retires_soon_is_no_warning_of_ours() -> None:
+def test_a_model_that_retires_soon_is_no_warning_of_ours_and_sigterm_ends_it() -> None:
     with (
         MessagesServer(text_reply("ok")) as server,
         WorkerProcess(server.base_url, env={"PYTHONWARNINGS": "error::DeprecationWarning"}) as worker,
     ):
         assert worker.ask(model="claude-sonnet-4-5")[-1]["type"] == "final"
         worker.process.terminate()
+        assert worker.process.wait(10) == -15
         assert worker.stderr() == ""
-
-
-def test_tls_is_spoken_to_an_https_address() -> None:
-    with MessagesServer() as server, WorkerProcess(server.base_url.replace("http:", "https:")) as worker:
-        error = worker.ask()[-1]
-    assert error["kind"] == "connection"
-    assert "SSL" in error["message"]
-
-
-def test_a_base_url_that_is_no_url_fails_each_request() -> None:
-    with WorkerProcess("http://127.0.0.1:port") as worker:
-        assert worker.read() == {"type": "ready"}
-        assert worker.ask()[-1]["kind"] == "invalid_request"

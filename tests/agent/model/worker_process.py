@@ -14,8 +14,28 @@ from typing import Any
 from agent.model import worker
 
 WORKER = Path(worker.__file__)
+ROOT = Path(__file__).parents[3]
 Line = dict[str, Any]
 KEY = "sk-ant-test"
+
+
+SEVERAL = """
+import json, os, sys
+from agent.model.worker import Worker
+own = dict(os.environ)
+out = os.dup(1)
+os.dup2(2, 1)
+for line in sys.stdin:
+    message = json.loads(line)
+    if message["type"] == "configure":
+        os.environ.clear()
+        os.environ.update(own | message.pop("environment"))
+        worker = Worker(message, out)
+        worker.ready()
+    else:
+        worker.serve(message["id"], message["params"])
+"""
+"""A process with one `Worker` after the other, each with its settings and environment: it imports the SDK once."""
 
 
 class WorkerProcess:
@@ -31,24 +51,16 @@ class WorkerProcess:
         env: dict[str, str] | None = None,
         flags: tuple[str, ...] = ("-P",),
     ) -> None:
+        argv = [sys.executable, *flags, str(WORKER)]
+        self._start(argv, {**os.environ, **(env or {})})
+        self.send(configure(base_url, api_key, max_retries, idle_timeout_s))
+
+    def _start(self, argv: list[str], env: dict[str, str]) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, *flags, str(WORKER)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={**os.environ, **(env or {})},
+            argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, cwd=ROOT
         )
         self._lines = bytearray()
         self._next_id = 0
-        self.send(
-            {
-                "type": "configure",
-                "api_key": api_key,
-                "base_url": base_url,
-                "max_retries": max_retries,
-                "idle_timeout_s": idle_timeout_s,
-            }
-        )
 
     def __enter__(self) -> WorkerProcess:
         return self
@@ -111,6 +123,32 @@ class WorkerProcess:
         """What it printed; only once it has ended."""
         assert self.process.stderr
         return self.process.stderr.read().decode()
+
+
+class SeveralWorkers(WorkerProcess):
+    """As many workers as a test asks for, one after the other. How a worker starts and ends is not to be seen here."""
+
+    def __init__(self) -> None:
+        self._start([sys.executable, "-c", SEVERAL], dict(os.environ))
+
+    def next(
+        self,
+        base_url: str | None,
+        *,
+        api_key: str | None = KEY,
+        max_retries: int = 0,
+        idle_timeout_s: float = 20.0,
+        env: dict[str, str] | None = None,
+    ) -> WorkerProcess:
+        """Replaces the worker by one with these settings, and waits until it is ready."""
+        self.send({**configure(base_url, api_key, max_retries, idle_timeout_s), "environment": env or {}})
+        assert self.read() == {"type": "ready"}
+        return self
+
+
+def configure(base_url: str | None, api_key: str | None, max_retries: int, idle_timeout_s: float) -> Line:
+    settings = {"api_key": api_key, "base_url": base_url, "max_retries": max_retries, "idle_timeout_s": idle_timeout_s}
+    return {"type": "configure", **settings}
 
 
 def text_of(lines: list[Line], kind: str = "text_delta") -> str:

@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""Says every frame that an extension can say. It is one thread that answers line by line, so that the same conversation
+always has the same order.
+"""
+
+import json
+import sys
+
+EVENTS = [
+    "session_start", "user_prompt", "turn_start", "assistant_message", "tool_call", "tool_result", "turn_end", "error",
+    "session_end",
+]  # fmt: skip
+PANEL = {"id": "p", "title": "A panel", "lines": ["one", "two"], "footer": "q closes"}
+RESPONSES = {
+    "ask": {"action": "prompt", "prompt": "asked"},
+    "put": {"action": "insert", "insert": "inserted"},
+    "show": {"action": "display", "display": "shown"},
+    "panel": {"action": "open_panel", "open_panel": PANEL},
+    "plain-panel": {"action": "open_panel", "open_panel": {"id": "q"}},
+    "quiet": {"action": "noop"},
+    "odd": {"action": "display", "display": "", "prompt": None, "error": None},
+    "fail": {"error": "it is broken"},
+}
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII="
+held = {}
+
+
+def send(kind, **fields):
+    print(json.dumps({"type": kind, **fields}, ensure_ascii=False), flush=True)
+
+
+def text(said):
+    return {"type": "text", "text": said}
+
+
+def result(call_id, *content, **more):
+    send("tool_result", id=call_id, content=list(content), **more)
+
+
+def greet():
+    capabilities = ["tools", "commands", "events", "panels", "cancel", "ping"]
+    send("hello", name="everything", version="1.0.0", capabilities=capabilities)
+    words = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+    send("register_tool", name="echo", description="Say it again.", schema=words, read_only=True, timeout_s=20)
+    send("register_tool", name="look", description="A picture.", idempotent=True, retry=True)
+    send("register_tool", name="hold", description="Answer once another call lets it go.", schema={"type": "object"})
+    send("register_tool", name="release", description="Let go.")
+    send("register_tool", name="once", description="Takes itself back.")
+    for name in RESPONSES:
+        send("register_command", name=name, description=f"Answers with {name}.")
+    send("register_command", name="more")
+    send("subscribe", events=EVENTS)
+    send("subscribe", intercept=["user_prompt", "turn_start", "assistant_message", "tool_call", "tool_result"])
+    send("ready")
+
+
+def call(frame):
+    name, call_id = frame["name"], frame["id"]
+    if name == "echo":
+        result(call_id, text(frame["args"]["text"]))
+    elif name == "look":
+        result(call_id, text("a pixel"), {"type": "image", "mime_type": "image/png", "data": PIXEL}, is_error=False)
+    elif name == "hold":
+        held[call_id] = name
+        send("tool_progress", id=call_id, text="holding")
+    elif name == "release":
+        result(call_id, text(f"released {len(held)}"))
+        while held:
+            result(held.popitem()[0], text("let go"))
+    elif name == "once":
+        result(call_id)
+        send("unregister_tool", name="once")
+    else:
+        result(call_id, text(f"no tool {name}"), is_error=True)
+
+
+def command(frame):
+    name = frame["name"]
+    if name == "more":  # what is registered later holds from the next turn on
+        send("register_tool", name="late", description="Came later.", schema={"type": "object"})
+        send("register_command", name="later")
+        send("notify", level="info", message="more")
+        send("notify", level="success", message="of")
+        send("notify", level="warn", message="everything")
+        send("notify", level="error", message="there")
+        send("notify", message="is")
+        send("clear_notes")
+        send("command_response", id=frame["id"], action="noop")
+    elif name == "later":
+        held[frame["id"]] = name
+    else:
+        send("command_response", id=frame["id"], **RESPONSES[name])
+
+
+def cancel(frame):
+    """Nobody waits for this answer any more, and yet it may come."""
+    if held.pop(frame["id"], None) == "hold":
+        result(frame["id"], text(f"cancelled: {frame.get('reason')}"), is_error=True)
+
+
+def judge(frame):
+    event, verdict = frame["event"], {}
+    said = json.dumps([frame.get("text"), frame.get("tool_args"), frame.get("content")])
+    if "forbidden" in said or frame.get("step") == 4:
+        verdict = {"block": True, "reason": f"{event} is forbidden"}
+    elif "nothing" in said:  # as they who write down all members do
+        verdict = {"block": None, "reason": None, "modified_args": None, "replace_text": None, "modified_result": None}
+    elif "secret" in said and event == "tool_call":
+        verdict = {"modified_args": {"command": "echo ***"}}
+    elif "secret" in said and event == "tool_result":
+        verdict = {"modified_result": {"content": [text("***")], "is_error": not frame["is_error"]}}
+    elif "secret" in said:
+        verdict = {"replace_text": frame["text"].replace("secret", "***")}
+    send("event_intercept_response", id=frame["id"], **verdict)
+
+
+def key(frame):
+    panel = frame["panel_id"]
+    if frame["key"] == "esc":
+        send("panel_close", panel_id=panel)
+    elif frame["key"] == "rune":
+        send("panel_render", panel_id=panel, lines=[frame["text"]])
+    else:
+        send("panel_render", panel_id=panel, title="Another title", lines=[frame["key"]], footer="esc closes")
+
+
+def observe(frame):
+    fields = {name: value for name, value in frame.items() if name not in ("type", "event")}
+    send("log", level="debug", message=frame["event"], fields=fields)
+
+
+def resize(frame):
+    size = f"{frame['width']} x {frame['height']}"
+    send("panel_render", panel_id=frame["panel_id"], lines=[size, "", "\u2028"])
+
+
+HANDLERS = {
+    "tool_call": call,
+    "command_invoked": command,
+    "cancel": cancel,
+    "event_intercept": judge,
+    "event": observe,
+    "panel_key": key,
+    "panel_resize": resize,
+    "panel_close": lambda frame: send("log", message=f"the user closed {frame['panel_id']}"),
+    "ping": lambda frame: send("pong", id=frame["id"]),
+}
+
+
+def main():
+    greet()
+    for line in sys.stdin.buffer:
+        frame = json.loads(line)
+        if frame["type"] == "shutdown":
+            send("shutdown_ack")
+            break
+        if (handler := HANDLERS.get(frame["type"])) is not None:
+            handler(frame)
+
+
+if __name__ == "__main__":
+    main()
