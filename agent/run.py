@@ -80,8 +80,8 @@ class Run:
         text = text if judgement.text is None else judgement.text
         message = Message("user", (Text(text),), now())
         self._emit(events.UserMessage(records.content(message.content), message.time))
-        if self._abort.requested:
-            return self._aborted()
+        if self._abort.status is not None:
+            return Ending(self._abort.status, self._abort.reason)
         if judgement.is_blocked:
             return Ending(Status.BLOCKED, judgement.reason)
         self._append(message)

@@ -61,7 +61,7 @@ def start_extensions(findings: Findings, supervisor: Supervisor, news: News) -> 
             news.say(f"zot: {skipped.line}")
     supervisor.start(
         discovery.found,
-        lambda found: extension_environment(found.manifest, options.config, os.environ),
+        lambda found: extension_environment(found, options.config, os.environ),
         options.home / data_dir.FOLDER,
     )
     supervisor.reloader.may_run = Admission(options.home, options.consent, options.config).may_run

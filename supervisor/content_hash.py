@@ -4,6 +4,9 @@ Every file below its folder counts, with its path, its exec bit and its content,
 with its target. What a relative link, the manifest's `exec` or one of its `args` leads to outside of the folder counts
 too: a project can change that with the next commit. An absolute link counts by its target only: what is there is not
 shipped with the project (the `python` of a virtual environment, say).
+
+`__pycache__` counts: Python runs what is there in place of the source beside it, and would not notice that a commit has
+brought it. Extensions of projects are told not to write there (`supervisor.environment`).
 """
 
 from __future__ import annotations
@@ -20,8 +23,10 @@ if TYPE_CHECKING:
 
     from wire.manifest import Manifest
 
-IGNORED = frozenset({".git", "__pycache__", ".zot-install.json"})
-"""Names that do not count, wherever they are."""
+HISTORY = ".git"
+"""Does not count, wherever it is."""
+RECORD = ".zot-install.json"
+"""Does not count at the top, where `zot ext install` writes it."""
 MAX_FILES = 20_000
 MAX_BYTES = 512 * 2**20
 PIECE = 1 << 20
@@ -98,6 +103,8 @@ class _Walk:
             path, shown = pending.pop()
             for entry in self._entries(path):
                 inside = f"{shown}/{entry.name}" if shown else entry.name
+                if entry.name == HISTORY or inside == RECORD:
+                    continue
                 found = self._stat(entry.path)
                 if stat.S_ISDIR(found.st_mode):
                     self._add(inside, b"folder")
@@ -110,11 +117,11 @@ class _Walk:
                     self._add(inside, b"special %o" % stat.S_IFMT(found.st_mode))
 
     def named(self, word: str) -> None:
-        """What a word of the command line leads to, if it is a relative path out of the folder."""
-        if os.path.isabs(word) or ("/" not in word and word != "..") or "\0" in word:
+        """What a word of the command line leads to, if it is a relative path to something that does not count yet."""
+        if os.path.isabs(word) or "\0" in word:
             return
         path = os.path.join(self._root, word)
-        if not self._is_inside(os.path.realpath(path)) and os.path.exists(path):
+        if not self._counts(os.path.realpath(path)) and os.path.exists(path):
             self._outside(path, word)
 
     def _link(self, path: str, shown: str) -> None:
@@ -123,7 +130,7 @@ class _Walk:
         except OSError as error:
             raise self._unreadable(path, error) from None
         self._add(shown, b"link " + os.fsencode(target))
-        if not os.path.isabs(target) and not self._is_inside(os.path.realpath(path)) and os.path.exists(path):
+        if not os.path.isabs(target) and not self._counts(os.path.realpath(path)) and os.path.exists(path):
             self._outside(path, f"{shown} -> ./{target}")  # no file within can have that path
 
     def _outside(self, path: str, shown: str) -> None:
@@ -138,14 +145,16 @@ class _Walk:
             self._add(shown, b"folder")
             self.folder(real, shown)
 
-    def _is_inside(self, real: str) -> bool:
-        return real == self._root or real.startswith(self._root.rstrip("/") + "/")
+    def _counts(self, real: str) -> bool:
+        """Whether the walk through the folder comes by it."""
+        inside = os.path.relpath(real, self._root).split("/")
+        return inside[0] != ".." and HISTORY not in inside and inside != [RECORD]
 
     def _entries(self, path: str) -> Iterator[os.DirEntry[str]]:
         try:
             with os.scandir(path) as entries:
                 # By name: which of two links to the same thing is met first must not be left to the file system.
-                yield from sorted((one for one in entries if one.name not in IGNORED), key=lambda one: one.name)
+                yield from sorted(entries, key=lambda one: one.name)
         except OSError as error:
             raise self._unreadable(path, error) from None
 

@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from supervisor.discovery import Scope
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
@@ -65,11 +63,10 @@ def prepare(found: Found, data: Path | None) -> DataDir:
 def name_of(found: Found) -> str:
     """The name of its data folder. Projects do not share one; an extension of a project that is named with `--ext` has
     the same as without."""
-    parent = found.folder.absolute().parent
     name = found.manifest.name
-    if found.scope is Scope.GLOBAL or (parent.name, parent.parent.name) != ("extensions", ".zot"):
+    if not found.is_of_a_project:
         return name
-    project = os.fsencode(parent.parent.parent.resolve())
+    project = os.fsencode(found.folder.absolute().parents[2].resolve())
     return f"{name}-{hashlib.sha256(project).hexdigest()[:8]}"
 
 

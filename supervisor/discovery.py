@@ -58,6 +58,14 @@ class Found:
         return str(self.folder / exec_)
 
     @property
+    def is_of_a_project(self) -> bool:
+        """Whether it lies where a project keeps its extensions, also if it was named with `--ext`."""
+        if self.scope is not Scope.EXPLICIT:
+            return self.scope is Scope.PROJECT
+        parent = self.folder.absolute().parent
+        return (parent.name, parent.parent.name) == ("extensions", ".zot")
+
+    @property
     def default_hello_s(self) -> float:
         return DOWNLOADER_HELLO_S if Path(self.manifest.exec).name in DOWNLOADERS else HELLO_S
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from supervisor.config import Config
+    from supervisor.discovery import Found
     from wire.manifest import EnvPolicy, Manifest
 
 NEVER = frozenset({"ZOTCORE_RPC_TOKEN"})
@@ -32,6 +33,8 @@ MINIMAL = (
 )  # fmt: skip
 """What every program may need and nobody needs to keep secret. Not the proxies: their addresses may hold passwords, and
 only what talks to the network needs them. Not what changes how programs run, such as `LD_PRELOAD` or `PYTHONPATH`."""
+NO_BYTECODE = {"PYTHONDONTWRITEBYTECODE": "1"}
+"""What Python writes beside its modules would be a change of what was trusted."""
 TOKEN = "ZOT_HOST_TOKEN"  # noqa: S105  (a name, and it opens nothing)
 """Names the host that a process belongs to, so that what outlives a killed host can be found."""
 EXTENSION = "ZOT_EXTENSION"
@@ -44,13 +47,14 @@ def child_environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name not in HOST_SECRETS}
 
 
-def extension_environment(manifest: Manifest, config: Config, environ: Mapping[str, str]) -> dict[str, str]:
+def extension_environment(found: Found, config: Config, environ: Mapping[str, str]) -> dict[str, str]:
     """What of `environ` an extension gets. Pure.
 
     Secrets only if its manifest asks for them by name, and of the rest, under the policy minimal, only what is in
-    `MINIMAL`, what the config allows and what the manifest asks for.
+    `MINIMAL`, what the config allows and what the manifest asks for. Those of projects also get `NO_BYTECODE`.
     """
-    return {name: value for name, value in environ.items() if may_have(name, manifest, config)}
+    got = {name: value for name, value in environ.items() if may_have(name, found.manifest, config)}
+    return {**NO_BYTECODE, **got} if found.is_of_a_project else got
 
 
 def may_have(name: str, manifest: Manifest, config: Config) -> bool:

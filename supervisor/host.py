@@ -170,7 +170,7 @@ class Host:
                 self.missing = f"{skipped.name}: {skipped.reason}"
         self.supervisor.start(
             discovery.found,
-            lambda found: extension_environment(found.manifest, self._config, os.environ),
+            lambda found: extension_environment(found, self._config, os.environ),
             self.home / data_dir.FOLDER,
         )
         if self._watch_files:

@@ -173,6 +173,7 @@ class _Rehearsal:
         if not self._room.wait(lambda: self._has_said(kind) or not self.actor.is_running or self._is_mute(), wait_s):
             raise _FailedError(Failure(f"expected {kind} within {wait_s:g} s, and it said nothing more", step))
         if not self._has_said(kind):
+            self._room.wait(lambda: not self.actor.is_running, EXIT_FOLLOWS_S)
             raise _FailedError(Failure(f"expected {kind}, but {self._gone() or 'it has closed its stdout'}", step))
         said = self.actor.heard[self._taken]
         self._taken += 1

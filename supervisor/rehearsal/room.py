@@ -98,7 +98,7 @@ class Room:
     ) -> Actor:
         """Starts the extension, in its own folder and with the limits of its manifest that the kernel keeps. Raises
         `SpawnError`."""
-        env = extension_environment(found.manifest, self._config, os.environ)
+        env = extension_environment(found, self._config, os.environ)
         env |= {TOKEN: self._token, EXTENSION: found.manifest.name}
         argv = launch(found.argv, Confinement.of(found.manifest.limits), cwd=str(found.folder), env=env)
         actor = Actor(self.loop, found, argv=argv, env=env, on_said=on_said, on_stderr=on_stderr, on_exit=on_exit)

@@ -15,7 +15,9 @@ import pytest
 from cli import doctor_checks
 from cli.doctor_checks import Check, Level, examine
 from supervisor.cgroup_place import OPT_OUT, Place, Unavailable
+from supervisor.discovery import read_manifest
 from supervisor.host_record import HostRecord
+from supervisor.trust import TrustStore
 from tests.e2e.zot_process import ROOT
 
 if TYPE_CHECKING:
@@ -215,11 +217,14 @@ def test_the_config(home: Path, text: str, level: Level, message: str):
 def test_extensions_are_listed_and_none_is_started(home: Path, tmp_path: Path):
     trace = tmp_path / "trace"
     extension(home / "extensions", "one", exec="/bin/sh", args=["-c", f"touch {trace}"])
-    extension(Path.cwd() / ".zot" / "extensions", "two", workers=3)
+    project = Path.cwd() / ".zot" / "extensions"
+    extension(project, "two", workers=3)
     extension(home / "extensions", "three", enabled=False)
-    assert finding("extensions") == Check(
-        "extensions", Level.OK, "2 found: two, one; not started: three (disabled)"
-    )  # fmt: skip
+    listed, untrusted = found("extensions")
+    assert listed == Check("extensions", Level.OK, "1 found: one; not started: three (disabled)")
+    assert (untrusted.level, untrusted.advice) == (Level.WARN, "zot ext trust two")
+    TrustStore(home).trust(project / "two", read_manifest(project / "two"))
+    assert finding("extensions") == Check("extensions", Level.OK, "2 found: two, one; not started: three (disabled)")
     assert "for 4 processes of extensions" in finding("open files").message
     assert not trace.exists()
 

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 
 
 def golden(outcome: Outcome, zot: Zot | None = None) -> str:
-    """The whole stream. With `zot`, its folders are `<cwd>` and `<home>`."""
-    text = "\n".join(_line(record) for record in outcome.records)
+    """The whole stream but for the notes of extensions, which come when they are sent. With `zot`, its folders are
+    `<cwd>` and `<home>`."""
+    text = "\n".join(_line(record) for record in outcome.records if not isinstance(record, events.ExtNotify))
     if zot is not None:
         text = text.replace(str(zot.cwd), "<cwd>").replace(str(zot.home), "<home>")
     text = re.sub(r"127\.0\.0\.1:\d+", "<server>", text)

@@ -15,7 +15,7 @@ from tests.e2e.golden import golden
 from tests.e2e.places import PLACES, hanging
 from tests.e2e.script import Script
 from tests.e2e.zot_process import check_transcript, wait_until
-from wire.events import Status, ToolProgress, TurnStart
+from wire.events import Session, Status, ToolProgress, TurnStart
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -102,9 +102,10 @@ def test_a_guard_that_is_still_starting_does_not_hold_up_the_end(zot):
     starting = extension(zot.folder, "silent", timeouts={"hello": 60, "intercept": 60}, on_failure="deny")
     script = Script(zot.cwd).answer("x")
     with zot.start(*zot.replay_flags(script), "-e", starting, "--ext-wait", "0", "go") as running:
-        running.wait_for(TurnStart)
+        running.wait_for(Session)
         started = time.monotonic()
         running.signal(signal.SIGINT)
         outcome = running.finish().check(Status.INTERRUPTED)
     assert time.monotonic() - started < 3.5
     assert outcome.leftovers == []
+    assert not outcome.of(TurnStart), "the prompt waited for its verdict"

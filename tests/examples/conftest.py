@@ -1,4 +1,4 @@
-"""Starts the example extensions as a host does: by their manifest, in their own folder, by hand or under a supervisor."""
+"""Starts the example extensions by their manifest, in their own folder: by hand, or under a supervisor."""
 
 from __future__ import annotations
 

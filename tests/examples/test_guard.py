@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from wire.frames import Event, Raw
+
 REFUSED = [
     ("rm -rf", "rm -rf /tmp/x"),
     ("rm -rf", "rm -fr x"),
@@ -133,3 +135,39 @@ def test_every_call_and_every_refusal_is_a_line_of_the_log(greet):
         f"refused [rm -rf] {json.dumps(args['command'])}",
         'call read {"path": "x"}',
     ]
+
+
+def test_the_audit_outlives_sessions(supervise):
+    for _ in range(2):
+        guard = supervise("guard")
+        guard.supervisor.tell(
+            Event("tool_call", tool_id="t", tool_name="bash", tool_args=Raw(b'{"command": "rm -rf x"}'))
+        )
+        verdict = guard.ask(tool_name="bash", tool_args=Raw(b'{"command": "rm -rf x"}'))
+        assert verdict.reason == "guard: refused by rule `rm -rf`"
+        guard.finish()
+    lines = [json.loads(line) for line in (guard.data / "audit.jsonl").read_text().splitlines()]
+    assert [line["what"] for line in lines] == ["call", "refused"] * 2
+    assert lines[1] == {
+        "at": lines[1]["at"], "what": "refused", "tool": "bash", "args": {"command": "rm -rf x"}, "rule": "rm -rf",
+    }  # fmt: skip
+
+
+def test_a_guard_that_cannot_write_its_audit_guards_on(supervise):
+    guard = supervise("guard")
+    (guard.data / "audit.jsonl").mkdir()
+    assert guard.ask(tool_name="bash", tool_args=Raw(b'{"command": "rm -rf x"}')).is_blocked
+    assert not guard.ask(tool_name="bash", tool_args=Raw(b'{"command": "ls"}')).is_blocked
+    guard.finish()
+    assert "the audit misses a line" in guard.log("guard")
+
+
+def test_an_audit_that_has_grown_begins_anew(supervise):
+    guard = supervise("guard")
+    (guard.data / "audit.jsonl").write_bytes(b"x" * 5_000_000 + b"\n")
+    assert guard.ask(tool_name="bash", tool_args=Raw(b'{"command": "rm -rf x"}')).is_blocked
+    assert guard.ask(tool_name="bash", tool_args=Raw(b'{"command": "rm -rf y"}')).is_blocked
+    guard.finish()
+    assert (guard.data / "audit.jsonl.1").stat().st_size > 5_000_000
+    (line,) = (guard.data / "audit.jsonl").read_text().splitlines()
+    assert json.loads(line)["args"] == {"command": "rm -rf y"}

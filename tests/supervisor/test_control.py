@@ -150,7 +150,7 @@ def test_restart_and_stop(serving, client):
         ({"type": "watch", "stats_s": 1e300}, "stats_s must be 0.1 to 86400 seconds, not 1e+300"),
         ({"type": "watch", "stats_s": "1"}, "bad watch request: Expected `float | null`, got `str` - at `$.stats_s`"),
         ({"type": "inof"}, "unknown request 'inof'; did you mean 'info'?"),
-        ({"type": 5}, "a request needs a type: one of command_invoked, event,"),
+        ({"type": 5}, "a request needs a type: one of cancel, command_invoked,"),
         ({"type": "tool_call", "name": "echo"}, "bad tool_call request: Object missing required field `args`"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.config import Config
+from supervisor.discovery import Found, Scope
 from supervisor.environment import HOST_SECRETS, child_environment, extension_environment
 from wire.manifest import Manifest
 
@@ -25,7 +27,11 @@ def manifest(**fields: Any) -> Manifest:
 
 
 def given_to(config: Config | None = None, **fields: Any) -> set[str]:
-    return set(extension_environment(manifest(**fields), config or Config(), HOST))
+    return set(extension_environment(found(**fields), config or Config(), HOST))
+
+
+def found(scope: Scope = Scope.GLOBAL, folder: str = "/home/extensions/x", **fields: Any) -> Found:
+    return Found(Path(folder), manifest(**fields), scope)
 
 
 def test_everything_but_the_hosts_secrets_is_inherited():
@@ -69,12 +75,35 @@ def test_a_manifest_cannot_widen_the_policy_of_the_config():
     ),
 )  # fmt: skip
 def test_what_holds_always(asks, config):
-    got = extension_environment(asks, config, HOST)
+    got = extension_environment(Found(Path("/x"), asks, Scope.GLOBAL), config, HOST)
     assert got.items() <= HOST.items()
     assert "ZOTCORE_RPC_TOKEN" not in got
     assert set(got) & HOST_SECRETS <= set(asks.env)
     assert set(asks.env) & set(HOST) - {"ZOTCORE_RPC_TOKEN"} <= set(got)
     assert set(got) & set(config.secrets) <= set(asks.env)
+
+
+IN_A_PROJECT = "/work/.zot/extensions/x"
+
+
+@pytest.mark.parametrize(
+    ("one", "is_told"),
+    [
+        (found(Scope.PROJECT, IN_A_PROJECT), True),
+        (found(Scope.PROJECT, IN_A_PROJECT, env_policy="minimal"), True),
+        (found(Scope.EXPLICIT, IN_A_PROJECT), True),
+        (found(Scope.EXPLICIT, "/work/x"), False),
+        (found(Scope.GLOBAL), False),
+    ],
+    ids=["project", "project, minimal", "named, in a project", "named", "global"],
+)
+def test_python_does_not_write_into_the_folders_of_projects(one, is_told):
+    assert ("PYTHONDONTWRITEBYTECODE" in extension_environment(one, Config(), HOST)) is is_told
+
+
+def test_what_the_user_says_about_bytecode_holds():
+    said = {"PYTHONDONTWRITEBYTECODE": ""}
+    assert extension_environment(found(Scope.PROJECT, IN_A_PROJECT), Config(), said) == said
 
 
 def test_helpers_of_the_host_get_no_secrets_either(monkeypatch):

@@ -7,7 +7,8 @@ import multiprocessing
 import os
 import stat
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -22,9 +23,6 @@ from supervisor.environment import extension_environment, policy_of
 from supervisor.trust import Entry, Standing, TrustError, TrustStore, decide, widens
 from supervisor.trust_file import TrustFile
 from wire.manifest import Manifest
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NAMES = st.sampled_from(["ANTHROPIC_API_KEY", "AWS_KEY", "EDITOR", "PATH", "ZOTCORE_RPC_TOKEN"])
 ENVS = st.lists(NAMES, max_size=4).map(tuple)
@@ -80,10 +78,11 @@ CHANGES = {
     "a link turned": lambda folder: ((folder / "link").unlink(), (folder / "link").symlink_to("run.sh")),
     "a link made a file": lambda folder: ((folder / "link").unlink(), (folder / "link").write_text("1")),
     "a FIFO": lambda folder: os.mkfifo(folder / "pipe"),
+    "bytecode": lambda folder: (folder / "__pycache__").write_text(""),
+    "a record that is none": lambda folder: (folder / "lib" / ".zot-install.json").write_text("{}"),
 }
 NO_CHANGES = {
     "git": lambda folder: (folder / ".git").mkdir(),
-    "bytecode": lambda folder: ((folder / "lib" / "__pycache__").mkdir(), (folder / "__pycache__").write_text("")),
     "the record of an installation": lambda folder: (folder / ".zot-install.json").write_text("{}"),
     "times": lambda folder: os.utime(folder / "run.sh", (1, 1)),
     "who may read": lambda folder: (folder / "lib" / "rules").chmod(0o600),
@@ -148,6 +147,20 @@ def test_what_the_command_line_leads_to_outside_counts(folder, fields):
     assert after != before
     outside.chmod(0o755)
     assert hash_content(folder, manifest(**fields)).hash != after
+
+
+def test_what_the_command_line_or_a_link_leads_to_counts_also_where_nothing_else_does(folder):
+    (folder / ".git" / "hooks").mkdir(parents=True)
+    (folder / ".git" / "hooks" / "run").write_text("1")
+    named = manifest(exec="./.git/hooks/run")
+    before, before_named = hash_content(folder).hash, hash_content(folder, named).hash
+    append(folder / ".git" / "hooks" / "run")
+    assert hash_content(folder).hash == before
+    assert hash_content(folder, named).hash != before_named
+    (folder / "by-link").symlink_to(".git/hooks/run")
+    before = hash_content(folder).hash
+    append(folder / ".git" / "hooks" / "run")
+    assert hash_content(folder).hash != before
 
 
 @pytest.mark.parametrize("target", ["../../../tools", "../../../tools/run"], ids=["folder", "file"])
@@ -219,7 +232,10 @@ def test_only_what_was_trusted_as_it_is_and_asks_for_no_more_is_trusted(entry, c
 @given(MANIFESTS, MANIFESTS, CONFIGS)
 def test_a_manifest_widens_exactly_if_it_gets_more(old, new, config):
     host = dict.fromkeys(["ANTHROPIC_API_KEY", "AWS_KEY", "EDITOR", "PATH", "ZOTCORE_RPC_TOKEN", "OTHER"], "")
-    more = set(extension_environment(new, config, host)) - set(extension_environment(old, config, host))
+    was, will_be = (
+        extension_environment(Found(Path("/x"), one, Scope.GLOBAL), config, host) for one in (old, new)
+    )
+    more = set(will_be) - set(was)
     said = widens(old, new, config)
     assert bool(said) == bool(more)
     opened = (policy_of(old, config), policy_of(new, config)) == ("minimal", "inherit")
