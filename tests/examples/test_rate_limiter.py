@@ -7,6 +7,10 @@ import time
 
 import pytest
 
+from tests.e2e.script import Script, ok
+from tests.e2e.zot_process import Zot
+from wire.events import Status
+
 
 @pytest.fixture
 def limiter(supervise):
@@ -50,6 +54,23 @@ def test_it_counts_over_sessions(supervise):
 def test_a_file_that_holds_something_else_stops_nobody(limiter):
     (limiter.data / "turns").write_bytes(b"\xff\x00nonsense\n\n{}\n")
     assert not limiter.ask("turn_start", step=1).is_blocked
+
+
+def test_turns_that_cannot_be_counted_stop_nobody(limiter):
+    (limiter.data / "turns").mkdir()
+    assert not limiter.ask("turn_start", step=1).is_blocked
+    limiter.finish()
+
+
+def test_through_zot_a_refused_turn_ends_the_run(folder_of, tmp_path):
+    zot = Zot(tmp_path)
+    data = zot.home / "data" / "rate-limiter"
+    data.mkdir(parents=True)
+    (data / "turns").write_text(f"{int(time.time())}\n" * 11)
+    script = Script(zot.cwd).call(("bash", {"command": "true"}), results=[ok("$ true\n\n[exit 0]  Took 0.0s")])
+    outcome = zot.replay(script, "-e", folder_of("rate-limiter")).check(Status.BLOCKED)
+    assert outcome.result.reason.startswith("rate-limiter: 12 turns in the last 60 s; go on in ")
+    assert outcome.result.extensions["rate-limiter"].blocks == 1
 
 
 def test_a_host_that_gives_no_folder_is_not_limited(greet):

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""Refuses shell commands that destroy things and writes a line to stderr, the log, for every tool call."""
+"""Refuses shell commands that destroy things. Each tool call and each refusal is a line in the log and in the audit."""
 
 import json
 import sys
 import time
 
+from audit import Audit
 from rules import refusal
+
+audit = Audit()
 
 
 def send(**frame):
@@ -22,8 +25,9 @@ def judge(frame):
     command = args.get("command") if isinstance(args, dict) else None
     is_shell = frame.get("tool_name") == "bash" and isinstance(command, str)
     if rule := refusal(command) if is_shell else None:
-        log(f"refused [{rule}] {json.dumps(command)}")
         send(type="event_intercept_response", id=frame["id"], block=True, reason=f"guard: refused by rule `{rule}`")
+        log(f"refused [{rule}] {json.dumps(command)}")
+        audit.write("refused", frame.get("tool_name"), args, rule=rule)
     else:
         send(type="event_intercept_response", id=frame["id"])
 
@@ -43,6 +47,9 @@ def main():
             judge(frame)
         elif kind == "event" and frame.get("event") == "tool_call":
             log(f"call {frame.get('tool_name')} {json.dumps(frame.get('tool_args'))}")
+            audit.write("call", frame.get("tool_name"), frame.get("tool_args"))
+        elif kind == "hello_ack":
+            audit.open_in(frame.get("data_dir"), frame.get("extension_dir"))
         elif kind == "shutdown":
             send(type="shutdown_ack")
             break

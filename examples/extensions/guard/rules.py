@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from functools import lru_cache
 from pathlib import PurePath
 
 PATTERNS = {  # what is easier to see in the text than in the words; limited repeats keep the search linear
@@ -16,6 +17,7 @@ PREFIXES = {
 }
 
 
+@lru_cache(maxsize=1000)  # a long command may hold the same inner one thousands of times
 def refusal(command):
     """Returns the rule that the shell command breaks, or None."""
     for rule, pattern in PATTERNS.items():

@@ -1,0 +1,67 @@
+/** The tool calls and commands under way: who may be cancelled, and that each is answered exactly once. */
+/** Why a call's signal was aborted. Named as the platform's own, so that `error.name === 'AbortError'` holds. */
+export class CancelledError extends Error {
+    name = 'AbortError';
+}
+export class Call {
+    id;
+    #controller = new AbortController();
+    #refused;
+    #send;
+    #answered = false;
+    constructor(id, refused, send) {
+        this.id = id;
+        this.#refused = refused;
+        this.#send = send;
+    }
+    get signal() {
+        return this.#controller.signal;
+    }
+    get isAnswered() {
+        return this.#answered;
+    }
+    cancel(reason) {
+        this.#controller.abort(new CancelledError(reason));
+    }
+    /** The second and later answers are dropped. One that cannot be written as JSON becomes an error that says so. */
+    answer(answer) {
+        if (this.#answered)
+            return;
+        this.#answered = true;
+        try {
+            this.#send(answer);
+        }
+        catch (error) {
+            this.#send(this.#refused(`the answer cannot be sent: ${error.message}`));
+        }
+    }
+    refuse(message) {
+        this.answer(this.#refused(message));
+    }
+}
+export class Calls {
+    #calls = new Map();
+    has(id) {
+        return this.#calls.has(id);
+    }
+    /** Starts the work at once and keeps the call until it has settled. The work must not throw. */
+    run(call, work) {
+        const entry = { call, done: Promise.resolve() };
+        this.#calls.set(call.id, entry);
+        entry.done = work(call).finally(() => this.#calls.delete(call.id));
+    }
+    cancel(id, reason) {
+        this.#calls.get(id)?.call.cancel(reason);
+    }
+    cancelAll(reason) {
+        for (const { call } of this.#calls.values())
+            call.cancel(reason);
+    }
+    refuseAll(message) {
+        for (const { call } of this.#calls.values())
+            call.refuse(message);
+    }
+    async settled() {
+        await Promise.all([...this.#calls.values()].map((one) => one.done));
+    }
+}

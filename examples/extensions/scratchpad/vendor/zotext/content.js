@@ -1,0 +1,41 @@
+/** What a tool answers: content blocks, and the shorter forms that a handler may return. */
+import { encode, isObject } from './json.js';
+/** A block of text. */
+export function text(value) {
+    return { type: 'text', text: value };
+}
+/** A block with a picture: its bytes, or what is base64 already. */
+export function image(mimeType, data) {
+    if (typeof data === 'string')
+        return { type: 'image', mime_type: mimeType, data };
+    const bytes = Buffer.from(data.buffer, data.byteOffset, data.length);
+    return { type: 'image', mime_type: mimeType, data: bytes.toString('base64') };
+}
+/** A result that tells the model that the call has failed. To throw an error does the same. */
+export function errorResult(...output) {
+    return { content: output.map(block), isError: true };
+}
+/** The result that the host is told. Throws a TypeError for what cannot be written as JSON. */
+export function toResult(output) {
+    if (output === undefined || output === null)
+        return { content: [] };
+    if (typeof output === 'string' || isBlock(output))
+        return { content: [block(output)] };
+    if (Array.isArray(output) && output.every((one) => typeof one === 'string' || isBlock(one))) {
+        return { content: output.map(block) };
+    }
+    if (isObject(output) && Array.isArray(output['content']) && output['content'].every(isBlock)) {
+        return output;
+    }
+    return { content: [text(encode(output))] };
+}
+function block(one) {
+    return typeof one === 'string' ? text(one) : one;
+}
+function isBlock(value) {
+    if (!isObject(value))
+        return false;
+    if (value['type'] === 'text')
+        return typeof value['text'] === 'string';
+    return value['type'] === 'image' && typeof value['data'] === 'string' && typeof value['mime_type'] === 'string';
+}

@@ -1,0 +1,230 @@
+/** One conversation with a host: who is told what, and what is answered. Does no I/O itself: that is the link's. */
+import { misfit } from './arguments.js';
+import { Call, Calls, CancelledError } from './calls.js';
+import { toResult } from './content.js';
+import { brief, full } from './errors.js';
+import { toHappening } from './happenings.js';
+import { toHostInfo } from './host_info.js';
+import { encode } from './json.js';
+import { read } from './reading.js';
+import { fail, toResponse } from './responses.js';
+import { Sequences } from './sequences.js';
+import { asRewritten, toFields } from './verdicts.js';
+export const PATIENCE = { finish: 900, abort: 300, hooks: 500 };
+const STOPPING = 'the extension is stopping';
+const CAPABILITIES = ['commands', 'tools', 'events', 'panels', 'ping'];
+export class Conversation {
+    #registry;
+    #link;
+    #patience;
+    #calls = new Calls();
+    #sequences;
+    #onHost;
+    #judging = new Set();
+    #host;
+    #stopped;
+    #wasAsked = false;
+    #end = () => { };
+    /** Resolves once the conversation is over. */
+    over = new Promise((resolve) => (this.#end = resolve));
+    constructor(registry, link, onHost, patience = PATIENCE) {
+        this.#registry = registry;
+        this.#link = link;
+        this.#onHost = onHost;
+        this.#patience = patience;
+        this.#sequences = new Sequences((message) => link.report(message));
+    }
+    get host() {
+        return this.#host;
+    }
+    /** Says who it is and what it offers; does not wait for the host's greeting. */
+    start(name, version) {
+        void this.send({ type: 'hello', name, version, capabilities: CAPABILITIES });
+        for (const frame of this.#registry.frames())
+            void this.send(frame);
+        void this.send({ type: 'ready' });
+    }
+    /** Throws a TypeError for a frame that cannot be written as JSON. */
+    send(frame) {
+        return this.#link.write(encode(frame));
+    }
+    /** Takes one line of the host. Never throws, never waits. */
+    receiveLine(line) {
+        if (line.trim() !== '')
+            this.receive(read(line));
+    }
+    receive(frame) {
+        if ('problem' in frame)
+            return this.#refuse(frame);
+        if ('unknown' in frame)
+            return;
+        switch (frame.type) {
+            case 'hello_ack':
+                this.#host = toHostInfo(frame);
+                return this.#onHost(this.#host);
+            case 'tool_call':
+                return this.#begin(frame, (call) => this.#runTool(frame, call));
+            case 'command_invoked':
+                return this.#begin(frame, (call) => this.#runCommand(frame, call));
+            case 'cancel':
+                return this.#calls.cancel(frame.id, frame.reason ?? 'cancelled');
+            case 'event': {
+                const happening = toHappening(frame);
+                for (const handler of this.#registry.events.get(frame.event) ?? []) {
+                    this.#handle('events', `handler of ${frame.event}`, () => handler(happening));
+                }
+                return;
+            }
+            case 'event_intercept': {
+                const judging = this.#judge(frame).finally(() => this.#judging.delete(judging));
+                this.#judging.add(judging);
+                return;
+            }
+            case 'panel_key': {
+                const { panel_id: id, key, text } = frame;
+                return this.#handlePanel(id, 'onPanelKey', () => this.#registry.panels.get(id)?.key?.(key, text ?? ''));
+            }
+            case 'panel_resize': {
+                const { panel_id: id, width, height } = frame;
+                return this.#handlePanel(id, 'onPanelResize', () => this.#registry.panels.get(id)?.resize?.(width, height));
+            }
+            case 'panel_close': {
+                const { panel_id: id } = frame;
+                return this.#handlePanel(id, 'onPanelClose', () => this.#registry.panels.get(id)?.close?.());
+            }
+            case 'ping':
+                return void this.send({ type: 'pong', id: frame.id });
+            case 'shutdown':
+                this.#wasAsked = true;
+                return void this.stop();
+        }
+    }
+    /** Resolves once the handlers of all events and panel frames received so far are done. */
+    handled() {
+        return this.#sequences.settled();
+    }
+    /** Lets calls finish, within bounds, runs the shutdown hooks and says goodbye. May be called again. */
+    stop() {
+        this.#stopped ??= this.#windDown().finally(this.#end);
+        return this.#stopped;
+    }
+    async #windDown() {
+        const { finish, abort, hooks } = this.#patience;
+        const work = Promise.all([this.#calls.settled(), this.#sequences.settled(), ...this.#judging]);
+        if (!(await within(work, finish))) {
+            this.#calls.cancelAll(STOPPING);
+            await within(work, abort);
+            this.#calls.refuseAll(STOPPING);
+        }
+        await within(this.#runHooks(), hooks);
+        if (this.#wasAsked)
+            await this.send({ type: 'shutdown_ack' });
+    }
+    async #runHooks() {
+        for (const hook of this.#registry.shutdownHooks)
+            await this.#guarded('onShutdown hook', hook);
+    }
+    /** Starts a call, unless its id is taken already or the extension stops. */
+    #begin(frame, work) {
+        const { id } = frame;
+        if (this.#calls.has(id))
+            return this.#link.report(`${frame.type} ${id} left out: its id is in use`);
+        const refused = (message) => refusal(frame.type, id, message);
+        const call = new Call(id, refused, (answer) => void this.send(answer));
+        if (this.#stopped)
+            return call.refuse(STOPPING);
+        this.#calls.run(call, async () => {
+            try {
+                await work(call);
+            }
+            catch (error) {
+                if (!call.signal.aborted)
+                    this.#link.report(`${frame.name} failed: ${full(error)}`);
+                call.refuse(error instanceof CancelledError ? `cancelled: ${error.message}` : brief(error));
+            }
+        });
+    }
+    async #runTool({ id, name, args }, call) {
+        const tool = this.#registry.tools.get(name);
+        if (!tool)
+            throw new Error(`there is no tool named ${name}`);
+        const wrong = tool.isTyped ? misfit(tool.schema, args ?? {}) : undefined;
+        if (wrong !== undefined)
+            return call.refuse(`invalid arguments: ${wrong}`);
+        const progress = async (text) => {
+            const isHeard = this.#host?.features.has('tool_progress') && !call.isAnswered;
+            if (isHeard)
+                await this.send({ type: 'tool_progress', id, text: String(text) });
+        };
+        const output = await tool.handler((args ?? {}), { id, name, signal: call.signal, progress });
+        const { content, isError } = toResult(output);
+        call.answer({ type: 'tool_result', id, content, ...(isError === undefined ? {} : { is_error: isError }) });
+    }
+    async #runCommand({ id, name, args }, call) {
+        const command = this.#registry.commands.get(name);
+        if (!command)
+            throw new Error(`there is no command named ${name}`);
+        const output = await command.handler(args ?? '', { id, name, signal: call.signal });
+        call.answer({ type: 'command_response', id, ...toResponse(output) });
+    }
+    /** Asks the guards in the order of their registration. The first block wins, and so does a guard that fails. */
+    async #judge(frame) {
+        const { id, event } = frame;
+        let fields = {};
+        try {
+            let happening = toHappening(frame);
+            for (const guard of this.#registry.guards.get(event) ?? []) {
+                const said = toFields(event, await guard(happening));
+                happening = asRewritten(happening, said);
+                fields = { ...fields, ...said };
+                if (said.block) {
+                    fields = said;
+                    break;
+                }
+            }
+            await this.send({ type: 'event_intercept_response', id, ...fields });
+        }
+        catch (error) {
+            this.#link.report(`guard of ${event} failed: ${full(error)}`);
+            const reason = `the guard of ${event} failed: ${brief(error)}`;
+            await this.send({ type: 'event_intercept_response', id, block: true, reason });
+        }
+    }
+    #handlePanel(id, what, handler) {
+        this.#handle(`panel ${id}`, `${what} of ${id}`, handler);
+    }
+    #handle(sequence, what, handler) {
+        this.#sequences.add(sequence, () => this.#guarded(what, handler));
+    }
+    async #guarded(what, handler) {
+        try {
+            await handler();
+        }
+        catch (error) {
+            this.#link.report(`${what} failed: ${full(error)}`);
+        }
+    }
+    #refuse({ problem, request }) {
+        this.#link.report(`skipped a line of the host: ${problem}`);
+        if (!request)
+            return;
+        const { type, id } = request;
+        if (type !== 'event_intercept')
+            return void this.send(refusal(type, id, problem));
+        void this.send({ type: 'event_intercept_response', id, block: true, reason: problem });
+    }
+}
+function refusal(type, id, message) {
+    if (type === 'command_invoked')
+        return { type: 'command_response', id, ...fail(message) };
+    return { type: 'tool_result', id, content: [{ type: 'text', text: message }], is_error: true };
+}
+/** Whether it settled within that many milliseconds. */
+async function within(work, milliseconds) {
+    let timer;
+    const late = new Promise((resolve) => {
+        timer = setTimeout(() => resolve(false), milliseconds);
+    });
+    const done = work.then(() => true, () => true);
+    return Promise.race([done, late]).finally(() => clearTimeout(timer));
+}

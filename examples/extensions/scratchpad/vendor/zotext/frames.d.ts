@@ -1,0 +1,183 @@
+/** The frames of the extension protocol, version 1: one JSON object per line, told apart by `type`. */
+import type { JsonObject } from './json.js';
+export interface TextBlock {
+    type: 'text';
+    text: string;
+}
+export interface ImageBlock {
+    type: 'image';
+    mime_type: string;
+    /** Base64. */
+    data: string;
+}
+export type ContentBlock = TextBlock | ImageBlock;
+export interface PanelFields {
+    title?: string;
+    lines?: string[];
+    footer?: string;
+}
+/** What can be watched with `on`. */
+export type EventName = 'session_start' | 'user_prompt' | 'turn_start' | 'assistant_message' | 'tool_call' | 'tool_result' | 'turn_end' | 'error' | 'session_end';
+/** What a guard can judge. */
+export type GuardedName = 'user_prompt' | 'turn_start' | 'assistant_message' | 'tool_call' | 'tool_result';
+export type NoteLevel = 'info' | 'success' | 'warn' | 'error';
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+/** Keys of a panel; a character that was typed is a `rune`, and stands in `text`. */
+export type KeyName = 'up' | 'down' | 'left' | 'right' | 'enter' | 'esc' | 'tab' | 'backspace' | 'delete' | 'home' | 'end' | 'pageup' | 'pagedown' | 'rune' | 'unknown';
+interface Happening {
+    event: string;
+    step?: number;
+    stop?: string;
+    error?: string;
+    tool_id?: string;
+    tool_name?: string;
+    tool_args?: JsonObject;
+    text?: string;
+    is_error?: boolean;
+    content?: ContentBlock[];
+}
+export interface HelloAckFrame {
+    type: 'hello_ack';
+    protocol_version: number;
+    zot_version: string;
+    provider: string;
+    model: string;
+    cwd: string;
+    extension_dir?: string;
+    data_dir?: string;
+    features?: string[];
+}
+export interface CommandInvokedFrame {
+    type: 'command_invoked';
+    id: string;
+    name: string;
+    args?: string;
+}
+export interface ToolCallFrame {
+    type: 'tool_call';
+    id: string;
+    name: string;
+    args: JsonObject;
+}
+export interface CancelFrame {
+    type: 'cancel';
+    id: string;
+    reason?: string;
+}
+export interface EventFrame extends Happening {
+    type: 'event';
+}
+export interface EventInterceptFrame extends Happening {
+    type: 'event_intercept';
+    id: string;
+}
+export interface PanelKeyFrame {
+    type: 'panel_key';
+    panel_id: string;
+    key: KeyName;
+    text?: string;
+}
+export interface PanelResizeFrame {
+    type: 'panel_resize';
+    panel_id: string;
+    width: number;
+    height: number;
+}
+export interface PanelCloseFrame {
+    type: 'panel_close';
+    panel_id: string;
+}
+export interface ShutdownFrame {
+    type: 'shutdown';
+}
+export interface PingFrame {
+    type: 'ping';
+    id: string;
+}
+/** What a host says. */
+export type HostFrame = HelloAckFrame | CommandInvokedFrame | ToolCallFrame | CancelFrame | EventFrame | EventInterceptFrame | PanelKeyFrame | PanelResizeFrame | PanelCloseFrame | ShutdownFrame | PingFrame;
+export interface ToolResultFrame {
+    type: 'tool_result';
+    id: string;
+    content: ContentBlock[];
+    is_error?: boolean;
+}
+export interface CommandResponseFrame {
+    type: 'command_response';
+    id: string;
+    action: 'prompt' | 'insert' | 'display' | 'noop' | 'open_panel';
+    prompt?: string;
+    insert?: string;
+    display?: string;
+    open_panel?: PanelFields & {
+        id: string;
+    };
+    error?: string;
+}
+export interface VerdictFrame {
+    type: 'event_intercept_response';
+    id: string;
+    block?: boolean;
+    reason?: string;
+    modified_args?: JsonObject;
+    replace_text?: string;
+    modified_result?: {
+        content: ContentBlock[];
+        is_error?: boolean;
+    };
+}
+/** What an extension says. */
+export type ExtensionFrame = {
+    type: 'hello';
+    name: string;
+    version?: string;
+    capabilities?: string[];
+} | {
+    type: 'register_command';
+    name: string;
+    description?: string;
+} | {
+    type: 'register_tool';
+    name: string;
+    description?: string;
+    schema: JsonObject;
+    timeout_s?: number;
+    idempotent?: boolean;
+    read_only?: boolean;
+} | {
+    type: 'unregister_tool';
+    name: string;
+} | {
+    type: 'subscribe';
+    events?: string[];
+    intercept?: string[];
+} | {
+    type: 'ready';
+} | ToolResultFrame | {
+    type: 'tool_progress';
+    id: string;
+    text: string;
+} | CommandResponseFrame | VerdictFrame | {
+    type: 'notify';
+    level: NoteLevel;
+    message: string;
+} | {
+    type: 'clear_notes';
+} | {
+    type: 'log';
+    message: string;
+    level?: LogLevel;
+    fields?: JsonObject;
+} | ({
+    type: 'panel_render';
+    panel_id: string;
+} & PanelFields) | {
+    type: 'panel_close';
+    panel_id: string;
+} | {
+    type: 'shutdown_ack';
+} | {
+    type: 'pong';
+    id: string;
+};
+export {};

@@ -1,0 +1,46 @@
+/** What happens in a run, as handlers see it. */
+import type { ContentBlock, EventFrame, EventInterceptFrame } from './frames.js';
+import type { JsonObject } from './json.js';
+/** A call of a tool by the model. */
+export interface ToolCalled {
+    toolId: string;
+    toolName: string;
+    args: JsonObject;
+}
+/** What a tool answered. */
+export interface ToolAnswered {
+    toolId: string;
+    toolName: string;
+    isError: boolean;
+    content: ContentBlock[];
+}
+/** The events that `on` takes, and what each tells. */
+export interface Events {
+    session_start: {};
+    user_prompt: {
+        text: string;
+    };
+    /** The first turn of a prompt is step 1. */
+    turn_start: {
+        step: number;
+    };
+    /** The text is empty if the message held only tool calls. */
+    assistant_message: {
+        text: string;
+    };
+    tool_call: ToolCalled;
+    tool_result: ToolAnswered;
+    turn_end: {
+        stop: string;
+        error?: string;
+    };
+    error: {
+        error: string;
+    };
+    session_end: {};
+}
+export type Event<Name extends keyof Events> = {
+    event: Name;
+} & Events[Name];
+/** What a handler is given for a frame. Fields that the host left out are empty. */
+export declare function toHappening(frame: EventFrame | EventInterceptFrame): object;

@@ -1,0 +1,14 @@
+/** What the host said of itself in its `hello_ack`. */
+export function toHostInfo(frame) {
+    const extensionDir = frame.extension_dir ?? process.cwd();
+    return {
+        protocolVersion: frame.protocol_version ?? 1,
+        zotVersion: frame.zot_version ?? '',
+        provider: frame.provider ?? '',
+        model: frame.model ?? '',
+        cwd: frame.cwd ?? '',
+        extensionDir,
+        dataDir: frame.data_dir ?? extensionDir,
+        features: new Set((frame.features ?? []).filter((one) => typeof one === 'string')),
+    };
+}

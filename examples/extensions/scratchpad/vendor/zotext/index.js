@@ -1,0 +1,7 @@
+/** Write extensions for zot in TypeScript or JavaScript. See README.md. */
+export { extension, Extension } from './extension.js';
+export { s } from './schema.js';
+export { errorResult, image, text } from './content.js';
+export { display, fail, insert, noop, openPanel, prompt, } from './responses.js';
+export { allow, block, rewrite } from './verdicts.js';
+export { CancelledError } from './calls.js';

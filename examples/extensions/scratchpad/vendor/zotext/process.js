@@ -1,0 +1,89 @@
+/** Serves an extension on the stdin and stdout of its process. */
+import { realpathSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import { PATIENCE } from './conversation.js';
+import { LineSplitter } from './lines.js';
+/** Bytes of unread answers above which nothing more is read: a host that only asks does not fill the memory. */
+const UNREAD_LIMIT = 16 * 1024 * 1024;
+const LAST_WORDS_MS = 300;
+const TERMINATED = 128 + 15;
+export async function serveProcess(extension, { stopWithinS }) {
+    const { stdin, stdout, stderr } = process;
+    const write = claimStdout();
+    const report = (message) => void stderr.write(`[${extension.name}] ${message}\n`);
+    const splitter = new LineSplitter();
+    const patience = stopWithinS === undefined
+        ? PATIENCE
+        : { ...PATIENCE, finish: stopWithinS * 750, abort: stopWithinS * 250 };
+    const link = {
+        write(line) {
+            return new Promise((resolve) => {
+                write(`${line}\n`, () => resolve());
+                if (stdout.writableLength > UNREAD_LIMIT && !stdin.isPaused()) {
+                    stdin.pause();
+                    stdout.once('drain', () => stdin.resume());
+                }
+            });
+        },
+        report,
+    };
+    // Nobody reads any more: nothing is left to do but to stop, and a broken pipe is no news.
+    stderr.on('error', () => { });
+    stdout.on('error', () => void conversation.stop());
+    const conversation = extension.converse(link, patience);
+    const take = (line) => {
+        if (typeof line === 'string')
+            conversation.receiveLine(line);
+        else if (line)
+            report(`skipped a line of the host: it has ${line.size} bytes, more than ${splitter.limit}`);
+    };
+    const hungUp = () => {
+        take(splitter.rest());
+        void conversation.stop();
+    };
+    let wasTerminated = false;
+    stdin.on('data', (chunk) => splitter.feed(chunk).forEach(take));
+    stdin.on('end', hungUp);
+    stdin.on('close', hungUp);
+    stdin.on('error', hungUp);
+    process.on('SIGTERM', () => {
+        if (wasTerminated)
+            process.exit(TERMINATED);
+        wasTerminated = true;
+        void conversation.stop();
+    });
+    await conversation.over;
+    await Promise.race([
+        Promise.all([written((done) => write('', done)), written((done) => void stderr.write('', done))]),
+        new Promise((resolve) => setTimeout(resolve, LAST_WORDS_MS)),
+    ]);
+    process.exit();
+}
+/**
+ * Keeps stdout for frames: what anyone else writes there, `console.log` too, goes to stderr from now on.
+ * Returns the only way to write to it. Children that inherit stdout and `fs.writeSync(1, ...)` are out of reach.
+ */
+function claimStdout() {
+    const { stdout, stderr } = process;
+    const real = stdout.write.bind(stdout);
+    stdout.write = stderr.write.bind(stderr);
+    console.log = console.info = console.debug = console.error;
+    return (text, done) => void real(text, done);
+}
+function written(write) {
+    return new Promise((resolve) => write(() => resolve()));
+}
+/** Whether node was started with this module. */
+export function isEntryPoint(moduleUrl) {
+    const started = process.argv[1];
+    if (started === undefined || !moduleUrl.startsWith('file:'))
+        return false;
+    try {
+        const file = createRequire(moduleUrl).resolve(started);
+        return realpathSync(file) === realpathSync(fileURLToPath(moduleUrl));
+    }
+    catch {
+        return false;
+    }
+}

@@ -1,0 +1,75 @@
+/** What an extension offers, and the frames that say so. */
+const TOOL_NAME = /^[A-Za-z0-9_-]{1,128}$/;
+const LONGEST_S = 86_400;
+export class Registry {
+    tools = new Map();
+    commands = new Map();
+    events = new Map();
+    guards = new Map();
+    panels = new Map();
+    shutdownHooks = [];
+    addTool(name, tool) {
+        requireNew('tool', name, this.tools);
+        if (!TOOL_NAME.test(name))
+            throw new TypeError(`tool ${name}: a name has 1 to 128 letters, digits, _ or -`);
+        const { timeoutS } = tool.options;
+        if (timeoutS !== undefined && !(timeoutS > 0 && timeoutS <= LONGEST_S)) {
+            throw new RangeError(`tool ${name}: timeoutS is above 0 and at most ${LONGEST_S} seconds, not ${timeoutS}`);
+        }
+        this.tools.set(name, tool);
+        return toolFrame(name, tool);
+    }
+    addCommand(name, description, handler) {
+        requireNew('command', name, this.commands);
+        this.commands.set(name, { description, handler });
+        return { type: 'register_command', name, description };
+    }
+    /** The frame to be sent, if nobody has listened to that event before. */
+    addListener(event, handler) {
+        const isNew = !this.events.has(event);
+        this.events.set(event, [...(this.events.get(event) ?? []), handler]);
+        return isNew ? { type: 'subscribe', events: [event] } : undefined;
+    }
+    addGuard(event, guard) {
+        const isNew = !this.guards.has(event);
+        this.guards.set(event, [...(this.guards.get(event) ?? []), guard]);
+        return isNew ? { type: 'subscribe', intercept: [event] } : undefined;
+    }
+    addPanelHandlers(id, handlers) {
+        this.panels.set(id, { ...this.panels.get(id), ...handlers });
+    }
+    /** All that is registered so far. */
+    frames() {
+        const frames = [];
+        for (const [name, { description }] of this.commands)
+            frames.push({ type: 'register_command', name, description });
+        for (const [name, tool] of this.tools)
+            frames.push(toolFrame(name, tool));
+        const [events, intercept] = [[...this.events.keys()], [...this.guards.keys()]];
+        if (events.length + intercept.length > 0) {
+            frames.push({
+                type: 'subscribe',
+                ...(events.length > 0 ? { events } : {}),
+                ...(intercept.length > 0 ? { intercept } : {}),
+            });
+        }
+        return frames;
+    }
+}
+function requireNew(kind, name, names) {
+    if (typeof name !== 'string' || name === '')
+        throw new TypeError(`a ${kind} needs a name`);
+    if (names.has(name))
+        throw new Error(`${kind} ${name} is registered already`);
+}
+function toolFrame(name, { options, schema }) {
+    return {
+        type: 'register_tool',
+        name,
+        description: options.description ?? '',
+        schema,
+        ...(options.timeoutS === undefined ? {} : { timeout_s: options.timeoutS }),
+        ...(options.idempotent === undefined ? {} : { idempotent: options.idempotent }),
+        ...(options.readOnly === undefined ? {} : { read_only: options.readOnly }),
+    };
+}

@@ -1,0 +1,20 @@
+/** What a slash command answers. */
+import type { CommandResponseFrame, PanelFields } from './frames.js';
+/** One of the answers that the functions below make. */
+export type CommandResponse = Omit<CommandResponseFrame, 'type' | 'id'>;
+/** What a command's handler may return: a response, a text to display, or nothing. */
+export type CommandOutput = CommandResponse | string | undefined | void;
+/** Gives the text to the model, as if the user had typed it. */
+export declare function prompt(value: string): CommandResponse;
+/** Puts the text into the input line. */
+export declare function insert(value: string): CommandResponse;
+/** Shows the text to the user; the model does not see it. */
+export declare function display(value: string): CommandResponse;
+/** Nothing is to be done. */
+export declare function noop(): CommandResponse;
+/** Opens a panel; its keys go to `onPanelKey`. */
+export declare function openPanel(id: string, fields?: PanelFields): CommandResponse;
+/** Tells the user that the command has failed. To throw an error does the same. */
+export declare function fail(message: string): CommandResponse;
+/** The response that the host is told. Throws a TypeError for what is none. */
+export declare function toResponse(output: CommandOutput): CommandResponse;

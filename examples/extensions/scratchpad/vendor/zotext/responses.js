@@ -1,0 +1,37 @@
+/** What a slash command answers. */
+import { isObject } from './json.js';
+/** Gives the text to the model, as if the user had typed it. */
+export function prompt(value) {
+    return { action: 'prompt', prompt: value };
+}
+/** Puts the text into the input line. */
+export function insert(value) {
+    return { action: 'insert', insert: value };
+}
+/** Shows the text to the user; the model does not see it. */
+export function display(value) {
+    return { action: 'display', display: value };
+}
+/** Nothing is to be done. */
+export function noop() {
+    return { action: 'noop' };
+}
+/** Opens a panel; its keys go to `onPanelKey`. */
+export function openPanel(id, fields = {}) {
+    return { action: 'open_panel', open_panel: { id, ...fields } };
+}
+/** Tells the user that the command has failed. To throw an error does the same. */
+export function fail(message) {
+    return { action: 'noop', error: message || 'the command failed' };
+}
+const ACTIONS = new Set(['prompt', 'insert', 'display', 'noop', 'open_panel']);
+/** The response that the host is told. Throws a TypeError for what is none. */
+export function toResponse(output) {
+    if (output === undefined || output === null)
+        return noop();
+    if (typeof output === 'string')
+        return display(output);
+    if (isObject(output) && ACTIONS.has(output.action))
+        return output;
+    throw new TypeError('a command must return a text or one of prompt, insert, display, noop, openPanel, fail');
+}

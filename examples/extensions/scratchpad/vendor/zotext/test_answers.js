@@ -1,0 +1,2 @@
+/** What a test says to its host, and is told by it. */
+export {};

@@ -1,0 +1,218 @@
+/** The host's side of a conversation, for tests: says frames, keeps what the extension says, waits with deadlines. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+const FEATURES = [
+    'cancel', 'error_event', 'log', 'panels', 'ping', 'session_end_event', 'tool_flags', 'tool_progress',
+    'tool_result_event', 'tool_result_intercept', 'tool_timeout', 'unregister_tool', 'user_prompt_event',
+    'user_prompt_intercept',
+];
+export class TestHost {
+    /** All that the extension has said, in order. */
+    frames = [];
+    /** Lines on its stdout that were no frames. */
+    junk = [];
+    deadlineMs;
+    /** Where the extension keeps its state; a new folder, removed at the end, unless the options name one. */
+    dataDir;
+    #greeting;
+    #waiters = new Set();
+    #ids = 0;
+    #removeFolder = () => { };
+    #ended;
+    constructor({ deadlineMs = 5000, host = {} }) {
+        this.deadlineMs = deadlineMs;
+        const { zotVersion = '0.0.0-test', provider = 'test', model = 'test', cwd = process.cwd() } = host;
+        const { extensionDir = process.cwd(), features = FEATURES } = host;
+        const { dataDir = this.#newFolder() } = host;
+        this.dataDir = dataDir;
+        this.#greeting = {
+            type: 'hello_ack', protocol_version: 1, zot_version: zotVersion, provider, model, cwd,
+            extension_dir: extensionDir, data_dir: dataDir, features,
+        };
+    }
+    // --- looking ----------------------------------------------------------------------------------------------
+    /** The tools offered now, by name. */
+    get tools() {
+        const tools = new Map();
+        for (const frame of this.frames) {
+            if (frame.type === 'register_tool')
+                tools.set(frame.name, frame);
+            else if (frame.type === 'unregister_tool')
+                tools.delete(frame.name);
+        }
+        return tools;
+    }
+    /** The commands and their descriptions. */
+    get commands() {
+        return new Map(this.said('register_command').map((one) => [one.name, one.description ?? '']));
+    }
+    /** The notes that a user would see now. */
+    get notes() {
+        const cleared = this.frames.findLastIndex((one) => one.type === 'clear_notes');
+        return this.frames.slice(cleared + 1).flatMap((one) => (one.type === 'notify' ? [pick(one)] : []));
+    }
+    get logs() {
+        return this.said('log').map(({ type: _, ...line }) => ({ level: 'info', ...line }));
+    }
+    /** What the panel shows, as far as `panel_render` said it; undefined before the first. */
+    panel(id) {
+        const drawn = this.said('panel_render').filter((one) => one.panel_id === id);
+        const fields = drawn.map(({ type: _, panel_id: __, ...changed }) => changed);
+        return fields.length === 0 ? undefined : Object.assign({}, ...fields);
+    }
+    /** All frames of that type so far. */
+    said(type) {
+        return this.frames.filter((one) => one.type === type);
+    }
+    // --- doing ------------------------------------------------------------------------------------------------
+    async callTool(name, args = {}) {
+        return this.beginTool(name, args).outcome;
+    }
+    /** Starts a call without waiting for it, to cancel it or to look on. */
+    beginTool(name, args = {}) {
+        const id = this.#ask((id) => ({ type: 'tool_call', id, name, args }));
+        const outcome = this.#answer('tool_result', id, `tool ${name}`).then(({ content, is_error }) => ({
+            text: content.flatMap((one) => (one.type === 'text' ? [one.text] : [])).join('\n'),
+            content,
+            isError: is_error ?? false,
+            progress: this.said('tool_progress').filter((one) => one.id === id).map((one) => one.text),
+        }));
+        return { id, outcome, cancel: (reason) => this.#cancel(id, reason) };
+    }
+    async runCommand(name, args = '') {
+        return this.beginCommand(name, args).outcome;
+    }
+    beginCommand(name, args = '') {
+        const id = this.#ask((id) => ({ type: 'command_invoked', id, name, args }));
+        const answer = this.#answer('command_response', id, `command ${name}`);
+        const outcome = answer.then(({ type: _, id: __, ...said }) => said);
+        return { id, outcome, cancel: (reason) => this.#cancel(id, reason) };
+    }
+    /** Asks the guards. The fields are those of the wire: `tool_name`, `tool_args`, `step`, `text`, `content`. */
+    async intercept(event, fields = {}) {
+        const id = this.#ask((id) => ({ type: 'event_intercept', id, event, ...fields }));
+        const said = await this.#answer('event_intercept_response', id, `guard of ${event}`);
+        const { block = false, reason, modified_args: args, replace_text: text, modified_result: result } = said;
+        const isError = result?.is_error;
+        return {
+            blocked: block,
+            ...(reason === undefined ? {} : { reason }),
+            ...(args === undefined ? {} : { args }),
+            ...(text === undefined ? {} : { text }),
+            ...(result && { result: { content: result.content, ...(isError === undefined ? {} : { isError }) } }),
+        };
+    }
+    /** Tells of an event. In-process it resolves once the handlers are done; of another process that cannot be seen. */
+    async event(event, fields = {}) {
+        this.send({ type: 'event', event, ...fields });
+        await this.handled();
+    }
+    async pressKey(panelId, key, text) {
+        this.send({ type: 'panel_key', panel_id: panelId, key, ...(text === undefined ? {} : { text }) });
+        await this.handled();
+    }
+    async resizePanel(panelId, width, height) {
+        this.send({ type: 'panel_resize', panel_id: panelId, width, height });
+        await this.handled();
+    }
+    async closePanel(panelId) {
+        this.send({ type: 'panel_close', panel_id: panelId });
+        await this.handled();
+    }
+    /** Resolves once it has answered a ping: then it has read all that was said before. */
+    async ping() {
+        const id = this.#ask((id) => ({ type: 'ping', id }));
+        await this.#answer('pong', id, 'ping');
+    }
+    waitFor(what, matches) {
+        return new Promise((resolve, reject) => {
+            let seen = 0;
+            const done = () => {
+                clearTimeout(timer);
+                this.#waiters.delete(waiter);
+            };
+            const waiter = {
+                look: () => {
+                    for (; seen < this.frames.length; seen += 1) {
+                        const frame = this.frames[seen];
+                        if (!matches(frame))
+                            continue;
+                        done();
+                        resolve(frame);
+                        return true;
+                    }
+                    return false;
+                },
+                fail: (error) => {
+                    done();
+                    reject(new Error(`waited for ${what}: ${error.message}${this.evidence()}`));
+                },
+            };
+            const timer = setTimeout(() => waiter.fail(new Error(`not within ${this.deadlineMs} ms`)), this.deadlineMs);
+            if (waiter.look())
+                return;
+            this.#waiters.add(waiter);
+            if (this.#ended)
+                waiter.fail(this.#ended);
+        });
+    }
+    /** Waits for `ready`, which says that all first registrations are there. */
+    async ready() {
+        await this.waitFor('ready', (frame) => frame.type === 'ready');
+        return this;
+    }
+    // --- for the links ----------------------------------------------------------------------------------------
+    async handled() { }
+    /** Takes one line that the extension wrote. */
+    heard(line) {
+        let frame;
+        try {
+            frame = JSON.parse(line);
+            if (typeof frame?.type !== 'string')
+                throw new TypeError('no frame');
+        }
+        catch {
+            this.junk.push(line);
+            return;
+        }
+        this.frames.push(frame);
+        if (frame.type === 'hello')
+            this.send(this.#greeting);
+        for (const waiter of [...this.#waiters])
+            waiter.look();
+    }
+    /** No more will be said: whoever waits, waits in vain. */
+    ended(why) {
+        this.#ended = new Error(why);
+        for (const waiter of [...this.#waiters])
+            waiter.fail(this.#ended);
+        this.#removeFolder();
+    }
+    #newFolder() {
+        const folder = mkdtempSync(join(tmpdir(), 'zotext-data-'));
+        const remove = () => rmSync(folder, { recursive: true, force: true });
+        process.once('exit', remove);
+        this.#removeFolder = () => {
+            process.removeListener('exit', remove);
+            remove();
+        };
+        return folder;
+    }
+    #ask(frame) {
+        this.#ids += 1;
+        const id = String(this.#ids);
+        this.send(frame(id));
+        return id;
+    }
+    #cancel(id, reason) {
+        this.send({ type: 'cancel', id, ...(reason === undefined ? {} : { reason }) });
+    }
+    async #answer(type, id, what) {
+        const isIt = (one) => one.type === type && 'id' in one && one.id === id;
+        return this.waitFor(`the answer of ${what}`, isIt);
+    }
+}
+function pick({ level, message }) {
+    return { level, message };
+}

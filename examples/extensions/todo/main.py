@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""What is to be done: a panel and a command for the user, a tool for the model, one list for both."""
+
+from __future__ import annotations
+
+import threading
+from typing import Literal
+
+import store
+from store import Store
+from view import View
+
+from zotext import Display, Error, Extension, OpenPanel, PanelKey, ToolError
+
+ext = Extension("todo", "1.0.0")
+PANEL = "todo"
+
+
+class Open:
+    """The panel while it is open. Keys and tools come on different threads."""
+
+    view: View | None = None
+    lock = threading.Lock()
+
+
+def todos():
+    return Store(ext.host.data_dir)
+
+
+@ext.tool
+def todo_manage(action: Literal["list", "add", "done", "remove"], text: str = "", number: int = 0) -> str:
+    """List and change what the user has to do.
+
+    Args:
+        action: What to do.
+        text: The new todo, to add one.
+        number: Which one is done or to be removed, as the list says.
+    """
+    try:
+        if action == "list":
+            return listed(todos().read())
+        with todos().changing() as found:
+            if action == "add":
+                said = f"added {store.add(found, text).id}"
+            elif action == "done":
+                store.find(found, number).done = True
+                said = f"done: {number}"
+            else:
+                found.remove(store.find(found, number))
+                said = f"removed {number}"
+    except (ValueError, store.StoreError) as error:
+        raise ToolError(str(error)) from None
+    draw()
+    return said
+
+
+def listed(found):
+    return "\n".join(f"{one.id} [{'x' if one.done else ' '}] {one.text}" for one in found) or "nothing to do"
+
+
+@ext.command
+def todo(args: str):
+    """Show what is to be done in a panel, or add to it: /todo buy tea"""
+    try:
+        if args.strip():
+            with todos().changing() as found:
+                added = store.add(found, args)
+            draw()
+            return Display(f"added: {added.text}")
+        with Open.lock:
+            Open.view = View()
+            return OpenPanel(PANEL, Open.view.lines(todos().read()), title="To do", footer=Open.view.footer)
+    except store.StoreError as error:
+        return Error(str(error))
+
+
+@ext.on_panel_key(PANEL)
+def pressed(key: PanelKey) -> None:
+    with Open.lock:
+        if Open.view is None:
+            return
+        what = Open.view.press(key.key, key.text, todos().read())
+        if what == ("close",):
+            Open.view = None
+            ext.close_panel(PANEL)
+            return
+        if what is not None:
+            with todos().changing() as found:
+                change(found, *what)
+    draw()  # an exception is in the log; the panel stays as it was
+
+
+def change(found, what, which):
+    """Another session may have removed it meanwhile."""
+    if what == "add":
+        store.add(found, which)
+    for one in [one for one in found if one.id == which]:
+        if what == "toggle":
+            one.done = not one.done
+        elif what == "remove":
+            found.remove(one)
+
+
+@ext.on_panel_close(PANEL)
+def closed() -> None:
+    with Open.lock:
+        Open.view = None
+
+
+def draw():
+    """The panel again, if it is open."""
+    with Open.lock:
+        if Open.view is not None:
+            ext.render_panel(PANEL, Open.view.lines(todos().read()), footer=Open.view.footer)
+
+
+if __name__ == "__main__":
+    ext.run()

@@ -1,0 +1,89 @@
+"""Write extensions for zot in Python.
+
+    from zotext import Extension
+
+    ext = Extension("hello", "1.0.0")
+
+    @ext.tool
+    def shout(text: str) -> str:
+        '''Upper-case a text.'''
+        return text.upper()
+
+    ext.run()
+
+Needs nothing but the standard library. Copy this folder next to an extension, and it works without being installed.
+"""
+
+from __future__ import annotations
+
+from .content import Image, Result, Text
+from .context import CallContext, CommandContext, ToolContext
+from .errors import Cancelled, RegistrationError, ToolError
+from .events import (
+    EVENTS,
+    AssistantMessage,
+    Event,
+    PanelClosed,
+    PanelKey,
+    PanelSize,
+    ToolCall,
+    ToolResult,
+    TurnStart,
+    UserPrompt,
+)
+from .extension import Extension
+from .host import HostInfo
+from .responses import Display, Error, Insert, Noop, OpenPanel, Prompt, Response
+from .verdicts import (
+    Allow,
+    Block,
+    ReplaceResult,
+    ReplaceText,
+    RewriteArgs,
+    allow,
+    block,
+    replace_result,
+    replace_text,
+    rewrite_args,
+)
+
+__all__ = [
+    "EVENTS",
+    "Allow",
+    "AssistantMessage",
+    "Block",
+    "CallContext",
+    "Cancelled",
+    "CommandContext",
+    "Display",
+    "Error",
+    "Event",
+    "Extension",
+    "HostInfo",
+    "Image",
+    "Insert",
+    "Noop",
+    "OpenPanel",
+    "PanelClosed",
+    "PanelKey",
+    "PanelSize",
+    "Prompt",
+    "RegistrationError",
+    "ReplaceResult",
+    "ReplaceText",
+    "Response",
+    "Result",
+    "RewriteArgs",
+    "Text",
+    "ToolCall",
+    "ToolContext",
+    "ToolError",
+    "ToolResult",
+    "TurnStart",
+    "UserPrompt",
+    "allow",
+    "block",
+    "replace_result",
+    "replace_text",
+    "rewrite_args",
+]

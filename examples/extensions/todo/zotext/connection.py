@@ -1,0 +1,108 @@
+"""The two pipes to the host: one JSON object per line, each way."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import select
+import signal
+import threading
+
+from .errors import print_line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+CHUNK = 65_536
+
+
+def encode(frame: dict[str, Any]) -> bytes:
+    """One line. Raises `TypeError` or `ValueError` for what JSON cannot hold."""
+    text = json.dumps(frame, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.encode("utf-8", "replace") + b"\n"  # half a surrogate pair becomes a question mark
+
+
+def decode(line: bytes) -> dict[str, Any]:
+    """A frame, which is an object with a `type`. Raises `ValueError` that says what is wrong."""
+    try:
+        frame = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"not JSON: {error}") from None
+    if not isinstance(frame, dict) or not isinstance(frame.get("type"), str):
+        raise ValueError("not an object with a type")
+    return frame
+
+
+class Connection:
+    """Reads from one descriptor on one thread, writes whole lines to the other from any thread.
+
+    `wake` ends the reading from another thread or a signal handler. When the host is gone what is written is dropped.
+    """
+
+    def __init__(self, reading: int, writing: int) -> None:
+        self._reading = reading
+        self._writing = writing
+        self._lock = threading.Lock()
+        self._gone = False
+        self.woken = False
+        self._awake, self.wake_fd = os.pipe()
+        os.set_blocking(self.wake_fd, False)
+
+    def send(self, frame: dict[str, Any]) -> None:
+        """Raises `TypeError` or `ValueError` for what JSON cannot hold, and nothing else."""
+        line = memoryview(encode(frame))
+        with self._lock:
+            while line and not self._gone:
+                try:
+                    line = line[os.write(self._writing, line) :]
+                except BlockingIOError:  # whoever gave us the pipe has made it non-blocking
+                    select.select([], [self._writing], [])
+                except OSError as error:
+                    self._gone = True
+                    if error.errno not in (errno.EPIPE, errno.ECONNRESET):
+                        print_line(f"the host cannot be written to: {error}")
+                    self.wake()
+
+    def wake(self) -> None:
+        try:
+            os.write(self.wake_fd, b"\0")
+        except OSError:
+            pass  # full: it is awake
+
+    @staticmethod
+    def _ends(numbers: bytes) -> bool:
+        """What is written to `wake_fd` are the numbers of signals, also of those that the extension's own code
+        handles, and 0 from `wake`."""
+        return any(one in (0, signal.SIGTERM, signal.SIGINT) for one in numbers)
+
+    def is_woken(self) -> bool:
+        """Whether `wake` was called, or one of those signals came, since it was last asked."""
+        readable, _, _ = select.select([self._awake], [], [], 0)
+        return bool(readable) and self._ends(os.read(self._awake, CHUNK))
+
+    def lines(self) -> Iterator[bytes]:
+        """Without their line feeds and without empty ones, until the host closes its end or `wake` is called."""
+        parts: list[bytes] = []
+        while True:
+            readable, _, _ = select.select([self._reading, self._awake], [], [])
+            if self._awake in readable and self._ends(os.read(self._awake, CHUNK)):
+                self.woken = True
+                return
+            if self._reading not in readable:
+                continue
+            try:
+                chunk = os.read(self._reading, CHUNK)
+            except BlockingIOError:
+                continue
+            except OSError:
+                chunk = b""
+            first, *more = chunk.split(b"\n")
+            parts.append(first)
+            if more or not chunk:
+                yield from filter(bytes.strip, (b"".join(parts), *more[:-1]))
+                parts = more[-1:]
+            if not chunk:
+                return

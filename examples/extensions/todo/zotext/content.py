@@ -1,0 +1,142 @@
+"""What a tool gives back: texts, images, or anything that JSON can hold."""
+
+from __future__ import annotations
+
+import os
+
+from .values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+
+SIGNATURES = (
+    (b"\x89PNG\r\n\x1a\n", 0, "image/png"),
+    (b"\xff\xd8\xff", 0, "image/jpeg"),
+    (b"GIF8", 0, "image/gif"),
+    (b"WEBP", 8, "image/webp"),
+)
+
+
+class Text(Value):
+    """A block of text."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        if not isinstance(text, str):
+            raise TypeError(f"Text() takes a str, not {type(text).__name__}")
+        self.text = text
+
+    def as_json(self) -> dict[str, Any]:
+        return {"type": "text", "text": self.text}
+
+
+class Image(Value):
+    """A picture that the model is shown: its bytes, or the path of a file.
+
+    `mime_type` is taken from the first bytes (PNG, JPEG, GIF, WebP) if it is not given; `ValueError` when they are
+    none of these. A file that cannot be read raises `OSError` here, not later.
+    """
+
+    __slots__ = ("data", "mime_type")
+
+    def __init__(self, source: bytes | str | os.PathLike[str], mime_type: str | None = None) -> None:
+        if isinstance(source, (bytes, bytearray, memoryview)):
+            data = bytes(source)
+        else:
+            with open(source, "rb") as file:
+                data = file.read()
+        self.data = data
+        self.mime_type = mime_type or _mime_type(data)
+
+    def as_json(self) -> dict[str, Any]:
+        from binascii import b2a_base64
+
+        return {"type": "image", "mime_type": self.mime_type, "data": b2a_base64(self.data, newline=False).decode()}
+
+    def __repr__(self) -> str:
+        return f"Image({len(self.data)} bytes, {self.mime_type!r})"
+
+
+class Result(Value):
+    """Several blocks, or a failure that is more than a text. A str among the blocks is a `Text`."""
+
+    __slots__ = ("content", "is_error")
+
+    def __init__(self, content: str | Block | Iterable[str | Block] = (), *, is_error: bool = False) -> None:
+        several = [content] if isinstance(content, (str, Text, Image)) else content
+        self.content: list[Block] = [Text(one) if isinstance(one, str) else one for one in several]
+        for one in self.content:
+            if not isinstance(one, (Text, Image)):
+                raise TypeError(f"a Result holds str, Text and Image, not {type(one).__name__}")
+        self.is_error = is_error
+
+    @property
+    def text(self) -> str:
+        """All texts in it, one line apart."""
+        return "\n".join(one.text for one in self.content if isinstance(one, Text))
+
+
+if TYPE_CHECKING:
+    Block = Text | Image
+
+
+def as_result(returned: object) -> Result:
+    """What a handler returned, as blocks. None is no content; a str is a text; `Text`, `Image` and lists with one of
+    them are blocks; all else is written as JSON. Raises `TypeError` for what JSON cannot hold."""
+    if isinstance(returned, Result):
+        return returned
+    if returned is None:
+        return Result()
+    if isinstance(returned, (str, Text, Image)):
+        return Result(returned)
+    if isinstance(returned, (list, tuple)) and any(isinstance(one, (Text, Image)) for one in returned):
+        return Result(returned)
+    import json
+
+    return Result(json.dumps(returned, ensure_ascii=False, default=_plain))
+
+
+def read_blocks(content: object) -> list[Block]:
+    """The blocks of a frame. What is neither text nor image is a text that says so."""
+    return [_read_block(one) for one in content if isinstance(one, dict)] if isinstance(content, list) else []
+
+
+def _read_block(block: dict[str, Any]) -> Block:
+    if block.get("type") == "text":
+        return Text(str(block.get("text") or ""))
+    if block.get("type") == "image":
+        from binascii import Error, a2b_base64
+
+        try:
+            return Image(a2b_base64(str(block.get("data") or "")), str(block.get("mime_type") or "image/unknown"))
+        except Error:
+            return Text("[undecodable image]")
+    return Text(f"[block of type {block.get('type')!r}]")
+
+
+def _mime_type(data: bytes) -> str:
+    for signature, offset, mime_type in SIGNATURES:
+        if data[offset : offset + len(signature)] == signature:
+            return mime_type
+    raise ValueError("neither PNG, JPEG, GIF nor WebP: say the mime_type of the image")
+
+
+def _plain(value: object) -> object:
+    """What stands for an object that JSON does not know."""
+    if (fields := getattr(type(value), "__dataclass_fields__", None)) is not None:
+        return {name: getattr(value, name) for name in fields}
+    if isinstance(value, (set, frozenset)):
+        return sorted(value, key=repr)
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    import enum
+
+    if isinstance(value, enum.Enum):
+        return value.value
+    raise TypeError(
+        f"a tool returned a {type(value).__name__}, which JSON cannot hold; return a str, a dict or a Result"
+    )

@@ -1,0 +1,151 @@
+"""What an extension's author uses: decorators that register, and calls that speak to the host."""
+
+from __future__ import annotations
+
+from .errors import RegistrationError, print_line
+from .registering import Registering
+from .responses import panel_lines
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from threading import Event as Flag
+    from typing import Any, Literal
+
+    from .host import HostInfo
+
+    Send = Callable[[dict[str, Any]], None]
+    NoteLevel = Literal["info", "success", "warn", "error"]
+    LogLevel = Literal["debug", "info", "warn", "error"]
+
+
+class Extension(Registering):
+    """One extension. `name` is the one in its manifest.
+
+    `threads` tools may run at the same time; further calls wait. Everything can be registered and said before `run` and
+    during it, from any thread; what is said before reaches the host once it runs.
+    """
+
+    def __init__(self, name: str, version: str = "0.0.0", *, threads: int = 8) -> None:
+        if not name or not isinstance(name, str):
+            raise RegistrationError("an extension needs a name: that of its manifest")
+        if threads < 1:
+            raise RegistrationError(f"threads is at least 1, not {threads}")
+        super().__init__(name, version)
+        self.name = name
+        self.version = version
+        self._threads = threads
+        self._send: Send | None = None
+        self._early: list[dict[str, Any]] = []
+        self._host: HostInfo | None = None
+        self._greeted: Flag | None = None
+        """There once somebody waits."""
+
+    # --- speaking -----------------------------------------------------------------------------------------
+
+    def notify(self, level: NoteLevel, message: str) -> None:
+        """Shows the user a note: info, success, warn or error. It goes with the next prompt."""
+        self._say({"type": "notify", "level": str(level), "message": str(message)})
+
+    def clear_notes(self) -> None:
+        """Takes back the notes of this extension."""
+        self._say({"type": "clear_notes"})
+
+    def log(self, message: str, /, level: LogLevel = "info", **fields: object) -> None:
+        """Writes a line to the extension's log, with fields; to stderr, which is the same file, if the host does not
+        have the feature `log`."""
+        if self._host is None or "log" not in self._host.features:
+            print_line(" ".join([f"[{level}]", str(message), *(f"{name}={value!r}" for name, value in fields.items())]))
+            return
+        frame: dict[str, Any] = {"type": "log", "level": str(level), "message": str(message)}
+        if fields:
+            frame["fields"] = {name: _loggable(value) for name, value in fields.items()}
+        self._say(frame)
+
+    def render_panel(
+        self, panel_id: str, lines: Iterable[str], *, title: str | None = None, footer: str | None = None
+    ) -> None:
+        """Shows these lines in a panel that is open; title and footer stay as they are if they are None."""
+        frame: dict[str, Any] = {"type": "panel_render", "panel_id": str(panel_id), "lines": panel_lines(lines)}
+        frame.update({name: str(text) for name, text in (("title", title), ("footer", footer)) if text is not None})
+        self._say(frame)
+
+    def close_panel(self, panel_id: str) -> None:
+        """Closes a panel that is open."""
+        self._say({"type": "panel_close", "panel_id": str(panel_id)})
+
+    # --- the host -----------------------------------------------------------------------------------------
+
+    @property
+    def host(self) -> HostInfo:
+        """Who runs this extension. Known in every handler; before that a `RuntimeError`."""
+        if self._host is None:
+            raise RuntimeError("the host has not said hello yet; handlers know it, other threads can wait_for_host()")
+        return self._host
+
+    def wait_for_host(self, timeout_s: float = 10.0) -> HostInfo:
+        """The host, once it has said hello; for threads of your own. `TimeoutError` if it does not in time."""
+        import threading
+
+        with self._lock:
+            self._greeted = greeted = self._greeted or threading.Event()
+            if self._host is not None:
+                greeted.set()
+        if not greeted.wait(timeout_s):
+            raise TimeoutError(f"no host has said hello within {timeout_s} s; is ext.run() running?")
+        return self.host
+
+    def run(self) -> None:
+        """Serves the host on stdin and stdout until it wants no more. The last line of an extension's program."""
+        from .running import run
+
+        run(self, self._threads)
+
+    # --- for the SDK --------------------------------------------------------------------------------------
+
+    @property
+    def threads(self) -> int:
+        return self._threads
+
+    def connect(self, send: Send) -> None:
+        """Says hello and all that is registered, then what was said before."""
+        with self._lock:
+            if self._send is not None:
+                raise RuntimeError(f"{self.name} already runs")
+            for frame in (*self.registry.greeting(), *self._early):
+                send(frame)
+            self._early.clear()
+            self._send = send
+
+    def disconnect(self) -> None:
+        with self._lock:
+            self._send = self._host = self._greeted = None
+
+    def greeted_by(self, host: HostInfo) -> None:
+        with self._lock:
+            self._host = host
+            if self._greeted is not None:
+                self._greeted.set()
+
+    def _say(self, frame: dict[str, Any]) -> None:
+        with self._lock:
+            if (send := self._send) is None:
+                self._early.append(frame)
+                return
+        send(frame)
+
+    def _declare(self, frame: dict[str, Any]) -> None:
+        """Before the greeting nothing needs be said: it has everything in it."""
+        if self._send is not None:
+            self._send(frame)
+
+
+def _loggable(value: object) -> object:
+    """Itself where JSON can hold it, else how Python writes it."""
+    import json
+
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return repr(value)
+    return value

@@ -1,0 +1,91 @@
+"""Asks the guards of one point, one after another: the first block wins, and each sees what the ones before rewrote."""
+
+from __future__ import annotations
+
+import json
+
+from .coroutines import finished
+from .errors import describe, print_traceback
+from .events import AssistantMessage, ToolCall, ToolResult, TurnStart, UserPrompt
+from .verdicts import Allow, Block, ReplaceResult, ReplaceText, RewriteArgs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+    from typing import Any
+
+SUBJECTS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "tool_call": ToolCall,
+    "turn_start": TurnStart,
+    "assistant_message": AssistantMessage,
+    "user_prompt": UserPrompt,
+    "tool_result": ToolResult,
+}
+REWRITES: dict[str, type | None] = {
+    "tool_call": RewriteArgs,
+    "turn_start": None,
+    "assistant_message": ReplaceText,
+    "user_prompt": ReplaceText,
+    "tool_result": ReplaceResult,
+}
+
+
+class Guard:
+    """One handler of one point; with `tools` it is asked about these only."""
+
+    def __init__(self, handler: Callable[[Any], object], tools: Collection[str] | None) -> None:
+        self.handler = handler
+        self.tools = tools
+        self.name = getattr(handler, "__name__", type(handler).__name__)
+
+
+def judge(guards: list[Guard], frame: dict[str, Any]) -> dict[str, Any]:
+    """The members of the answer; none means allow. A guard that raises, or returns what is no verdict here, blocks:
+    what could not be judged does not pass."""
+    point = str(frame.get("event"))
+    answer: dict[str, Any] = {}
+    for guard in guards:
+        if guard.tools is not None and frame.get("tool_name") not in guard.tools:
+            continue
+        try:
+            verdict = finished(guard.handler(SUBJECTS[point](frame)))
+            rewrite = REWRITES[point]
+            if verdict is None or isinstance(verdict, Allow):
+                continue
+            if isinstance(verdict, Block):
+                return {"block": True, "reason": verdict.reason} if verdict.reason else {"block": True}
+            if rewrite is None or not isinstance(verdict, rewrite):
+                raise TypeError(f"{verdict!r} is no verdict on a {point}; return None, block(...){_or(rewrite)}")
+            changed = _members(verdict)
+            json.dumps(changed, allow_nan=False)  # what JSON cannot hold fails here, where it blocks
+        except BaseException as error:
+            print_traceback(f"guard {guard.name!r} of {point}", error)
+            return {"block": True, "reason": f"guard {guard.name!r} failed: {describe(error)}"}
+        answer.update(changed)
+        frame = {**frame, **_seen_by_the_next(changed)}
+    return answer
+
+
+def _members(verdict: object) -> dict[str, Any]:
+    if isinstance(verdict, RewriteArgs):
+        return {"modified_args": verdict.args}
+    if isinstance(verdict, ReplaceText):
+        return {"replace_text": verdict.text}
+    assert isinstance(verdict, ReplaceResult)
+    changed: dict[str, Any] = {"content": [one.as_json() for one in verdict.content]}
+    if verdict.is_error is not None:
+        changed["is_error"] = verdict.is_error
+    return {"modified_result": changed}
+
+
+def _seen_by_the_next(changed: dict[str, Any]) -> dict[str, Any]:
+    if "modified_args" in changed:
+        return {"tool_args": changed["modified_args"]}
+    if "replace_text" in changed:
+        return {"text": changed["replace_text"]}
+    return dict(changed["modified_result"])
+
+
+def _or(rewrite: type | None) -> str:
+    words = {RewriteArgs: "rewrite_args", ReplaceText: "replace_text", ReplaceResult: "replace_result"}
+    return f" or {words[rewrite]}(...)" if rewrite is not None else ""

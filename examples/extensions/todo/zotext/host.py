@@ -1,0 +1,60 @@
+"""Who runs this extension, as it said in its greeting."""
+
+from __future__ import annotations
+
+from .values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any
+
+
+class HostInfo(Value):
+    """What the host said in `hello_ack`. What it left out is empty."""
+
+    __slots__ = (
+        "_data_dir",
+        "_extension_dir",
+        "cwd",
+        "features",
+        "model",
+        "protocol_version",
+        "provider",
+        "zot_version",
+    )
+
+    def __init__(self, frame: dict[str, Any]) -> None:
+        def text(field: str) -> str:
+            value = frame.get(field)
+            return value if isinstance(value, str) else ""
+
+        features = frame.get("features")
+        version = frame.get("protocol_version")
+        self.protocol_version = version if isinstance(version, int) else 1
+        self.zot_version = text("zot_version")
+        self.provider = text("provider")
+        self.model = text("model")
+        self.cwd = text("cwd")
+        """Folder of the project that the agent works in."""
+        self.features = (
+            frozenset(one for one in features if isinstance(one, str)) if isinstance(features, list) else (frozenset())
+        )
+        """What the host knows beyond zot's protocol 1; empty for zot itself."""
+        self._extension_dir = text("extension_dir")
+        self._data_dir = text("data_dir")
+
+    @property
+    def extension_dir(self) -> Path:
+        """Folder with the extension's manifest; the current folder if the host did not say."""
+        from pathlib import Path  # slow to import, and mostly not needed
+
+        return Path(self._extension_dir or ".").absolute()
+
+    @property
+    def data_dir(self) -> Path:
+        """Folder for the extension's state. It exists, and an update of the extension leaves it alone (with zot itself
+        it is `extension_dir`)."""
+        from pathlib import Path
+
+        return Path(self._data_dir or self._extension_dir or ".").absolute()

@@ -1,0 +1,56 @@
+"""All that an extension has registered, and the frames that tell the host of it."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from .guarding import Guard
+    from .tools import Command, Tool
+
+    Handler = Callable[..., object]
+
+
+class Registry:
+    def __init__(self, name: str, version: str) -> None:
+        self.name = name
+        self.version = version
+        self.tools: dict[str, Tool] = {}
+        self.commands: dict[str, Command] = {}
+        self.handlers: dict[str, list[Handler]] = {}
+        """By event."""
+        self.guards: dict[str, list[Guard]] = {}
+        """By the point where they are asked."""
+        self.panel_handlers: dict[tuple[str, str], list[Handler]] = {}
+        """By the type of the frame and the panel."""
+        self.shutdown_handlers: list[Handler] = []
+
+    def greeting(self) -> list[dict[str, Any]]:
+        """Hello, everything registered so far, and ready."""
+        has = {
+            "commands": self.commands,
+            "tools": self.tools,
+            "events": self.handlers or self.guards,
+            "panels": self.panel_handlers,
+            "cancel": True,
+            "ping": True,
+        }
+        hello = {
+            "type": "hello",
+            "name": self.name,
+            "version": self.version,
+            "capabilities": [name for name, there in has.items() if there],
+        }
+        frames = [hello]
+        frames += [command.registration() for command in self.commands.values()]
+        frames += [tool.registration() for tool in self.tools.values()]
+        if self.handlers or self.guards:
+            frames.append(subscription(list(self.handlers), list(self.guards)))
+        return [*frames, {"type": "ready"}]
+
+
+def subscription(events: list[str], intercept: list[str]) -> dict[str, Any]:
+    wanted = {"events": events, "intercept": intercept}
+    return {"type": "subscribe", **{name: names for name, names in wanted.items() if names}}

@@ -1,0 +1,160 @@
+"""One run of an extension: takes stdin and stdout, serves until the host wants no more, and ends in good order."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from enum import Enum
+
+from .connection import Connection, decode
+from .errors import print_line, print_traceback
+from .server import Server
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .extension import Extension
+
+ENDING = (signal.SIGTERM, signal.SIGINT)
+LAST_S = 0.5
+"""For the handlers of `on_shutdown`, after the wait for what is under way."""
+
+
+class End(Enum):
+    """Why it ends, and how many seconds what is under way may still take. A host waits 2 s after its `shutdown` and 1 s
+    after SIGTERM; after a mere end of input nobody does, and somebody may have piped a conversation in."""
+
+    SHUTDOWN = 1.2
+    END_OF_INPUT = 5.0
+    URGENT = 0.4
+    """A signal, or the host no longer reads."""
+
+
+def run(extension: Extension, threads: int) -> None:
+    """Returns when all is done. If a handler is stuck, or a thread of the extension would keep the process alive, it
+    does not return: the process exits with status 0."""
+    if sys.stdin is not None and sys.stdin.isatty():
+        print_line(
+            f"{extension.name} is an extension and waits for frames on stdin; run it with `zot -e FOLDER`, or drive it "
+            "with `zot ext drive FOLDER`"
+        )
+    connection = Connection(*_take_stdio())
+    restore = _watch_signals(connection)
+    server = Server(extension.registry, connection.send, extension.greeted_by, threads)
+    extension.connect(connection.send)
+    end = _serve(connection, server)
+    deadline = time.monotonic() + end.value
+    if end is not End.END_OF_INPUT:
+        server.cancel_all("shutdown")
+    done = _wait(server, connection, deadline)
+    server.close()
+    server.cancel_all("shutdown")
+    done = server.run_shutdown_handlers(time.monotonic() + LAST_S) and done
+    if end is End.SHUTDOWN:
+        connection.send({"type": "shutdown_ack"})
+    _flush()
+    if not done or _others_run():
+        os._exit(0)
+    restore()
+
+
+def _serve(connection: Connection, server: Server) -> End:
+    for line in connection.lines():
+        try:
+            frame = decode(line)
+            if frame["type"] == "shutdown":
+                return End.SHUTDOWN
+            server.handle(frame)
+        except ValueError as error:
+            print_line(f"skipped a line of the host: {error}: {line[:200]!r}")
+        except Exception as error:
+            print_traceback("reading a frame of the host", error)
+    return End.URGENT if connection.woken else End.END_OF_INPUT
+
+
+class _Hurry(BaseException):
+    """SIGTERM or SIGINT while what is under way is waited for."""
+
+
+def _hurry(_number: int, _frame: object) -> None:
+    raise _Hurry
+
+
+def _wait(server: Server, connection: Connection, deadline: float) -> bool:
+    """True if all was done in time, and nobody has asked to hurry."""
+    if threading.current_thread() is not threading.main_thread():
+        return server.wait_idle(deadline)
+    try:
+        for number in ENDING:
+            signal.signal(number, _hurry)
+        if connection.is_woken():  # a signal just before that
+            return False
+        return server.wait_idle(deadline)
+    except _Hurry:
+        return False
+    finally:
+        for number in ENDING:
+            signal.signal(number, _do_nothing)
+
+
+def _take_stdio() -> tuple[int, int]:
+    """The descriptors of the protocol, out of reach of `print`, `input` and child processes: those write to stderr, and
+    find no input. What was printed before, and is still in Python's buffer, goes to stderr as well."""
+    reading, writing = os.dup(0), os.dup(1)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    os.dup2(2, 1)
+    if sys.stdout is not None:
+        reconfigure = getattr(sys.stdout, "reconfigure", None)  # a test may have put something else there
+        if reconfigure is not None:
+            reconfigure(line_buffering=True)
+    return reading, writing
+
+
+def _watch_signals(connection: Connection) -> Callable[[], None]:
+    """SIGTERM and SIGINT end the run in good order, SIGQUIT prints where all threads are. Gives what undoes it."""
+    if threading.current_thread() is not threading.main_thread():
+        return lambda: None
+    before = {number: signal.signal(number, _do_nothing) for number in ENDING}
+    woken = signal.set_wakeup_fd(connection.wake_fd, warn_on_full_buffer=False)
+    _dump_on_quit()
+
+    def restore() -> None:
+        signal.set_wakeup_fd(woken)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    return restore
+
+
+def _dump_on_quit() -> None:
+    """A host that finds us hanging may ask where we are."""
+    import faulthandler
+
+    try:
+        faulthandler.register(signal.SIGQUIT, all_threads=True)
+    except (AttributeError, OSError, ValueError, RuntimeError):  # no such signal, or no usable stderr
+        pass
+
+
+def _do_nothing(_number: int, _frame: object) -> None:
+    """A handler there must be, or the signal would not be written to the wake-up descriptor."""
+
+
+def _others_run() -> bool:
+    """A thread that keeps Python from exiting."""
+    ours = (threading.main_thread(), threading.current_thread())
+    return any(one not in ours and not one.daemon for one in threading.enumerate())
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (AttributeError, OSError, ValueError):
+            pass

@@ -1,0 +1,210 @@
+"""Gives each frame of the host to the handler that is there for it, and sends exactly one answer to each request.
+
+Four lanes, so that what is slow holds up only its like: tools, commands, guards (one thread: they are asked one at a
+time), and what happens (one thread for events, one for panels: each in order).
+"""
+
+from __future__ import annotations
+
+import time
+
+from .context import CommandContext, ToolContext
+from .coroutines import finished
+from .errors import BadArgument, Cancelled, ToolError, describe, print_line, print_traceback
+from .events import Event, PanelClosed, PanelKey, PanelSize
+from .guarding import judge
+from .host import HostInfo
+from .lanes import Lane
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from .context import CallContext
+    from .registry import Registry
+
+POINT_FEATURES = {"user_prompt": "user_prompt_intercept", "tool_result": "tool_result_intercept"}
+"""Guards that a host must know of to ask them."""
+
+
+class Server:
+    """`greeted` hears who the host is; `send` may be called from any thread."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        send: Callable[[dict[str, Any]], None],
+        greeted: Callable[[HostInfo], None],
+        threads: int,
+    ) -> None:
+        self._registry = registry
+        self._send = send
+        self._greeted = greeted
+        self._tools = Lane("tool", threads)
+        self._commands = Lane("command", 4)
+        self._guards = Lane("guard", 1)
+        self._events = Lane("event", 1)
+        self._panels = Lane("panel", 1)
+        self._lanes = (self._events, self._guards, self._tools, self._commands, self._panels)
+        self._calls: dict[str, CallContext] = {}
+
+    def handle(self, frame: dict[str, Any]) -> None:
+        """Never waits for a handler. Frames of a type that it does not know are ignored."""
+        handlers = {
+            "hello_ack": self._hello_ack,
+            "tool_call": self._tool_call,
+            "command_invoked": self._command,
+            "cancel": self._cancel,
+            "event": self._event,
+            "event_intercept": self._intercept,
+            "panel_key": self._panel,
+            "panel_resize": self._panel,
+            "panel_close": self._panel,
+            "ping": self._ping,
+        }
+        if (handler := handlers.get(frame["type"])) is not None:
+            handler(frame)
+
+    def wait_idle(self, deadline: float) -> bool:
+        """Until nothing is under way; False if something still is at `deadline` (`time.monotonic`)."""
+        return all(lane.wait_idle(deadline) for lane in self._lanes)
+
+    def wait_told(self, deadline: float) -> bool:
+        """Until all events, and all that happened in panels, have been handled."""
+        return self._events.wait_idle(deadline) and self._panels.wait_idle(deadline)
+
+    def close(self) -> None:
+        """Takes no more work; what it has been given goes on."""
+        for lane in self._lanes:
+            lane.close()
+
+    def cancel_all(self, reason: str) -> None:
+        for context in list(self._calls.values()):
+            context.cancel(reason)
+
+    def run_shutdown_handlers(self, deadline: float) -> bool:
+        """One after another; False if they are not done at `deadline`."""
+        lane = Lane("on_shutdown", 1)
+        for handler in self._registry.shutdown_handlers:
+            lane.submit(lambda handler=handler: _notice("on_shutdown", handler))  # type: ignore[misc]
+        done = lane.wait_idle(max(deadline, time.monotonic() + 0.2))
+        lane.close()
+        return done
+
+    # --- requests -----------------------------------------------------------------------------------------
+
+    def _tool_call(self, frame: dict[str, Any]) -> None:
+        call_id, name = _id(frame), str(frame.get("name"))
+        context = ToolContext(call_id, name, self._send)
+
+        def work() -> dict[str, Any]:
+            try:
+                context.raise_if_cancelled()
+                if (tool := self._registry.tools.get(name)) is None:
+                    return _failure(f"{self._registry.name} has no tool {name!r}")
+                result = tool.call({} if frame.get("args") is None else frame["args"], context)
+                answer = {"content": [one.as_json() for one in result.content]}
+                return {**answer, "is_error": True} if result.is_error else answer
+            except BaseException as error:
+                return _failure(_told(f"tool {name!r}", error))
+
+        self._answer(self._tools, "tool_result", context, work)
+
+    def _command(self, frame: dict[str, Any]) -> None:
+        call_id, name, args = _id(frame), str(frame.get("name")), frame.get("args")
+        context = CommandContext(call_id, name, self._send)
+
+        def work() -> dict[str, Any]:
+            try:
+                context.raise_if_cancelled()
+                if (command := self._registry.commands.get(name)) is None:
+                    return {"error": f"{self._registry.name} has no command {name!r}"}
+                return command.call(args if isinstance(args, str) else "", context).as_json()
+            except BaseException as error:
+                return {"error": _told(f"command {name!r}", error)}
+
+        self._answer(self._commands, "command_response", context, work)
+
+    def _intercept(self, frame: dict[str, Any]) -> None:
+        call_id = _id(frame)
+        guards = list(self._registry.guards.get(str(frame.get("event")), ()))
+
+        def work() -> None:
+            self._send({"type": "event_intercept_response", "id": call_id, **judge(guards, frame)})
+
+        if not self._guards.submit(work):
+            closed = {"block": True, "reason": f"{self._registry.name} is shutting down"}
+            self._send({"type": "event_intercept_response", "id": call_id, **closed})
+
+    def _answer(self, lane: Lane, kind: str, context: CallContext, work: Callable[[], dict[str, Any]]) -> None:
+        """Has it done, and sends what comes of it. A call that is cancelled while it waits is not begun."""
+        self._calls[context.id] = context
+
+        def job() -> None:
+            answer = work()
+            self._calls.pop(context.id, None)
+            self._send({"type": kind, "id": context.id, **answer})
+
+        if not lane.submit(job):
+            context.cancel(f"{self._registry.name} is shutting down")
+            job()
+
+    # --- what happens -------------------------------------------------------------------------------------
+
+    def _hello_ack(self, frame: dict[str, Any]) -> None:
+        host = HostInfo(frame)
+        self._greeted(host)
+        for point, feature in POINT_FEATURES.items():
+            if self._registry.guards.get(point) and feature not in host.features:
+                print_line(f"this host does not ask guards about {point}: intercept_{point} has no effect here")
+
+    def _cancel(self, frame: dict[str, Any]) -> None:
+        if (context := self._calls.get(_id(frame))) is not None:
+            context.cancel(str(frame.get("reason") or ""))
+
+    def _ping(self, frame: dict[str, Any]) -> None:
+        self._send({"type": "pong", "id": _id(frame)})
+
+    def _event(self, frame: dict[str, Any]) -> None:
+        name = str(frame.get("event"))
+        for handler in list(self._registry.handlers.get(name, ())):
+            self._events.submit(lambda handler=handler: _notice(f"on({name!r})", handler, Event(frame)))  # type: ignore[misc]
+
+    def _panel(self, frame: dict[str, Any]) -> None:
+        kind, panel_id = frame["type"], str(frame.get("panel_id"))
+        subject = {"panel_key": PanelKey, "panel_resize": PanelSize, "panel_close": PanelClosed}[kind](frame)
+        for handler in list(self._registry.panel_handlers.get((kind, panel_id), ())):
+            self._panels.submit(lambda handler=handler: _notice(f"{kind} of {panel_id!r}", handler, subject))  # type: ignore[misc]
+
+
+def _notice(what: str, handler: Callable[..., object], *subject: object) -> None:
+    """Nobody waits for an answer: what goes wrong is only logged."""
+    try:
+        finished(handler(*subject))
+    except BaseException as error:
+        print_traceback(what, error)
+
+
+def _told(what: str, error: BaseException) -> str:
+    """What the host is told of a failure. Whoever has to mend it finds the traceback on stderr."""
+    if isinstance(error, Cancelled):
+        return f"cancelled: {error}" if str(error) else "cancelled"
+    if isinstance(error, BadArgument):
+        return f"bad arguments: {error}"
+    if isinstance(error, ToolError):
+        return str(error) or "failed"
+    print_traceback(what, error)
+    return describe(error)
+
+
+def _failure(text: str) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": text}], "is_error": True}
+
+
+def _id(frame: dict[str, Any]) -> str:
+    """Raises `ValueError` if there is none: nothing could be answered."""
+    found = frame.get("id")
+    if not isinstance(found, str):
+        raise ValueError(f"a {frame['type']} frame without an id")
+    return found

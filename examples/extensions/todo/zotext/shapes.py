@@ -1,0 +1,174 @@
+"""A shape is what a type hint means on the wire: its JSON Schema, and how an argument is read by it."""
+
+from __future__ import annotations
+
+from .errors import BadArgument
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any
+
+    Read = Callable[[Any, str], Any]
+
+_NAMES = {
+    str: "a string",
+    int: "an integer",
+    float: "a number",
+    bool: "true or false",
+    dict: "an object",
+    list: "an array",
+}
+
+
+class Shape:
+    """`read(value, path)` gives the argument as the handler gets it, or raises `BadArgument` that names the path.
+    `what` completes "expected …"."""
+
+    def __init__(self, what: str, schema: dict[str, Any], read: Read) -> None:
+        self.what = what
+        self.schema = schema
+        self.read = read
+
+
+def fault(path: str, what: str, value: object) -> BadArgument:
+    return BadArgument(f"{path}: expected {what}, got {_shown(value)}")
+
+
+def anything() -> Shape:
+    return Shape("anything", {}, lambda value, _path: value)
+
+
+def null() -> Shape:
+    return Shape("null", {"type": "null"}, lambda value, path: _only(value, path, "null", value is None))
+
+
+def plain(kind: type) -> Shape:
+    """str, int, float, bool, dict or list. A bool is no number, and 3.0 is an integer, as in JSON Schema."""
+    names = {str: "string", int: "integer", float: "number", bool: "boolean", dict: "object", list: "array"}
+    what = _NAMES[kind]
+
+    def read(value: Any, path: str) -> Any:
+        if isinstance(value, bool) and kind is not bool:
+            raise fault(path, what, value)
+        if kind is int and isinstance(value, float) and value.is_integer():
+            return int(value)
+        if kind is float and isinstance(value, int):
+            return float(value)
+        return _only(value, path, what, isinstance(value, kind))
+
+    return Shape(what, {"type": names[kind]}, read)
+
+
+def listing(item: Shape, make: Callable[[Iterable[Any]], Any]) -> Shape:
+    """An array whose items have one shape. `make` is list, tuple, set or frozenset."""
+    schema: dict[str, Any] = {"type": "array"}
+    if item.schema:
+        schema["items"] = item.schema
+    if make in (set, frozenset):
+        schema["uniqueItems"] = True
+
+    def read(value: Any, path: str) -> Any:
+        _only(value, path, "an array", isinstance(value, list))
+        return make([item.read(one, f"{path}[{position}]") for position, one in enumerate(value)])
+
+    return Shape("an array", schema, read)
+
+
+def mapping(item: Shape) -> Shape:
+    schema: dict[str, Any] = {"type": "object"}
+    if item.schema:
+        schema["additionalProperties"] = item.schema
+
+    def read(value: Any, path: str) -> Any:
+        _only(value, path, "an object", isinstance(value, dict))
+        return {name: item.read(one, f"{path}.{name}") for name, one in value.items()}
+
+    return Shape("an object", schema, read)
+
+
+def choice(values: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> Shape:
+    """One of these JSON values; each stands for what the handler gets."""
+    pairs = list(values.items() if hasattr(values, "items") else values)
+    options = [given for given, _ in pairs]
+    kinds = {bool: "boolean", int: "integer", float: "number", str: "string", type(None): "null"}
+    types = sorted({kinds[type(one)] for one in options})
+    what = f"one of {', '.join(_shown(one) for one in options)}"
+    schema: dict[str, Any] = {"enum": options}
+    if len(types) == 1:
+        schema = {"type": types[0], **schema}
+
+    def read(value: Any, path: str) -> Any:
+        for given, meant in pairs:
+            if value == given and isinstance(value, bool) == isinstance(given, bool):
+                return meant
+        raise fault(path, what, value)
+
+    return Shape(what, schema, read)
+
+
+def either(shapes: list[Shape]) -> Shape:
+    """The first shape that fits."""
+    what = " or ".join(one.what for one in shapes)
+
+    def read(value: Any, path: str) -> Any:
+        deeper = None
+        for one in shapes:
+            try:
+                return one.read(value, path)
+            except BadArgument as error:
+                if not str(error).startswith(f"{path}: expected {one.what},"):
+                    deeper = error  # it was the right kind of thing, with a fault inside
+        raise deeper or fault(path, what, value)
+
+    return Shape(what, {"anyOf": [one.schema for one in shapes]}, read)
+
+
+class Field:
+    """One member of an object. `required` ones have no default."""
+
+    def __init__(self, shape: Shape, *, required: bool, schema: dict[str, Any] | None = None) -> None:
+        self.shape = shape
+        self.required = required
+        self.schema = shape.schema if schema is None else schema
+        """With the description and the default."""
+
+
+def record(fields: Mapping[str, Field], make: Callable[[dict[str, Any]], Any]) -> Shape:
+    """An object with these members and no others. `make` gets those that were given."""
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": {name: one.schema for name, one in fields.items()},
+        "required": [name for name, one in fields.items() if one.required],
+        "additionalProperties": False,
+    }
+
+    def read(value: Any, path: str) -> Any:
+        _only(value, path or "the arguments", "an object", isinstance(value, dict))
+        prefix = f"{path}." if path else ""
+        for name in value:
+            if name not in fields:
+                raise BadArgument(f"{prefix}{name}: there is no such argument; known are {', '.join(fields) or 'none'}")
+        for name, one in fields.items():
+            if one.required and name not in value:
+                raise BadArgument(f"{prefix}{name}: is missing; expected {one.shape.what}")
+        given = {name: fields[name].shape.read(one, f"{prefix}{name}") for name, one in value.items()}
+        try:
+            return make(given)
+        except ValueError as error:
+            raise BadArgument(f"{path or 'the arguments'}: {error}") from error
+
+    return Shape("an object", schema, read)
+
+
+def _only(value: Any, path: str, what: str, fits: bool) -> Any:
+    if not fits:
+        raise fault(path, what, value)
+    return value
+
+
+def _shown(value: object) -> str:
+    import json
+
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 60 else f"{text[:57]}..."

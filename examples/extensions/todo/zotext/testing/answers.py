@@ -1,0 +1,81 @@
+"""What an extension has said, in a form that tests can compare."""
+
+from __future__ import annotations
+
+import json
+
+from ..content import Image, Text, read_blocks
+from ..values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class ToolAnswer(Value):
+    """The result of a tool, and the progress that it told of."""
+
+    __slots__ = ("content", "is_error", "progress")
+
+    def __init__(self, frame: dict[str, Any], progress: list[str]) -> None:
+        self.content: list[Text | Image] = read_blocks(frame.get("content"))
+        self.is_error = frame.get("is_error") is True
+        self.progress = progress
+
+    @property
+    def text(self) -> str:
+        """All texts in it, one line apart."""
+        return "\n".join(one.text for one in self.content if isinstance(one, Text))
+
+    @property
+    def json(self) -> Any:
+        """Its text, read as JSON."""
+        return json.loads(self.text)
+
+
+class CommandAnswer(Value):
+    """What a command answered. `action` is prompt, insert, display, noop or open_panel, and empty with an `error`;
+    `text` is what is to be sent, inserted or displayed."""
+
+    __slots__ = ("action", "error", "panel", "text")
+
+    def __init__(self, frame: dict[str, Any]) -> None:
+        self.error: str = frame.get("error") or ""
+        self.action: str = "" if self.error else frame.get("action") or "noop"
+        self.text: str = frame.get(self.action) or "" if self.action in ("prompt", "insert", "display") else ""
+        self.panel = PanelState(frame["open_panel"]) if self.action == "open_panel" else None
+
+
+class VerdictAnswer(Value):
+    """What a guard decided. What it did not rewrite is None."""
+
+    __slots__ = ("args", "blocked", "reason", "result", "text")
+
+    def __init__(self, frame: dict[str, Any]) -> None:
+        self.blocked = frame.get("block") is True
+        self.reason: str = frame.get("reason") or ""
+        self.args: dict[str, Any] | None = frame.get("modified_args")
+        self.text: str | None = frame.get("replace_text")
+        result = frame.get("modified_result")
+        self.result = ToolAnswer(result, []) if result else None
+
+
+class PanelState(Value):
+    """What a panel shows."""
+
+    __slots__ = ("footer", "lines", "title")
+
+    def __init__(self, fields: dict[str, Any]) -> None:
+        self.title: str = fields.get("title") or ""
+        self.lines: list[str] = list(fields.get("lines") or ())
+        self.footer: str = fields.get("footer") or ""
+
+
+class Note(Value):
+    """What the user was told."""
+
+    __slots__ = ("level", "message")
+
+    def __init__(self, level: str, message: str) -> None:
+        self.level = level
+        self.message = message

@@ -1,0 +1,243 @@
+"""The host's half of the protocol, for tests: says frames, keeps what the extension says, and waits with a deadline."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from .answers import CommandAnswer, Note, PanelState, ToolAnswer, VerdictAnswer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+    from typing import Any
+
+FEATURES = (
+    "cancel",
+    "error_event",
+    "log",
+    "panels",
+    "ping",
+    "session_end_event",
+    "tool_flags",
+    "tool_progress",
+    "tool_result_event",
+    "tool_result_intercept",
+    "tool_timeout",
+    "unregister_tool",
+    "user_prompt_event",
+    "user_prompt_intercept",
+)
+"""What this host says that it knows, unless the test says otherwise; `features=()` is zot itself."""
+
+
+class HostSide:
+    """Base of `Harness` and `Program`. Every wait ends after `timeout_s` with a `TimeoutError`."""
+
+    def __init__(self, timeout_s: float) -> None:
+        self.timeout_s = timeout_s
+        self.frames: list[dict[str, Any]] = []
+        """All that the extension has said, in order."""
+        self._arrived = threading.Condition()
+        self._last_id = 0
+
+    # --- requests -----------------------------------------------------------------------------------------
+
+    def call_tool(self, name: str, args: Mapping[str, Any] | None = None, /, **more: Any) -> ToolAnswer:
+        """Calls a tool and waits for its result. Arguments as a dict, by name, or both."""
+        return self.begin_tool(name, args, **more).wait()
+
+    def begin_tool(self, name: str, args: Mapping[str, Any] | None = None, /, **more: Any) -> PendingTool:
+        """Calls a tool and does not wait, so that the call can be watched and cancelled."""
+        call_id = self._new_id()
+        self._send({"type": "tool_call", "id": call_id, "name": name, "args": {**(args or {}), **more}})
+        return PendingTool(self, call_id)
+
+    def run_command(self, name: str, args: str = "") -> CommandAnswer:
+        """Runs a slash command and waits for its answer."""
+        call_id = self._new_id()
+        self._send({"type": "command_invoked", "id": call_id, "name": name, "args": args})
+        return CommandAnswer(self._answer_to(call_id, "command_response"))
+
+    def intercept(self, point: str, **fields: Any) -> VerdictAnswer:
+        """Asks the guards of a point: tool_call, turn_start, assistant_message, user_prompt or tool_result."""
+        call_id = self._new_id()
+        self._send({"type": "event_intercept", "id": call_id, "event": point, **fields})
+        return VerdictAnswer(self._answer_to(call_id, "event_intercept_response"))
+
+    def intercept_tool_call(
+        self, name: str, args: Mapping[str, Any] | None = None, *, tool_id: str = "t1"
+    ) -> VerdictAnswer:
+        """Asks the guards about the call of a tool."""
+        return self.intercept("tool_call", tool_id=tool_id, tool_name=name, tool_args=dict(args or {}))
+
+    def ping(self) -> None:
+        """Returns when the extension has answered; it does without waiting for its handlers."""
+        call_id = self._new_id()
+        self._send({"type": "ping", "id": call_id})
+        self._answer_to(call_id, "pong")
+
+    # --- what happens -------------------------------------------------------------------------------------
+
+    def send_event(self, name: str, **fields: Any) -> None:
+        """Tells of an event. A `Harness` waits until it has been handled."""
+        self._send({"type": "event", "event": name, **fields})
+        self._settle()
+
+    def panel_key(self, panel_id: str, key: str, text: str = "") -> None:
+        """Presses a key in a panel."""
+        self._send({"type": "panel_key", "panel_id": panel_id, "key": key, **({"text": text} if text else {})})
+        self._settle()
+
+    def panel_resize(self, panel_id: str, width: int, height: int) -> None:
+        """Gives a panel another size."""
+        self._send({"type": "panel_resize", "panel_id": panel_id, "width": width, "height": height})
+        self._settle()
+
+    def panel_close(self, panel_id: str) -> None:
+        """Closes a panel, as a user does."""
+        self._send({"type": "panel_close", "panel_id": panel_id})
+        self._settle()
+
+    # --- what was said ------------------------------------------------------------------------------------
+
+    @property
+    def tools(self) -> dict[str, dict[str, Any]]:
+        """The `register_tool` frames of the tools that there are, by name."""
+        found: dict[str, dict[str, Any]] = {}
+        for frame in self._said("register_tool", "unregister_tool"):
+            found.pop(frame["name"], None)
+            if frame["type"] == "register_tool":
+                found[frame["name"]] = frame
+        return found
+
+    @property
+    def commands(self) -> dict[str, str]:
+        """Descriptions of the commands, by name."""
+        return {frame["name"]: frame.get("description") or "" for frame in self._said("register_command")}
+
+    @property
+    def events(self) -> set[str]:
+        """Events that it wants to be told of."""
+        return {name for frame in self._said("subscribe") for name in frame.get("events") or ()}
+
+    @property
+    def guarded(self) -> set[str]:
+        """Points at which it wants to be asked."""
+        return {name for frame in self._said("subscribe") for name in frame.get("intercept") or ()}
+
+    @property
+    def notes(self) -> list[Note]:
+        """Notes that the user sees."""
+        found: list[Note] = []
+        for frame in self._said("notify", "clear_notes"):
+            if frame["type"] == "clear_notes":
+                found.clear()
+            else:
+                found.append(Note(frame.get("level") or "", frame.get("message") or ""))
+        return found
+
+    @property
+    def logs(self) -> list[dict[str, Any]]:
+        """The `log` frames: message, level, fields."""
+        return self._said("log")
+
+    @property
+    def panels(self) -> dict[str, PanelState]:
+        """Panels that a command has opened or that have been drawn, and the extension has not closed."""
+        found: dict[str, PanelState] = {}
+        for frame in self._said("command_response", "panel_render", "panel_close"):
+            if frame["type"] == "panel_close":
+                found.pop(frame["panel_id"], None)
+            elif frame["type"] == "panel_render":
+                before = found.get(frame["panel_id"])
+                kept = {"title": before.title, "footer": before.footer, "lines": before.lines} if before else {}
+                found[frame["panel_id"]] = PanelState({**kept, **frame})
+            elif frame.get("open_panel"):
+                found[frame["open_panel"]["id"]] = PanelState(frame["open_panel"])
+        return found
+
+    def wait_for(self, condition: Callable[[], object], what: str = "the condition") -> None:
+        """Until it holds, asked again whenever the extension has said something (a program's stderr included)."""
+        deadline = time.monotonic() + self.timeout_s
+        with self._arrived:
+            while not condition():
+                self._check_alive()
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    raise TimeoutError(f"waited {self.timeout_s} s in vain for {what}{self._last_words()}")
+                self._arrived.wait(left)
+
+    # --- for the subclasses -------------------------------------------------------------------------------
+
+    def _send(self, frame: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+    def _settle(self) -> None:
+        """Waits until what was told has been handled, where that can be known."""
+
+    def _check_alive(self) -> None:
+        """Raises when nothing can come any more."""
+
+    def _last_words(self) -> str:
+        return ""
+
+    def _receive(self, frame: dict[str, Any]) -> None:
+        with self._arrived:
+            self.frames.append(frame)
+            self._arrived.notify_all()
+
+    def _said(self, *types: str) -> list[dict[str, Any]]:
+        with self._arrived:
+            return [frame for frame in self.frames if frame["type"] in types]
+
+    def _answer_to(self, call_id: str, kind: str) -> dict[str, Any]:
+        def found() -> list[dict[str, Any]]:
+            return [frame for frame in self._said(kind) if frame.get("id") == call_id]
+
+        self.wait_for(found, f"the {kind}")
+        return found()[0]
+
+    def _new_id(self) -> str:
+        self._last_id += 1
+        return str(self._last_id)
+
+    def _hello_ack(self, cwd: str, extension_dir: str, data_dir: str, features: Collection[str]) -> dict[str, Any]:
+        return {
+            "type": "hello_ack",
+            "protocol_version": 1,
+            "zot_version": "test",
+            "provider": "test",
+            "model": "test",
+            "cwd": cwd,
+            "extension_dir": extension_dir,
+            "data_dir": data_dir,
+            "features": list(features),
+        }
+
+
+class PendingTool:
+    """A call under way."""
+
+    def __init__(self, host: HostSide, call_id: str) -> None:
+        self._host = host
+        self.id = call_id
+
+    def wait(self) -> ToolAnswer:
+        """Its result."""
+        frame = self._host._answer_to(self.id, "tool_result")
+        return ToolAnswer(frame, self.progress)
+
+    def cancel(self, reason: str = "") -> None:
+        """Tells the extension that nobody waits any more; what it answers can still be waited for."""
+        self._host._send({"type": "cancel", "id": self.id, "reason": reason})
+
+    @property
+    def progress(self) -> list[str]:
+        """What it has told so far."""
+        return [frame["text"] for frame in self._host._said("tool_progress") if frame["id"] == self.id]
+
+    def wait_progress(self, count: int = 1) -> list[str]:
+        """What it has told, once that is so many lines."""
+        self._host.wait_for(lambda: len(self.progress) >= count, f"{count} lines of progress")
+        return self.progress

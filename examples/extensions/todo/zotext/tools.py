@@ -1,0 +1,132 @@
+"""Tools and commands: a handler, and what has to be known to call it."""
+
+from __future__ import annotations
+
+from . import docstring, signature
+from .content import as_result
+from .context import CallContext, CommandContext, ToolContext
+from .coroutines import finished
+from .errors import RegistrationError
+from .responses import as_response
+from .schema import SchemaReader
+from .signature import MISSING
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from .content import Result
+    from .responses import Response
+
+
+class Tool:
+    """One tool. `call` may raise whatever the handler raises, and `BadArgument`."""
+
+    def __init__(
+        self,
+        handler: Callable[..., object],
+        *,
+        name: str | None,
+        description: str | None,
+        schema: Mapping[str, Any] | None,
+        timeout_s: float | None,
+        idempotent: bool,
+        read_only: bool,
+        local_names: Mapping[str, object],
+    ) -> None:
+        self.name = name if name is not None else _name_of(handler)
+        what = f"tool {self.name!r}"
+        if not self.name:
+            raise RegistrationError("a tool needs a name")
+        if timeout_s is not None and not 0 < timeout_s <= 86_400:
+            raise RegistrationError(f"{what}: timeout_s is more than 0 and at most 86400 seconds, not {timeout_s}")
+        text, descriptions = docstring.parse(handler.__doc__)
+        self.description = description if description is not None else text
+        self.handler = handler
+        self._options = {"timeout_s": timeout_s, "idempotent": idempotent or None, "read_only": read_only or None}
+        signature.is_async(handler, what)
+        found, self._context = _without_context(signature.parameters(handler, what, local_names), ToolContext, what)
+        self._whole = ""
+        if schema is not None:
+            if len(found) != 1:
+                raise RegistrationError(f"{what}: with schema= it takes one parameter, the dict with all arguments")
+            self._whole = found[0].name
+            self.schema = dict(schema)
+            self._read: Callable[[Any, str], Any] = lambda given, _path: {self._whole: given}
+        else:
+            shape = SchemaReader(what, local_names).arguments(found, descriptions)
+            self.schema, self._read = shape.schema, shape.read
+
+    def call(self, args: object, context: ToolContext) -> Result:
+        given = self._read(args, "")
+        if self._context:
+            given[self._context] = context
+        return as_result(finished(self.handler(**given), context))
+
+    def registration(self) -> dict[str, Any]:
+        said = {name: value for name, value in self._options.items() if value is not None}
+        if said.get("idempotent"):
+            said["retry"] = True  # what a host that does not know `idempotent` may know
+        return {
+            "type": "register_tool", "name": self.name, "description": self.description, "schema": self.schema, **said
+        }  # fmt: skip
+
+
+class Command:
+    """One slash command."""
+
+    def __init__(
+        self,
+        handler: Callable[..., object],
+        *,
+        name: str | None,
+        description: str | None,
+        local_names: Mapping[str, object],
+    ) -> None:
+        self.name = name if name is not None else _name_of(handler)
+        what = f"command {self.name!r}"
+        if not self.name or not all(one.isascii() and (one.isalnum() or one in "_-") for one in self.name):
+            raise RegistrationError(f"{what}: a command's name is letters, digits, _ and -, without the slash")
+        self.description = description if description is not None else docstring.parse(handler.__doc__)[0]
+        self.handler = handler
+        signature.is_async(handler, what)
+        found, self._context = _without_context(signature.parameters(handler, what, local_names), CommandContext, what)
+        required = [one for one in found if one.default is MISSING]
+        if len(required) > 1 or any(one.hint not in (str, MISSING) for one in found[:1]):
+            raise RegistrationError(
+                f"{what} takes one str, what was typed after its name, and may take a CommandContext"
+            )
+        self._args = found[0].name if found else ""
+
+    def call(self, args: str, context: CommandContext) -> Response:
+        given: dict[str, Any] = {self._args: args} if self._args else {}
+        if self._context:
+            given[self._context] = context
+        return as_response(finished(self.handler(**given), context))
+
+    def registration(self) -> dict[str, Any]:
+        return {"type": "register_command", "name": self.name, "description": self.description}
+
+
+def _name_of(handler: Callable[..., object]) -> str:
+    return getattr(handler, "__name__", "")
+
+
+def _without_context(
+    found: list[signature.Parameter], kind: type[CallContext], what: str
+) -> tuple[list[signature.Parameter], str]:
+    """The parameters but the one for the context, and the name of that one."""
+    wrong = {ToolContext: CommandContext, CommandContext: ToolContext}[kind]
+    for one in found:
+        if _is(one.hint, wrong):
+            raise RegistrationError(f"{what}: parameter {one.name!r} must be a {kind.__name__} here")
+    contexts = [one.name for one in found if _is(one.hint, kind) or _is(one.hint, CallContext)]
+    if len(contexts) > 1:
+        raise RegistrationError(f"{what}: parameters {' and '.join(map(repr, contexts))} are both a {kind.__name__}")
+    return [one for one in found if one.name not in contexts], contexts[0] if contexts else ""
+
+
+def _is(hint: object, kind: type) -> bool:
+    """That class, or the class or None: what a default of None makes of a hint before Python 3.11."""
+    return hint is kind or set(getattr(hint, "__args__", ())) == {kind, type(None)}

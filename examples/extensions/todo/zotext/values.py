@@ -1,0 +1,23 @@
+"""Base of the small classes that handlers get and give back.
+
+Written by hand because `dataclasses` takes longer to import than everything here together.
+"""
+
+from __future__ import annotations
+
+
+class Value:
+    """Compares and prints by its fields, which are those named in `__slots__`."""
+
+    __slots__: tuple[str, ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__slots__)
+        return f"{type(self).__name__}({fields})"

@@ -1,0 +1,99 @@
+"""What a guard decides. None is short for `allow()`."""
+
+from __future__ import annotations
+
+from .content import Result
+from .values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    from .content import Block as ContentBlock
+
+
+class Verdict(Value):
+    """Base of all verdicts."""
+
+    __slots__: tuple[str, ...] = ()
+
+
+class Allow(Verdict):
+    """It may go on, unchanged."""
+
+    __slots__ = ()
+
+
+class Block(Verdict):
+    """It may not. `reason` is what the model or the user is told."""
+
+    __slots__ = ("reason",)
+
+    def __init__(self, reason: str = "") -> None:
+        if not isinstance(reason, str):
+            raise TypeError(f"the reason of a block is a str, not {type(reason).__name__}")
+        self.reason = reason
+
+
+class RewriteArgs(Verdict):
+    """A tool is called with these arguments instead: the whole object, not only what differs."""
+
+    __slots__ = ("args",)
+
+    def __init__(self, args: Mapping[str, Any]) -> None:
+        if not isinstance(args, dict):
+            raise TypeError(f"a tool's arguments are a dict, not {type(args).__name__}")
+        self.args: dict[str, Any] = args
+
+
+class ReplaceText(Verdict):
+    """A message or prompt reads like this instead. Empty text would mean "unchanged" and is a `ValueError`."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        if not isinstance(text, str):
+            raise TypeError(f"the new text is a str, not {type(text).__name__}")
+        if not text:
+            raise ValueError("the new text is empty, which a host takes for unchanged: use block() to withhold it")
+        self.text = text
+
+
+class ReplaceResult(Verdict):
+    """The model sees this result of a tool instead. `is_error` None keeps what it was."""
+
+    __slots__ = ("content", "is_error")
+
+    def __init__(
+        self, content: str | ContentBlock | Iterable[str | ContentBlock], *, is_error: bool | None = None
+    ) -> None:
+        self.content = Result(content).content
+        self.is_error = is_error
+
+
+def allow() -> Allow:
+    """It may go on, unchanged. The same as returning None."""
+    return Allow()
+
+
+def block(reason: str = "") -> Block:
+    """Refuses it and tells why."""
+    return Block(reason)
+
+
+def rewrite_args(args: Mapping[str, Any]) -> RewriteArgs:
+    """For `intercept_tool_call`: the tool is called with these arguments."""
+    return RewriteArgs(args)
+
+
+def replace_text(text: str) -> ReplaceText:
+    """For `intercept_assistant_message` and `intercept_user_prompt`."""
+    return ReplaceText(text)
+
+
+def replace_result(
+    content: str | ContentBlock | Iterable[str | ContentBlock], *, is_error: bool | None = None
+) -> ReplaceResult:
+    """For `intercept_tool_result`."""
+    return ReplaceResult(content, is_error=is_error)
