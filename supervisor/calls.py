@@ -12,7 +12,7 @@ from supervisor.pending import Failure
 from wire import frames
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from supervisor.extension import Extension, Listener
     from supervisor.loop import Loop
@@ -105,7 +105,10 @@ class Calls:
         if not guards:
             return judgement
         question = self._dialect.question(event)
-        for extension in still_guarding(guards, name):
+        asked_of = self._guards
+        for extension in guards:
+            if self._guards is not asked_of and name not in extension.guards:
+                continue  # a new version of it has taken over meanwhile
             worker = extension.lead
             pending = worker.ask(question)
             worker.wait(pending, worker.timeouts.intercept)
@@ -219,11 +222,6 @@ def unfit(owned: OwnedTool, args: bytes) -> Answer | None:
         name = owned.tool.name
         owned.owner.voice.warn(f"schema {name}", f"calls of its tool {name!r} are not checked: {checker.trouble}")
     return None if fault is None else Answer(None, Failure.INVALID_ARGS, fault)
-
-
-def still_guarding(guards: Sequence[Extension], event: str) -> Iterator[Extension]:
-    """Those guards, as they are asked, but for those of which a version that does not guard it has taken over."""
-    return (one for one in guards if event in one.guards)
 
 
 def _patience_ends(starting: Sequence[Extension]) -> float:
