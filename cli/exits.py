@@ -10,19 +10,46 @@ if TYPE_CHECKING:
 
 
 def exit_with(command: str, run: Callable[[], int]) -> None:
-    """Runs it and exits with its status; a host that cannot be asked gets one line and status 1, a reader that leaves
-    130."""
+    """Runs it and exits with its status. A host that cannot be asked and what the system denies get one line and status
+    1, a reader that leaves 130."""
     from supervisor.control_client import HostError
     from supervisor.logs import one_line
 
     try:
         status = run()
+        flush()
     except HostError as error:
         print(f"zot {command}: {one_line(str(error), 2000)}", file=sys.stderr)  # noqa: T201
         status = 1
     except BrokenPipeError:
-        import os
-
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the flush at exit must not complain again
+        _discard_output()
         status = 130
+    except OSError as error:
+        _discard_output()
+        print(f"zot {command}: {one_line(words(error), 2000)}", file=sys.stderr)  # noqa: T201
+        status = 1
     sys.exit(status)
+
+
+def flush() -> None:
+    """Raises `OSError` that names standard output."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, "standard output") from None
+
+
+def words(error: OSError) -> str:
+    """What the system denies, for a person."""
+    if isinstance(error, FileNotFoundError) and error.filename is None:  # what `getcwd` says
+        return "the current folder is not there any more; change to one that is"
+    return f"{error.filename or 'failed'}: {error.strerror or error}"
+
+
+def _discard_output() -> None:
+    """The flush at exit must not complain again."""
+    import os
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

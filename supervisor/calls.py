@@ -95,12 +95,9 @@ class Calls:
         name = event.event
         judgement = UNTOUCHED
         if not self._complete:
-            if not self._wait_for_starters(everyone=name not in FIRST):
-                return self._cancelled()
-            judgement = self.unstarted(judgement)
+            judgement = self._start_with(name)
             if judgement.is_blocked:
                 return judgement
-            self._complete = self.is_settled
         guards = (self._guards or self._guards_by_event())[name]
         if not guards:
             return judgement
@@ -124,6 +121,14 @@ class Calls:
             if verdict.is_rewrite:
                 event = rewritten(event, verdict)
                 question = self._dialect.question(event)
+        return judgement
+
+    def _start_with(self, event: str) -> Judgement:
+        """What there is to say once those have been waited for that may yet turn out to guard it."""
+        if not self._wait_for_starters(everyone=event not in FIRST):
+            return self._cancelled()
+        judgement = self.unstarted(UNTOUCHED)
+        self._complete = self.is_settled and not judgement.is_blocked
         return judgement
 
     def add(self, judgement: Judgement, event: str, extension: Extension, verdict: Verdict) -> Judgement:

@@ -6,7 +6,8 @@ too: a project can change that with the next commit. An absolute link counts by 
 shipped with the project (the `python` of a virtual environment, say).
 
 `__pycache__` counts: Python runs what is there in place of the source beside it, and would not notice that a commit has
-brought it. Extensions of projects are told not to write there (`supervisor.environment`).
+brought it. Extensions of projects are told not to write there (`supervisor.environment`). So does the record of where
+it was installed from: `zot ext update` goes there, and trusts what comes.
 """
 
 from __future__ import annotations
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 
 HISTORY = ".git"
 """Does not count, wherever it is."""
-RECORD = ".zot-install.json"
-"""Does not count at the top, where `zot ext install` writes it."""
 MAX_FILES = 20_000
 MAX_BYTES = 512 * 2**20
 PIECE = 1 << 20
@@ -103,7 +102,7 @@ class _Walk:
             path, shown = pending.pop()
             for entry in self._entries(path):
                 inside = f"{shown}/{entry.name}" if shown else entry.name
-                if entry.name == HISTORY or inside == RECORD:
+                if entry.name == HISTORY:
                     continue
                 found = self._stat(entry.path)
                 if stat.S_ISDIR(found.st_mode):
@@ -148,7 +147,7 @@ class _Walk:
     def _counts(self, real: str) -> bool:
         """Whether the walk through the folder comes by it."""
         inside = os.path.relpath(real, self._root).split("/")
-        return inside[0] != ".." and HISTORY not in inside and inside != [RECORD]
+        return inside[0] != ".." and HISTORY not in inside
 
     def _entries(self, path: str) -> Iterator[os.DirEntry[str]]:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections import deque
@@ -69,8 +70,11 @@ class Lane:
                     self._changed.notify_all()
                     return
                 job = self._jobs.popleft()
+            process = os.getpid()
             try:
                 job()
             except BaseException as error:
                 print_traceback("a handler", error)
+            if os.getpid() != process:
+                os._exit(0)  # a handler has forked, and this is the child: nobody has anything to do for it
             job = None  # type: ignore[assignment]  # what it holds is not kept until the next one

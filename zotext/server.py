@@ -144,7 +144,12 @@ class Server:
         def job() -> None:
             answer = work()
             self._calls.pop(context.id, None)
-            self._send({"type": kind, "id": context.id, **answer})
+            try:
+                self._send({"type": kind, "id": context.id, **answer})
+            except Exception as error:  # something in it that JSON cannot hold
+                text = _told(f"the answer of {context.name!r}", error)
+                failure = _failure(text) if kind == "tool_result" else {"error": text}
+                self._send({"type": kind, "id": context.id, **failure})
 
         if not lane.submit(job):
             context.cancel(f"{self._registry.name} is shutting down")

@@ -88,24 +88,27 @@ def choose(targets: Sequence[str], project: Path, home: Path) -> _Chosen:
     """The named ones, be they disabled, or all that are installed for this user and this project."""
     chosen = _Chosen()
     if not targets:
-        discovery = discover((), project, home)
-        for found in discovery.found:
-            _admit(found, chosen, home)
+        discovery = discover((), project, home, lambda found: _distrust(found, home))
+        chosen.found += discovery.found
         for skipped in discovery.skipped:
+            if skipped.untrusted is not None:
+                _admit(skipped.untrusted, chosen, home)
+                continue
             findings = (Finding(Level.FAIL, "manifest", skipped.reason, _manifest_advice(skipped.reason)),)
             told = Report(skipped.folder.name, skipped.folder, findings if skipped.is_error else ())
             chosen.reports.append(told if skipped.is_error else replace(told, skipped=skipped.reason))
         return chosen
     for target in targets:
-        if "/" in target or target in (".", "..", "~") or Path(target, MANIFEST).is_file():
+        is_path = "/" in target or target in (".", "..", "~")
+        if is_path or not _admit_named(target, project, home, chosen):
             _admit_folder(Path(target).expanduser().absolute(), Scope.EXPLICIT, chosen, home)
-        else:
-            _admit_named(target, project, home, chosen)
     return chosen
 
 
-def _admit_named(name: str, project: Path, home: Path, chosen: _Chosen) -> None:
-    """By the name in the manifest, else by that of the folder; the project's come first."""
+def _admit_named(name: str, project: Path, home: Path, chosen: _Chosen) -> bool:
+    """By the name in the manifest, else by that of the folder; the project's come first. A folder here of that name is
+    meant only if nothing is installed by it: a name must not start a program that just happens to lie here. Whether
+    something is. Raises `_UnknownError`."""
     places = {project / ".zot" / "extensions": Scope.PROJECT, home / "extensions": Scope.GLOBAL}
     folders: dict[str, tuple[Path, Scope]] = {}
     by_name: dict[str, tuple[Path, Scope]] = {}
@@ -118,9 +121,11 @@ def _admit_named(name: str, project: Path, home: Path, chosen: _Chosen) -> None:
                 except ManifestError:
                     continue
     place = by_name.get(name) or folders.get(name)
-    if place is None:
+    if place is not None:
+        _admit_folder(*place, chosen, home)
+    elif not Path(name, MANIFEST).is_file():
         raise _UnknownError(no_such("extension", name, {**folders, **by_name}))
-    _admit_folder(*place, chosen, home)
+    return place is not None
 
 
 def _admit_folder(folder: Path, scope: Scope, chosen: _Chosen, home: Path) -> None:

@@ -89,7 +89,7 @@ class _Session:
         self._asked: dict[Answer, float] = {}
         self._number = 0
         self._actor: Actor | None = None
-        by_hand = sys.stdin.isatty() and sys.stdout.isatty() and not request.as_json
+        by_hand = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty() and not request.as_json
         editor = LineEditor(self._known.completions) if by_hand else None
         self._screen = Screen(as_json=request.as_json, colour=wants_colour(), editor=editor)
         self._by_hand = by_hand
@@ -97,7 +97,7 @@ class _Session:
         self._input: Input = (
             TerminalIn(room.loop, sys.stdin.fileno(), editor, self._redraw)
             if editor is not None
-            else LinesIn(room.loop, sys.stdin.fileno())
+            else LinesIn(room.loop, 0)
         )
 
     def run(self) -> None:

@@ -64,7 +64,6 @@ def _run(name: str, where: tuple[bool, bool], cwd: str | None, *, as_json: bool)
     else:
         for label, text in _lines(known, hosts):
             sys.stdout.write(f"{label:<{WIDTH}} {shown(text, 2000)}\n")
-        sys.stdout.flush()
     return 0
 
 

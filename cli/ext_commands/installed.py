@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from cli.exits import exit_with
+from cli.exits import exit_with, flush, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,7 +58,7 @@ def managing(command: str, run: Callable[[], int]) -> None:
         except BrokenPipeError:
             raise
         except OSError as error:
-            complain(command, f"{error.filename or 'failed'}: {error.strerror or error}")
+            complain(command, words(error))
             return Status.ERROR.exit_code
 
     for number in (signal.SIGTERM, signal.SIGHUP):
@@ -93,7 +93,7 @@ def put(record: dict[str, Any]) -> None:
 
         text = json.dumps(msgspec.to_builtins(record), ensure_ascii=False).encode("utf-8", "replace")
     sys.stdout.buffer.write(text + b"\n")
-    sys.stdout.flush()
+    flush()
 
 
 def ask(question: str) -> bool:

@@ -49,7 +49,6 @@ def _run(*, project: bool, everywhere: bool, cwd: str | None, as_json: bool) -> 
         for row in rows:
             cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
             sys.stdout.write("  ".join([*cells, row[-1]]) + "\n")
-        sys.stdout.flush()
     return 0
 
 

@@ -56,6 +56,9 @@ def echo(tmp_path: Path) -> Path:
 def test_schema_of_the_manifest_and_of_frames(zot):
     listed = zot.run("ext", "schema").text.splitlines()
     names = [line.split()[0] for line in listed]
+    assert [record["name"] for record in lines(zot.run("ext", "schema", "--json"))] == names
+    (schema,) = lines(zot.run("ext", "schema", "manifest", "--json"))
+    assert schema == json.loads(zot.run("ext", "schema", "manifest").text)
     assert names[0] == "manifest"
     assert {"frame.register_tool", "frame.from-host"} <= set(names)
     assert not any(name.startswith("event") for name in names)
@@ -391,6 +394,27 @@ def test_doctor_leaves_what_is_not_trusted_alone(zot, tmp_path):
     assert list(tmp_path.glob("mark*")) == []
     assert zot.run("ext", "doctor", zot.cwd / ".zot" / "extensions" / "ext-lives").status == 0  # named by its path
     assert list(tmp_path.glob("mark*")) != []
+
+
+def test_doctor_examines_the_users_own_where_an_untrusted_one_has_its_name(zot, tmp_path):
+    installed(zot, "echo")
+    extension(zot.cwd / ".zot" / "extensions", "lives", str(tmp_path / "mark"), name="echo")
+    records = lines(zot.run("ext", "doctor", "--json"))
+    assert {(one["folder"], bool(one["skipped"])) for one in records} == {
+        (str(zot.home / "extensions" / "ext-echo"), False),
+        (str(zot.cwd / ".zot" / "extensions" / "ext-echo"), True),
+    }
+
+
+def test_a_name_means_what_is_installed_before_a_folder_that_lies_here(zot, tmp_path):
+    mark = tmp_path / "mark"
+    extension(zot.cwd, "lives", str(mark), timeouts=PATIENT).rename(zot.cwd / "echo")
+    installed(zot, "echo")
+    (record,) = lines(zot.run("ext", "doctor", "echo", "--json"))
+    assert record["folder"] == str(zot.home / "extensions" / "ext-echo")
+    assert list(tmp_path.glob("mark*")) == []
+    (zot.cwd / "echo").rename(zot.cwd / "other")
+    assert zot.run("ext", "doctor", "other").status == 0
 
 
 def test_doctor_of_nothing(zot):

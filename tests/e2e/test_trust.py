@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import py_compile
 import re
 import select
 import shutil
 import stat
 import sys
 import time
+from importlib.util import cache_from_source
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,7 @@ from tests.e2e.extension_folder import extension
 from tests.e2e.hosting import hosting
 from tests.e2e.script import Script
 from tests.e2e.zot_process import PATIENCE_S
+from tests.supervisor.installing import manifest_in
 from wire.events import Extension, Status
 
 
@@ -65,6 +68,28 @@ def test_it_runs_once_it_is_trusted_until_a_file_changes_and_again_when_trusted_
     assert "not trusted (its files have changed): not started; zot ext trust guard" in said(run(zot))[0]
     assert zot.run("ext", "trust", "guard").status == 0
     assert said(run(zot, status=Status.BLOCKED)) == []
+
+
+def test_bytecode_that_a_commit_has_brought_is_not_run(zot, blocker):
+    """Python would take it for what the source beside it says, without looking."""
+    (blocker / "rules.py").write_text("")
+    zot.run("ext", "trust", "guard")
+    evil = zot.folder / "evil.py"
+    evil.write_text("raise SystemExit('evil')")
+    unchecked = py_compile.PycInvalidationMode.UNCHECKED_HASH
+    py_compile.compile(str(evil), cache_from_source(str(blocker / "rules.py")), invalidation_mode=unchecked)
+    assert "not trusted (its files have changed)" in said(run(zot))[0]
+
+
+def test_what_runs_in_a_project_leaves_no_bytecode_that_would_cost_its_trust(zot, blocker):
+    said_before = manifest_in(blocker)
+    program, *words = said_before["args"][2:]
+    (blocker / "rules.py").write_text("")
+    (blocker / "main.py").write_text(f"import rules, runpy\nrunpy.run_path({program!r})\n")
+    (blocker / "extension.json").write_text(json.dumps({**said_before, "args": ["main.py", *words]}))
+    zot.run("ext", "trust", "guard")
+    for _ in range(2):
+        assert said(run(zot, status=Status.BLOCKED)) == []
 
 
 def test_trust_project_is_for_one_run(zot, blocker):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +15,7 @@ from supervisor.install import staging, tree
 from supervisor.install.faults import InstallError, MisuseError, NeedsConsentError
 from supervisor.install.installed import installed, look_at
 from supervisor.install.installing import install
+from supervisor.install.record import write_record
 from supervisor.install.source import GitSource, LocalSource
 from supervisor.install.switching import switch
 from supervisor.install.trusting import is_trusted
@@ -152,6 +154,18 @@ def test_trust_goes_with_the_update_but_is_not_made_by_it(here, made):
     source(made, version="1.2")
     one = update(look_at(one.folder, one.scope), here, CONFIG).now
     assert not is_trusted(one, here.home)
+
+
+def test_what_another_put_in_the_record_of_a_projects_extension_is_not_trusted(here, made, tmp_path):
+    """A commit that says no more than that it comes from elsewhere."""
+    one = install(LocalSource(made), Scope.PROJECT, here).now
+    assert one.record is not None
+    elsewhere = source(tmp_path / "elsewhere", program="#!/bin/sh\nevil\n")
+    write_record(one.folder, msgspec.structs.replace(one.record, source=str(elsewhere)))
+    one = look_at(one.folder, one.scope)
+    assert not is_trusted(one, here.home)
+    done = update(one, here, CONFIG)
+    assert (done.step, is_trusted(done.now, here.home)) == (Step.REPLACE, False)
 
 
 def test_what_cannot_be_updated(here, tmp_path, made, one):

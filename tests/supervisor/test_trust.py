@@ -79,11 +79,10 @@ CHANGES = {
     "a link made a file": lambda folder: ((folder / "link").unlink(), (folder / "link").write_text("1")),
     "a FIFO": lambda folder: os.mkfifo(folder / "pipe"),
     "bytecode": lambda folder: (folder / "__pycache__").write_text(""),
-    "a record that is none": lambda folder: (folder / "lib" / ".zot-install.json").write_text("{}"),
+    "where it came from": lambda folder: (folder / ".zot-install.json").write_text("{}"),
 }
 NO_CHANGES = {
     "git": lambda folder: (folder / ".git").mkdir(),
-    "the record of an installation": lambda folder: (folder / ".zot-install.json").write_text("{}"),
     "times": lambda folder: os.utime(folder / "run.sh", (1, 1)),
     "who may read": lambda folder: (folder / "lib" / "rules").chmod(0o600),
 }

@@ -37,6 +37,16 @@ def ext() -> Extension:
     return Extension("guard")
 
 
+def test_a_guard_of_certain_tools_is_asked_about_them_each_time(ext: Extension):
+    @ext.intercept_tool_call(tools=(name for name in ("bash", "write")))  # type: ignore[arg-type]
+    def no(call: ToolCall) -> Any:
+        return block("no")
+
+    with Harness(ext) as host:
+        asked = [host.intercept_tool_call(name, {}).blocked for name in ("write", "read", "bash", "write")]
+    assert asked == [True, False, True, True]
+
+
 def test_a_tool_call_is_allowed_blocked_or_rewritten(ext: Extension):
     @ext.intercept_tool_call
     def judge(call: ToolCall) -> Any:

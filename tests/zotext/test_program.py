@@ -296,3 +296,70 @@ def test_a_folder_with_a_manifest_can_be_started(tmp_path: Path):
     (tmp_path / "extension.json").write_text('{"name": "folder", "exec": "./main.py"}')
     with spawn(tmp_path) as host:
         assert host.call_tool("where").text == os.path.realpath(tmp_path)
+
+
+def test_every_call_is_answered_whatever_a_handler_does(start: Any):
+    host = start("""
+class Mute(Exception):
+    def __str__(self):
+        raise RuntimeError("no words")
+
+class Odd(str):
+    pass
+
+@ext.tool
+def mute() -> str:
+    raise Mute
+
+@ext.tool
+def unsayable() -> list:
+    return [Image(b"x", mime_type=b"image/x-raw")]
+
+@ext.tool
+def leave() -> str:
+    sys.exit("bye")
+
+@ext.tool
+def circle() -> list:
+    one = []
+    one.append(one)
+    return one
+
+@ext.tool
+def half() -> str:
+    return "half a pair: \\ud800"
+
+@ext.command
+def silent(text: str):
+    raise Mute
+
+@ext.intercept_tool_call
+def speechless(call):
+    raise Mute
+""")
+    assert host.call_tool("mute").text == "Mute"
+    assert "bytes" in host.call_tool("unsayable").text
+    assert host.call_tool("leave").text == "SystemExit: bye"
+    assert host.call_tool("circle").is_error
+    assert host.call_tool("half").text == "half a pair: ?"
+    assert host.run_command("silent").error == "Mute"
+    assert host.intercept_tool_call("bash", {}).reason == "guard 'speechless' failed: Mute"
+
+
+def test_a_fork_of_the_extension_neither_answers_nor_stays(start: Any):
+    host = start("""
+@ext.tool
+def fork() -> int:
+    pid = os.fork()
+    if pid:
+        os.waitpid(pid, 0)
+    ext.notify("info", "once")
+    return pid
+""")
+    pid = host.call_tool("fork").json
+    assert pid > 0
+    assert [note.message for note in host.notes] == ["once"]
+    assert host.stop() == 0
+    assert [frame["type"] for frame in host.frames].count("tool_result") == 1
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
