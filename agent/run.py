@@ -77,10 +77,11 @@ class Run:
     def prompt(self, text: str) -> Ending:
         """Runs turns until the model is done, something ends the run, or the steps are used up."""
         judgement = self._supervisor.intercept(frames.Event("user_prompt", text=text))
+        was_aborted = self._abort.is_requested()
         text = text if judgement.text is None else judgement.text
         message = Message("user", (Text(text),), now())
         self._emit(events.UserMessage(records.content(message.content), message.time))
-        if self._abort.status is not None:
+        if judgement.is_blocked and was_aborted and self._abort.status is not None:
             return Ending(self._abort.status, self._abort.reason)
         if judgement.is_blocked:
             return Ending(Status.BLOCKED, judgement.reason)

@@ -71,8 +71,9 @@ SCHEMAS = st.recursive(
 def test_what_is_judged_is_judged_as_the_validator_does(schema: dict, other: dict, value: dict):
     whole = {"type": "object", **schema, "$defs": {"other": other}}
     checker = Checker(whole)
+    found = checker.fault(json.dumps(value).encode())
     if not checker.trouble:
-        assert (checker.fault(json.dumps(value).encode()) is None) == jsonschema_rs.is_valid(whole, value)
+        assert (found is None) == jsonschema_rs.is_valid(whole, value)
 
 
 @given(SCHEMAS, SCHEMAS, VALUES, VALUES)
