@@ -15,6 +15,7 @@ from agent.text import valid_text
 from cli.status import StatusLine
 from pyzot import __version__
 from supervisor.admission import Consent
+from supervisor.logs import printable
 from supervisor.recording import RecordingError
 from wire.events import Status
 
@@ -171,7 +172,9 @@ def _is_terminal(fd: int) -> bool:
 
 
 def _print_answer(text: str) -> int:
-    """Returns the exit status."""
+    """Returns the exit status. To a terminal goes only what cannot control it; a pipe gets the text as it is."""
+    if _is_terminal(1):
+        text = printable(text)
     try:
         sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n")
         sys.stdout.flush()

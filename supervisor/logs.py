@@ -44,7 +44,10 @@ def printable(text: str) -> str:
 
 def one_line(text: str, limit: int) -> str:
     """The same on one line, and no longer than `limit` characters."""
-    line = _BREAKS.sub(" ", printable(text[: 4 * limit])).strip()
+    line = text[: 4 * limit]
+    if not line.isprintable() or "  " in line:  # the most common text needs nothing of this
+        line = _BREAKS.sub(" ", printable(line))
+    line = line.strip()
     return line if len(line) <= limit else line[: limit - 2] + " …"
 
 

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from supervisor.extension import Extension
 
 
+LOST_KEPT = 1000
+"""Tools that were taken back and are remembered, so that a late call of one can be told so."""
+
+
 class Offers:
     """Built-in tools win over extensions; among these the first in guard order that was merged keeps the name."""
 
@@ -58,6 +62,13 @@ class Offers:
         return found
 
     def _merge(self) -> None:
+        lost = [name for name, owned in self._tools.items() if _is_lost(owned)]
+        for name in lost[:-LOST_KEPT]:
+            del self._tools[name]
+        if len(self._clashes) > LOST_KEPT:
+            self._clashes = {(who, tool) for who, tool in self._clashes if any(
+                one.name == who and tool in one.tools for one in self._extensions
+            )}  # fmt: skip
         for extension in self._extensions:
             for tool in extension.tools.values():
                 if (winner := self._winner_over(tool.name, extension)) is None:

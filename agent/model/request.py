@@ -21,6 +21,9 @@ THINKING_BUDGETS: Mapping[Reasoning, int] = {"low": 2_048, "medium": 8_192, "hig
 ROOM_FOR_ANSWER = 4_096
 """Tokens left for the answer when a thinking budget would use up `max_tokens`."""
 
+IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+IMAGE_LIMIT = 5 * 1024 * 1024
+"""Characters of base64 of one image."""
 _CACHE: Json = {"type": "ephemeral"}
 
 
@@ -112,6 +115,8 @@ def _block_param(block: Block) -> Json | None:
     match block:
         case Text(text):
             return {"type": "text", "text": text} if text else None
+        case Image(mime_type, data) if unfit := _unfit_image(mime_type, data):
+            return {"type": "text", "text": unfit}
         case Image(mime_type, data):
             return {"type": "image", "source": {"type": "base64", "media_type": mime_type, "data": data}}
         case Thinking(redacted=data) if data:
@@ -122,6 +127,15 @@ def _block_param(block: Block) -> Json | None:
             return {"type": "tool_use", "id": call_id, "name": name, "input": _tool_input(args)}
         case ToolResult():
             return _tool_result(block)
+
+
+def _unfit_image(mime_type: str, data: str) -> str:
+    """What to say in place of an image for which the API would refuse the whole request; empty if it takes it."""
+    if mime_type not in IMAGE_TYPES:
+        return f"[an image of type {mime_type[:40]!r}, which models do not take: {', '.join(sorted(IMAGE_TYPES))}]"
+    if len(data) > IMAGE_LIMIT:
+        return f"[an image of {len(data) * 3 // 4} bytes, which is more than models take: {IMAGE_LIMIT * 3 // 4}]"
+    return "" if data else "[an empty image]"
 
 
 def _tool_result(result: ToolResult) -> Json:

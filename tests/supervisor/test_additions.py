@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from supervisor.offers import LOST_KEPT
 from supervisor.pending import Failure
 
 if TYPE_CHECKING:
@@ -171,3 +172,23 @@ def test_a_flag_that_makes_no_sense_leaves_the_tool_out_and_is_told(host: Host, 
     ((kind, message),) = host.said_of("x")
     assert kind == "warning"
     assert next(iter(wrong)) in message
+
+
+def test_tools_that_come_and_go_without_end_are_not_all_remembered(host: Host):
+    host.write(
+        "x",
+        """
+send(type="hello", name="x")
+send(type="register_tool", name="kept", schema={"type": "object"})
+send(type="ready")
+for frame in frames():
+    for number in range(3000):
+        send(type="register_tool", name="t%d" % number)
+        send(type="unregister_tool", name="t%d" % number)
+    result(frame, "done")
+""",
+    )
+    host.start()
+    assert host.text("kept") == "done"
+    assert host.tools() == {"kept"}
+    assert len(host.supervisor._offers._tools) <= LOST_KEPT + 1

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.model.request import THINKING_BUDGETS, ToolSpec, blocks_from_worker, build_params
+from agent.model.request import IMAGE_LIMIT, THINKING_BUDGETS, ToolSpec, blocks_from_worker, build_params
 from agent.transcript import Image, Message, Text, Thinking, ToolCall, ToolResult
 
 NOW = "2026-11-21T10:00:00+00:00"
@@ -190,3 +190,20 @@ def test_blocks_of_a_reply() -> None:
 def test_a_block_that_no_worker_sends_is_refused(block: dict) -> None:
     with pytest.raises(ValueError, match="not a block of a model reply"):
         blocks_from_worker([block])
+
+
+@pytest.mark.parametrize(
+    ("image", "said"),
+    [
+        (Image("image/x-evil", "aGk="), "[an image of type 'image/x-evil', which models do not take: image/gif, "),
+        (Image("", "aGk="), "[an image of type '', which"),
+        (Image("image/png", "A" * (IMAGE_LIMIT + 4)), "[an image of 3932163 bytes, which is more than models take"),
+        (Image("image/png", ""), "[an empty image]"),
+    ],
+)
+def test_an_image_that_would_cost_the_whole_request_is_said_instead(image: Image, said: str):
+    params = build(user(image), results(ToolResult("t1", (image,))))
+    first, second = params["messages"]
+    for block in (first["content"][0], second["content"][0]["content"][0]):
+        assert block["type"] == "text"
+        assert block["text"].startswith(said)
