@@ -46,6 +46,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.throughput
 	$(BIN)/python -m benchmarks.scale
 	$(BIN)/python -m benchmarks.soak
+	$(BIN)/python -m benchmarks.sdk
 
 $(VENV)/.python:
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; none was found on PATH (or set PYTHON=…)"; exit 1; }

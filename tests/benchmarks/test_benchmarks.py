@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[2]
 MARK = "ZOT_BENCH_TEST"
 TABLES = {
     "intercept": ["back to back, one core", "a call every 2 ms, free", "while others flood", "the layers of a call"],
+    "sdk": ["importing", "import zotext", "Python"],
     "startup": ["start-up", "zot --version", "first request, one silent"],
     "throughput": ["notify frames of 128 bytes", "processor time of the host"],
 }
