@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from difflib import get_close_matches
+from functools import partial
 from math import isfinite
 from typing import Annotated
 
@@ -318,7 +319,15 @@ def main() -> None:
         if text := error.format_message():  # there is none when the help has been printed instead
             print(f"zot: {text} (see zot --help)", file=sys.stderr)  # noqa: T201
         sys.exit(error.exit_code)
+    except OSError as error:  # the help, to a reader that has left or a disk that is full
+        from cli.exits import exit_with
+
+        exit_with("", partial(_raise, error))
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _raise(error: OSError) -> int:
+    raise error
 
 
 def app_commands() -> list[str]:

@@ -26,7 +26,8 @@ def exit_with(command: str, run: Callable[[], int]) -> None:
         status = 130
     except OSError as error:
         _discard_output()
-        print(f"zot {command}: {one_line(words(error), 2000)}", file=sys.stderr)  # noqa: T201
+        who = f"zot {command}".rstrip()
+        print(f"{who}: {one_line(words(error), 2000)}", file=sys.stderr)  # noqa: T201
         status = 1
     sys.exit(status)
 

@@ -39,11 +39,14 @@ def run_stats(name: str, pid: int | None, *, as_json: bool) -> int:
     return 0
 
 
-def run_restart(name: str, pid: int | None) -> int:
+def run_restart(name: str, pid: int | None, *, as_json: bool) -> int:
     """Returns the exit status once the host has begun. Raises `HostError`."""
     with host_of(name, pid) as client:
         client.ask(control.RestartExtension(client.next_id(), name), control.Ok)
-        print(f"zot ext restart: host {client.pid} restarts {printable(name)}", file=sys.stderr)  # noqa: T201
+        if as_json:
+            print(msgspec.json.encode({"host": client.pid, "restarted": name}).decode())  # noqa: T201
+        else:
+            print(f"zot ext restart: host {client.pid} restarts {printable(name)}", file=sys.stderr)  # noqa: T201
     return 0
 
 

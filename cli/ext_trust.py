@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from cli.choices import CommandLineError
-from cli.trust_prompt import answer_to, can_ask, card
+from cli.trust_prompt import answer_to, can_ask, card, cut
 from supervisor.config import ConfigError, load_config
 from supervisor.content_hash import ContentError
 from supervisor.discovery import Found, Scope, installed, read_manifest
@@ -35,6 +35,10 @@ GONE = "gone"
 
 class UnableError(Exception):
     """It cannot be done; the text says why and what to do."""
+
+
+class UnknownError(UnableError):
+    """Nothing has this name, or more than one thing has."""
 
 
 def run_trust(
@@ -65,6 +69,9 @@ def run_trust(
         if what is None:
             raise CommandLineError(f"ext trust: name an extension, or --project for all of them{desk.waiting()}")
         return desk.trust([desk.find(what)])
+    except UnknownError as error:
+        _complain(str(error))
+        return Status.USAGE.exit_code
     except (UnableError, TrustError, ContentError, ConfigError) as error:
         _complain(str(error))
         return Status.ERROR.exit_code
@@ -111,7 +118,7 @@ class _Desk:
                 return self._at(folder)  # it has no manifest, or a bad one: says which
         if Path(what).is_dir():
             return self._at(Path(what))
-        raise UnableError(no_such("extension", what, sorted({one.manifest.name for one in known})))
+        raise UnknownError(no_such("extension", what, sorted({one.manifest.name for one in known})))
 
     def waiting(self) -> str:
         """Which of the project's wait to be trusted."""
@@ -124,6 +131,8 @@ class _Desk:
 
     def _at(self, folder: Path) -> Found:
         folder = Path(os.path.abspath(folder.expanduser()))
+        if not folder.is_dir():
+            raise UnknownError(f"{folder}: no such folder")
         try:
             return Found(folder, read_manifest(folder), Scope.EXPLICIT)
         except ManifestError as error:
@@ -174,9 +183,9 @@ class _Desk:
         if len(folders) > 1:
             folders = [folder for folder in folders if folder.startswith(here)] or folders
         if not folders:
-            raise UnableError(no_such("trusted extension", what, sorted({entry.name for entry in entries.values()})))
+            raise UnknownError(no_such("trusted extension", what, sorted({entry.name for entry in entries.values()})))
         if len(folders) > 1:
-            raise UnableError(f"several extensions are called {what!r}; name a folder: {', '.join(sorted(folders))}")
+            raise UnknownError(f"several extensions are called {what!r}; name a folder: {', '.join(sorted(folders))}")
         (folder,) = folders
         self._store.revoke(Path(folder))
         if self._as_json:
@@ -239,7 +248,7 @@ def _print_table(rows: list[dict[str, Any]]) -> None:
 
 
 def _print(text: str) -> None:
-    print(printable(text.replace("\n", " ")).encode("utf-8", "replace").decode())  # noqa: T201
+    print(cut(text).encode("utf-8", "replace").decode())  # noqa: T201
 
 
 def _print_json(row: dict[str, Any]) -> None:

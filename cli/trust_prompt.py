@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from supervisor.content_hash import Content
     from supervisor.discovery import Found
     from supervisor.trust import Judged
+    from wire.manifest import Manifest
 
 FILES_SHOWN = 100
 CHANGES_SHOWN = 10
 LINE = 1000
+"""Letters."""
 QUESTION = "      It would run as you. Start it, now and until it changes?"
 CHOICES = " [y]es, [N]o, [a]ll, [s]how its files: "
 
@@ -92,10 +94,17 @@ def card(found: Found, judged: Judged, config: Config) -> Iterator[str]:
     else:
         yield "gets    your environment without its secrets"
     if manifest.env:
-        yield f"asks    for {', '.join(manifest.env)}"
+        yield f"asks    for {', '.join(asked_for(manifest, config))}"
     if judged.changes:
         more = len(judged.changes) - CHANGES_SHOWN
         yield f"changed {', '.join(judged.changes[:CHANGES_SHOWN])}" + (f" and {more} more" if more > 0 else "")
+
+
+def asked_for(manifest: Manifest, config: Config) -> list[str]:
+    """The variables that it asks for, secrets first: what comes after a thousand letters is not shown."""
+    from supervisor.environment import is_secret
+
+    return sorted(dict.fromkeys(manifest.env), key=lambda name: not is_secret(name, config))
 
 
 def command_line(found: Found) -> str:
@@ -148,6 +157,13 @@ def _read_line() -> str | None:
 
 
 def _say(text: str, end: str = "\n") -> None:
+    print(cut(text), file=sys.stderr, end=end, flush=True)  # noqa: T201
+
+
+def cut(text: str) -> str:
+    """One line for a terminal. What is left out of it is not left out silently."""
     from supervisor.logs import printable
 
-    print(printable(text.replace("\n", " "))[:LINE], file=sys.stderr, end=end, flush=True)  # noqa: T201
+    line = printable(text.replace("\n", " "))
+    more = len(line) - LINE
+    return line if more <= 0 else f"{line[:LINE]} … and {more} more characters: read its extension.json"

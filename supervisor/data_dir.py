@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from supervisor.small_file import read_file
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
@@ -102,7 +104,7 @@ class _Record(msgspec.Struct):
 def _installed(folder: Path) -> frozenset[str] | None:
     """The names in the folder that were installed; None if nothing says so."""
     try:
-        record = msgspec.json.decode((folder / RECORD).read_bytes(), type=_Record)
+        record = msgspec.json.decode(read_file(folder / RECORD), type=_Record)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     return frozenset(path.split("/", 1)[0] for path in record.files)

@@ -10,6 +10,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from supervisor.small_file import read_file
 from supervisor.staging_names import is_staging
 from wire.manifest import Manifest, ManifestError, parse_manifest
 
@@ -156,7 +157,7 @@ def read_manifest(folder: Path) -> Manifest:
     """Raises `ManifestError` with one line that names the file's fault."""
     path = folder / MANIFEST
     try:
-        return parse_manifest(path.read_bytes())
+        return parse_manifest(read_file(path))
     except FileNotFoundError:
         hint = "no such folder" if not folder.is_dir() else f"no {MANIFEST} in it"
         raise ManifestError(f"read manifest: {hint}") from None

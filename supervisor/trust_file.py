@@ -6,15 +6,16 @@ import fcntl
 import os
 import time
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from supervisor.small_file import replace_file
 from wire.lenient_json import UNREADABLE, reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 NAME = "trust.json"
 VERSION = 1
@@ -104,15 +105,5 @@ class TrustFile:
         return TrustError(f"{self.path} cannot be written: {error.strerror}; set ZOT_HOME to a folder of yours")
 
     def _write(self, whole: dict[str, Any]) -> None:
-        target = os.path.realpath(self.path)  # a link to where a user keeps such files stays one
-        temporary = f"{target}.{os.urandom(6).hex()}.tmp"
-        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        try:
-            with open(fd, "wb") as file:
-                file.write(msgspec.json.format(msgspec.json.encode(whole), indent=2) + b"\n")
-                file.flush()
-                os.fsync(fd)
-            os.replace(temporary, target)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+        target = Path(os.path.realpath(self.path))  # a link to where a user keeps such files stays one
+        replace_file(target, msgspec.json.format(msgspec.json.encode(whole), indent=2) + b"\n", mode=0o600)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from cli.doctor_checks import Level
 from cli.ext_commands.doctor_findings import Finding, judge, worst
-from supervisor.config import Config, ConfigError, load_config
+from supervisor.config import ConfigError, load_config
 from supervisor.discovery import MANIFEST, Found, Scope, discover, read_manifest
 from supervisor.logs import printable
 from supervisor.near_names import no_such
@@ -53,7 +53,7 @@ class _Chosen:
 
 
 class _UnknownError(Exception):
-    """No extension has this name."""
+    """No extension has this name, or there is no such folder."""
 
 
 def run_doctor(targets: Sequence[str], *, as_json: bool) -> int:
@@ -75,7 +75,7 @@ def run_doctor(targets: Sequence[str], *, as_json: bool) -> int:
     reports = [*(_report(one) for one in facts), *chosen.reports]
     if as_json:
         for report in reports:
-            print(json.dumps(_record(report, config)))  # noqa: T201
+            print(json.dumps(_record(report)))  # noqa: T201
     else:
         _print(reports)
     return Status.ERROR.exit_code if any(report.level is Level.FAIL for report in reports) else 0
@@ -100,6 +100,8 @@ def choose(targets: Sequence[str], project: Path, home: Path) -> _Chosen:
         return chosen
     for target in targets:
         is_path = "/" in target or target in (".", "..", "~")
+        if is_path and not Path(target).expanduser().is_dir():
+            raise _UnknownError(f"{target}: no such folder")
         if is_path or not _admit_named(target, project, home, chosen):
             _admit_folder(Path(target).expanduser().absolute(), Scope.EXPLICIT, chosen, home)
     return chosen
@@ -168,7 +170,7 @@ def _report(facts: Facts) -> Report:
     return Report(facts.found.manifest.name, facts.found.folder, tuple(judge(facts)), facts)
 
 
-def _record(report: Report, config: Config) -> dict[str, Any]:  # noqa: ARG001
+def _record(report: Report) -> dict[str, Any]:
     record: dict[str, Any] = {
         "name": report.name,
         "folder": str(report.folder),

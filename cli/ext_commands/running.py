@@ -19,6 +19,8 @@ def register(app: typer.Typer) -> None:
 def ext_stats(name: Name, pid: HostOption = None, as_json: Json = False) -> None:
     """Show all figures of one extension.
 
+    Exit status: 0, 1 no host can be asked, 2 no such extension.
+
     Example: [bold]zot ext stats guard[/bold]
     """
     from cli.ext import run_stats
@@ -26,14 +28,16 @@ def ext_stats(name: Name, pid: HostOption = None, as_json: Json = False) -> None
     exit_with("ext stats", lambda: run_stats(name, pid, as_json=as_json))
 
 
-def ext_restart(name: Name, pid: HostOption = None) -> None:
+def ext_restart(name: Name, pid: HostOption = None, as_json: Json = False) -> None:
     """End an extension's processes and start it again, also when it has been given up.
+
+    Exit status: 0 as soon as the host has begun, 1 no host can be asked, 2 no such extension.
 
     Example: [bold]zot ext restart guard[/bold]
     """
     from cli.ext import run_restart
 
-    exit_with("ext restart", lambda: run_restart(name, pid))
+    exit_with("ext restart", lambda: run_restart(name, pid, as_json=as_json))
 
 
 def ext_logs(
@@ -45,6 +49,8 @@ def ext_logs(
     as_json: Json = False,
 ) -> None:
     """Show what an extension has written to its standard error, also when no host runs.
+
+    Exit status: 0, 1 it cannot be read, 2 there is no such log, 130 interrupted.
 
     Example: [bold]zot ext logs guard -f[/bold]
     """

@@ -31,7 +31,7 @@ def ext_trust(
     A change of any of its files takes that back, until it is trusted again. Off a terminal nothing is asked: that you
     name it is enough.
 
-    Exit status: 0 done, 1 no such extension, it cannot be read, or the answer was no, 2 usage, 130 interrupted.
+    Exit status: 0 done, 1 it cannot be read or the answer was no, 2 no such extension or usage, 130 interrupted.
 
     Example: [bold]zot ext trust guard[/bold], [bold]zot ext trust --project --yes[/bold], or
     [bold]zot ext trust --list --json | jq 'select(.standing != "trusted")'[/bold]

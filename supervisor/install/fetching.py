@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from supervisor.data_dir import RECORD
 from supervisor.discovery import read_manifest
 from supervisor.install import git, tree
 from supervisor.install.checks import need_manifest
 from supervisor.install.faults import InstallError
-from supervisor.install.record import RECORD, Record, write_record
+from supervisor.install.record import Record, write_record
 from supervisor.install.source import GitSource, LocalSource
 from supervisor.install.staging import Stage, locked, sweep
 from wire.manifest import ManifestError

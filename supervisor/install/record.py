@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from supervisor.data_dir import RECORD
+from supervisor.small_file import read_file, replace_file
 from wire.field_errors import explain
 from wire.lenient_json import UNREADABLE, reason
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-RECORD = ".zot-install.json"
 
 
 class Record(msgspec.Struct, frozen=True):
@@ -45,7 +44,7 @@ def read_record(folder: Path) -> Record | None:
     """None if the folder was not installed by `zot ext install`. Raises `RecordError`."""
     path = folder / RECORD
     try:
-        return _decoder.decode(path.read_bytes())
+        return _decoder.decode(read_file(path))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
@@ -59,23 +58,3 @@ def read_record(folder: Path) -> Record | None:
 def write_record(folder: Path, record: Record) -> None:
     text = msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n"
     replace_file(folder / RECORD, text, mode=0o644)
-
-
-def replace_file(path: Path, text: bytes, mode: int) -> None:
-    """Writes a file so that at every moment either the old or the new one is there, whole. What a killed writer has
-    left is overwritten by the next one. Raises `OSError`."""
-    new = path.with_name(f".{path.name.removeprefix('.')}.new")
-    fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        try:
-            left = memoryview(text)
-            while left:
-                left = left[os.write(fd, left) :]
-            os.fchmod(fd, mode)
-            os.fsync(fd)
-        finally:
-            os.close(fd)
-        os.replace(new, path)
-    except BaseException:
-        new.unlink(missing_ok=True)
-        raise

@@ -13,10 +13,11 @@ import msgspec
 from supervisor.discovery import MANIFEST, Scope
 from supervisor.install.faults import InstallError
 from supervisor.install.installed import look_at
-from supervisor.install.record import replace_file, write_record
+from supervisor.install.record import write_record
 from supervisor.install.staging import locked
 from supervisor.install.tree import content_hash
 from supervisor.install.trusting import is_trusted, trust
+from supervisor.small_file import read_file, replace_file
 
 if TYPE_CHECKING:
     from supervisor.install.installed import Installed
@@ -45,7 +46,7 @@ def write_enabled(folder: Path, *, on: bool) -> bool:
     `InstallError` and `OSError`."""
     path = Path(os.path.realpath(folder / MANIFEST))
     try:
-        said = json.loads(path.read_bytes())
+        said = json.loads(read_file(path))
     except FileNotFoundError:
         raise InstallError(f"{folder}: no {MANIFEST} in it; there is nothing to switch") from None
     except (ValueError, RecursionError) as error:

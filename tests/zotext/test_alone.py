@@ -54,5 +54,11 @@ def test_a_copied_folder_works_next_to_an_extension(tmp_path: Path):
     assert Path(done.stdout.strip()) == tmp_path / "zotext" / "__init__.py"
 
 
+def test_an_older_python_is_told_which_one_is_needed():
+    code = f"import sys; sys.version_info = (3, 8, 18); sys.path.insert(0, {str(PACKAGE.parent)!r}); import zotext"
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True)
+    assert "ImportError: zotext needs Python 3.9 or later" in done.stderr.splitlines()[-1]
+
+
 def test_it_says_that_it_is_typed():
     assert (PACKAGE / "py.typed").exists()

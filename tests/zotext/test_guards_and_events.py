@@ -47,6 +47,28 @@ def test_a_guard_of_certain_tools_is_asked_about_them_each_time(ext: Extension):
     assert asked == [True, False, True, True]
 
 
+def test_without_threads_every_question_is_answered_all_the_same(ext: Extension, monkeypatch: pytest.MonkeyPatch):
+    @ext.tool
+    def work() -> str:
+        return "done"
+
+    @ext.intercept_turn_start
+    def judge(turn: TurnStart) -> Any:
+        return allow()
+
+    class Refused(threading.Thread):
+        def start(self) -> None:
+            raise RuntimeError("can't start new thread")
+
+    with Harness(ext) as host:
+        with monkeypatch.context() as patched:
+            patched.setattr("zotext.lanes.threading.Thread", Refused)
+            assert host.call_tool("work").text == "cancelled: guard: can't start new thread"
+            assert host.intercept("turn_start", step=1).reason == "guard: can't start new thread"
+        assert host.call_tool("work").text == "done"
+        assert not host.intercept("turn_start", step=1).blocked
+
+
 def test_a_tool_call_is_allowed_blocked_or_rewritten(ext: Extension):
     @ext.intercept_tool_call
     def judge(call: ToolCall) -> Any:

@@ -16,6 +16,11 @@ Needs nothing but the standard library. Copy this folder next to an extension, a
 
 from __future__ import annotations
 
+import sys
+
+if sys.version_info < (3, 9):  # noqa: UP036  (whatever `python3` is where an extension runs)
+    raise ImportError(f"zotext needs Python 3.9 or later, and {sys.executable} is older; see exec in extension.json")
+
 from .content import Image, Result, Text
 from .context import CallContext, CommandContext, ToolContext
 from .errors import Cancelled, RegistrationError, ToolError

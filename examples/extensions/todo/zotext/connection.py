@@ -46,14 +46,19 @@ class Connection:
         self._reading = reading
         self._writing = writing
         self._lock = threading.Lock()
+        self._process = os.getpid()
         self._gone = False
         self.woken = False
         self._awake, self.wake_fd = os.pipe()
         os.set_blocking(self.wake_fd, False)
 
     def send(self, frame: dict[str, Any]) -> None:
-        """Raises `TypeError` or `ValueError` for what JSON cannot hold, and nothing else."""
+        """Raises `TypeError` or `ValueError` for what JSON cannot hold, and nothing else. What a fork of the process
+        says is dropped: it would be said twice, and the two would write into each other's lines."""
         line = memoryview(encode(frame))
+        if os.getpid() != self._process:
+            print_line(f"a fork of the extension cannot speak to the host: dropped a {frame['type']}")
+            return
         with self._lock:
             while line and not self._gone:
                 try:

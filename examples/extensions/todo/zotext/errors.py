@@ -22,8 +22,11 @@ class BadArgument(ValueError):  # noqa: N818
 
 
 def describe(error: BaseException) -> str:
-    """`Type: message`, or the type alone when there is no message."""
-    text = str(error)
+    """`Type: message`, or the type alone when there is no message. Never raises."""
+    try:
+        text = str(error)
+    except Exception:  # of its own `__str__`: whoever waits for an answer must get one all the same
+        text = ""
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 

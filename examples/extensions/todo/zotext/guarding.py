@@ -35,7 +35,7 @@ class Guard:
 
     def __init__(self, handler: Callable[[Any], object], tools: Collection[str] | None) -> None:
         self.handler = handler
-        self.tools = tools
+        self.tools = None if tools is None else frozenset(tools)  # a generator would be empty the second time
         self.name = getattr(handler, "__name__", type(handler).__name__)
 
 

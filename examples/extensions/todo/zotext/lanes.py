@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections import deque
@@ -29,14 +30,20 @@ class Lane:
         self._open = True
 
     def submit(self, job: Callable[[], None]) -> bool:
-        """False when the lane is closed."""
+        """False when the lane is closed. Raises `RuntimeError` if it has no thread and the system gives it none."""
         with self._changed:
             if not self._open:
                 return False
             self._jobs.append(job)
             if self._idle < len(self._jobs) and self._started < self._limit:
-                self._started += 1
-                threading.Thread(target=self._work, name=f"zotext {self._name}", daemon=True).start()
+                try:
+                    threading.Thread(target=self._work, name=f"zotext {self._name}", daemon=True).start()
+                except RuntimeError:
+                    if not self._started:
+                        self._jobs.pop()
+                        raise
+                else:
+                    self._started += 1
             self._changed.notify_all()
             return True
 
@@ -69,8 +76,11 @@ class Lane:
                     self._changed.notify_all()
                     return
                 job = self._jobs.popleft()
+            process = os.getpid()
             try:
                 job()
             except BaseException as error:
                 print_traceback("a handler", error)
+            if os.getpid() != process:
+                os._exit(0)  # a handler has forked, and this is the child: nobody has anything to do for it
             job = None  # type: ignore[assignment]  # what it holds is not kept until the next one

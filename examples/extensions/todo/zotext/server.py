@@ -133,9 +133,8 @@ class Server:
         def work() -> None:
             self._send({"type": "event_intercept_response", "id": call_id, **judge(guards, frame)})
 
-        if not self._guards.submit(work):
-            closed = {"block": True, "reason": f"{self._registry.name} is shutting down"}
-            self._send({"type": "event_intercept_response", "id": call_id, **closed})
+        if why := self._refusal(self._guards, work):
+            self._send({"type": "event_intercept_response", "id": call_id, "block": True, "reason": why})
 
     def _answer(self, lane: Lane, kind: str, context: CallContext, work: Callable[[], dict[str, Any]]) -> None:
         """Has it done, and sends what comes of it. A call that is cancelled while it waits is not begun."""
@@ -144,11 +143,23 @@ class Server:
         def job() -> None:
             answer = work()
             self._calls.pop(context.id, None)
-            self._send({"type": kind, "id": context.id, **answer})
+            try:
+                self._send({"type": kind, "id": context.id, **answer})
+            except Exception as error:  # something in it that JSON cannot hold
+                text = _told(f"the answer of {context.name!r}", error)
+                failure = _failure(text) if kind == "tool_result" else {"error": text}
+                self._send({"type": kind, "id": context.id, **failure})
 
-        if not lane.submit(job):
-            context.cancel(f"{self._registry.name} is shutting down")
+        if why := self._refusal(lane, job):
+            context.cancel(why)
             job()
+
+    def _refusal(self, lane: Lane, job: Callable[[], None]) -> str:
+        """Gives the lane something to do. Why it cannot take it; "" if it has."""
+        try:
+            return "" if lane.submit(job) else f"{self._registry.name} is shutting down"
+        except RuntimeError as error:
+            return f"{self._registry.name}: {error}"
 
     # --- what happens -------------------------------------------------------------------------------------
 

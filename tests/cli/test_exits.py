@@ -1,0 +1,56 @@
+"""A command that the system lets down says so in one line, whatever it was doing."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from tests.supervisor.installing import source
+
+COMMANDS = ["list", "trust --list", "schema", "schema manifest", "doctor", "test guard"]
+
+
+@pytest.fixture
+def in_a_folder_with_one(zot):
+    source(zot.cwd / "guard", exec="sh", args=["-c", "exit 3"], timeouts={"hello": 5.0})
+    source(zot.cwd / ".zot" / "extensions" / "guard")
+    return zot
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
+@pytest.mark.parametrize("command", COMMANDS)
+def test_output_that_cannot_be_written(in_a_folder_with_one, command):
+    with open("/dev/full", "w") as full:
+        outcome = in_a_folder_with_one.run("ext", *command.split(), stdout=full)
+    last = outcome.stderr.splitlines()[-1]
+    assert (outcome.status, last.partition(": ")[0]) == (1, f"zot ext {command.split()[0]}")
+    assert "No space left on device" in last
+    assert "Traceback" not in outcome.stderr
+
+
+@pytest.mark.parametrize("command", ["list", "trust --list", "doctor", "test .", "drive .", "install ."])
+def test_a_current_folder_that_was_removed(zot, command):
+    gone = zot.folder / "gone"
+    gone.mkdir()
+    begin = ["sh", "-c", f'cd "{gone}" && rmdir "{gone}" && exec "$@"', "sh", *zot.command]
+    outcome = zot.run("ext", *command.split(), command=begin)
+    assert outcome.status == 1
+    name = command.split()[0]
+    assert outcome.stderr == f"zot ext {name}: the current folder is not there any more; change to one that is\n"
+
+
+def test_drive_without_standard_input(in_a_folder_with_one):
+    begin = ["sh", "-c", 'exec "$@" <&-', "sh", *in_a_folder_with_one.command]
+    outcome = in_a_folder_with_one.run("ext", "drive", "guard", command=begin)
+    assert outcome.status == 1
+    assert "it exited before its hello (exit 3)" in outcome.stderr
+    assert "Traceback" not in outcome.stderr
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
+@pytest.mark.parametrize("words", [["--help"], ["ext", "--help"]])
+def test_help_that_cannot_be_written(zot, words):
+    with open("/dev/full", "w") as full:
+        outcome = zot.run(*words, stdout=full)
+    assert (outcome.status, outcome.stderr.splitlines()[-1]) == (1, "zot: failed: No space left on device")
