@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from supervisor.supervisor import Supervisor
     from wire.frames import CommandResponse, Panel
 
-COMMAND = re.compile(r"/([A-Za-z0-9_-]+)(?:\s+(.*))?", re.DOTALL)
+COMMAND = re.compile(r"/([\w-](?:[^\s/]*[\w-])?)(?:\s+(.*))?", re.DOTALL)
 AS_TEXT = "to send it to the model as text, put -- or a space before it"
 
 
@@ -44,7 +44,7 @@ class Outcome:
 
 
 def parse(prompt: str) -> Invocation | None:
-    """None for what is no command: `/usr/bin is full` and everything that does not start with a slash."""
+    """None for what is no command: `/usr/bin is full`, `/* ...` and everything that does not start with a slash."""
     found = COMMAND.fullmatch(prompt)
     return None if found is None else Invocation(found[1], (found[2] or "").strip())
 
@@ -71,7 +71,10 @@ class Commands:
             return Outcome(status=Status.ERROR, reason=f"{reason.rstrip('?')}; {AS_TEXT}")
         extension = valid_text(owned.owner.name)
         self._reporter.emit(events.Command(extension, asked.name, asked.args))
-        answer = self._ask(asked)
+        try:
+            answer = self._ask(asked)
+        except KeyError:  # a reload has taken it away while a slow reader was waited for
+            return _error(asked, f"extension {extension} does not have this command any more")
         if self._abort.is_requested():
             return self._aborted()
         if answer.frame is None:

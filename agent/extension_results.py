@@ -68,10 +68,13 @@ def _part(block: ContentBlock, name: str) -> tuple[Text | Image | None, bool]:
     return Image(block.mime_type or "application/octet-stream", block.data or ""), False
 
 
+POINTER_BYTES = 1024
+"""Room for the line that says where the whole is."""
+
 # --- size ---------------------------------------------------------------------------------------------------
 
 
-def within_bounds(parts: tuple[Text | Image, ...], folder: Path | None) -> tuple[Text | Image, ...]:
+def within_bounds(parts: tuple[Text | Image, ...], folder: Path | None = None) -> tuple[Text | Image, ...]:
     """The same, or its start with a pointer to the whole text: `MAX_BYTES` and `MAX_LINES` as with built-in tools."""
     texts = [part.text for part in parts if isinstance(part, Text)]
     size = sum(len(text.encode("utf-8", "replace")) for text in texts)
@@ -84,11 +87,12 @@ def within_bounds(parts: tuple[Text | Image, ...], folder: Path | None) -> tuple
 
 
 def start_of(text: str) -> str:
-    """As much of it as a result may have, in whole lines where a line is not longer than that."""
-    lines = text.splitlines(keepends=True)[:MAX_LINES] if text.count("\n") >= MAX_LINES else [text]
+    """As much of it as a result may have besides the pointer, in whole lines where a line is not longer than that. What
+    was cut once is then within bounds, also if a guard passes it on."""
+    lines = text.splitlines(keepends=True)[: MAX_LINES - 1] if text.count("\n") >= MAX_LINES - 1 else [text]
     data = "".join(lines).encode("utf-8", "replace")
-    if len(data) > MAX_BYTES:
-        data = data[:MAX_BYTES]
+    if len(data) > MAX_BYTES - POINTER_BYTES:
+        data = data[: MAX_BYTES - POINTER_BYTES]
         whole_lines = data.rpartition(b"\n")[0]
         data = whole_lines or data
     return data.decode("utf-8", "ignore").rstrip("\n")

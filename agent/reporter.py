@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
+from wire.events import ExtNotify, PanelRender
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -48,6 +50,19 @@ class Reporter:
         if len(self._posted) < PROGRESS_WAITING:
             self._posted.append(record)
 
+    def post_shown(self, record: Record) -> None:
+        """From a callback, for what an extension shows. While a reader is behind, only the newest content of a panel
+        waits, and notes are left out as progress is."""
+        if isinstance(record, ExtNotify):
+            self.post_progress(record)
+            return
+        if isinstance(record, PanelRender):
+            for place, waiting in enumerate(self._posted):
+                if isinstance(waiting, PanelRender) and _is_of_the_same_panel(waiting, record):
+                    del self._posted[place]
+                    break
+        self._posted.append(record)
+
     def emit(self, record: Record) -> None:
         self._flush_posted()
         self._sink(record)
@@ -86,3 +101,7 @@ class Reporter:
         output = self._output
         if output is not None and output.is_full and not self._abort.requested:
             self._loop.run_until(lambda: not output.is_full or self._abort.requested)
+
+
+def _is_of_the_same_panel(one: PanelRender, other: PanelRender) -> bool:
+    return (one.extension, one.panel_id) == (other.extension, other.panel_id)

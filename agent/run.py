@@ -9,7 +9,7 @@ from msgspec import Raw
 
 from agent import records, usage
 from agent.assembly import Assembly, Reply
-from agent.extension_results import failed, parts_of
+from agent.extension_results import failed, parts_of, within_bounds
 from agent.model.request import build_params
 from agent.toolbox import object_or_reason
 from agent.transcript import Block, Image, Message, Text, ToolResult, now, text_of
@@ -258,7 +258,7 @@ class Run:
             return result
         parts, is_bad = parts_of(changed.content, f"guards/{call.name}")
         is_error = result.is_error if changed.is_error is None else changed.is_error
-        return ToolResult(call.id, parts or (Text(""),), is_error or is_bad)
+        return ToolResult(call.id, within_bounds(parts) or (Text(""),), is_error or is_bad)
 
     # --- records ------------------------------------------------------------------------------------------
 

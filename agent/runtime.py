@@ -72,6 +72,8 @@ class Headless:
         self._abort = Abort()
         self._shown = ""
         """What a command wants printed in place of an answer."""
+        self._wanted_all = True
+        """Whether all extensions were to take part; a command needs only its own."""
         self._provider = make_provider(self._loop)
         self._stdout = None if stdout is None else Output(self._loop, stdout, self.stdout_broken)
         self._on_record = on_record
@@ -166,6 +168,7 @@ class Headless:
             outcome = Commands(self._supervisor, self._reporter, self._abort).run(command)
             if outcome.prompt is None:
                 self._shown = outcome.text
+                self._wanted_all = False
                 return None, Ending(outcome.status, outcome.reason)
             prompt = outcome.prompt
         if isinstance(self._provider, Refusal):
@@ -257,7 +260,7 @@ class Headless:
         self._control.wind_down()
         provider = self._provider
         others = [] if isinstance(provider, Refusal) else [*provider.stoppables(), *self._toolbox.stoppables()]
-        self._supervisor.stop(others, at_once=self._abort.at_once)
+        self._supervisor.stop(others, at_once=self._abort.at_once, wanted_all=self._wanted_all)
 
     def _cut_short(self, run: Run | None, ending: Ending, cut: Ending) -> events.Result:
         """The result of a run whose reader was not told all of it: not the success that nobody heard of."""
@@ -314,7 +317,7 @@ class Headless:
 
     def _show(self, record: events.Record) -> None:
         """Something that an extension puts before the user."""
-        self._reporter.post(record)
+        self._reporter.post_shown(record)
         self._control.shown(record)
 
     def _write(self, record: events.Record) -> None:

@@ -15,12 +15,15 @@ from supervisor.discovery import discover
 from supervisor.environment import extension_environment
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from agent.abort import Abort
     from agent.model.provider import Provider
     from agent.news import News
     from agent.options import Options
     from agent.reporter import Reporter
     from supervisor.discovery import Discovery
+    from supervisor.extension import Extension
     from supervisor.supervisor import Supervisor
 
 
@@ -84,8 +87,21 @@ def settle(options: Options, supervisor: Supervisor, provider: Provider, abort: 
 
 
 def settle_for(command: str, supervisor: Supervisor, abort: Abort) -> None:
-    """Waits until an extension has registered the command, all are settled, or the usual time is over."""
-    supervisor.settle(supervisor.loop.clock() + SETTLE_S, lambda: command in supervisor.commands() or abort.requested)
+    """Waits until it is known which extension runs the command, all are settled, or the usual time is over."""
+    supervisor.settle(
+        supervisor.loop.clock() + SETTLE_S, lambda: is_owner_known(command, supervisor.extensions) or abort.requested
+    )
+
+
+def is_owner_known(command: str, extensions: Iterable[Extension]) -> bool:
+    """Whether an extension has registered it, and none before it among the guards may still do so: of two with one
+    command the first has it, not the faster one."""
+    for one in extensions:
+        if one.is_up and command in one.commands:
+            return True
+        if not one.is_settled:
+            return False
+    return False
 
 
 def missing_extension(supervisor: Supervisor, reporter: Reporter, abort: Abort) -> str | None:

@@ -138,8 +138,9 @@ class Crew:
             self.voice.warn("data_dir", kept.trouble)
         self._env = dict(env)
 
-    def lie_idle(self, failure: str) -> None:
-        """Nothing of it runs until somebody asks for that."""
+    def lie_idle(self, failure: str, before: Crew) -> None:
+        """Nothing of it runs until somebody asks for that; then it finds what the one before it had found."""
+        self._env, self.data_dir = before._env, before.data_dir
         for worker in self.workers:
             worker.failure = failure
             worker.state = advance_state(advance_state(worker.state, Occurrence.STOP), Occurrence.GONE)

@@ -254,7 +254,7 @@ class Extension:
         """It is not wanted any more: it offers nothing from now on, finishes what it was asked, and is stopped."""
         before = self._crew
         idle = self._new_crew(self.found, Standing.PRESENT)
-        idle.lie_idle(f"it was stopped by a reload: {reason}")
+        idle.lie_idle(f"it was stopped by a reload: {reason}", before)
         if self._candidate is not None:
             self._dismiss(self._candidate)
         self._replace(idle)

@@ -58,7 +58,9 @@ class Offers:
         for extension in self._extensions:
             if extension.is_up:
                 for command in extension.commands.values():
-                    found.setdefault(command.name, OwnedCommand(command, extension))
+                    owned = found.setdefault(command.name, OwnedCommand(command, extension))
+                    if owned.owner is not extension:
+                        self._say_hidden(extension, f"/{command.name}", f"extension {owned.owner.name}")
         return found
 
     def _merge(self) -> None:
@@ -67,17 +69,22 @@ class Offers:
             del self._tools[name]
         if len(self._clashes) > LOST_KEPT:
             self._clashes = {(who, tool) for who, tool in self._clashes if any(
-                one.name == who and tool in one.tools for one in self._extensions
+                one.name == who and (tool in one.tools or tool[1:] in one.commands) for one in self._extensions
             )}  # fmt: skip
         for extension in self._extensions:
             for tool in extension.tools.values():
                 if (winner := self._winner_over(tool.name, extension)) is None:
                     self._tools[tool.name] = OwnedTool(tool, extension)
-                elif (extension.name, tool.name) not in self._clashes:
-                    self._clashes.add((extension.name, tool.name))
-                    extension.voice.warn(
-                        f"tool {tool.name}", f"its tool {tool.name!r} is hidden: {winner} has that name"
-                    )
+                else:
+                    self._say_hidden(extension, tool.name, winner)
+
+    def _say_hidden(self, extension: Extension, name: str, winner: str) -> None:
+        """Once for each tool, and for each command, whose name has a slash here."""
+        if (extension.name, name) in self._clashes:
+            return
+        self._clashes.add((extension.name, name))
+        what = "command" if name.startswith("/") else "tool"
+        extension.voice.warn(f"{what} {name}", f"its {what} {name!r} is hidden: {winner} has that name")
 
     def _winner_over(self, tool: str, extension: Extension) -> str | None:
         """Who has the name instead of this extension; None if it may have it."""

@@ -19,6 +19,7 @@ TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")
 TOOLS_LIMIT = 500
 """Tools of one extension. Each is part of every request to the model."""
 COMMANDS_LIMIT = 500
+COMMAND_NAME = re.compile(r"[\w-](?:[^\s/]*[\w-])?")
 COMMAND_NAME_LIMIT = 128
 DESCRIPTION_LIMIT = 64 * 1024
 """Characters."""
@@ -55,6 +56,15 @@ class Command:
 
     name: str
     description: str
+
+
+def command_name_fault(name: str) -> str | None:
+    """Why nobody could type it after a slash, before its arguments; None if it is usable."""
+    if not 0 < len(name) <= COMMAND_NAME_LIMIT:
+        return f"its name must have 1 to {COMMAND_NAME_LIMIT} characters"
+    if not COMMAND_NAME.fullmatch(name) or not name.isprintable():
+        return "its name must begin and end with a letter, a digit, '_' or '-', and have no spaces and slashes"
+    return None
 
 
 class RefusedError(ValueError):

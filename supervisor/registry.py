@@ -10,13 +10,13 @@ from msgspec import UNSET
 
 from supervisor.notes import NoteGate
 from supervisor.registrations import (
-    COMMAND_NAME_LIMIT,
     COMMANDS_LIMIT,
     DESCRIPTION_LIMIT,
     TOOLS_LIMIT,
     Command,
     RefusedError,
     Tool,
+    command_name_fault,
     judge_tool,
 )
 
@@ -80,8 +80,8 @@ class Registry:
 
     def add_command(self, frame: frames.RegisterCommand) -> bool:
         """False if it is left out, and why has been said."""
-        if not 0 < len(frame.name) <= COMMAND_NAME_LIMIT:
-            self._warn("command", f"a command's name must have 1 to {COMMAND_NAME_LIMIT} characters; left out")
+        if (fault := command_name_fault(frame.name)) is not None:
+            self._warn("command", f"command {frame.name[:80]!r} is left out: {fault}")
             return False
         if len(self.commands) >= COMMANDS_LIMIT:
             self._warn("commands", f"registered more than {COMMANDS_LIMIT} commands; the rest are left out")

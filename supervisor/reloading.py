@@ -25,6 +25,11 @@ if TYPE_CHECKING:
     AllDone = Callable[[tuple[ReloadOutcome, ...]], None]
 
 
+OF_ALL_LIMIT = 2
+"""The second one starts over with what is there now. More at once, as from a storm of signals, would only start
+processes that nobody will ask anything."""
+
+
 class Reloader:
     """One for each supervisor. Whoever runs that sets what it is allowed to do."""
 
@@ -35,15 +40,40 @@ class Reloader:
         """Finds all extensions again. Without it those that run are read again, and no others are started."""
         self._supervisor = supervisor
         self._loop = supervisor.loop
+        self._of_all = 0
+        """Reloads of all that are under way."""
+        self._waiting: list[AllDone] = []
+        """Who has asked for another one of all since."""
 
     def begin(self, name: str | None, done: AllDone) -> None:
         """Reloads one extension, or all; `done` hears later what became of each, in the order of guards. Raises
-        `KeyError` for a name that neither runs nor is found."""
-        self._carry_out_all(self._plan_all() if name is None else [(name, self._plan_one(name))], done)
+        `KeyError` for a name that neither runs nor is found. Of all, `OF_ALL_LIMIT` are under way at once; what is
+        asked for meanwhile is one more, when one of these has ended."""
+        if name is not None:
+            self._carry_out_all([(name, self._plan_one(name))], done)
+        elif self._of_all < OF_ALL_LIMIT:
+            self._begin_all(done)
+        else:
+            self._waiting.append(done)
+
+    def _begin_all(self, done: AllDone) -> None:
+        def ended(outcomes: tuple[ReloadOutcome, ...]) -> None:
+            self._of_all -= 1
+            done(outcomes)
+            waiting, self._waiting = self._waiting, []
+            if not waiting:
+                return
+            if self._supervisor.closed:
+                _tell_all(waiting, outcomes)
+            else:
+                self._begin_all(partial(_tell_all, waiting))
+
+        self._of_all += 1
+        self._carry_out_all(self._plan_all(), ended)
 
     def catch_up(self, done: AllDone) -> None:
         """Starts what is new and stops what is gone; what runs and is still there is left alone."""
-        known = {one.name: one.is_stopped for one in self._supervisor.extensions}
+        known = {one.name: _known(one).is_stopped for one in self._supervisor.extensions}
         plans = [
             (name, plan)
             for name, plan in self._plan_all()
@@ -113,7 +143,7 @@ class Reloader:
         supervisor.sampler.hurry()
 
     def _stop(self, extension: Extension, reason: str, done: Done) -> None:
-        if extension.is_stopped:
+        if extension.is_stopped and not extension.is_reloading:
             self._loop.call_later(0, lambda: done(ReloadOutcome(extension.name, "stopped", reason)))
         else:
             extension.put_away(reason, done)
@@ -133,8 +163,13 @@ class Reloader:
             extension.on_settled = settled
 
 
+def _tell_all(waiting: Sequence[AllDone], outcomes: tuple[ReloadOutcome, ...]) -> None:
+    for done in waiting:
+        done(outcomes)
+
+
 def _known(extension: Extension) -> Known:
-    return Known(extension.found, extension.is_stopped)
+    return Known(extension.found, extension.is_stopped and not extension.is_reloading)
 
 
 def _read(found: Found) -> Manifest | ManifestError:

@@ -245,7 +245,7 @@ class Supervisor(Listener):
         for extension in self.extensions:
             if event.event in extension.observes:
                 frame = frame or self._dialect.tell(event)
-                extension.tell(frame)
+                extension.tell(frame, everyone=event.event == "session_end")  # as all have heard of the start
 
     def begin_session(self) -> None:
         """Tells of the session's start: now to those that are there, and to the others as soon as they subscribe."""
@@ -363,25 +363,26 @@ class Supervisor(Listener):
 
     # --- end ----------------------------------------------------------------------------------------------
 
-    def stop(self, others: Iterable[Stoppable] = (), *, at_once: bool = False) -> None:
-        """Stops all extensions, and `others` with them, at the same time, and whatever they left running."""
+    def stop(self, others: Iterable[Stoppable] = (), *, at_once: bool = False, wanted_all: bool = True) -> None:
+        """Stops all extensions, and `others` with them, at the same time, and whatever they left running. Of those that
+        had not said hello yet a user is told, unless not all were wanted."""
         if self.closed:
             return
         if self._session_begun:
             self.tell(frames.Event("session_end"))
         self.closed = True
         try:
-            self._look_back(at_once=at_once)
+            self._look_back(at_once=at_once, wanted_all=wanted_all)
         finally:
             self._stop_all(others, at_once=at_once)
 
-    def _look_back(self, *, at_once: bool) -> None:
+    def _look_back(self, *, at_once: bool, wanted_all: bool) -> None:
         """What can be known only while they run."""
         if not at_once and self.extensions:
             self.sampler.sample(thorough=True)
         self.sampler.stop()
         for extension in self.extensions:
-            if extension.state is State.SPAWNED and not extension.is_settled:
+            if wanted_all and extension.state is State.SPAWNED and not extension.is_settled:
                 waited = self.loop.clock() - extension.started_at
                 self.noticed(extension, "failed", f"said no hello in the {waited:.1f} s of the run; stopped with it")
 

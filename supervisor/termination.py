@@ -144,7 +144,9 @@ class Teardown:
         self._looked_at = -1.0
         self._ended = 0
         self.is_over = False
-        self._began_at = self._changed_at = now = loop.clock()
+        self._began_at = now = loop.clock()
+        # Of many that are asked to stop in one turn, as after a reload of all, the first one looks for all of them.
+        self._changed_at = loop.turn_time if lookout is not None and first is Stage.ASKED else now
         self._cases = [_Case(owner, owner.child, first, now) for owner in owners if owner.child is not None]
         for case in self._cases:
             if known is not None:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agent.extension_results import within_bounds
+from agent.transcript import Text
 from tests.faults.faulty_run import ECHO, Observed, observe, program
 from wire import events
 
@@ -138,6 +140,16 @@ def test_a_result_can_be_withheld(tmp_path: Path):
 )
 def test_what_a_guard_may_make_of_a_result(tmp_path: Path, verdict: Any, expected: tuple[str, bool]):
     assert guarded(tmp_path, result=verdict).answer_of("t1.0") == expected
+
+
+def test_what_a_guard_makes_of_a_result_is_cut_too_but_not_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    seen = guarded(tmp_path, result={"modified_result": {"content": [{"type": "text", "text": "x" * 200_000}]}})
+    said, _ = seen.answer_of("t1.0")
+    assert len(said) < 52_000
+    assert said.count("[cut: this is the start of 200000 bytes") == 1
+    again = within_bounds((Text(said),), tmp_path)
+    assert again == (Text(said),)
 
 
 @pytest.mark.parametrize(("on_failure", "expected"), [("allow", "still here"), ("deny", "its failure means deny")])

@@ -45,6 +45,17 @@ for frame in frames():
 """
 
 
+SAYS_WHO = """
+if %r:
+    time.sleep(0.4)
+hello()
+send(type="register_command", name="who")
+send(type="ready")
+for frame in frames():
+    send(type="command_response", id=frame["id"], action="display", display=%r)
+"""
+
+
 @pytest.fixture
 def acts(zot: Zot) -> Path:
     script = zot.folder / "acts.py"
@@ -142,3 +153,16 @@ def test_text_that_is_no_command(zot: Zot, acts: Path, words: list[str], prompt:
     outcome = zot.run("--json", "--no-ext", "-e", acts, "--replay", path, *words).check(Status.OK)
     assert not outcome.of(events.Command)
     assert outcome.result.text == "I see."
+
+
+@pytest.mark.parametrize("order", [("slow", "quick"), ("quick", "slow")])
+def test_of_two_with_one_command_the_first_has_it_not_the_faster_one(zot: Zot, order: tuple[str, str]):
+    made = {}
+    for name in order:
+        script = zot.folder / f"{name}.py"
+        script.write_text(PRELUDE + SAYS_WHO % (name == "slow", name))
+        made[name] = folder(zot.folder, name, [sys.executable, "-I", "-S", str(script)])
+    outcome = zot.run("-p", "--no-ext", *[word for name in order for word in ("-e", made[name])], "/who")
+    assert (outcome.status, outcome.text) == (0, f"{order[0]}\n")
+    hidden = f"zot: extension {order[1]}: its command '/who' is hidden: extension {order[0]} has that name"
+    assert set(outcome.warnings) <= {hidden}

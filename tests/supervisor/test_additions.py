@@ -192,3 +192,15 @@ for frame in frames():
     assert host.text("kept") == "done"
     assert host.tools() == {"kept"}
     assert len(host.supervisor._offers._tools) <= LOST_KEPT + 1
+
+
+def test_a_command_of_a_name_that_is_taken_is_hidden_and_that_is_told_once(host: Host):
+    for name in ("first", "second"):
+        host.write(
+            name, 'hello()\nsend(type="register_command", name="go")\nsend(type="ready")\nfor frame in frames(): pass'
+        )
+    host.start()
+    for _ in range(3):
+        assert host.supervisor.commands()["go"].owner.name == "first"
+    assert host.said_of("second") == [("warning", "its command '/go' is hidden: extension first has that name")]
+    assert host.said_of("first") == []

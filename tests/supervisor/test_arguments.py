@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
@@ -10,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.arguments import STEPS_LIMIT, Checker, extent, steps
+from supervisor.arguments import FAULTS_LIMIT, STEPS_LIMIT, Checker
+from supervisor.schema_cost import Extent, cost, extent
 
 if TYPE_CHECKING:
     from tests.supervisor.host import Host
@@ -43,7 +45,7 @@ def test_a_mismatch_is_named_by_its_path(value: object, expected: str | None):
 
 
 def test_of_many_faults_some_are_named_and_none_is_long():
-    found = fault(CITY, {"city": "x", "days": ["y" * 10_000] * 1000})
+    found = fault(CITY, {"city": "x", "days": ["y" * 1000] * 1000})
     assert found is not None
     assert found.count("/days/") == 5
     assert len(found) < 1500
@@ -78,10 +80,16 @@ def test_what_is_judged_is_judged_as_the_validator_does(schema: dict, other: dic
 
 @given(SCHEMAS, SCHEMAS, VALUES, VALUES)
 def test_larger_values_and_schemas_never_cost_less(schema: dict, other: dict, value: object, more: object):
-    size, loops = extent({**schema, "$defs": {"other": other}})
-    assert size >= 1
-    assert steps(size, loops, [value]) <= steps(size, loops, [value, more])
-    assert steps(size, loops, value) <= steps(size + 1, loops + 1, value)
+    smaller = extent({**schema, "$defs": {"other": other}})
+    larger = smaller.plus(Extent(loops=1, patterns=1))
+    assert smaller.size >= 1
+    for less, more_of_it in (
+        (cost(smaller, [value]), cost(smaller, [value, more])),
+        (cost(smaller, value), cost(larger, value)),
+        (cost(smaller, value), cost(smaller.times(3), value)),
+    ):
+        assert less.steps <= more_of_it.steps
+        assert less.letters <= more_of_it.letters
 
 
 def doubling(levels: int) -> dict[str, Any]:
@@ -90,7 +98,27 @@ def doubling(levels: int) -> dict[str, Any]:
     return {"type": "object", "properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": {**named, f"d{levels}": {}}}
 
 
+def unevaluated(levels: int) -> dict[str, Any]:
+    """Each level is judged once more for the one around it."""
+    schema: dict[str, Any] = {"properties": {"a": True}}
+    for _ in range(levels):
+        schema = {"allOf": [schema], "unevaluatedProperties": False}
+    return {"type": "object", **schema}
+
+
+def with_patterns(pattern: str, times: int = 1) -> dict[str, Any]:
+    return {"type": "object", "properties": {"a": {"allOf": [{"pattern": f"{pattern}{n}"} for n in range(times)]}}}
+
+
 HOSTILE = {
+    "what is unevaluated is asked for again and again": (unevaluated(20), {"a": 1}),
+    "a thousand expressions that look ahead": (with_patterns(r"(?=\w{100})", 1000), {"a": "x"}),
+    "one that looks ahead at each place of a long text": (with_patterns("(?=(a*)*b)c"), {"a": "a" * 1_000_000}),
+    "one of many states on a long text": (with_patterns("[ab]*a[ab]{2000}c"), {"a": "ab" * 100_000}),
+    "each of many expressions on each of many names": (
+        {"type": "object", "patternProperties": {f"(a|b|ab)*{n}c": {} for n in range(200)}},
+        {"ab" * 50 + str(n): 1 for n in range(1000)},
+    ),
     "it doubles forty times": (doubling(40), {"a": 1}),
     "it doubles with each level": (
         {"type": "object", "anyOf": [{"properties": {"a": {"$ref": "#"}}}, {"properties": {"a": {"$ref": "#"}}}]},
@@ -115,6 +143,31 @@ def test_what_would_take_too_long_or_cannot_be_known_is_not_judged(which: str):
     assert bool(checker.trouble) == (which != "it is a circle")
 
 
+def test_expressions_of_common_size_are_judged_on_long_texts():
+    email = r"^(?!\.)(?!.*\.\.)([A-Za-z0-9_+\-\.]*)[A-Za-z0-9_+-]@([A-Za-z0-9][A-Za-z0-9\-]*\.)+[A-Za-z]{2,}$"
+    schema = {"type": "object", "properties": {"to": {"pattern": email}, "path": {"pattern": "^/"}, "text": {}}}
+    long = "x" * 100_000
+    assert fault(schema, {"to": "a@b.de", "path": "/x", "text": long}) is None
+    assert (fault(schema, {"to": "a@b", "path": "/x", "text": long}) or "").startswith('invalid args: /to: "a@b" does')
+    assert fault(with_patterns(r"^\p{L}{1,64}"), {"a": "5"}) is not None
+
+
+def test_a_fault_of_a_long_value_says_what_is_wrong():
+    found = fault({"type": "object", "properties": {"a": {"maxLength": 9}}}, {"a": "x" * 5000})
+    assert found is not None
+    assert found.startswith('invalid args: /a: "xxx')
+    assert found.endswith("is longer than 9 characters")
+
+
+def test_faults_do_not_take_the_memory_of_the_host():
+    """Ten thousand faults, each with a copy of a text of 100 KB, would be four gigabytes."""
+    schema = {"type": "object", "properties": {"a": {"allOf": [{"maxLength": 0}] * 10_000}}}
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert "too large to name the place" in (fault(schema, {"a": "x" * 100_000}) or "")
+    assert fault(schema, {"a": ""}) is None
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 4 * FAULTS_LIMIT / 1024
+
+
 def test_a_pattern_that_backtracks_without_end_is_no_mismatch():
     schema = {"type": "object", "properties": {"a": {"type": "string", "pattern": r"^(a|aa)+\1$"}}}
     assert fault(schema, {"a": "a" * 4000 + "b"}) is None
@@ -122,8 +175,7 @@ def test_a_pattern_that_backtracks_without_end_is_no_mismatch():
 
 
 def test_schemas_of_common_size_are_far_below_the_limit():
-    size, loops = extent(CITY)
-    assert steps(size, loops, {"city": "x", "days": list(range(1000))}) < STEPS_LIMIT / 100
+    assert cost(extent(CITY), {"city": "x", "days": list(range(1000))}).steps < STEPS_LIMIT / 100
     tree = {"type": "object", "properties": {"left": {"$ref": "#"}, "right": {"$ref": "#"}}}
     assert fault(tree, {"left": {"left": {"right": 5}}}) == 'invalid args: /left/left/right: 5 is not of type "object"'
 

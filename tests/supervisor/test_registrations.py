@@ -17,6 +17,7 @@ from supervisor.registrations import (
     SCHEMA_LIMIT,
     RefusedError,
     Tool,
+    command_name_fault,
     is_deeper,
     judge_tool,
 )
@@ -158,3 +159,15 @@ def test_the_largest_schema_is_judged_in_a_moment():
     started = time.monotonic()
     judge(wide)
     assert time.monotonic() - started < 1.0
+
+
+@pytest.mark.parametrize("name", ["a", "git:commit", "über", "-x", "a.b_c"])
+def test_names_of_commands(name: str):
+    assert command_name_fault(name) is None
+
+
+@pytest.mark.parametrize(
+    "name", ["", "x" * 129, "two words", "a/b", "/a", "a\x1b[2Jb", "a\u202eb", "notiz:", "a\n", "*"]
+)
+def test_commands_that_nobody_could_type(name: str):
+    assert command_name_fault(name) is not None

@@ -589,6 +589,40 @@ def test_all_are_found_again(host: Host, tmp_path: Path):
     assert ("off", "started") in [(one.name, one.outcome) for one in reload(host)]
 
 
+def test_one_that_a_reload_has_stopped_is_started_again_as_it_was(host: Host, folder: Folder):
+    folder.code("hello('env'); send(type='ready')\nfor frame in frames(): result(frame, json.dumps(dict(os.environ)))")
+    host.found = [replace(one, scope=Scope.GLOBAL) for one in host.found]
+    host.start()
+    before = folder.says("env")
+    host.supervisor.reloader.rediscover = lambda: Discovery((), ())
+    assert [one.outcome for one in reload(host)] == ["stopped"]
+    host.supervisor.restart("one")
+    host.until(lambda: "env" in host.supervisor.tools())
+    after = folder.says("env")
+    assert (after.pop("ZOT_EXTENSION_START"), before.pop("ZOT_EXTENSION_START")) == ("2", "1")
+    assert after == before
+
+
+@pytest.mark.parametrize("name", [None, "one"])
+def test_one_that_is_disabled_while_it_is_started_again_does_not_start(host: Host, folder: Folder, name: str | None):
+    host.found = [replace(one, scope=Scope.GLOBAL) for one in host.found]
+    host.start()
+    (there,) = host.found
+    disabled = Skipped(folder.path, "disabled", is_error=False)
+    host.supervisor.reloader.rediscover = lambda: Discovery((), (disabled,))
+    assert [one.outcome for one in reload(host)] == ["stopped"]
+    host.supervisor.reloader.rediscover = lambda: Discovery((there,), ())
+    gate, got = slowly(host, folder)
+    host.supervisor.reloader.rediscover = lambda: Discovery((), (disabled,))
+    folder.version("v3", enabled=False)
+    assert [one.outcome for one in reload(host, name)] == ["stopped"]
+    host.until(lambda: got)
+    gate.touch()
+    lone(host, folder.extension)
+    assert [one.outcome for one in got[0]] == ["stopped"]
+    assert folder.extension.state is State.EXITED
+
+
 def test_a_name_that_is_new_is_found_and_one_that_is_not_there_is_an_error(host: Host):
     host.start()
     host.found = []
@@ -598,6 +632,21 @@ def test_a_name_that_is_new_is_found_and_one_that_is_not_there_is_an_error(host:
     assert new.extension.is_up
     with pytest.raises(KeyError):
         host.supervisor.begin_reload("nobody", lambda _outcomes: None)
+
+
+def test_a_storm_of_reloads_of_all_starts_few_versions_and_ends_with_the_last(host: Host, folder: Folder):
+    host.start()
+    got: list[tuple[ReloadOutcome, ...]] = []
+    for _ in range(30):
+        host.supervisor.begin_reload(None, got.append)
+    folder.version("last")
+    host.supervisor.begin_reload(None, got.append)
+    host.until(lambda: len(got) == 31)
+    assert {one.outcome for one in got[-1]} == {"reloaded"}
+    assert folder.says()["version"] == "last"
+    assert folder.extension.reloads <= 2
+    assert [kind for kind, _ in host.said_of("one") if kind == "warning"] == []
+    lone(host, folder.extension)
 
 
 def test_nothing_to_reload(host: Host):

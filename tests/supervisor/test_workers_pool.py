@@ -418,6 +418,26 @@ def test_each_is_told_of_the_session_once(host: Host, marks: Path):
     assert [one.knows_session for one in workers_of(host)] == [True, True]
 
 
+def test_each_is_told_of_the_end_of_the_session(host: Host, tmp_path: Path):
+    host.write(
+        "x",
+        f"""
+hello(events=["session_end"])
+send(type="ready")
+for frame in frames():
+    open({str(tmp_path)!r} + f"/{{frame['event']}}-{{os.getpid()}}", "w").close()
+""",
+        workers=2,
+    )
+    host.start()
+    workers = host.extension("x").workers
+    host.until(lambda: all(worker.state is State.READY for worker in workers))
+    host.supervisor.begin_session()
+    pids = [worker.pid for worker in workers]
+    host.stop()
+    assert {path.name for path in tmp_path.glob("session_end-*")} == {f"session_end-{pid}" for pid in pids}
+
+
 def test_a_first_worker_that_does_not_greet_does_not_silence_the_second(host: Host, marks: Path):
     """The second has greeted and could be told and asked; the first is late."""
     code = (
