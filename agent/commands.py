@@ -67,7 +67,10 @@ class Commands:
             return self._aborted()
         owned = supervisor.commands().get(asked.name)
         if owned is None:
-            reason = no_such("command", f"/{asked.name}", [f"/{name}" for name in supervisor.commands()])
+            known = [f"/{name}" for name in supervisor.commands()]
+            reason = no_such("command", f"/{asked.name}", known)
+            if not known:
+                reason = f"no such command: '/{asked.name}'; no extension here has one"
             return Outcome(status=Status.ERROR, reason=f"{reason.rstrip('?')}; {AS_TEXT}")
         extension = valid_text(owned.owner.name)
         self._reporter.emit(events.Command(extension, asked.name, asked.args))

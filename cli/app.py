@@ -24,17 +24,20 @@ Runs a coding agent headless, with extensions as crash-isolated processes.
   zot -p "what does this project do?"         the answer as text
   zot --json "fix the failing test"           one JSON event per line
   git diff | zot -p                           the prompt from a pipe
-  zot -p "/meter"                             a command of an extension; after -- it is text
+  zot -p "/meter"                             a command of an extension
+  zot -p -- "/meter?"                         the same as text; so with a dash
   zot -p -e ./guard "tidy up the build"       with an extension from a folder
   zot --json --record run.jsonl "…"           keep the model's answers …
-  zot --json --replay run.jsonl "…"           … and run again without the model
-  zot host -e ./guard                         extensions alone, for other programs
+  zot --json --replay run.jsonl "…"           … and run again without it
+  zot ext new hello; zot ext install hello    write an extension, install it
+  zot host -e ./guard                         extensions without an agent
   zot top                                     what each extension uses, live
 
 [bold]Exit status[/bold]
 
-  0 ok, 1 error, 2 usage, 3 blocked by a guard, 4 max steps, 6 timeout, 7 authentication, 8 rate limit,
-  9 required extension missing, 130 interrupted; the same in the last record but one of --json.
+  0 ok, 1 error, 2 usage, 3 blocked by a guard, 4 max steps, 6 timeout,
+  7 authentication, 8 rate limit, 9 required extension missing,
+  130 interrupted. The result record of --json has the same.
 """
 
 app = typer.Typer(
@@ -317,13 +320,21 @@ def main() -> None:
         status = app(prog_name="zot", standalone_mode=False)
     except typer.TyperException as error:
         if text := error.format_message():  # there is none when the help has been printed instead
-            print(f"zot: {text} (see zot --help)", file=sys.stderr)  # noqa: T201
+            context = getattr(error, "ctx", None)
+            command = context.command_path if context is not None else "zot"
+            dash = "; a prompt that begins with a dash goes after --" if _is_about_a_flag_of_a_prompt(error) else ""
+            print(f"zot: {text}{dash} (see {command} --help)", file=sys.stderr)  # noqa: T201
         sys.exit(error.exit_code)
     except OSError as error:  # the help, to a reader that has left or a disk that is full
         from cli.exits import exit_with
 
         exit_with("", partial(_raise, error))
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _is_about_a_flag_of_a_prompt(error: typer.TyperException) -> bool:
+    context = getattr(error, "ctx", None)
+    return hasattr(error, "option_name") and (context is None or context.parent is None)
 
 
 def _raise(error: OSError) -> int:

@@ -9,6 +9,7 @@ import msgspec
 
 from cli.choices import CommandLineError
 from cli.running import close, connect, listed, survey
+from supervisor.control_client import HostError
 from supervisor.logs import one_line
 from wire import control
 
@@ -21,10 +22,16 @@ REASON = 1000
 
 
 def run_reload(name: str | None, pid: int | None, *, as_json: bool) -> int:
-    """Returns the exit status. Raises `HostError`, and `CommandLineError` where it is not clear which host."""
+    """Returns the exit status. Raises `HostError`, and `CommandLineError` for a name that is none, and where it is not
+    clear which host."""
     with _host_of(name, pid) as client:
         request = control.Reload(client.next_id(), name)
-        outcomes = client.ask(request, control.Reloaded, WAIT_S).outcomes
+        try:
+            outcomes = client.ask(request, control.Reloaded, WAIT_S).outcomes
+        except HostError as error:
+            if str(error).startswith("no such extension"):
+                raise CommandLineError(str(error)) from None
+            raise
         for one in outcomes:
             _show(client.pid, one, as_json=as_json)
         if not outcomes and not as_json:

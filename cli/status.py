@@ -26,7 +26,7 @@ class StatusLine:
     def show(self, record: events.Record) -> None:
         match record:
             case events.Session(extensions=names):
-                self._write(f"{len(names)} extensions" if names else "starting")
+                self._write(f"{len(names)} extension{'s' * (len(names) > 1)}" if names else "starting")
             case events.TurnStart(step=step):
                 self._step = step
                 self._write(f"turn {step}: waiting for the model")

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from typer._click.core import Command, Context
 
 MODULES = (
-    "running", "reload", "trust", "doctor", "drive", "new", "schema", "test", "list", "info", "install", "update",
-    "remove", "enable",
+    "new", "test", "drive", "doctor", "schema", "install", "list", "info", "update", "enable", "remove", "trust",
+    "reload", "running",
 )  # fmt: skip
-"""Modules of this package, each with `register(app)`."""
+"""Modules of this package, each with `register(app)`, in the order of the help: writing, managing, running."""
 HELP = "Install, inspect, test and manage extensions; look at those of a running host."
 
 

@@ -41,7 +41,7 @@ def ext_test(
 ) -> None:
     """Drive an extension with scripted conversations, and compare what it says.
 
-    Each script is run with a new process, and a new empty folder for its state. Without a script, only the handshake
+    Each script is run with a new process, and a new empty folder for its state. Where there is none, only the handshake
     and the shutdown are tried. Exits 0 if all passed, 1 if one failed, 2 if nothing could be run.
 
     Example: [bold]zot ext test ./hello[/bold]

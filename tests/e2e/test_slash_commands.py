@@ -128,7 +128,8 @@ def test_a_command_without_any_extension(zot: Zot):
     outcome = zot.run("-p", "--no-ext", "/help")
     assert (outcome.status, outcome.text) == (1, "")
     assert outcome.warnings == [
-        "zot: no such command: '/help'; there is none; to send it to the model as text, put -- or a space before it"
+        "zot: no such command: '/help'; no extension here has one; to send it to the model as text, put -- or a space"
+        " before it"
     ]
 
 
