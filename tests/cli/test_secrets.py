@@ -28,12 +28,14 @@ def test_the_key_is_sent_and_shown_nowhere(zot, server, from_flag):
     ext = extension(zot.folder, "env_dump")
     flags = ["--base-url", server.base_url, "-e", ext, "--record", zot.folder / "cassette.jsonl"]
     if from_flag:
-        with zot.start("--json", *flags, "--api-key", KEY, "go") as running:
+        with zot.start("--json", *flags, "--api-key", KEY, "go", cold=True) as running:
             worker = running.child("agent/tools/worker.py")
             assert KEY.encode() not in Path(f"/proc/{worker}/environ").read_bytes()
             outcome = running.finish().check(Status.AUTHENTICATION)
     else:
-        outcome = zot.run("--json", *flags, "go", env={"ANTHROPIC_API_KEY": KEY}).check(Status.AUTHENTICATION)
+        outcome = zot.run("--json", *flags, "go", env={"ANTHROPIC_API_KEY": KEY}, cold=True).check(
+            Status.AUTHENTICATION
+        )
     assert len(server.requests) == 3
     assert all(KEY in str(request.headers) for request in server.requests)
     assert all(KEY not in str(request.body) for request in server.requests)

@@ -18,7 +18,7 @@ def test_the_model_worker_is_killed_between_requests_and_in_the_middle_of_a_repl
     """The first time it is started again; the second time half a reply has been shown, so the run ends."""
     server.add(tool_reply([("bash", {"command": "echo up > up; until [ -e go ]; do sleep 0.01; done"})]))
     server.add(stall_midway(text_reply("Hello there"), after=4))
-    with zot.start("--json", "--base-url", server.base_url, "go") as running:
+    with zot.start("--json", "--base-url", server.base_url, "go", cold=True) as running:
         wait_until((zot.cwd / "up").exists)
         first = running.child("agent/model/worker.py")
         os.kill(first, signal.SIGKILL)
@@ -60,7 +60,7 @@ def has_input(pid: int) -> bool:
 
 def test_the_host_is_killed_and_nothing_of_ours_stays(zot, server):
     server.add(stall_midway(text_reply("Hello there"), after=4))
-    with zot.start("--json", "--base-url", server.base_url, "go") as running:
+    with zot.start("--json", "--base-url", server.base_url, "go", cold=True) as running:
         running.wait_for(TextDelta)
         running.process.kill()
         running.process.wait()

@@ -78,7 +78,7 @@ def test_a_tool_registered_in_a_turn_is_offered_in_the_next(zot, server):
         text_reply("Done."),
     )
     flags = ["--base-url", server.base_url, "-e", extension(zot.folder, "late_tool")]
-    outcome = zot.run("--json", *flags, "go").check(Status.OK)
+    outcome = zot.run("--json", *flags, "go", cold=True).check(Status.OK)
     offered = [{tool["name"] for tool in request.body["tools"]} for request in server.requests]
     assert "late_tool" not in offered[0]
     assert "late_tool" in offered[1] & offered[2]
@@ -104,7 +104,7 @@ for line in sys.stdin:
 def test_a_guard_that_is_slow_to_start_still_judges_the_first_call(zot, server):
     server.add(tool_reply([("bash", {"command": "touch made"})]), text_reply("Done."))
     ext = folder(zot.folder, "slow", [sys.executable, "-I", "-S", "-c", SLOW_GUARD, "3.5"])
-    outcome = zot.run("--json", "--base-url", server.base_url, "-e", ext, "go").check(Status.OK)
+    outcome = zot.run("--json", "--base-url", server.base_url, "-e", ext, "go", cold=True).check(Status.OK)
     assert not (zot.cwd / "made").exists()
     assert outcome.tool_texts() == ["too dangerous"]
     types = [type(record).__name__ for record in outcome.records]

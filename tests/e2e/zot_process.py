@@ -6,7 +6,6 @@ import os
 import select
 import signal
 import subprocess
-import sys
 import time
 import uuid
 from dataclasses import dataclass, field
@@ -17,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import psutil
 
+from tests.e2e import warm_start
+from tests.e2e.warm_start import MARK, ROOT
 from wire import events
 
 if TYPE_CHECKING:
@@ -24,10 +25,7 @@ if TYPE_CHECKING:
 
     from tests.e2e.script import Script
 
-ROOT = Path(__file__).parents[2]
 PATIENCE_S = 30.0
-MARK = "ZOT_TEST_RUN"
-"""Inherited by everything that a run starts, so that what it leaves behind can be found."""
 
 
 @dataclass(frozen=True)
@@ -89,9 +87,10 @@ class Running:
         self._lines: list[bytes] = []
         self._taken = bytearray()
         self._partial = bytearray()
+        begin = popen.pop("begin", subprocess.Popen)
         with self._errors.open("wb") as stderr:
             streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": stderr, **popen}
-            self.process = subprocess.Popen(argv, env=env, cwd=cwd, **streams)
+            self.process: subprocess.Popen[bytes] = begin(argv, env=env, cwd=cwd, **streams)
 
     @property
     def pid(self) -> int:
@@ -188,12 +187,14 @@ class Zot:
         self.env = {**inherited, "ZOT_HOME": str(self.home), "PYTHONPATH": str(ROOT), "TMPDIR": str(folder)}
         for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"):
             self.env.pop(name, None)
-        self.command = [sys.executable, "-m", "pyzot"]
+        self.command = warm_start.COMMAND
 
-    def start(self, *args: str | Path, **popen: Any) -> Running:
+    def start(self, *args: str | Path, cold: bool = False, **popen: Any) -> Running:
+        """From a zygote where possible; `cold` is for what depends on how the program itself begins."""
         env = {**self.env, **popen.pop("env", {}), MARK: uuid.uuid4().hex}
         argv = [*popen.pop("command", self.command), *map(str, args)]
-        return Running(argv, env=env, cwd=popen.pop("cwd", self.cwd), folder=self.folder, **popen)
+        begin = subprocess.Popen if cold else warm_start.start
+        return Running(argv, env=env, cwd=popen.pop("cwd", self.cwd), folder=self.folder, begin=begin, **popen)
 
     def run(self, *args: str | Path, **popen: Any) -> Outcome:
         with self.start(*args, **popen) as running:
