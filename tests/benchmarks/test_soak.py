@@ -20,6 +20,7 @@ from benchmarks.vitals import left_behind, quarters
 from supervisor.environment import TOKEN
 from tests.benchmarks.test_benchmarks import MARK, ROOT, marked
 from tests.children.conversation import Conversation
+from tests.e2e.zot_process import wait_until
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="finds processes by /proc")
 ALWAYS_STORM = ("0", "1e9", "1e9")
@@ -115,8 +116,15 @@ def test_what_is_left_behind_is_found(by: str):
     env = {**os.environ, TOKEN: token} if by == "token" else None
     child = subprocess.Popen(["sleep", "60"], env=env, start_new_session=True)
     try:
-        found = left_behind(token if by == "token" else "none", {child.pid} if by == "session" else set())
-        assert [line.split()[0] for line in found if "sleep" in line] == [str(child.pid)]
+        sessions = {child.pid} if by == "session" else set()
+
+        def found() -> list[str]:
+            return [
+                line.split()[0] for line in left_behind(token if by == "token" else "none", sessions) if "sleep" in line
+            ]
+
+        # A process that has just begun shows no environment for a moment.
+        assert wait_until(found) == [str(child.pid)]
     finally:
         child.kill()
         child.wait()
