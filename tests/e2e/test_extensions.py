@@ -112,7 +112,7 @@ def test_a_guard_that_is_slow_to_start_still_judges_the_first_call(zot, server):
         i for i, record in enumerate(outcome.records)
         if isinstance(record, Extension) and "ready after" in record.message
     )  # fmt: skip
-    assert types.index("AssistantStart") < started < types.index("ToolResult"), "the first request did not wait for it"
+    assert types.index("TurnStart") < started < types.index("ToolResult"), "the first turn did not wait for it"
 
 
 @pytest.mark.parametrize(
