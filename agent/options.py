@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from supervisor.admission import Consent
-from supervisor.config import Config
+from supervisor.discovery.admission import Consent
+from supervisor.home.config import Config
 from wire.manifest import Limits
 
 if TYPE_CHECKING:

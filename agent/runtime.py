@@ -8,23 +8,24 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agent import models, starting
+from agent import extensions as starting
 from agent.abort import Abort
-from agent.commands import Commands, Invocation, parse
-from agent.news import News
-from agent.output import Output
-from agent.reporter import Reporter
-from agent.run import Ending, Run
-from agent.sessions import SessionFile
-from agent.timeline import Timeline
-from agent.toolbox import Toolbox
+from agent.model import catalogue
+from agent.output.event_writer import Reporter
+from agent.output.fd_writer import Output
+from agent.output.stats_timeline import Timeline
+from agent.output.stderr_notices import News
+from agent.run.run import Ending, Run
+from agent.run.slash_commands import Commands, Invocation, parse
+from agent.sessions.file import SessionFile
+from agent.tools.toolbox import Toolbox
 from agent.transcript import now
-from supervisor.control import ControlServer
-from supervisor.loop import Loop
-from supervisor.runtime_dir import runtime_dir
+from supervisor.control.server import ControlServer
+from supervisor.home.runtime_dir import runtime_dir
+from supervisor.loop.loop import Loop
 from supervisor.supervisor import Supervisor
 from wire import events, frames
-from wire.dialect import HostInfo
+from wire.dialects.base import HostInfo
 from wire.events import Status
 
 if TYPE_CHECKING:
@@ -215,7 +216,7 @@ class Headless:
         self._warn_of_retirement()
 
     def _warn_of_retirement(self) -> None:
-        info = models.find(self._options.model)
+        info = catalogue.find(self._options.model)
         if info is not None and info.retires is not None:
             self._news.say(f"zot: the provider retires {info.id} on {info.retires}; choose another one with --model")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.programs.hostile import fault_at
 from benchmarks.workshop import CHILDREN, PROGRAMS, Workshop
-from supervisor.discovery import Found, Scope
+from supervisor.discovery.discover import Found, Scope
 from wire.manifest import Limits, Manifest, Restart, Timeouts
 
 if TYPE_CHECKING:

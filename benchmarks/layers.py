@@ -7,8 +7,8 @@ import time
 from typing import TYPE_CHECKING
 
 from benchmarks.hosts import EVENT, Supervised
-from supervisor.pending import Pending
-from wire.zot import ZotDialect
+from supervisor.loop.pending import Pending
+from wire.dialects.zot import ZotDialect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

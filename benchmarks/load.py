@@ -11,8 +11,8 @@ from msgspec import Raw
 
 from benchmarks.cast import GUARDED_BY_BOTH, GUARDED_BY_FRIENDS, GUARDED_STRICTLY
 from benchmarks.ledger import Outcome
-from supervisor.calls import OwnedTool
-from supervisor.pending import Failure
+from supervisor.calls.guards import OwnedTool
+from supervisor.loop.pending import Failure
 from wire import frames
 
 if TYPE_CHECKING:
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from benchmarks.cast import Schedule
     from benchmarks.hosts import Blocking
     from benchmarks.ledger import Ledger
-    from supervisor.asking import Asked
-    from supervisor.calls import Answer
-    from supervisor.extension import Extension
-    from supervisor.intercept import Judgement
+    from supervisor.calls.guards import Answer
+    from supervisor.calls.request import Asked
+    from supervisor.calls.verdict import Judgement
+    from supervisor.extension.extension import Extension
     from supervisor.supervisor import Supervisor
 
 HOSTILE_SHARE = 0.2

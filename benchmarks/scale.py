@@ -14,7 +14,7 @@ from benchmarks.claims import Claims
 from benchmarks.report import Report, Table, parse
 from benchmarks.scale_host import Figures
 from benchmarks.workshop import ROOT
-from supervisor.sampling import SHARE
+from supervisor.monitoring.sampler import SHARE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

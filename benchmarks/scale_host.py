@@ -17,18 +17,18 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from benchmarks.workshop import PROGRAMS, Workshop
-from supervisor.descriptors import provide
-from supervisor.environment import child_environment
-from supervisor.loop import Loop
-from supervisor.processes import count_open_files, read_process
-from supervisor.sampling import IDLE_S
+from supervisor.discovery.environment import child_environment
+from supervisor.loop.loop import Loop
+from supervisor.monitoring.sampler import IDLE_S
+from supervisor.process.fd_limit import provide
+from supervisor.process.table import count_open_files, read_process
 from supervisor.supervisor import Supervisor
-from wire.dialect import HostInfo
+from wire.dialects.base import HostInfo
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from supervisor.discovery import Found
+    from supervisor.discovery.discover import Found
 
 PATIENCE_S = 60.0
 

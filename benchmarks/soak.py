@@ -23,17 +23,17 @@ from benchmarks.load import Load
 from benchmarks.report import Report
 from benchmarks.soak_claims import tell
 from benchmarks.workshop import SETTLE_S, Workshop
-from supervisor.environment import child_environment
-from supervisor.lifecycle import State
-from supervisor.loop import Loop
+from supervisor.discovery.environment import child_environment
+from supervisor.extension.lifecycle import State
+from supervisor.loop.loop import Loop
 from supervisor.supervisor import Supervisor
-from wire.dialect import HostInfo
+from wire.dialects.base import HostInfo
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from supervisor.discovery import Found
-    from supervisor.extension import Extension, Kind
+    from supervisor.discovery.discover import Found
+    from supervisor.extension.extension import Extension, Kind
 
 LONGEST_S = 180
 MARGIN_S, MARGIN_EACH_S = 4.0, 0.06

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.report import Report, Table, parse
 from benchmarks.workshop import CHILDREN, PROGRAMS, Workshop
-from tests.messages_server import MessagesServer, text_reply
+from tests.support.messages_server import MessagesServer, text_reply
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

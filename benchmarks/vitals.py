@@ -6,8 +6,8 @@ import os
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
-from supervisor.environment import TOKEN
-from supervisor.processes import Process, ProcessTable, count_open_files, read_process
+from supervisor.discovery.environment import TOKEN
+from supervisor.process.table import Process, ProcessTable, count_open_files, read_process
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -9,11 +9,11 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from supervisor.discovery import Found, Scope
-from supervisor.environment import child_environment
-from supervisor.loop import Loop
+from supervisor.discovery.discover import Found, Scope
+from supervisor.discovery.environment import child_environment
+from supervisor.loop.loop import Loop
 from supervisor.supervisor import Supervisor
-from wire.dialect import HostInfo
+from wire.dialects.base import HostInfo
 from wire.manifest import Manifest
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from typing import Annotated
 
 import typer
 
-from cli.arguments import LITERAL, RootGroup
 from cli.choices import CommandLineError, Reasoning, tools_from
-from cli.hosts_commands import register
+from cli.host_commands import register
+from cli.root_group import LITERAL, RootGroup
 from pyzot import __version__
 
 HELP = """\
@@ -214,7 +214,7 @@ def root(
         hint = f"; did you mean {near[0]!r}?" if near else "."
         said = f"no such command: {words[0]!r}{hint} " if words else ""
         raise CommandLineError(f"{said}To send a prompt, use -p or --json; commands: {known}")
-    from cli.headless import Request, run
+    from cli.run.headless import Request, run
 
     request = Request(
         words=tuple(words),
@@ -255,7 +255,7 @@ def demo(
 
     Example: [bold]zot demo[/bold], or [bold]zot demo --json | jq .type[/bold]
     """
-    from cli.demo import run_demo
+    from cli.run.demo import run_demo
 
     sys.exit(run_demo(as_json=json))
 
@@ -268,7 +268,7 @@ def doctor(
 
     Example: [bold]zot doctor[/bold], or [bold]zot doctor --json | jq '.checks[] | select(.level != "ok")'[/bold]
     """
-    from cli.doctor import run_doctor
+    from cli.doctor.command import run_doctor
 
     sys.exit(run_doctor(as_json=json))
 

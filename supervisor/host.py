@@ -8,32 +8,32 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from supervisor import data_dir
-from supervisor.admission import Admission, Consent
-from supervisor.auto_reload import parents_of, watch
-from supervisor.config import load_config
-from supervisor.control import ControlServer
-from supervisor.discovery import discover
-from supervisor.environment import extension_environment
-from supervisor.logs import one_line
-from supervisor.loop import Loop
-from supervisor.places import zot_home
-from supervisor.recording import Recording
-from supervisor.reload import FAILED
-from supervisor.runtime_dir import runtime_dir
+from supervisor.control.server import ControlServer
+from supervisor.discovery import data_dir
+from supervisor.discovery.admission import Admission, Consent
+from supervisor.discovery.discover import discover
+from supervisor.discovery.environment import extension_environment
+from supervisor.extension.log import one_line
+from supervisor.home.config import load_config
+from supervisor.home.runtime_dir import runtime_dir
+from supervisor.home.zot_home import zot_home
+from supervisor.loop.loop import Loop
+from supervisor.monitoring.stats_file import Recording
+from supervisor.reload.plan import FAILED
+from supervisor.reload.watch_mode import parents_of, watch
 from supervisor.supervisor import Supervisor
 from supervisor.terminal import has_terminal
-from wire.dialect import HostInfo
+from wire.dialects.base import HostInfo
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from contextlib import AbstractContextManager
 
-    from supervisor.control_served import Kind
-    from supervisor.discovery import Discovery
-    from supervisor.extension import Extension
-    from supervisor.voice import Kind as NoticeKind
-    from supervisor.watching import Watching
+    from supervisor.control.served import Kind
+    from supervisor.discovery.discover import Discovery
+    from supervisor.extension.extension import Extension
+    from supervisor.extension.notices import Kind as NoticeKind
+    from supervisor.reload.file_watcher import Watching
     from wire.control import ReloadOutcome
     from wire.events import Record
 

@@ -8,40 +8,41 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
-from supervisor import descriptors, reports
-from supervisor.asking import AskedCommand, AskedTool, AskedVerdict, CommandAnswer
-from supervisor.calls import Answer, Calls, OwnedTool
-from supervisor.custody import Custody
-from supervisor.environment import EXTENSION, TOKEN
-from supervisor.extension import Extension, Listener
-from supervisor.lifecycle import State
-from supervisor.lookout import Lookout
-from supervisor.moment import Moment
-from supervisor.offers import Offers
-from supervisor.pending import Failure
-from supervisor.processes import become_subreaper
-from supervisor.reloading import Reloader
-from supervisor.sampling import Sampler
-from supervisor.screen import Screen
-from supervisor.strays import Strays
-from supervisor.termination import stop_all, sweep
+from supervisor.calls.catalogue import Offers
+from supervisor.calls.guards import Answer, Calls, OwnedTool
+from supervisor.calls.panels import Screen
+from supervisor.calls.request import AskedCommand, AskedTool, AskedVerdict, CommandAnswer
+from supervisor.cleanup.orphans import Strays
+from supervisor.cleanup.tracker import Custody
+from supervisor.discovery.environment import EXTENSION, TOKEN
+from supervisor.extension.extension import Extension, Listener
+from supervisor.extension.lifecycle import State
+from supervisor.loop.pending import Failure
+from supervisor.loop.timestamp import Moment
+from supervisor.monitoring import stats as reports
+from supervisor.monitoring.sampler import Sampler
+from supervisor.process import fd_limit
+from supervisor.process.shared_table import Lookout
+from supervisor.process.table import become_subreaper
+from supervisor.process.teardown import stop_all, sweep
+from supervisor.reload.reloader import Reloader
 from wire import frames
-from wire.zot import ZotDialect
+from wire.dialects.zot import ZotDialect
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
     from pathlib import Path
 
-    from supervisor.asking import Asked
-    from supervisor.discovery import Found
-    from supervisor.intercept import Judgement
-    from supervisor.loop import Loop
-    from supervisor.processes import ProcessTable
-    from supervisor.termination import Stoppable
-    from supervisor.voice import Kind
-    from supervisor.worker import Shown, Worker
+    from supervisor.calls.request import Asked
+    from supervisor.calls.verdict import Judgement
+    from supervisor.discovery.discover import Found
+    from supervisor.extension.notices import Kind
+    from supervisor.extension.worker import Shown, Worker
+    from supervisor.loop.loop import Loop
+    from supervisor.process.table import ProcessTable
+    from supervisor.process.teardown import Stoppable
     from wire.control import ReloadOutcome
-    from wire.dialect import HostInfo
+    from wire.dialects.base import HostInfo
     from wire.events import Cost, Record
     from wire.manifest import Limits
     from wire.stats import ExtensionStats, HostStats
@@ -183,7 +184,7 @@ class Supervisor(Listener):
     def provide_for(self, workers: int) -> None:
         """Sees to it that there are descriptors for so many more processes."""
         if self._owns_process:
-            descriptors.provide(sum(len(one.all_workers) for one in self.extensions) + workers)
+            fd_limit.provide(sum(len(one.all_workers) for one in self.extensions) + workers)
 
     def _sort(self) -> None:
         self.extensions.sort(key=lambda one: one.found.order)

@@ -19,8 +19,8 @@ import psutil
 import pytest
 from hypothesis import HealthCheck, settings
 
-from supervisor.processes import become_subreaper
-from tests.e2e import warm_start
+from supervisor.process.table import become_subreaper
+from tests.support import warm_start
 
 GRACE_S = 0.25
 """A process that was sent SIGKILL or has lost its pipes takes a moment to be gone; its parent may be gone before it."""

@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 from agent.demo import CASSETTE, EXTENSIONS, PROJECT, PROMPT
-from tests.messages_server import MessagesServer, text_reply, tool_reply
+from tests.support.messages_server import MessagesServer, text_reply, tool_reply
 
 ROOT = Path(__file__).parents[1]
 USAGE = {"input_tokens": 900, "output_tokens": 80}

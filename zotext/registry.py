@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from .guarding import Guard
+    from .guards import Guard
     from .tools import Command, Tool
 
     Handler = Callable[..., object]

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from supervisor.termination import Stoppable
+    from supervisor.process.teardown import Stoppable
 
 Line = dict[str, Any]
-"""One line of a reply; the forms are those of `agent.model.worker`."""
+"""One line of a reply; the forms are those of `agent.model.worker_main`."""
 TERMINAL = frozenset({"final", "error"})
 
 

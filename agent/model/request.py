@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
 
-from agent import models
+from agent.model import catalogue
 from agent.transcript import Block, Image, Message, Text, Thinking, ToolCall, ToolResult
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def build_params(
 
 
 def blocks_from_worker(content: Sequence[Mapping[str, Any]]) -> tuple[Block, ...]:
-    """The blocks of a reply as the model worker sends them (see `agent.model.worker`).
+    """The blocks of a reply as the model worker sends them (see `agent.model.worker_main`).
 
     Raises ValueError for a block that the worker never sends: the line was not the worker's.
     """
@@ -90,7 +90,7 @@ def _tool(tool: ToolSpec) -> Json:
 
 
 def _thinking(model: str, max_tokens: int, reasoning: Reasoning) -> Json:
-    if models.thinking_of(model) is models.Thinking.ADAPTIVE:
+    if catalogue.thinking_of(model) is catalogue.Thinking.ADAPTIVE:
         return {"thinking": {"type": "adaptive"}, "output_config": {"effort": reasoning}}
     budget = THINKING_BUDGETS[reasoning]
     room = max_tokens if max_tokens > budget else budget + ROOM_FOR_ANSWER

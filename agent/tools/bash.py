@@ -6,13 +6,14 @@ import signal
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agent.tools import arguments, output_window
+from agent.tools import arguments
 from agent.tools.failure import ToolError
+from agent.tools.shell import output_window
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from agent.tools.output_window import Tail
+    from agent.tools.shell.output_window import Tail
 
 DEFAULT_TIMEOUT_S = 600
 """zot has none, so that a command which waits for input that never comes waits for ever."""

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import codecs
 
-from agent.tools import arguments, image
+from agent.tools import arguments
 from agent.tools.failure import ToolError, os_failure
+from agent.tools.files import image
+from agent.tools.files.regular_file import open_regular
 from agent.tools.outcome import Outcome
-from agent.tools.regular_file import open_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,13 +6,13 @@ import os
 import sys
 from pathlib import Path
 
-from agent.tools.atomic import replace_file
 from agent.tools.failure import ToolError
-from cli.report.page import SIGNATURE, render
-from cli.report.recording import InputError
-from cli.report.source import read_recording
+from agent.tools.files.atomic import replace_file
+from cli.report.page.page import SIGNATURE, render
+from cli.report.reading.recording import InputError
+from cli.report.reading.source import read_recording
 from pyzot import __version__
-from supervisor.logs import printable
+from supervisor.extension.log import printable
 from wire.events import Status
 
 STDIN = "/dev/stdin"

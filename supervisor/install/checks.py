@@ -7,12 +7,12 @@ import shlex
 import shutil
 from typing import TYPE_CHECKING
 
-from supervisor.install.faults import InstallError
+from supervisor.install.errors import InstallError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from supervisor.discovery import Found
+    from supervisor.discovery.discover import Found
 
 LOOKED_AT = 200
 

@@ -7,8 +7,8 @@ import os
 import shutil
 from typing import TYPE_CHECKING
 
-from supervisor import data_dir
-from supervisor.discovery import Found
+from supervisor.discovery import data_dir
+from supervisor.discovery.discover import Found
 from supervisor.install import tree
 from wire.manifest import Manifest
 

@@ -13,7 +13,7 @@ from supervisor.install.trusting import standing
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from supervisor.config import Config
+    from supervisor.home.config import Config
     from supervisor.install.installed import Installed
     from wire.manifest import Limits
 
@@ -72,7 +72,7 @@ def details(one: Installed, home: Path, config: Config) -> Details:
 
 
 def _policy(one: Installed, config: Config) -> str:
-    from supervisor.environment import policy_of
+    from supervisor.discovery.environment import policy_of
 
     return "" if one.manifest is None else policy_of(one.manifest, config)
 

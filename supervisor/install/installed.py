@@ -6,13 +6,13 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from supervisor.discovery import Found, Scope, read_manifest
-from supervisor.install.faults import MisuseError
+from supervisor.discovery.discover import Found, Scope, read_manifest
+from supervisor.discovery.staging_names import is_staging
+from supervisor.install.errors import MisuseError
 from supervisor.install.record import Record, RecordError, read_record
 from supervisor.install.staging import sweep
-from supervisor.near_names import no_such
-from supervisor.staging_names import is_staging
 from wire.manifest import Manifest, ManifestError
+from wire.suggest import no_such
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -19,8 +19,8 @@ import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from supervisor.install.faults import InstallError
-from supervisor.staging_names import STAGING, is_staging
+from supervisor.discovery.staging_names import STAGING, is_staging
+from supervisor.install.errors import InstallError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from supervisor.discovery import MANIFEST, Scope
-from supervisor.install.faults import InstallError
+from supervisor.discovery.discover import MANIFEST, Scope
+from supervisor.home.small_file import read_file, replace_file
+from supervisor.install.errors import InstallError
 from supervisor.install.installed import look_at
 from supervisor.install.record import write_record
 from supervisor.install.staging import locked
 from supervisor.install.tree import content_hash
 from supervisor.install.trusting import is_trusted, trust
-from supervisor.small_file import read_file, replace_file
 
 if TYPE_CHECKING:
     from supervisor.install.installed import Installed

@@ -8,8 +8,8 @@ import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from supervisor.data_dir import RECORD
-from supervisor.install.faults import InstallError
+from supervisor.discovery.data_dir import RECORD
+from supervisor.install.errors import InstallError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from supervisor.content_hash import ContentError
-from supervisor.trust import TrustError, TrustStore
+from supervisor.discovery.content_hash import ContentError
+from supervisor.discovery.trust_store import TrustError, TrustStore
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from supervisor.discovery.trust_store import Judged
     from supervisor.install.installed import Installed
-    from supervisor.trust import Judged
 
 
 def trust(one: Installed, home: Path) -> str:

@@ -17,10 +17,10 @@ from benchmarks.cast import Schedule
 from benchmarks.ledger import Ledger, Outcome
 from benchmarks.programs import hostile
 from benchmarks.vitals import left_behind, quarters
-from supervisor.environment import TOKEN
+from supervisor.discovery.environment import TOKEN
 from tests.benchmarks.test_benchmarks import MARK, ROOT, marked
 from tests.children.conversation import Conversation
-from tests.e2e.zot_process import wait_until
+from tests.support.zot_process import wait_until
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="finds processes by /proc")
 ALWAYS_STORM = ("0", "1e9", "1e9")

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.e2e.zot_process import Zot
-from tests.messages_server import MessagesServer
+from tests.support.messages_server import MessagesServer
+from tests.support.zot_process import Zot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

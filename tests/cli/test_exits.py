@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from tests.supervisor.installing import source
+from tests.support.installing import source
 
 COMMANDS = ["list", "trust --list", "schema", "schema manifest", "doctor", "test guard"]
 

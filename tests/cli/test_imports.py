@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
-from tests.e2e.script import Script, ok
-from tests.e2e.zot_process import ROOT
+from tests.support.replay_script import Script, ok
+from tests.support.zot_process import ROOT
 from wire.events import Status
 
 TRACED = [sys.executable, "-X", "importtime", "-m", "pyzot"]
@@ -36,7 +36,7 @@ def test_a_replayed_run_imports_nothing_slow(zot, mode):
 
 
 def test_the_host_leaves_the_sdk_to_the_model_worker(zot, server):
-    from tests.messages_server import text_reply
+    from tests.support.messages_server import text_reply
 
     server.add(text_reply("Hello"))
     outcome = zot.run("--json", "--base-url", server.base_url, "go", command=TRACED)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.extension_folder import extension
-from tests.e2e.script import Script, ok
-from tests.e2e.zot_process import ROOT
+from tests.support.extension_folder import extension
+from tests.support.replay_script import Script, ok
+from tests.support.zot_process import ROOT
 from wire.events import Extension, Status
 
 CONSOLE_SCRIPT = Path(sys.executable).with_name("zot")
@@ -45,7 +45,7 @@ def test_a_project_with_packages_of_our_names(namesakes, entry, path):
 
 
 def test_such_a_project_does_not_disturb_the_model_worker(namesakes, server):
-    from tests.messages_server import text_reply
+    from tests.support.messages_server import text_reply
 
     server.add(text_reply("Hello"))
     zot = namesakes

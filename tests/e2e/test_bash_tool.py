@@ -6,7 +6,7 @@ import re
 import time
 from pathlib import Path
 
-from tests.e2e.script import Script, ok
+from tests.support.replay_script import Script, ok
 from wire.events import Status, ToolProgress
 
 

@@ -8,9 +8,9 @@ import signal
 import termios
 from pathlib import Path
 
-from tests.e2e.script import Script
-from tests.e2e.zot_process import check_transcript, wait_until
-from tests.messages_server import stall_midway, text_reply, tool_reply
+from tests.support.messages_server import stall_midway, text_reply, tool_reply
+from tests.support.replay_script import Script
+from tests.support.zot_process import check_transcript, wait_until
 from wire.events import Status, TextDelta
 
 
@@ -20,12 +20,12 @@ def test_the_model_worker_is_killed_between_requests_and_in_the_middle_of_a_repl
     server.add(stall_midway(text_reply("Hello there"), after=4))
     with zot.start("--json", "--base-url", server.base_url, "go", cold=True) as running:
         wait_until((zot.cwd / "up").exists)
-        first = running.child("agent/model/worker.py")
+        first = running.child("agent/model/worker_main.py")
         os.kill(first, signal.SIGKILL)
         wait_until(lambda: not Path("/proc", str(first)).exists())
         (zot.cwd / "go").touch()
         running.wait_for(TextDelta)
-        second = running.child("agent/model/worker.py")
+        second = running.child("agent/model/worker_main.py")
         assert second != first
         os.kill(second, signal.SIGKILL)
         outcome = running.finish().check(Status.ERROR)
@@ -39,7 +39,7 @@ def test_the_file_worker_is_killed_in_the_middle_of_a_call_and_the_next_call_wor
     waits = ("bash", {"command": "until [ -e go ]; do sleep 0.01; done"})
     script = Script(zot.cwd).call(waits, ("read", {"path": "a.txt"}), ("read", {"path": "a.txt"}))
     with zot.start(*zot.replay_flags(script), "--max-steps", "1", "go") as running:
-        worker = running.child("agent/tools/worker.py")
+        worker = running.child("agent/tools/file_worker/main.py")
         os.kill(worker, signal.SIGSTOP)
         (zot.cwd / "go").touch()
         wait_until(lambda: has_input(worker))

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-from tests.e2e.extension_folder import EXAMPLES
-from tests.e2e.hosting import hosting
-from tests.e2e.zot_process import wait_until
-from tests.faults.mounts import within
-from tests.supervisor.installing import commit, contents, git, source, staged
+from tests.support.extension_folder import EXAMPLES
+from tests.support.hosting import hosting
+from tests.support.installing import commit, contents, git, source, staged
+from tests.support.mounts import within
+from tests.support.zot_process import wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cli.ext_commands.new_folder import run_new
+from cli.ext.author.new_folder import run_new
 from wire.manifest import parse_manifest
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def test_a_name_that_looks_like_a_flag(zot):
 def test_a_folder_that_cannot_be_written(tmp_path, capsys, monkeypatch):
     assert run_new("x", "sh", str(tmp_path / "nix"), as_json=False) == 2
     assert "no such folder" in capsys.readouterr().err
-    monkeypatch.setattr("cli.ext_commands.new_folder.write_templates", full_disk)
+    monkeypatch.setattr("cli.ext.author.new_folder.write_templates", full_disk)
     assert run_new("x", "sh", str(tmp_path), as_json=False) == 1
     assert capsys.readouterr().err == f"zot ext new: cannot make {tmp_path / 'x'}: No space left on device\n"
     assert list(tmp_path.iterdir()) == []

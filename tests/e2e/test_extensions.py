@@ -9,10 +9,10 @@ import sys
 import pytest
 
 from tests.children.conftest import compiled  # noqa: F401  the fixture
-from tests.e2e.extension_folder import EXAMPLES, extension, folder
-from tests.e2e.script import Script, error, ok
-from tests.e2e.zot_process import check_transcript
-from tests.messages_server import text_reply, tool_reply
+from tests.support.extension_folder import EXAMPLES, extension, folder
+from tests.support.messages_server import text_reply, tool_reply
+from tests.support.replay_script import Script, error, ok
+from tests.support.zot_process import check_transcript
 from wire.events import Extension, Status
 
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")

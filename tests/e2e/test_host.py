@@ -13,10 +13,10 @@ import time
 
 import pytest
 
-from supervisor.control_client import GoneError, HostError
-from tests.e2e.extension_folder import extension
-from tests.e2e.hosting import Hosted, hosting
-from tests.e2e.zot_process import ROOT, wait_until
+from supervisor.control.client import GoneError, HostError
+from tests.support.extension_folder import extension
+from tests.support.hosting import Hosted, hosting
+from tests.support.zot_process import ROOT, wait_until
 from wire import control, frames
 from wire.events import Status
 

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from supervisor.control_client import HostError
-from tests.e2e.extension_folder import folder
-from tests.e2e.hosting import PATIENCE_S, Hosted, hosting
-from tests.supervisor.host import PRELUDE
-from tests.supervisor.test_screen import PANEL
+from supervisor.control.client import HostError
+from tests.supervisor.calls.test_panels import PANEL
+from tests.support.extension_folder import folder
+from tests.support.host import PRELUDE
+from tests.support.hosting import PATIENCE_S, Hosted, hosting
 from wire import control, events, frames
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.e2e.zot_process import Zot
+    from tests.support.zot_process import Zot
 
 SLOW = """
 send(type="hello", name="slow", capabilities=["cancel"])

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor import logs
-from tests.e2e.extension_folder import extension
-from tests.e2e.hosting import PATIENCE_S, Hosted, hosting
-from tests.e2e.zot_process import MARK, wait_until
+from supervisor.extension import log as logs
+from tests.support.extension_folder import extension
+from tests.support.hosting import PATIENCE_S, Hosted, hosting
+from tests.support.zot_process import MARK, wait_until
 from wire import stats
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ import re
 
 import pytest
 
-from tests.e2e.extension_folder import folder
-from tests.e2e.script import Script, error, ok
-from tests.e2e.zot_process import check_transcript, rows
-from tests.messages_server import events_reply, message_events, text_reply, tool_block
+from tests.support.extension_folder import folder
+from tests.support.messages_server import events_reply, message_events, text_reply, tool_block
+from tests.support.replay_script import Script, error, ok
+from tests.support.zot_process import check_transcript, rows
 from wire.events import ImageContent, Status, ToolResult
 
 PNG = base64.b64decode(

@@ -8,10 +8,10 @@ import time
 
 import pytest
 
-from tests.e2e.extension_folder import extension
-from tests.e2e.places import PLACES, hanging
-from tests.e2e.script import Script, ok
-from tests.e2e.zot_process import check_transcript
+from tests.support.extension_folder import extension
+from tests.support.places import PLACES, hanging
+from tests.support.replay_script import Script, ok
+from tests.support.zot_process import check_transcript
 from wire.events import Status, TextDelta, ToolProgress
 
 

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.e2e.extension_folder import EXAMPLES, extension
-from tests.e2e.golden import golden
-from tests.e2e.zot_process import Zot, rows
-from tests.messages_server import (
+from tests.support.extension_folder import EXAMPLES, extension
+from tests.support.golden import golden
+from tests.support.messages_server import (
     MessagesServer,
     events_reply,
     http_error,
@@ -22,12 +21,13 @@ from tests.messages_server import (
     thinking_block,
     tool_block,
 )
+from tests.support.zot_process import Zot, rows
 from wire.events import Status
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.e2e.zot_process import Outcome
+    from tests.support.zot_process import Outcome
 
 CALLS = [
     tool_block("read", '{"path": "a.txt"}', call_id="t1"),

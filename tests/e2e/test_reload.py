@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.e2e.hosting import Hosted, hosting
-from tests.e2e.script import Script, ok
-from tests.e2e.zot_process import Zot, wait_until
-from tests.supervisor.host import PRELUDE
+from tests.support.host import PRELUDE
+from tests.support.hosting import Hosted, hosting
+from tests.support.replay_script import Script, ok
+from tests.support.zot_process import Zot, wait_until
 from wire import control, events, frames
 from wire.events import Status
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.e2e.zot_process import Running
+    from tests.support.zot_process import Running
 
 COMMAND = "read x < pipe; echo $x"
 SERVES = """

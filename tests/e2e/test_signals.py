@@ -10,11 +10,11 @@ from signal import Signals
 
 import pytest
 
-from tests.e2e.extension_folder import extension
-from tests.e2e.golden import golden
-from tests.e2e.places import PLACES, hanging
-from tests.e2e.script import Script
-from tests.e2e.zot_process import check_transcript, wait_until
+from tests.support.extension_folder import extension
+from tests.support.golden import golden
+from tests.support.places import PLACES, hanging
+from tests.support.replay_script import Script
+from tests.support.zot_process import check_transcript, wait_until
 from wire.events import Session, Status, ToolProgress, TurnStart
 
 

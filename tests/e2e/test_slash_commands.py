@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.e2e.extension_folder import folder
-from tests.e2e.script import Script
-from tests.supervisor.host import PRELUDE
+from tests.support.extension_folder import folder
+from tests.support.host import PRELUDE
+from tests.support.replay_script import Script
 from wire import events
 from wire.events import Status
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.e2e.zot_process import Outcome, Zot
+    from tests.support.zot_process import Outcome, Zot
 
 ACTS = """
 hello()

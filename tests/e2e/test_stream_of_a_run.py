@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from textwrap import dedent
 
-from tests.e2e.extension_folder import extension
-from tests.e2e.golden import golden
-from tests.e2e.script import Script, error, ok
-from tests.e2e.zot_process import check_transcript
+from tests.support.extension_folder import extension
+from tests.support.golden import golden
+from tests.support.replay_script import Script, error, ok
+from tests.support.zot_process import check_transcript
 from wire.events import Session, Status, UserMessage
 
 

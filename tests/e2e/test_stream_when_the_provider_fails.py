@@ -7,10 +7,8 @@ from textwrap import dedent
 
 import pytest
 
-from tests.e2e.golden import golden
-from tests.e2e.script import Script
-from tests.e2e.zot_process import check_transcript
-from tests.messages_server import (
+from tests.support.golden import golden
+from tests.support.messages_server import (
     MessagesServer,
     drop_before_headers,
     error_event,
@@ -21,6 +19,8 @@ from tests.messages_server import (
     text_reply,
     tool_reply,
 )
+from tests.support.replay_script import Script
+from tests.support.zot_process import check_transcript
 from wire.events import Error, Status
 
 UP_TO_A_DELTA = 5

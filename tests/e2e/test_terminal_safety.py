@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.e2e.extension_folder import folder
-from tests.e2e.script import Script
-from tests.supervisor.host import PRELUDE
+from tests.support.extension_folder import folder
+from tests.support.host import PRELUDE
+from tests.support.replay_script import Script
 
 if TYPE_CHECKING:
-    from tests.e2e.zot_process import Zot
+    from tests.support.zot_process import Zot
 
 HARM = "a\x1b[2J\x1b]52;c;ZWNobw==\x07b\x9b1;1H\u202ec\td\ne"
 HARMLESS = "abc\td\ne"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.e2e.golden import golden
-from tests.e2e.places import PLACES, hanging
-from tests.e2e.zot_process import check_transcript
+from tests.support.golden import golden
+from tests.support.places import PLACES, hanging
+from tests.support.zot_process import check_transcript
 from wire.events import Status
 
 SECONDS = {"model": "7"}
@@ -41,6 +41,6 @@ def test_a_command_that_was_cut_off_says_so(zot):
 
 
 def test_the_time_of_a_run_that_does_not_hang_is_no_matter(zot):
-    from tests.e2e.script import Script
+    from tests.support.replay_script import Script
 
     zot.replay(Script(zot.cwd).answer("Quick."), "--timeout", "60").check(Status.OK)

@@ -16,11 +16,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.extension_folder import extension
-from tests.e2e.hosting import hosting
-from tests.e2e.script import Script
-from tests.e2e.zot_process import PATIENCE_S
-from tests.supervisor.installing import manifest_in
+from tests.support.extension_folder import extension
+from tests.support.hosting import hosting
+from tests.support.installing import manifest_in
+from tests.support.replay_script import Script
+from tests.support.zot_process import PATIENCE_S
 from wire.events import Extension, Status
 
 

@@ -11,9 +11,9 @@ from contextlib import suppress
 
 import pytest
 
-from tests.e2e import warm_start
-from tests.e2e.script import Script
-from tests.messages_server import http_error, text_reply
+from tests.support import warm_start
+from tests.support.messages_server import http_error, text_reply
+from tests.support.replay_script import Script
 from wire.events import Done, Result, Session, Status, ToolProgress
 
 pytestmark = pytest.mark.skipif(

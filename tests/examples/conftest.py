@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from supervisor.discovery import Found, Scope, read_manifest
+from supervisor.discovery.discover import Found, Scope, read_manifest
 from tests.children.conversation import Conversation
-from tests.supervisor.host import PATIENCE, Host
+from tests.support.host import PATIENCE, Host
 from tests.vectors.record import EXAMPLES, lacks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from supervisor.asking import CommandAnswer
+    from supervisor.calls.request import CommandAnswer
 
 EXTENSIONS = EXAMPLES
 NEVER_READY = {"clock": 3}

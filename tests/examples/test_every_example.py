@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from supervisor.data_dir import state_in
+from supervisor.discovery.data_dir import state_in
 from tests.examples.conftest import EXTENSIONS, NEVER_READY, greeting
 from wire.frames import FromExtension, Hello, Ready, ShutdownAck, decode_from_extension
 from wire.manifest import parse_manifest

@@ -7,8 +7,8 @@ import subprocess
 
 import pytest
 
-from supervisor.rehearsal.play import run_script
-from supervisor.rehearsal.script import parse_script
+from supervisor.harness.script import parse_script
+from supervisor.harness.script_runner import run_script
 from tests.examples.vendored import ROOT
 from tests.vectors.record import EXAMPLES
 

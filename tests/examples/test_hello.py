@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from tests.e2e.zot_process import Zot
+from tests.support.zot_process import Zot
 from tests.vectors.record import EXAMPLES
 
 

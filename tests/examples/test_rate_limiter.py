@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from tests.e2e.script import Script, ok
-from tests.e2e.zot_process import Zot
+from tests.support.replay_script import Script, ok
+from tests.support.zot_process import Zot
 from wire.events import Status
 
 

@@ -8,7 +8,7 @@ import signal
 
 import pytest
 
-from tests.e2e.zot_process import Zot
+from tests.support.zot_process import Zot
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from tests.e2e.zot_process import Zot
 from tests.examples.vendored import COPIES, ROOT, files
+from tests.support.zot_process import Zot
 
 
 @pytest.mark.parametrize("copy", COPIES, ids=lambda copy: str(copy.relative_to(ROOT)))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.e2e.zot_process import Zot
+from tests.support.zot_process import Zot
 
 if TYPE_CHECKING:
     from pathlib import Path

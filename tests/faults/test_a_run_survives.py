@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.e2e.extension_folder import extension
-from tests.faults.faulty_run import ECHO, HEALTHY, QUICK, Call, observe
+from tests.support.extension_folder import extension
+from tests.support.faulty_run import ECHO, HEALTHY, QUICK, Call, observe
 from wire import events
 
 if TYPE_CHECKING:

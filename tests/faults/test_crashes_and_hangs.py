@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.e2e.extension_folder import extension, folder
-from tests.faults.faulty_run import ECHO, HEALTHY, SOON, Call, is_back, is_given_up, observe, program
+from tests.support.extension_folder import extension, folder
+from tests.support.faulty_run import ECHO, HEALTHY, SOON, Call, is_back, is_given_up, observe, program
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.faults.faulty_run import Observed
+    from tests.support.faulty_run import Observed
 
 DIE: Call = ("die", {})
 

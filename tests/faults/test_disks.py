@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.e2e.extension_folder import extension
-from tests.e2e.script import Script, ok
-from tests.faults.faulty_run import ECHO, SOON, is_back, observe, program
-from tests.faults.mounts import within, without_privileges
+from tests.support.extension_folder import extension
+from tests.support.faulty_run import ECHO, SOON, is_back, observe, program
+from tests.support.mounts import within, without_privileges
+from tests.support.replay_script import Script, ok
 from wire import stats
 from wire.events import Status
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.e2e.zot_process import Zot
+    from tests.support.zot_process import Zot
 
 ECHO_SAYS = "Returns its text."
 

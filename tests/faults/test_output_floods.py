@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, BinaryIO
 import psutil
 import pytest
 
-from supervisor.loop import BACKGROUND_READ, Loop
-from supervisor.pipes import LARGE_READ, Inlet
-from tests.e2e.script import Script, ok
-from tests.faults.faulty_run import ECHO, HEALTHY, QUICK, SOON, is_back, observe, program
-from tests.supervisor.host import Host
+from supervisor.loop.loop import BACKGROUND_READ, Loop
+from supervisor.loop.pipes import LARGE_READ, Inlet
+from tests.support.faulty_run import ECHO, HEALTHY, QUICK, SOON, is_back, observe, program
+from tests.support.host import Host
+from tests.support.replay_script import Script, ok
 from wire.events import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.e2e.zot_process import Zot
+    from tests.support.zot_process import Zot
 
 MIB = 1024 * 1024
 IS_FULL = bool(os.environ.get("ZOT_FULL_FLOODS"))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.faults.faulty_run import ECHO, HEALTHY, observe
-from tests.supervisor.host import PRELUDE
+from tests.support.faulty_run import ECHO, HEALTHY, observe
+from tests.support.host import PRELUDE
 
 if TYPE_CHECKING:
     from collections.abc import Callable

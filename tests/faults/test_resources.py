@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.e2e.extension_folder import extension
-from tests.faults.faulty_run import ECHO, HEALTHY, SOON, Observed, is_back, is_given_up, observe, program
+from tests.support.extension_folder import extension
+from tests.support.faulty_run import ECHO, HEALTHY, SOON, Observed, is_back, is_given_up, observe, program
 
 if TYPE_CHECKING:
     from pathlib import Path

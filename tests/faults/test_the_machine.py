@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-from tests.e2e.extension_folder import extension
-from tests.e2e.hosting import Hosted
-from tests.e2e.script import Script
-from tests.e2e.zot_process import _command_line, _marked, wait_until
-from tests.faults.faulty_run import ECHO, SOON, is_back, observe, program
-from tests.supervisor.host import Host
+from tests.support.extension_folder import extension
+from tests.support.faulty_run import ECHO, SOON, is_back, observe, program
+from tests.support.host import Host
+from tests.support.hosting import Hosted
+from tests.support.replay_script import Script
+from tests.support.zot_process import _command_line, _marked, wait_until
 from wire import stats
 from wire.events import ToolProgress
 from wire.stats import Mark, Stats
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.e2e.zot_process import Running, Zot
+    from tests.support.zot_process import Running, Zot
 
 # --- killed ------------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.supervisor.host import Host
+from tests.support.host import Host
 from wire import frames
 
 SDK = Path(__file__).parents[2] / "sdk" / "typescript"

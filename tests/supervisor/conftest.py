@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.supervisor.host import Host
+from tests.support.host import Host
 
 DESCRIPTORS = Path("/proc/self/fd")
 
@@ -37,7 +37,7 @@ def no_descriptor_stays_open():
 @pytest.fixture(autouse=True)
 def no_more_descriptors(monkeypatch: pytest.MonkeyPatch):
     """The limit of the process that runs the tests stays as it is, since some tests lower it."""
-    monkeypatch.setattr("supervisor.descriptors.provide", lambda _workers: 0)
+    monkeypatch.setattr("supervisor.process.fd_limit.provide", lambda _workers: 0)
 
 
 @pytest.fixture

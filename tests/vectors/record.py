@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from supervisor.rehearsal.greeting import hello_ack
-from supervisor.rehearsal.matching import ANY
-from supervisor.rehearsal.play import found_in, play
-from supervisor.rehearsal.room import Room
-from supervisor.rehearsal.script import Side, read_script, write_line
+from supervisor.harness.harness import Room
+from supervisor.harness.matching import ANY
+from supervisor.harness.messages import hello_ack
+from supervisor.harness.script import Side, read_script, write_line
+from supervisor.harness.script_runner import found_in, play
 
 HERE = Path(__file__).parent
 EXAMPLES = HERE.parents[1] / "examples" / "extensions"

@@ -10,8 +10,8 @@ import jsonschema_rs
 import msgspec
 import pytest
 
-from supervisor.rehearsal.play import run_script
-from supervisor.rehearsal.script import Side, parse_script, read_script
+from supervisor.harness.script import Side, parse_script, read_script
+from supervisor.harness.script_runner import run_script
 from tests.vectors.record import EXAMPLES, HERE, VectorError, lacks, settled, sources, vector_of
 from wire import frames
 from zotext import EVENTS

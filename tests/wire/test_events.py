@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from tests.wire.any_message import EACH_TYPE, any_of, plain
+from tests.support.any_message import EACH_TYPE, any_of, plain
 from wire import events
 from wire.events import EXIT_CODES, Status, TextContent, ToolCallContent, decode, encode, raw_json
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.wire.any_message import EACH_TYPE, JSON, any_of, plain
+from tests.support.any_message import EACH_TYPE, JSON, any_of, plain
 from wire import frames
 from wire.frames import Malformed, UnknownFrame, decode_from_extension, decode_from_host, encode
 

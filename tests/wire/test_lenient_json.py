@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.wire.any_message import JSON
+from tests.support.any_message import JSON
 from wire.lenient_json import UNREADABLE, read, reason, repaired
 
 

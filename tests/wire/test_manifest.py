@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.wire.any_message import JSON
+from tests.support.any_message import JSON
 from wire.manifest import Manifest, ManifestError, parse_manifest
 from wire.schema import generate
 

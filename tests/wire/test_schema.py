@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.wire.any_message import EACH_TYPE, any_of, plain
+from tests.support.any_message import EACH_TYPE, any_of, plain
 from wire import control, events, frames, schema, stats
 from wire.manifest import Manifest
 

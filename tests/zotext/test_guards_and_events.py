@@ -62,7 +62,7 @@ def test_without_threads_every_question_is_answered_all_the_same(ext: Extension,
 
     with Harness(ext) as host:
         with monkeypatch.context() as patched:
-            patched.setattr("zotext.lanes.threading.Thread", Refused)
+            patched.setattr("zotext.job_queues.threading.Thread", Refused)
             assert host.call_tool("work").text == "cancelled: guard: can't start new thread"
             assert host.intercept("turn_start", step=1).reason == "guard: can't start new thread"
         assert host.call_tool("work").text == "done"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from supervisor.discovery import Found, Scope
-from tests.supervisor.host import Host
+from supervisor.discovery.discover import Found, Scope
+from tests.support.host import Host
 from wire.frames import Event, Raw
 from wire.manifest import parse_manifest
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.agent.model.worker_process import KEY, SeveralWorkers, WorkerProcess
-from tests.messages_server import MessagesServer
+from tests.support.messages_server import MessagesServer
+from tests.support.model_worker_process import KEY, SeveralWorkers, WorkerProcess
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

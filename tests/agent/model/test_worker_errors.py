@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.agent.model.worker_process import KEY, WorkerProcess
-from tests.messages_server import (
+from tests.support.messages_server import (
     MessagesServer,
     drop_before_headers,
     drop_midway,
@@ -18,6 +17,7 @@ from tests.messages_server import (
     text_block,
     tool_reply,
 )
+from tests.support.model_worker_process import KEY, WorkerProcess
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,7 @@ import time
 
 import pytest
 
-from tests.agent.model.worker_process import WORKER, SeveralWorkers, WorkerProcess
-from tests.messages_server import (
+from tests.support.messages_server import (
     MessagesServer,
     drop_before_headers,
     hold_first_byte,
@@ -19,6 +18,7 @@ from tests.messages_server import (
     stall_midway,
     text_reply,
 )
+from tests.support.model_worker_process import WORKER, SeveralWorkers, WorkerProcess
 
 
 def test_retries_follow_retry_after_and_are_capped(workers: SeveralWorkers) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from agent.tools.bash import MAX_TIMEOUT_S, Call, Ending, decode_call, human_duration, result_text
 from agent.tools.failure import ToolError
-from agent.tools.output_window import OutputWindow, Tail
+from agent.tools.shell.output_window import OutputWindow, Tail
 
 
 def test_arguments() -> None:

@@ -3,10 +3,11 @@
 import jsonschema_rs
 import pytest
 
-from agent.tools import arguments, worker
+from agent.tools import arguments
 from agent.tools.bash import decode_call
 from agent.tools.catalogue import SPECS
 from agent.tools.failure import ToolError
+from agent.tools.file_worker import main
 
 PARAMETERS = {
     "bash": ({"command": "string", "timeout": "integer"}, ["command"]),
@@ -38,7 +39,7 @@ def test_every_schema_is_valid_and_every_description_one_short_sentence() -> Non
 
 
 def test_every_tool_can_be_run() -> None:
-    assert {spec.name for spec in SPECS} == {*worker._TOOLS, "bash"}
+    assert {spec.name for spec in SPECS} == {*main._TOOLS, "bash"}
 
 
 @pytest.mark.parametrize("edits", [[], [{"oldText": "a", "newText": "b"}], [{"oldText": 1, "newText": "b"}], "x", [3]])

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from agent.tools import atomic, write
-from agent.tools.atomic import replace_file
+from agent.tools import write
 from agent.tools.failure import ToolError
+from agent.tools.files import atomic
+from agent.tools.files.atomic import replace_file
 
 
 def written(directory: Path, **args: object) -> str:

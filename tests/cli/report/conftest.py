@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.report.browser import Browser
+from tests.support.browser import Browser
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cli.report import make_report
-from tests.cli.report.recorded import recorded, write
+from tests.support.recorded_stats import recorded, write
 
 ROOT = Path(__file__).parents[3]
 

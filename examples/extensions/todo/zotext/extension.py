@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from .decorators import Registering
 from .errors import RegistrationError, print_line
-from .registering import Registering
 from .responses import panel_lines
 
 TYPE_CHECKING = False
@@ -97,7 +97,7 @@ class Extension(Registering):
 
     def run(self) -> None:
         """Serves the host on stdin and stdout until it wants no more. The last line of an extension's program."""
-        from .running import run
+        from .serve import run
 
         run(self, self._threads)
 

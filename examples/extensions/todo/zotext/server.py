@@ -12,9 +12,9 @@ from .context import CommandContext, ToolContext
 from .coroutines import finished
 from .errors import BadArgument, Cancelled, ToolError, describe, print_line, print_traceback
 from .events import Event, PanelClosed, PanelKey, PanelSize
-from .guarding import judge
+from .guards import judge
 from .host import HostInfo
-from .lanes import Lane
+from .job_queues import Lane
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,0 +1,144 @@
+"""Provider `anthropic`: a worker process that imports the official SDK and talks to the Messages API.
+
+The import takes about a second and 70 MB; in a process of its own it costs the host neither, and runs while the
+extensions shake hands.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from agent.model.provider import TERMINAL, Stream
+from supervisor.discovery.environment import child_environment
+from supervisor.process.child import Child, SpawnError
+from wire.framing import LineSplitter, Oversize
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from supervisor.loop.loop import Loop
+    from supervisor.process.child import ExitStatus
+    from supervisor.process.teardown import Stoppable
+
+WORKER = Path(__file__).with_name("worker_main.py")
+MAX_RETRIES = 2
+"""The SDK's own: connection errors, 408, 409, 429 and 5xx, before the stream has begun, honouring Retry-After."""
+IDLE_TIMEOUT_S = 300.0
+"""Seconds of silence from the server, pings included, until a request is given up."""
+REQUEST_LIMIT = REPLY_LIMIT = 256 * 1024 * 1024
+STDERR_KEPT = 4096
+
+
+class AnthropicProvider:
+    """Speaks to the model worker. A worker that ends fails the request under way; the next request starts another."""
+
+    name = "anthropic"
+    error: str | None = None
+
+    def __init__(self, loop: Loop, *, api_key: str | None, base_url: str | None) -> None:
+        self._loop = loop
+        self._configure = {
+            "type": "configure",
+            "api_key": api_key,
+            "base_url": base_url,
+            "max_retries": MAX_RETRIES,
+            "idle_timeout_s": IDLE_TIMEOUT_S,
+        }
+        self.child: Child | None = None
+        self._splitter = LineSplitter()
+        self._refusal = ""
+        self._stderr = b""
+        self._ready = False
+        self._stream: Stream | None = None
+        self._requests = 0
+
+    def start(self) -> None:
+        """A worker that cannot be started fails the next request."""
+        self._ready = False
+        self._refusal = ""
+        self._splitter = LineSplitter(REPLY_LIMIT)
+        try:
+            self.child = Child(
+                self._loop,
+                [sys.executable, "-P", str(WORKER)],
+                cwd="/",
+                env=child_environment(),
+                on_stdout=self._on_stdout,
+                on_stderr=self._on_stderr,
+                on_exit=self._on_exit,
+                outbox_limit=REQUEST_LIMIT,
+            )
+        except SpawnError as error:
+            self.child = None
+            self._refusal = str(error)
+            return
+        self.child.send(orjson.dumps(self._configure) + b"\n")
+
+    @property
+    def is_ready(self) -> bool:
+        return self._ready
+
+    def request(self, params: dict[str, Any]) -> Stream:
+        stream = self._stream = Stream()
+        self._requests += 1
+        line = orjson.dumps({"type": "request", "id": str(self._requests), "params": params}) + b"\n"
+        if self.child is None or not self.child.is_running:
+            self.start()
+        if self.child is None:
+            self._fail(f"the model worker could not be started: {self._refusal}")
+        elif not self.child.send(line):
+            self.child.kill_group(signal.SIGKILL)  # it has closed its input; how it ended is the reason to report
+        return stream
+
+    def cancel(self) -> None:
+        self._stream = None
+
+    def stoppables(self) -> Sequence[Stoppable]:
+        return [self]
+
+    def ask_to_stop(self) -> None:
+        """End of file makes the worker leave, also in the middle of a reply."""
+        self.hint_to_stop()
+
+    def hint_to_stop(self) -> None:
+        if self.child is not None and self.child.stdin is not None:
+            self.child.stdin.close()
+
+    def _on_stdout(self, data: bytes) -> None:
+        for line in self._splitter.feed(data):
+            if isinstance(line, Oversize):
+                self._fail(f"a line of {line.size} bytes from the model worker is too long")
+                continue
+            try:
+                message = orjson.loads(line)
+            except orjson.JSONDecodeError as error:
+                self._fail(f"a line from the model worker is not JSON: {error}")
+                continue
+            if message["type"] == "ready":
+                self._ready = True
+            elif self._stream is not None and message.get("id") == str(self._requests):
+                self._stream.feed(message)
+                if message["type"] in TERMINAL:
+                    self._stream = None
+
+    def _on_stderr(self, data: bytes) -> None:
+        self._stderr = (self._stderr + data)[-STDERR_KEPT:]
+
+    def _on_exit(self, status: ExitStatus) -> None:
+        last = self._stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        self._fail(f"the model worker ended ({status})" + (f": {last}" if last else ""))
+
+    def _fail(self, message: str) -> None:
+        if self._stream is not None:
+            self._stream.feed({"type": "error", "kind": "worker", "status": None, "message": message})
+            self._stream = None
+
+
+def key_from_environment() -> str | None:
+    return os.environ.get("ANTHROPIC_API_KEY") or None

@@ -1,0 +1,104 @@
+"""Provider `replay`: answers from a cassette, and provider-side recording of one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agent.cassette import CassetteError, Player, Recorder
+from agent.model.provider import TERMINAL, Stream
+from agent.model.worker_lines import problem_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from agent.model.provider import Line, Provider
+    from supervisor.process.teardown import Stoppable
+
+
+class ReplayProvider:
+    """Serves a cassette, strictly: a request that is not the recorded one is an error that shows the difference."""
+
+    name = "replay"
+    is_ready = True
+    error: str | None = None
+
+    def __init__(self, player: Player) -> None:
+        self._player = player
+
+    def start(self) -> None:
+        pass
+
+    def request(self, params: dict[str, Any]) -> Stream:
+        try:
+            lines = self._player.next(params)
+        except CassetteError as error:
+            return _failed(str(error))
+        for line in lines:
+            if problem := problem_of(line):
+                return _failed(f"the cassette holds a reply that cannot be played: {problem}")
+        return Stream(lines)
+
+    def cancel(self) -> None:
+        pass
+
+    def stoppables(self) -> Sequence[Stoppable]:
+        return ()
+
+
+def _failed(message: str) -> Stream:
+    return Stream([{"type": "error", "kind": "cassette", "status": None, "message": message}])
+
+
+class RecordingProvider:
+    """Passes everything on, and writes each exchange to a cassette once it is complete.
+
+    A cassette that cannot be written any further (a full disk) ends the recording, not the run.
+    """
+
+    def __init__(self, inner: Provider, recorder: Recorder) -> None:
+        self.name = inner.name
+        self.error: str | None = None
+        self._inner = inner
+        self._recorder = recorder
+
+    def start(self) -> None:
+        self._inner.start()
+
+    @property
+    def is_ready(self) -> bool:
+        return self._inner.is_ready
+
+    def request(self, params: dict[str, Any]) -> Stream:
+        return _RecordedStream(self._inner.request(params), lambda reply: self._record(params, reply))
+
+    def _record(self, params: dict[str, Any], reply: list[Line]) -> None:
+        if self.error is not None:
+            return
+        try:
+            self._recorder.add(params, reply)
+        except CassetteError as error:
+            self.error = f"the cassette is incomplete: {error}"
+
+    def cancel(self) -> None:
+        self._inner.cancel()
+
+    def stoppables(self) -> Sequence[Stoppable]:
+        return self._inner.stoppables()
+
+
+class _RecordedStream(Stream):
+    def __init__(self, inner: Stream, on_complete: Callable[[list[Line]], None]) -> None:
+        super().__init__()
+        self._inner = inner
+        self._on_complete = on_complete
+        self._reply: list[Line] = []
+
+    def has_line(self) -> bool:
+        return self._inner.has_line()
+
+    def take(self) -> Line:
+        line = self._inner.take()
+        self._reply.append({key: value for key, value in line.items() if key != "id"})
+        if line["type"] in TERMINAL:
+            self._on_complete(self._reply)
+        return line

@@ -1,0 +1,107 @@
+"""Carries records from the run to their reader, in order, at the reader's pace."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from wire.events import ExtNotify, PanelRender
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agent.abort import Abort
+    from agent.output.fd_writer import Output
+    from supervisor.loop.loop import Loop
+    from wire.events import Record
+
+LAST_WORDS_S = 2.0
+"""How long an aborted run still waits for a reader that does not read."""
+PROGRESS_WAITING = 256
+"""Records from callbacks that wait to be emitted, above which tool progress is left out."""
+
+
+class Reporter:
+    """`sink` takes each record at once. With `output`, emitting waits while the reader is behind.
+
+    Callbacks of the loop must not wait; what they report is posted, and emitted before the next record or while the
+    run waits for something.
+    """
+
+    def __init__(self, loop: Loop, abort: Abort, sink: Callable[[Record], None], output: Output | None = None) -> None:
+        self._loop = loop
+        self._abort = abort
+        self._sink = sink
+        self._output = output
+        self._posted: deque[Record] = deque()
+        self._open = False
+
+    def begin(self, first: Record) -> None:
+        """Emits the first record; what was posted before comes right after it."""
+        self._sink(first)
+        self._open = True
+
+    def post(self, record: Record) -> None:
+        """From a callback."""
+        self._posted.append(record)
+
+    def post_progress(self, record: Record) -> None:
+        """From a callback, for what may be left out when the reader is far behind."""
+        if len(self._posted) < PROGRESS_WAITING:
+            self._posted.append(record)
+
+    def post_shown(self, record: Record) -> None:
+        """From a callback, for what an extension shows. While a reader is behind, only the newest content of a panel
+        waits, and notes are left out as progress is."""
+        if isinstance(record, ExtNotify):
+            self.post_progress(record)
+            return
+        if isinstance(record, PanelRender):
+            for place, waiting in enumerate(self._posted):
+                if isinstance(waiting, PanelRender) and _is_of_the_same_panel(waiting, record):
+                    del self._posted[place]
+                    break
+        self._posted.append(record)
+
+    def emit(self, record: Record) -> None:
+        self._flush_posted()
+        self._sink(record)
+        self._keep_pace()
+
+    def wait(self, predicate: Callable[[], bool], deadline: float | None = None) -> bool:
+        """Until the predicate holds (True), or the deadline has passed or the run is to end (False)."""
+        while True:
+            self._flush_posted()
+            if predicate():
+                return True
+            if self._abort.requested or (deadline is not None and self._loop.clock() >= deadline):
+                return False
+            self._loop.run_until(lambda: predicate() or self._abort.requested or self._has_posted(), deadline)
+
+    def finish(self) -> bool:
+        """Waits until the reader has everything, and says whether it has; not for ever once the run was aborted."""
+        self._flush_posted()
+        if self._output is None:
+            return True
+        output = self._output
+        if not self._abort.requested:
+            self._loop.run_until(lambda: output.is_flushed or self._abort.requested)
+        self._loop.run_until(lambda: output.is_flushed, self._loop.clock() + LAST_WORDS_S)
+        return output.is_flushed and not output.broken
+
+    def _has_posted(self) -> bool:
+        return self._open and bool(self._posted)
+
+    def _flush_posted(self) -> None:
+        while self._open and self._posted:
+            self._sink(self._posted.popleft())
+            self._keep_pace()
+
+    def _keep_pace(self) -> None:
+        output = self._output
+        if output is not None and output.is_full and not self._abort.requested:
+            self._loop.run_until(lambda: not output.is_full or self._abort.requested)
+
+
+def _is_of_the_same_panel(one: PanelRender, other: PanelRender) -> bool:
+    return (one.extension, one.panel_id) == (other.extension, other.panel_id)

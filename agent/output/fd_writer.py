@@ -1,0 +1,123 @@
+"""Writes to a descriptor that may be a pipe with a slow reader, without ever blocking on it.
+
+The descriptor is shared with other programs (a terminal, a parent's pipe), so it is not switched to non-blocking. A
+pipe that polls as writable takes at least `PIPE_BUF` bytes without blocking, so that is how much is written at a time.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import select
+import stat
+from collections import deque
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from supervisor.loop.loop import Loop
+
+CHUNK = select.PIPE_BUF
+GONE = frozenset({errno.EPIPE, errno.ECONNRESET, errno.EIO, errno.EBADF})
+"""Errors that mean that nobody reads; EIO is a terminal that has hung up."""
+HIGH_WATER = 1024 * 1024
+"""Bytes waiting for the reader, above which whoever writes should wait (or, for a lossy output, is not heard)."""
+
+
+class Output:
+    """`on_broken` is called once, when nothing can be written any more: with "" when the reader has gone, else with the
+    reason (a full disk). What is written afterwards is dropped."""
+
+    def __init__(self, loop: Loop, fd: int, on_broken: Callable[[str], None], *, lossy: bool = False) -> None:
+        self._loop = loop
+        self._fd = fd
+        self._on_broken = on_broken
+        self._lossy = lossy
+        self._queue: deque[memoryview] = deque()
+        self.queued = 0
+        self.broken = False
+        self._poll = select.poll()
+        self._poll.register(fd, select.POLLOUT)
+        self._is_pipe = False
+        try:
+            self._is_pipe = stat.S_ISFIFO(os.fstat(fd).st_mode)
+        except OSError:
+            self._break()
+        self._watched = False
+        self._watch()
+
+    def fileno(self) -> int:
+        return self._fd
+
+    @property
+    def is_full(self) -> bool:
+        return self.queued > HIGH_WATER
+
+    @property
+    def is_flushed(self) -> bool:
+        return not self.queued
+
+    def write(self, data: bytes) -> None:
+        if self.broken or (self._lossy and self.queued + len(data) > HIGH_WATER):
+            return
+        self._queue.append(memoryview(data))
+        self.queued += len(data)
+        self._drain()
+
+    def on_readable(self, budget: int) -> None:  # noqa: ARG002
+        """Only an error makes the writing end of a pipe readable: its reader has gone."""
+        self._drain()
+        if not self.broken and self._state() & (select.POLLERR | select.POLLHUP):
+            self._break()
+
+    def on_writable(self) -> None:
+        self._drain()
+
+    def _state(self) -> int:
+        events = self._poll.poll(0)
+        return events[0][1] if events else 0
+
+    def _drain(self) -> None:
+        while self._queue and not self.broken:
+            state = self._state()
+            if state & (select.POLLERR | select.POLLHUP | select.POLLNVAL):
+                self._break()
+                return
+            if not state & select.POLLOUT:
+                break
+            chunk = self._queue[0]
+            try:
+                written = os.write(self._fd, chunk[:CHUNK])
+            except BlockingIOError:
+                break
+            except OSError as error:
+                self._break("" if error.errno in GONE else str(error.strerror))
+                return
+            self.queued -= written
+            if written < len(chunk):
+                self._queue[0] = chunk[written:]
+            else:
+                self._queue.popleft()
+        self._watch()
+
+    def _watch(self) -> None:
+        """A pipe is always watched for its reader's going; others only while something waits to be written."""
+        waits = bool(self._queue) and not self.broken
+        try:
+            self._loop.watch(self, read=self._is_pipe and not self.broken, write=waits)
+        except (PermissionError, OSError):
+            pass  # a regular file: always writable, nothing to watch
+
+    def _break(self, reason: str = "") -> None:
+        self.broken = True
+        self._queue.clear()
+        self.queued = 0
+        self._watch()
+        self._on_broken(reason)
+
+    def close(self) -> None:
+        """Stops watching. The descriptor stays open: it is not ours."""
+        self.broken = True
+        self._queue.clear()
+        self._watch()

@@ -1,0 +1,79 @@
+"""What happens in a run, for its stats file: turns, tool calls, and news of extensions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent.transcript import Text
+from supervisor.loop.timestamp import Moment
+from wire import events
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from agent.transcript import ToolResult
+    from supervisor.extension.extension import Extension
+    from supervisor.extension.notices import Kind
+    from supervisor.monitoring.stats_file import Recording
+    from supervisor.supervisor import Supervisor
+
+DETAIL = 200
+"""Characters of an error that are kept."""
+
+
+class Timeline:
+    """Does nothing unless a file is asked for. Raises `RecordingError` for one that cannot be begun."""
+
+    def __init__(
+        self,
+        supervisor: Supervisor,
+        *,
+        version: str,
+        cwd: str,
+        stats_file: Path | None,
+        metrics_file: Path | None,
+        on_error: Callable[[str], None],
+    ) -> None:
+        self._recording: Recording | None = None
+        self._turn = (0, Moment.now())  # its number, and when it began
+        if stats_file is not None or metrics_file is not None:
+            from supervisor.monitoring.stats_file import Recording
+
+            self._recording = Recording(
+                supervisor,
+                kind="run",
+                version=version,
+                cwd=cwd,
+                stats_file=stats_file,
+                metrics_file=metrics_file,
+                on_error=on_error,
+            )
+
+    def seen(self, record: events.Record) -> None:
+        """A record of the run, as its reader gets it."""
+        if self._recording is None:
+            return
+        match record:
+            case events.TurnStart(step=step):
+                self._turn = (step, Moment.now())
+            case events.TurnEnd(stop=stop, error=error):
+                step, began = self._turn
+                detail = error if isinstance(error, str) else stop
+                self._recording.mark("turn", str(step), "", began, detail=detail[:DETAIL])
+
+    def tool_ran(self, tool: str, extension: str, began: Moment, result: ToolResult) -> None:
+        if self._recording is not None:
+            detail = ""
+            if result.is_error:
+                detail = " ".join(part.text for part in result.content if isinstance(part, Text))[:DETAIL]
+            self._recording.mark("tool_call", tool, extension, began, detail=detail)
+
+    def notice(self, extension: Extension, kind: Kind, message: str) -> None:
+        if self._recording is not None:
+            self._recording.notice(extension, kind, message)
+
+    def close(self) -> None:
+        if self._recording is not None:
+            self._recording.close()
+            self._recording = None

@@ -1,0 +1,130 @@
+"""Slash commands of extensions: `/name args` instead of a prompt, and what its answer comes to."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from supervisor.loop.pending import Failure
+from wire import events
+from wire.events import Status
+from wire.suggest import no_such
+from wire.valid_text import valid_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agent.abort import Abort
+    from agent.run.run import Reporter
+    from supervisor.calls.request import CommandAnswer
+    from supervisor.supervisor import Supervisor
+    from wire.frames import CommandResponse, Panel
+
+COMMAND = re.compile(r"/([\w-](?:[^\s/]*[\w-])?)(?:\s+(.*))?", re.DOTALL)
+AS_TEXT = "to send it to the model as text, put -- or a space before it"
+
+
+@dataclass(frozen=True)
+class Invocation:
+    """A command as the user wrote it."""
+
+    name: str
+    args: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a command has come to: a prompt for the model, or an end with what is to be printed."""
+
+    prompt: str | None = None
+    text: str = ""
+    status: Status = Status.OK
+    reason: str = ""
+
+
+def parse(prompt: str) -> Invocation | None:
+    """None for what is no command: `/usr/bin is full`, `/* ...` and everything that does not start with a slash."""
+    found = COMMAND.fullmatch(prompt)
+    return None if found is None else Invocation(found[1], (found[2] or "").strip())
+
+
+class Commands:
+    """Runs one command within its extension's deadline, 30 s unless its manifest says otherwise."""
+
+    def __init__(self, supervisor: Supervisor, reporter: Reporter, abort: Abort) -> None:
+        self._supervisor = supervisor
+        self._reporter = reporter
+        self._abort = abort
+
+    def run(self, asked: Invocation) -> Outcome:
+        """Waits for extensions that are still starting, unless the command is there already."""
+        supervisor = self._supervisor
+        starting = [one for one in supervisor.extensions if not one.is_settled]
+        latest = max((one.started_at + one.start_s for one in starting), default=0.0)
+        self._reporter.wait(lambda: asked.name in supervisor.commands() or supervisor.is_settled, latest)
+        if self._abort.is_requested():
+            return self._aborted()
+        owned = supervisor.commands().get(asked.name)
+        if owned is None:
+            known = [f"/{name}" for name in supervisor.commands()]
+            reason = no_such("command", f"/{asked.name}", known)
+            if not known:
+                reason = f"no such command: '/{asked.name}'; no extension here has one"
+            return Outcome(status=Status.ERROR, reason=f"{reason.rstrip('?')}; {AS_TEXT}")
+        extension = valid_text(owned.owner.name)
+        self._reporter.emit(events.Command(extension, asked.name, asked.args))
+        try:
+            answer = self._ask(asked)
+        except KeyError:  # a reload has taken it away while a slow reader was waited for
+            return _error(asked, f"extension {extension} does not have this command any more")
+        if self._abort.is_requested():
+            return self._aborted()
+        if answer.frame is None:
+            within = " (timeouts.command in its manifest)" if answer.failure is Failure.TIMEOUT else ""
+            return _error(asked, f"extension {extension} failed: {answer.reason}{within}")
+        return self._act(asked, extension, answer.frame)
+
+    def _ask(self, asked: Invocation) -> CommandAnswer:
+        answers: list[CommandAnswer] = []
+        under_way = self._supervisor.begin_command(asked.name, asked.args, answers.append)
+        self._reporter.wait(lambda: bool(answers))
+        if not answers:
+            under_way.cancel(self._abort.reason)
+            self._supervisor.loop.run_until(lambda: bool(answers), self._supervisor.loop.clock() + 1.0)
+        return answers[0]
+
+    def _act(self, asked: Invocation, extension: str, said: CommandResponse) -> Outcome:
+        if said.error:
+            return _error(asked, said.error)
+        emit: Callable[[events.Record], None] = self._reporter.emit
+        match said.action or "noop":
+            case "noop":
+                return Outcome()
+            case "prompt":
+                text = said.prompt or ""
+                return Outcome(prompt=text) if text.strip() else Outcome()
+            case "insert":
+                emit(events.ExtInsert(extension, said.insert or ""))
+                return Outcome(text=said.insert or "")
+            case "display":
+                emit(events.ExtDisplay(extension, said.display or ""))
+                return Outcome(text=said.display or "")
+            case "open_panel" if said.open_panel is not None:
+                return Outcome(text=_drawn(said.open_panel))
+            case unknown:
+                return _error(asked, f"extension {extension} failed: there is no action {unknown[:80]!r}")
+
+    def _aborted(self) -> Outcome:
+        assert self._abort.status is not None
+        return Outcome(status=self._abort.status, reason=self._abort.reason)
+
+
+def _error(asked: Invocation, reason: str) -> Outcome:
+    return Outcome(status=Status.ERROR, reason=f"/{asked.name}: {reason}")
+
+
+def _drawn(panel: Panel) -> str:
+    """A panel as text, for who sees only that."""
+    parts = [panel.title or "", *(panel.lines or ()), panel.footer or ""]
+    return "\n".join(part for number, part in enumerate(parts) if part or 0 < number < len(parts) - 1)

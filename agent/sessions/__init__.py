@@ -1,0 +1,1 @@
+"""Session files: zot's format, appended to as a run goes on."""

@@ -1,0 +1,133 @@
+"""Session files, in zot's format: one JSON object per line, appended as the run goes.
+
+Better than zot's on purpose: each message is on disk (fsync) when the run goes on, a lock says that the file is in use,
+no empty file is ever made, transcripts are readable by their owner only, and the folder is found by the absolute path.
+Source of the format: zot-compatible readers; content blocks carry no type tag and are told apart by their fields.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import uuid
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from agent.transcript import Image, Text, Thinking, ToolCall, ToolResult
+from wire.dialects.zot import one_line
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from agent.transcript import Block, Message
+    from wire.events import Totals
+
+
+class SessionFile:
+    """A transcript on disk. The file appears with the first message.
+
+    An error while writing is kept in `error` and ends the writing, not the run: the answer is worth more.
+    """
+
+    def __init__(self, home: Path, *, cwd: str, provider: str, model: str, version: str) -> None:
+        self.id = str(uuid.uuid4())
+        self.error: str | None = None
+        started = datetime.now(UTC)
+        folder = home / "sessions" / hashlib.sha256(cwd.encode()).hexdigest()[:16]
+        self.path = folder / f"{started:%Y%m%d-%H%M%S}-{self.id[:8]}.jsonl"
+        self._fd = -1
+        self._meta = {
+            "id": self.id,
+            "cwd": cwd,
+            "model": model,
+            "provider": provider,
+            "started": started.isoformat(),
+            "version": version,
+        }
+
+    def message(self, message: Message) -> None:
+        content = [_block(block) for block in message.content]
+        if content:
+            self._append(
+                {"type": "message", "message": {"role": message.role, "content": content, "time": message.time}}
+            )
+
+    def usage(self, cumulative: Totals) -> None:
+        """zot writes the running totals under both names."""
+        totals = {
+            "input_tokens": cumulative.input,
+            "output_tokens": cumulative.output,
+            "cache_read_tokens": cumulative.cache_read,
+            "cache_write_tokens": cumulative.cache_write,
+            "cost_usd": cumulative.cost_usd or 0.0,
+        }
+        if self._fd >= 0:
+            self._append({"type": "usage", "usage": totals, "cumulative": totals})
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def _append(self, row: dict[str, Any]) -> None:
+        if self.error is not None:
+            return
+        try:
+            if self._fd < 0:
+                self._open()
+            self._write(orjson.dumps(row) + b"\n")
+            os.fsync(self._fd)
+        except OSError as error:
+            self.error = f"the session is not recorded any further: {self.path}: {error.strerror}"
+            self.close()
+
+    def _open(self) -> None:
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        self._fd = os.open(self.path, flags, 0o600)
+        fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        self._write(orjson.dumps({"type": "meta", "meta": self._meta}) + b"\n")
+
+    def _write(self, line: bytes) -> None:
+        """The whole line or none of it: half a line would make the file unreadable."""
+        size = os.fstat(self._fd).st_size
+        try:
+            while line:
+                line = line[os.write(self._fd, line) :]
+        except OSError:
+            os.ftruncate(self._fd, size)
+            raise
+
+
+def _block(block: Block) -> dict[str, Any]:
+    if isinstance(block, Text):
+        return {"text": block.text}
+    if isinstance(block, Image):
+        return {"mime_type": block.mime_type, "data": block.data}
+    if isinstance(block, Thinking):
+        return {
+            "reasoning_id": "",
+            "summary": block.text,
+            "encrypted_content": block.redacted or block.signature,
+            "redacted": bool(block.redacted),
+        }
+    if isinstance(block, ToolCall):
+        return {"id": block.id, "name": block.name, "arguments": _arguments(block.args)}
+    assert isinstance(block, ToolResult)
+    return {
+        "call_id": block.call_id,
+        "content": [_block(part) for part in block.content],
+        "is_error": block.is_error,
+    }
+
+
+def _arguments(args: bytes) -> Any:
+    """JSON as it is; what is not JSON is kept as a string, which any reader can load."""
+    try:
+        orjson.loads(args)
+    except orjson.JSONDecodeError:
+        return args.decode("utf-8", "replace")
+    return orjson.Fragment(bytes(one_line(args)))

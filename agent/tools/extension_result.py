@@ -1,0 +1,112 @@
+"""What an extension's tool has answered, as a result for the model: checked, and no larger than is good for it."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent.tools.shell.command import log_folder
+from agent.tools.shell.output_window import MAX_BYTES, MAX_LINES
+from agent.transcript import Image, Text, ToolResult
+from supervisor.loop.pending import Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from supervisor.calls.guards import Answer
+    from wire.frames import ContentBlock
+
+
+def failed(call_id: str, text: str) -> ToolResult:
+    return ToolResult(call_id, (Text(text),), is_error=True)
+
+
+def extension_result(call_id: str, name: str, answer: Answer, folder: Path | None = None) -> ToolResult:
+    """An extension's answer as a result, by zot's rules: empty texts left out, images checked, unknown blocks named.
+    Of more text than a built-in tool would give, the start is given and the whole kept in a file of `folder`, the
+    temporary one by default."""
+    if answer.frame is None:
+        if answer.failure is Failure.TIMEOUT:
+            return failed(call_id, f"extension {name} failed: timeout waiting for {name} ({answer.reason})")
+        if answer.failure is Failure.CANCELLED:
+            return failed(call_id, f"aborted: {answer.reason}")
+        if answer.failure is Failure.INVALID_ARGS:
+            return failed(call_id, answer.reason)
+        return failed(call_id, f"extension {name} failed: {answer.reason}")
+    parts, is_bad = parts_of(answer.frame.content or (), name)
+    shown = within_bounds(parts, folder)
+    return ToolResult(
+        call_id, shown or (Text("(extension returned no content)"),), is_bad or bool(answer.frame.is_error)
+    )
+
+
+def parts_of(blocks: Iterable[ContentBlock], name: str) -> tuple[tuple[Text | Image, ...], bool]:
+    """Blocks that can be given to a model, and whether one of them could not be used. `name` is EXTENSION/TOOL."""
+    parts: list[Text | Image] = []
+    is_bad = False
+    for block in blocks:
+        part, bad = _part(block, name)
+        is_bad = is_bad or bad
+        if part is not None:
+            parts.append(part)
+    return tuple(parts), is_bad
+
+
+def _part(block: ContentBlock, name: str) -> tuple[Text | Image | None, bool]:
+    extension = name.partition("/")[0]
+    if block.type == "text":
+        return (Text(block.text) if block.text else None), False
+    if block.type != "image":
+        return Text(f'[unknown block type "{block.type[:80]}" from extension {extension}]'), False
+    try:
+        base64.b64decode(block.data or "", validate=True)
+    except (binascii.Error, ValueError) as error:
+        return Text(f"extension {name} returned undecodable image: {error}"), True
+    return Image(block.mime_type or "application/octet-stream", block.data or ""), False
+
+
+POINTER_BYTES = 1024
+"""Room for the line that says where the whole is."""
+
+# --- size ---------------------------------------------------------------------------------------------------
+
+
+def within_bounds(parts: tuple[Text | Image, ...], folder: Path | None = None) -> tuple[Text | Image, ...]:
+    """The same, or its start with a pointer to the whole text: `MAX_BYTES` and `MAX_LINES` as with built-in tools."""
+    texts = [part.text for part in parts if isinstance(part, Text)]
+    size = sum(len(text.encode("utf-8", "replace")) for text in texts)
+    lines = sum(text.count("\n") + 1 for text in texts)
+    if size <= MAX_BYTES and lines <= MAX_LINES:
+        return parts
+    whole = "\n".join(texts)
+    shown: list[Text | Image] = [Text(f"{start_of(whole)}\n{_pointer(whole, folder or log_folder())}")]
+    return tuple(shown + [part for part in parts if isinstance(part, Image)])
+
+
+def start_of(text: str) -> str:
+    """As much of it as a result may have besides the pointer, in whole lines where a line is not longer than that. What
+    was cut once is then within bounds, also if a guard passes it on."""
+    lines = text.splitlines(keepends=True)[: MAX_LINES - 1] if text.count("\n") >= MAX_LINES - 1 else [text]
+    data = "".join(lines).encode("utf-8", "replace")
+    if len(data) > MAX_BYTES - POINTER_BYTES:
+        data = data[: MAX_BYTES - POINTER_BYTES]
+        whole_lines = data.rpartition(b"\n")[0]
+        data = whole_lines or data
+    return data.decode("utf-8", "ignore").rstrip("\n")
+
+
+def _pointer(whole: str, folder: Path) -> str:
+    data = whole.encode("utf-8", "replace")
+    said = f"... [cut: this is the start of {len(data)} bytes, {whole.count(chr(10)) + 1} lines; "
+    path = folder / f"zot-result-{os.urandom(6).hex()}.txt"
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with open(descriptor, "wb") as file:
+            file.write(data)
+    except OSError as error:
+        Path(path).unlink(missing_ok=True)
+        return f"{said}the whole could not be kept: {error.strerror}]"
+    return f"{said}the whole text: {path}]"

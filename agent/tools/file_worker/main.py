@@ -1,0 +1,105 @@
+"""The process that runs the file tools: one JSON request per line in, one JSON answer per line out.
+
+    {"id": ID, "name": "read", "args": {…}, "cwd": "/dir"}  →  {"id": ID, "content": […], "is_error": false}
+
+The first line out is `{"type": "ready"}`. Requests are answered in order, each exactly once; nothing that a
+request contains ends the process. The end of the input does, with status 0. A line that cannot be understood
+is answered with id null, or with its id where it has one.
+
+Start it as `python -I -S PATH/agent/tools/worker.py`. It imports its siblings and the standard library only,
+and of that only what starts fast.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+if __name__ == "__main__":
+    # -I leaves the project off the path. It goes last, so that nothing there can hide the standard library.
+    root = os.path.dirname(os.path.abspath(__file__))
+    for _ in ("file_worker", "tools", "agent"):
+        root = os.path.dirname(root)
+    sys.path.append(root)
+
+from agent.tools import arguments, edit, read, write
+from agent.tools.failure import ToolError
+from agent.tools.outcome import Outcome
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from io import FileIO
+
+_TOOLS = {"read": read.run, "write": write.run, "edit": edit.run}
+
+
+def main() -> int:
+    requests, answers = _take_standard_streams()
+    try:
+        _send(answers, {"type": "ready"})
+        serve(requests, answers)
+    except BrokenPipeError:
+        pass  # nobody is left to answer to
+    return 0
+
+
+def serve(requests: Iterable[bytes], answers: FileIO) -> None:
+    for line in requests:
+        _send(answers, answer(line))
+
+
+def answer(line: bytes) -> dict[str, object]:
+    """The answer to one request line; every failure is an answer too."""
+    try:
+        request = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        return _reply(None, Outcome.of_text(f"worker: the request is not JSON: {error}", is_error=True))
+    if not isinstance(request, dict) or not isinstance(request.get("name"), str):
+        identity = request.get("id") if isinstance(request, dict) else None
+        return _reply(identity, Outcome.of_text("worker: the request has no tool name", is_error=True))
+    return _reply(request.get("id"), perform(request["name"], request.get("args"), request.get("cwd")))
+
+
+def perform(name: str, args: object, cwd: object) -> Outcome:
+    """Run one tool. Whatever it raises becomes an outcome that says so."""
+    tool = _TOOLS.get(name)
+    try:
+        if tool is None:
+            raise ToolError(f'unknown tool "{name}"')
+        return tool(arguments.fields(args), cwd if isinstance(cwd, str) else "")
+    except ToolError as error:
+        return Outcome.of_text(str(error), is_error=True)
+    except Exception as error:
+        return Outcome.of_text(f"{name}: {str(error) or type(error).__name__}", is_error=True)
+
+
+def _reply(identity: object, outcome: Outcome) -> dict[str, object]:
+    return {"id": identity, "content": outcome.content, "is_error": outcome.is_error}
+
+
+def _send(answers: FileIO, message: dict[str, object]) -> None:
+    # "replace": a path from the system may hold bytes that are not UTF-8, and those cannot be said in JSON.
+    text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
+    view = memoryview(text.encode("utf-8", "replace") + b"\n")
+    while view:
+        view = view[answers.write(view) or 0 :]
+
+
+def _take_standard_streams() -> tuple[Iterable[bytes], FileIO]:
+    """The pipes to the host, moved to where a stray print or input() cannot reach them.
+
+    Afterwards descriptor 0 reads nothing and descriptor 1 goes where standard error goes.
+    """
+    requests = os.fdopen(os.dup(0), "rb")
+    answers = os.fdopen(os.dup(1), "wb", buffering=0)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    return requests, answers
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""What the file tools share: atomic writing, regular files only, line ends, diffs, images. Runs in the file worker."""

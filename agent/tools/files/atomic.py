@@ -1,0 +1,113 @@
+"""Replaces the content of a file: whatever goes wrong, the old or the new content is there, never a mix.
+
+zot truncates the file and writes into it; a full disk or a kill in between leaves half a file.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+from agent.tools.failure import os_failure
+from agent.tools.files.regular_file import require_regular
+
+_NO_SIBLING = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY, errno.EXDEV})
+"""What the kernel says when a writable file has a directory that is not, or is itself a mount point."""
+
+
+def replace_file(path: str, data: bytes) -> None:
+    """Make `data` the content of `path`; its directory must exist. Raises ToolError.
+
+    A symbolic link stays and its target is written. Mode, owner, ACLs and other attributes of an existing
+    file stay; a new file gets 0644 less the umask. A file that may not be written is refused even where its
+    directory would allow replacing it.
+
+    The content goes to a temporary file beside the target, is synced, and is renamed over it. Where that
+    would change more than the content (hard links, an owner that cannot be kept) or is impossible (no right
+    to write the directory, a file that is a mount point), the file is written in place, after room has been
+    reserved.
+    """
+    try:
+        target = os.path.realpath(path)
+        try:
+            status = os.stat(path)
+        except FileNotFoundError:
+            _rename_over(target, data, None)
+            return
+        if not stat.S_ISDIR(status.st_mode):  # open() itself refuses a directory, in zot's words
+            require_regular(path, status.st_mode)
+        descriptor = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY)
+        try:
+            status = os.fstat(descriptor)
+            require_regular(path, status.st_mode)
+            if status.st_nlink > 1 or not _rename_over(target, data, status):
+                _overwrite(descriptor, data, status.st_size)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        verb = "write" if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO} else "open"
+        raise os_failure(verb, path, error) from None
+
+
+def _rename_over(target: str, data: bytes, old: os.stat_result | None) -> bool:
+    """Replace `target` by a new file like `old`. False, with nothing changed, if that cannot be done."""
+    temporary = os.path.join(os.path.dirname(target), f".zot-{os.urandom(6).hex()}.tmp")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+    try:
+        descriptor = os.open(temporary, flags, 0o600 if old else 0o644)
+    except OSError as error:
+        if old and error.errno in _NO_SIBLING:
+            return False
+        raise
+    renamed = False
+    try:
+        try:
+            if old:
+                _copy_attributes(target, descriptor, old)
+            _write_all(descriptor, data)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        os.replace(temporary, target)
+        renamed = True
+    except OSError as error:
+        if not old or error.errno not in _NO_SIBLING:
+            raise
+    finally:
+        if not renamed:
+            os.unlink(temporary)
+    return renamed
+
+
+def _copy_attributes(source: str, descriptor: int, old: os.stat_result) -> None:
+    """Owner, mode and, where the system has them, extended attributes (ACLs are among them)."""
+    new = os.fstat(descriptor)
+    if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
+        os.fchown(descriptor, old.st_uid, old.st_gid)
+    os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
+    for name in os.listxattr(source) if hasattr(os, "listxattr") else ():
+        try:
+            os.setxattr(descriptor, name, os.getxattr(source, name))
+        except OSError:
+            pass  # kept by the system itself, which labels the new file as well
+
+
+def _overwrite(descriptor: int, data: bytes, old_size: int) -> None:
+    """Write `data` in place. On a full disk it fails before the old content is touched."""
+    if len(data) > old_size and hasattr(os, "posix_fallocate"):
+        try:
+            os.posix_fallocate(descriptor, old_size, len(data) - old_size)
+        except OSError as error:
+            os.ftruncate(descriptor, old_size)
+            if error.errno not in {errno.EINVAL, errno.EOPNOTSUPP}:
+                raise
+    _write_all(descriptor, data)
+    os.ftruncate(descriptor, len(data))
+    os.fsync(descriptor)
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]

@@ -1,0 +1,112 @@
+"""Runs a command of the `bash` tool as a child of the loop."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from agent.tools import bash
+from agent.tools.shell.full_log import FullLog
+from agent.tools.shell.output_window import OutputWindow
+from supervisor.discovery.environment import child_environment
+from supervisor.process.child import Child, SpawnError
+from supervisor.process.teardown import Patience, stop_all
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from supervisor.loop.loop import Loop
+    from supervisor.process.child import ExitStatus
+
+KILL = Patience(hint=0.0, ask=0.0, term=2.0)
+"""A command that is out of time gets SIGTERM, and two seconds later SIGKILL, with all its descendants."""
+
+
+class Command:
+    """One shell command, started at once.
+
+    The call is over when the shell exits, whoever else still holds its output: what it left running in the background
+    goes on, is read and forgotten, and is ended with the run.
+    """
+
+    def __init__(
+        self, loop: Loop, call: bash.Call, *, cwd: str, logs: Path, on_progress: Callable[[str], None]
+    ) -> None:
+        self._loop = loop
+        self._call = call
+        self._window = OutputWindow()
+        self._log = FullLog(logs)
+        self._on_progress = on_progress
+        self._started = loop.clock()
+        self._over = False
+        self.child: Child | None = None
+        self._cancelled = False
+        self._error = ""
+        try:
+            self.child = Child(
+                loop,
+                ["/bin/sh", "-c", call.command],
+                cwd=cwd,
+                env=child_environment(),
+                stdin=False,
+                on_stdout=self._on_output,
+                on_exit=self._on_exit,
+                linger=True,
+            )
+        except SpawnError as error:
+            self._over = True
+            self._error = str(error)
+
+    @property
+    def is_over(self) -> bool:
+        return self._over
+
+    @property
+    def deadline(self) -> float:
+        return self._started + self._call.timeout_s
+
+    def cancel(self) -> None:
+        self._cancelled = True
+
+    def ask_to_stop(self) -> None:
+        """A command has no protocol of its own to be asked in."""
+
+    def hint_to_stop(self) -> None:
+        pass
+
+    def finish(self) -> tuple[str, bool]:
+        """The result text, and whether it tells of a failure. A command that still runs is ended first."""
+        if self.child is None:
+            return f"bash: {self._error}", True
+        timed_out = not self._over and not self._cancelled
+        if not self._over:
+            stop_all(self._loop, [self], patience=KILL)
+        self._log.close()
+        status = self.child.exit
+        ending = bash.Ending(
+            returncode=status.code if status is not None else -9,
+            duration_s=self._loop.clock() - self._started,
+            timed_out_after_s=self._call.timeout_s if timed_out else None,
+            cancelled=self._cancelled,
+        )
+        text = bash.result_text(self._call.command, self._window.tail(), ending, self._log.path)
+        return text, ending.is_error
+
+    def _on_output(self, data: bytes) -> None:
+        if self._over:
+            return
+        self._log.feed(data)
+        if text := self._window.feed(data):
+            self._on_progress(text)
+
+    def _on_exit(self, _status: ExitStatus) -> None:
+        self._over = True
+
+
+def log_folder() -> Path:
+    """Where full logs go: the temporary directory. They outlive the run, since the model is told their path."""
+    import tempfile
+    from pathlib import Path
+
+    return Path(os.environ.get("TMPDIR") or tempfile.gettempdir())

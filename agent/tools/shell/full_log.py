@@ -1,0 +1,91 @@
+"""Keeps all of a command's output in a file, for when the result shows only its end."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from agent.tools.shell.output_window import Extent
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MAX_BYTES = 64 << 20
+
+
+class FullLog:
+    """A file `zot-bash-<12 hex>.log` (0600) in `directory`, made once the output exceeds what a result shows.
+
+    It holds every byte from the first, up to `max_bytes` (64 MiB by default), and says at its end when there
+    was more. zot's file of that name holds just the part that the result shows anyway. Trouble with the disk
+    never fails the command: the file is removed, `path` is None and `error` says why. The owner of `directory`
+    deletes the files.
+    """
+
+    def __init__(self, directory: Path, max_bytes: int = MAX_BYTES) -> None:
+        self.path: Path | None = None
+        """Where the log is, once there is one."""
+        self.error: OSError | None = None
+        self._directory = directory
+        self._max_bytes = max_bytes
+        self._written = 0
+        self._extent = Extent()
+        self._head = bytearray()
+        self._descriptor: int | None = None
+
+    def feed(self, chunk: bytes) -> None:
+        self._extent.add(chunk)
+        if self.error:
+            return
+        try:
+            if self._descriptor is None:
+                self._head += chunk
+                if not self._extent.exceeds_window:
+                    return
+                self._open()
+                chunk = bytes(self._head)
+                self._head.clear()
+            self._append(chunk)
+        except OSError as error:
+            self._give_up(error)
+
+    def close(self) -> None:
+        """Finish the file. Nothing may be fed afterwards; closing again does nothing."""
+        self._head.clear()
+        if self._descriptor is None:
+            return
+        try:
+            if unwritten := self._extent.bytes - self._written:
+                _write_all(self._descriptor, f"\n... [log full; {unwritten} more bytes were not kept]\n".encode())
+        except OSError as error:
+            self._give_up(error)
+            return
+        os.close(self._descriptor)
+        self._descriptor = None
+
+    def _open(self) -> None:
+        path = self._directory / f"zot-bash-{os.urandom(6).hex()}.log"
+        self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        self.path = path
+
+    def _append(self, data: bytes) -> None:
+        assert self._descriptor is not None
+        data = data[: self._max_bytes - self._written]
+        _write_all(self._descriptor, data)
+        self._written += len(data)
+
+    def _give_up(self, error: OSError) -> None:
+        self.error = error
+        self._head.clear()
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+        if self.path is not None:
+            self.path.unlink(missing_ok=True)
+            self.path = None
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]

@@ -1,0 +1,186 @@
+"""All tools of a run, built-in and from extensions: what is offered, and how one call is carried out."""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING, Any, Protocol
+
+import orjson
+
+from agent.model.request import ToolSpec
+from agent.tools import arguments, bash, catalogue
+from agent.tools.extension_result import extension_result, failed
+from agent.tools.failure import ToolError
+from agent.tools.file_worker.client import CALL_S, FILE_TOOLS, FileTools
+from agent.tools.shell.command import Command, log_folder
+from agent.transcript import Image, Text, ToolResult
+from supervisor.loop.pending import Failure
+from supervisor.loop.timestamp import Moment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from agent.abort import Abort
+    from agent.transcript import ToolCall
+    from supervisor.loop.loop import Loop
+    from supervisor.process.teardown import Stoppable
+    from supervisor.supervisor import Supervisor
+
+CANCELLED_S = 1.0
+"""How long the loop may take to end calls that were cancelled: they end by themselves, in its next turns."""
+BUILT_IN = {spec.name: spec for spec in (catalogue.BASH, catalogue.EDIT, catalogue.READ, catalogue.WRITE)}
+
+
+class Waiting(Protocol):
+    """How a tool waits: the run goes on reporting meanwhile, and an abort ends the wait."""
+
+    def __call__(self, predicate: Callable[[], bool], deadline: float) -> bool: ...
+
+
+class Toolbox:
+    def __init__(
+        self,
+        loop: Loop,
+        supervisor: Supervisor,
+        abort: Abort,
+        *,
+        cwd: str,
+        enabled: Collection[str],
+        on_progress: Callable[[str, str], None],
+        on_ran: Callable[[str, str, Moment, ToolResult], None] | None = None,
+    ) -> None:
+        """`on_ran` hears of each call that has ended: the tool, its extension ("" for a built-in one), when it began,
+        and what came of it."""
+        self._on_ran = on_ran
+        self._loop = loop
+        self._supervisor = supervisor
+        self._abort = abort
+        self._cwd = cwd
+        self._enabled = frozenset(enabled)
+        self._on_progress = on_progress
+        self._files = FileTools(loop, cwd)
+        self._commands: list[Command] = []
+        self._logs = log_folder()
+        abort.on_request(self._cancel)
+
+    def warm_up(self) -> None:
+        """Starts the file worker, so that it is there when the first call comes."""
+        if self._enabled & FILE_TOOLS:
+            self._files.start()
+
+    def offered(self) -> list[ToolSpec]:
+        """What the model is told of, sorted by name. Extensions that registered since the last turn are included."""
+        specs = [ToolSpec(spec.name, spec.description, spec.input_schema) for spec in BUILT_IN.values()
+                 if spec.name in self._enabled]  # fmt: skip
+        offered = (owned.tool for owned in self._supervisor.tools().values())
+        specs += [ToolSpec(tool.name, tool.description, tool.schema) for tool in offered]
+        return sorted(specs, key=lambda spec: spec.name)
+
+    def knows(self, name: str) -> bool:
+        """Whether there is such a tool, be it of an extension that has died since it was offered."""
+        return name in self._enabled or name in self._supervisor.tools() or self._supervisor.owner_of(name) is not None
+
+    def is_read_only(self, name: str) -> bool:
+        """Whether calls of it may run beside others of such tools."""
+        owned = None if name in self._enabled else self._supervisor.tools().get(name)
+        return owned is not None and owned.tool.read_only
+
+    def run(self, call: ToolCall, args: bytes, wait: Waiting) -> ToolResult:
+        """Carries out one call with these arguments, a JSON object. Whatever goes wrong is a result that says so."""
+        return self.run_beside([(call, args)], wait)[0]
+
+    def run_beside(self, calls: Sequence[tuple[ToolCall, bytes]], wait: Waiting) -> list[ToolResult]:
+        """Carries out calls at the same time; more than one only of tools that are all read-only. The results are in
+        the order of the calls."""
+        results: list[ToolResult | None] = [None] * len(calls)
+        for place, (call, args) in enumerate(calls):
+            self._begin(place, call, args, wait, results)
+        # The deadline of each call is the supervisor's; this one is for what nothing would end.
+        if not wait(lambda: None not in results, float("inf")):
+            self._loop.run_until(lambda: None not in results, self._loop.clock() + CANCELLED_S)
+        return [
+            failed(call.id, f"aborted: {self._abort.reason}") if result is None else result
+            for (call, _), result in zip(calls, results, strict=True)
+        ]
+
+    def _begin(self, place: int, call: ToolCall, args: bytes, wait: Waiting, results: list[ToolResult | None]) -> None:
+        began = Moment.now()
+        owner = None if call.name in self._enabled else self._supervisor.owner_of(call.name)
+
+        def ended(result: ToolResult) -> None:
+            results[place] = result
+            if self._on_ran is not None:
+                self._on_ran(call.name, owner.name if owner is not None else "", began, result)
+
+        if call.name in FILE_TOOLS and call.name in self._enabled:
+            ended(self._run_file_tool(call, args, wait))
+        elif call.name in self._enabled:
+            ended(self._run_command(call, args, wait))
+        elif (owned := self._supervisor.tools().get(call.name)) is not None:
+            name = f"{owned.owner.name}/{owned.tool.name}"
+            self._supervisor.start_call(
+                owned,
+                args,
+                lambda answer: ended(extension_result(call.id, name, answer)),
+                lambda text: self._on_progress(call.id, text),
+            )
+        else:
+            assert owner is not None
+            why = owner.failure or "it no longer has this tool"
+            ended(failed(call.id, f"extension {owner.name}/{call.name} failed: {why}"))
+
+    def stoppables(self) -> Sequence[Stoppable]:
+        """The worker, and every command that was run: some have left something running in the background."""
+        return [*self._files.stoppables(), *self._commands]
+
+    def kill_now(self) -> None:
+        """SIGKILL, without asking."""
+        for child in (self._files.child, *(command.child for command in self._commands)):
+            if child is not None:
+                child.kill_group(signal.SIGKILL)
+
+    def _run_file_tool(self, call: ToolCall, args: bytes, wait: Waiting) -> ToolResult:
+        pending = self._files.call(call.name, args)
+        if not wait(pending.is_done, self._loop.clock() + CALL_S) and not pending.is_done():
+            self._files.give_up(pending, Failure.TIMEOUT, f"no answer within {CALL_S:g} s")
+        if pending.failure is not None:
+            return failed(call.id, f"{call.name}: {pending.reason}")
+        answer: dict[str, Any] = pending.value
+        parts = tuple(
+            Text(block["text"]) if block["type"] == "text" else Image(block["mime_type"], block["data"])
+            for block in answer["content"]
+        )
+        return ToolResult(call.id, parts, answer["is_error"])
+
+    def _run_command(self, call: ToolCall, args: bytes, wait: Waiting) -> ToolResult:
+        try:
+            request = bash.decode_call(arguments.decode(args))
+        except ToolError as error:
+            return failed(call.id, str(error))
+        command = Command(
+            self._loop,
+            request,
+            cwd=self._cwd,
+            logs=self._logs,
+            on_progress=lambda text: self._on_progress(call.id, text),
+        )
+        self._commands.append(command)
+        wait(lambda: command.is_over, command.deadline)
+        if self._abort.requested and not command.is_over:
+            command.cancel()
+        text, is_error = command.finish()
+        return ToolResult(call.id, (Text(text),), is_error)
+
+    def _cancel(self, reason: str) -> None:
+        self._files.cancel_pending(reason)
+
+
+def object_or_reason(args: bytes) -> str | None:
+    """Why these arguments cannot be given to a tool; None if they are a JSON object."""
+    try:
+        value = orjson.loads(args)
+    except orjson.JSONDecodeError as error:
+        return f"invalid args: not valid JSON: {error}"
+    if isinstance(value, dict):
+        return None
+    return f"invalid args: must be a JSON object, not {args[:80].decode('utf-8', 'replace')}"

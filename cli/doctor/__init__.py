@@ -1,0 +1,1 @@
+"""`zot doctor`: looks at the machine and the configuration. Starting each extension is `zot ext doctor`."""

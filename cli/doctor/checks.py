@@ -1,0 +1,265 @@
+"""What `zot doctor` looks at, and what it makes of it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from supervisor.cleanup.host_record import Fate, fate_of, records_in
+from supervisor.cleanup.reaper import Reaper, State
+from supervisor.discovery.admission import Admission, Consent
+from supervisor.discovery.discover import discover
+from supervisor.discovery.environment import child_environment
+from supervisor.home.config import ConfigError, load_config
+from supervisor.home.runtime_dir import is_alive, runtime_dir, runtime_dirs, sockets_in
+from supervisor.home.zot_home import zot_home
+from supervisor.loop.loop import Loop
+from supervisor.process import fd_limit
+from supervisor.process.cgroup_survey import WANTED, Unavailable, survey
+from supervisor.process.child import SpawnError
+from supervisor.process.spawn_limits import SHELL, find_program
+from supervisor.process.table import become_subreaper, read_process
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from supervisor.discovery.discover import Discovery
+
+MIB = 1024 * 1024
+LITTLE_SPACE = 200 * MIB
+NO_SPACE = 10 * MIB
+WATCHDOG_S = 0.05
+"""How long it must stay up to be believed."""
+
+
+class Level(Enum):
+    OK = "ok"
+    WARN = "warn"
+    """Works, with less than there could be."""
+    FAIL = "fail"
+
+
+class Check(NamedTuple):
+    name: str
+    level: Level
+    message: str
+    advice: str = ""
+
+
+def examine() -> list[Check]:
+    """All checks, in the order in which they are shown. One that breaks is itself a finding."""
+    home = zot_home()
+    found = discover((), _project(), home, Admission(home, Consent()))
+    checks: list[tuple[str, Callable[[], Iterable[Check]]]] = [
+        ("python", _python),
+        ("processes", _processes),
+        ("shell", _shell),
+        ("watchdog", _watchdog),
+        ("limits", _limits),
+        ("home", lambda: _folder("home", home, "ZOT_HOME")),
+        ("runtime", lambda: _folder("runtime", runtime_dir(home), "XDG_RUNTIME_DIR or ZOT_HOME")),
+        ("config", lambda: _config(home)),
+        ("extensions", lambda: _extensions(found)),
+        ("open files", lambda: _open_files(found)),
+        ("credential", _credential),
+        ("hosts", lambda: _hosts(home)),
+    ]
+    results: list[Check] = []
+    for name, check in checks:
+        try:
+            results += check()
+        except Exception as error:  # noqa: BLE001, RUF100  (whatever it is: the others are still of use)
+            results.append(Check(name, Level.FAIL, f"could not be examined: {type(error).__name__}: {error}"))
+    return results
+
+
+def _project() -> Path | None:
+    try:
+        return Path.cwd()
+    except OSError:  # it was removed under our feet
+        return None
+
+
+# --- the system ---------------------------------------------------------------------------------------------
+
+
+def _python() -> Iterator[Check]:
+    system = f"{platform.system()} {platform.release()} {platform.machine()}"
+    yield Check("python", Level.OK, f"Python {platform.python_version()} ({sys.executable}) on {system}")
+
+
+def _processes() -> Iterator[Check]:
+    if read_process(os.getpid()) is None:
+        advice = "mount /proc; without it no cost can be measured and no process tree ended"
+        yield Check("processes", Level.FAIL, "the table of processes cannot be read", advice)
+    else:
+        yield Check("processes", Level.OK, "the table of processes can be read")
+    try:
+        os.close(os.pidfd_open(os.getpid()))
+    except (AttributeError, OSError):
+        advice = "nothing is lost but up to 20 ms; Linux 5.3 or newer has pidfd"
+        yield Check("exits", Level.WARN, "there is no pidfd: exits are polled for", advice)
+    else:
+        yield Check("exits", Level.OK, "pidfd: an exit is noticed at once")
+    if become_subreaper():
+        yield Check("orphans", Level.OK, "subreaper: what extensions leave behind comes back to the host")
+    else:
+        advice = "only Linux can do better"
+        yield Check("orphans", Level.WARN, "not a subreaper: daemons that leave their session can be missed", advice)
+
+
+def _shell() -> Iterator[Check]:
+    if os.access(SHELL, os.X_OK):
+        yield Check("shell", Level.OK, f"{SHELL} sets limits in extensions before they start")
+    else:
+        advice = "install one; until then extensions with open_files or file_mb cannot start"
+        yield Check("shell", Level.FAIL, f"{SHELL} cannot be run", advice)
+
+
+def _watchdog() -> Iterator[Check]:
+    loop = Loop()
+    reaper = Reaper(loop, os.urandom(16).hex())
+    try:
+        reaper.start()
+        loop.run_until(lambda: reaper.state is State.LOST, loop.clock() + WATCHDOG_S)
+        lost = reaper.state is State.LOST
+        reaper.dismiss()
+    finally:
+        loop.close()
+    if lost:
+        yield Check("watchdog", Level.WARN, reaper.error, "see whether python can be started from here")
+    else:
+        yield Check("watchdog", Level.OK, "starts: a host that is killed leaves nothing behind")
+
+
+def _limits() -> Iterator[Check]:
+    """Sampling is no fault: it is what most systems have."""
+    place = survey()
+    if isinstance(place, Unavailable):
+        message = "sampling watches rss_mb, processes and cpu_percent; no cgroup leaves"
+        yield Check("limits", Level.OK, message, place.reason)
+        return
+    by_kernel = [name for name in WANTED if name in place.controllers]
+    message = f"cgroup leaves in {place.path}; limited by the kernel: {', '.join(by_kernel) or 'nothing'}"
+    if len(by_kernel) < len(WANTED):
+        message += f"; by sampling: {', '.join(name for name in WANTED if name not in by_kernel)}"
+    yield Check("limits", Level.OK, message, place.shortage)
+
+
+# --- folders and files --------------------------------------------------------------------------------------
+
+
+def _folder(name: str, path: Path, variable: str) -> Iterator[Check]:
+    """Whether it can be written to, or made."""
+    there = path
+    while not os.path.lexists(there) and there != there.parent:
+        there = there.parent
+    if not there.is_dir():
+        advice = f"remove it, or set {variable} to another folder"
+        yield Check(name, Level.FAIL, f"{path} cannot be used: {there} is no folder", advice)
+        return
+    if not os.access(there, os.W_OK | os.X_OK):
+        advice = f"chown or chmod it, or set {variable} to another folder"
+        yield Check(name, Level.FAIL, f"{path} may not be written to" + _by_way_of(path, there), advice)
+        return
+    free = shutil.disk_usage(there).free
+    space = f"{free / MIB:.0f} MiB free"
+    if free < LITTLE_SPACE:
+        level = Level.FAIL if free < NO_SPACE else Level.WARN
+        yield Check(name, level, f"{path}: {space}", "make room: logs, sessions and sockets are kept there")
+        return
+    found = os.stat(there)
+    if there == path and found.st_uid != os.geteuid():
+        yield Check(name, Level.WARN, f"{path} belongs to another user", f"set {variable} to a folder of your own")
+    elif there == path and found.st_mode & 0o022:
+        advice = f"chmod go-w {path}"
+        yield Check(name, Level.WARN, f"others may write to {path}, and so decide what is run from it", advice)
+    else:
+        yield Check(name, Level.OK, f"{path}, {space}" + ("" if there == path else "; it will be made when needed"))
+
+
+def _by_way_of(path: Path, there: Path) -> str:
+    return "" if path == there else f": {there} does not allow it to be made"
+
+
+def _config(home: Path) -> Iterator[Check]:
+    try:
+        config = load_config(home)
+    except ConfigError as error:
+        yield Check("config", Level.FAIL, str(error), "correct it; zot schema manifest says what limits there are")
+        return
+    limits = {name: value for name in config.limits.__struct_fields__ if (value := getattr(config.limits, name))}
+    said = ", ".join(f"{name} {value if isinstance(value, str) else f'{value:g}'}" for name, value in limits.items())
+    yield Check("config", Level.OK, f"limits for all extensions: {said or 'none'}")
+
+
+# --- extensions ---------------------------------------------------------------------------------------------
+
+
+def _extensions(discovery: Discovery) -> Iterator[Check]:
+    names = [one.manifest.name for one in discovery.found]
+    quiet = [one for one in discovery.skipped if not one.is_error]
+    message = f"{len(names)} found" + (f": {', '.join(names)}" if names else "")
+    if quiet:
+        message += f"; not started: {', '.join(f'{one.folder.name} ({one.reason})' for one in quiet)}"
+    yield Check("extensions", Level.OK, message)
+    for skipped in discovery.skipped:
+        if skipped.untrusted is not None:
+            yield Check("extensions", Level.WARN, f"{skipped.name}: {skipped.reason}", f"zot ext trust {skipped.name}")
+        elif skipped.is_error:
+            yield Check("extensions", Level.FAIL, f"{skipped.folder}: {skipped.reason}", "correct or remove it")
+    env = child_environment()
+    for one in discovery.found:
+        try:
+            find_program(one.program, cwd=str(one.folder), env=env)
+        except SpawnError as error:
+            yield Check("extensions", Level.FAIL, f"{one.manifest.name}: {error}", f"see {one.folder}")
+
+
+def _open_files(discovery: Discovery) -> Iterator[Check]:
+    import resource
+
+    workers = sum(one.manifest.workers for one in discovery.found)
+    needed = fd_limit.needed(workers)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    allowed = "unlimited" if hard == resource.RLIM_INFINITY else str(hard)
+    message = f"{needed} needed for {workers} processes of extensions; {allowed} allowed"
+    if hard != resource.RLIM_INFINITY and hard < needed:
+        advice = f"raise the hard limit to {needed} (ulimit -Hn, LimitNOFILE= or limits.conf)"
+        yield Check("open files", Level.FAIL, message, advice)
+    else:
+        yield Check("open files", Level.OK, message + (f" ({soft} until more are needed)" if soft < needed else ""))
+
+
+def _credential() -> Iterator[Check]:
+    from agent.model.anthropic_provider import key_from_environment
+
+    if key_from_environment() is not None:
+        yield Check("credential", Level.OK, "ANTHROPIC_API_KEY is set")
+    else:
+        advice = "set it or pass --api-key; zot demo, --replay and --base-url need none"
+        yield Check("credential", Level.WARN, "ANTHROPIC_API_KEY is not set", advice)
+
+
+# --- hosts --------------------------------------------------------------------------------------------------
+
+
+def _hosts(home: Path) -> Iterator[Check]:
+    folders = runtime_dirs(home)
+    records = [record for folder in folders for record in records_in(folder)]
+    fates = {record: fate_of(record) for record in records}
+    living = {record.pid for record, fate in fates.items() if fate is Fate.LIVING}
+    living |= {pid for folder in folders for pid, _ in sockets_in(folder) if is_alive(pid)}
+    running = f"{len(living)} running" + (f": {', '.join(map(str, sorted(living)))}" if living else "")
+    dead = sorted({record.pid for record, fate in fates.items() if fate is Fate.DEAD})
+    if dead:
+        advice = "the next zot with extensions ends what is left of them"
+        message = f"{running}; killed, and not cleaned up after yet: {', '.join(map(str, dead))}"
+        yield Check("hosts", Level.WARN, message, advice)
+    else:
+        yield Check("hosts", Level.OK, running)

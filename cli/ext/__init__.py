@@ -1,0 +1,58 @@
+"""The commands of `zot ext`. They are read only when one of them, or the help, is asked for: each would cost any start
+of `zot` a little."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import typer
+from typer.core import TyperGroup
+
+if TYPE_CHECKING:
+    from typer._click.core import Command, Context
+
+MODULES = (
+    "author.new", "author.test", "drive.command", "author.doctor", "author.schema", "manage.install", "manage.list",
+    "manage.info", "manage.update", "manage.enable", "manage.remove", "manage.trust_command",
+    "live.reload_command", "live.commands",
+)  # fmt: skip
+"""Modules of this package, each with `register(app)`, in the order of the help: writing, managing, running."""
+HELP = "Install, inspect, test and manage extensions; look at those of a running host."
+
+
+class ExtGroup(TyperGroup):
+    """Finds its commands when they are wanted."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self._loaded = False
+
+    def _load(self) -> None:
+        if not self._loaded:
+            self._loaded = True
+            app = typer.Typer()
+            app.callback()(_nothing)
+            for module in MODULES:
+                import_module(f"cli.ext.{module}").register(app)
+            self.commands.update(typer.main.get_group(app).commands)
+
+    def list_commands(self, ctx: Context) -> list[str]:
+        self._load()
+        return super().list_commands(ctx)
+
+    def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
+        self._load()
+        return super().get_command(ctx, cmd_name)
+
+
+def _nothing() -> None:
+    """A group of one command would else be that command."""
+
+
+ext_app = typer.Typer(cls=ExtGroup, no_args_is_help=True, rich_markup_mode="rich", help=HELP)
+
+
+@ext_app.callback()
+def _root() -> None:
+    """Typer makes a group of what has a callback."""

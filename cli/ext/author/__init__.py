@@ -1,0 +1,1 @@
+"""`zot ext new`, `test`, `doctor` and `schema`: for those who write extensions."""

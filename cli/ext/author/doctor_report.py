@@ -1,0 +1,246 @@
+"""Chooses the extensions to examine, has them examined, and says what was found."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cli.doctor.checks import Level
+from cli.ext.author.doctor_findings import Finding, judge, worst
+from supervisor.discovery.discover import MANIFEST, Found, Scope, discover, read_manifest
+from supervisor.extension.log import printable
+from supervisor.harness.checkup import examine
+from supervisor.harness.harness import InterruptedRehearsalError, Room
+from supervisor.home.config import ConfigError, load_config
+from supervisor.home.zot_home import zot_home
+from wire.events import Status
+from wire.manifest import ManifestError
+from wire.suggest import no_such
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from supervisor.harness.checkup import Facts
+
+STYLES = {Level.OK: "green", Level.WARN: "yellow", Level.FAIL: "bold red"}
+TOPIC_WIDTH = 10
+
+
+@dataclass(frozen=True)
+class Report:
+    """What is to be said of one extension."""
+
+    name: str
+    folder: Path
+    findings: tuple[Finding, ...]
+    facts: Facts | None = None
+    skipped: str = ""
+    """Why it was not started, when that is nobody's fault."""
+
+    @property
+    def level(self) -> Level:
+        return worst(self.findings)
+
+
+@dataclass
+class _Chosen:
+    found: list[Found] = field(default_factory=list)
+    reports: list[Report] = field(default_factory=list)
+    """Of those that are not started."""
+
+
+class _UnknownError(Exception):
+    """No extension has this name, or there is no such folder."""
+
+
+def run_doctor(targets: Sequence[str], *, as_json: bool) -> int:
+    """0 if none failed, 1 if one did, 2 for a name that nobody has, 130 after Ctrl-C."""
+    home = zot_home()
+    try:
+        config = load_config(home)
+        chosen = choose(targets, Path.cwd(), home)
+        with Room(owns_process=True, config=config) as room:
+            facts = examine(room, chosen.found)
+    except _UnknownError as error:
+        print(f"zot ext doctor: {error}", file=sys.stderr)  # noqa: T201
+        return Status.USAGE.exit_code
+    except ConfigError as error:
+        print(f"zot ext doctor: {error}", file=sys.stderr)  # noqa: T201
+        return Status.ERROR.exit_code
+    except InterruptedRehearsalError:
+        return Status.INTERRUPTED.exit_code
+    reports = [*(_report(one) for one in facts), *chosen.reports]
+    if as_json:
+        for report in reports:
+            print(json.dumps(_record(report)))  # noqa: T201
+    else:
+        _print(reports)
+    return Status.ERROR.exit_code if any(report.level is Level.FAIL for report in reports) else 0
+
+
+# --- which ones ---------------------------------------------------------------------------------------------
+
+
+def choose(targets: Sequence[str], project: Path, home: Path) -> _Chosen:
+    """The named ones, be they disabled, or all that are installed for this user and this project."""
+    chosen = _Chosen()
+    if not targets:
+        discovery = discover((), project, home, lambda found: _distrust(found, home))
+        chosen.found += discovery.found
+        for skipped in discovery.skipped:
+            if skipped.untrusted is not None:
+                _admit(skipped.untrusted, chosen, home)
+                continue
+            findings = (Finding(Level.FAIL, "manifest", skipped.reason, _manifest_advice(skipped.reason)),)
+            told = Report(skipped.folder.name, skipped.folder, findings if skipped.is_error else ())
+            chosen.reports.append(told if skipped.is_error else replace(told, skipped=skipped.reason))
+        return chosen
+    for target in targets:
+        is_path = "/" in target or target in (".", "..", "~")
+        if is_path and not Path(target).expanduser().is_dir():
+            raise _UnknownError(f"{target}: no such folder")
+        if is_path or not _admit_named(target, project, home, chosen):
+            _admit_folder(Path(target).expanduser().absolute(), Scope.EXPLICIT, chosen, home)
+    return chosen
+
+
+def _admit_named(name: str, project: Path, home: Path, chosen: _Chosen) -> bool:
+    """By the name in the manifest, else by that of the folder; the project's come first. A folder here of that name is
+    meant only if nothing is installed by it: a name must not start a program that just happens to lie here. Whether
+    something is. Raises `_UnknownError`."""
+    places = {project / ".zot" / "extensions": Scope.PROJECT, home / "extensions": Scope.GLOBAL}
+    folders: dict[str, tuple[Path, Scope]] = {}
+    by_name: dict[str, tuple[Path, Scope]] = {}
+    for parent, scope in places.items():
+        for folder in sorted(parent.iterdir()) if parent.is_dir() else ():
+            if folder.is_dir():
+                folders.setdefault(folder.name, (folder, scope))
+                try:
+                    by_name.setdefault(read_manifest(folder).name, (folder, scope))
+                except ManifestError:
+                    continue
+    place = by_name.get(name) or folders.get(name)
+    if place is not None:
+        _admit_folder(*place, chosen, home)
+    elif not Path(name, MANIFEST).is_file():
+        raise _UnknownError(no_such("extension", name, {**folders, **by_name}))
+    return place is not None
+
+
+def _admit_folder(folder: Path, scope: Scope, chosen: _Chosen, home: Path) -> None:
+    try:
+        found = Found(folder, read_manifest(folder), scope)
+    except ManifestError as error:
+        finding = Finding(Level.FAIL, "manifest", str(error), _manifest_advice(str(error)))
+        chosen.reports.append(Report(folder.name, folder, (finding,)))
+        return
+    _admit(found, chosen, home)
+
+
+def _admit(found: Found, chosen: _Chosen, home: Path) -> None:
+    if found.scope is Scope.PROJECT and (why := _distrust(found, home)):
+        chosen.reports.append(Report(found.manifest.name, found.folder, (), skipped=why))
+    else:
+        chosen.found.append(found)
+
+
+def _distrust(found: Found, home: Path) -> str:
+    """Why it must not be started; empty if it may."""
+    from supervisor.discovery.trust_store import TrustStore
+
+    judged = TrustStore(home).judge(found)
+    if judged.is_trusted:
+        return ""
+    return f"not trusted ({judged.reason}); zot ext trust {found.manifest.name} after you have read it"
+
+
+def _manifest_advice(reason: str) -> str:
+    if "taken by" in reason:
+        return "only one of them can run; remove one, or change the name in its extension.json"
+    return "zot ext schema manifest shows what a manifest may say"
+
+
+# --- what is said -------------------------------------------------------------------------------------------
+
+
+def _report(facts: Facts) -> Report:
+    return Report(facts.found.manifest.name, facts.found.folder, tuple(judge(facts)), facts)
+
+
+def _record(report: Report) -> dict[str, Any]:
+    record: dict[str, Any] = {
+        "name": report.name,
+        "folder": str(report.folder),
+        "level": report.level.value,
+        "skipped": report.skipped or None,
+        "findings": [
+            {"level": one.level.value, "topic": one.topic, "message": one.message, "advice": one.advice}
+            for one in report.findings
+        ],
+    }
+    if (facts := report.facts) is not None:
+        record |= {
+            "scope": facts.found.scope.label,
+            "ready_ms": None if facts.ready_s is None else round(facts.ready_s * 1000, 1),
+            "ready": facts.phase.value,
+            "hello": {"name": facts.hello_name, "version": facts.version, "capabilities": list(facts.capabilities)},
+            "tools": list(facts.tools),
+            "commands": list(facts.commands),
+            "events": list(facts.events),
+            "intercept": list(facts.intercepts),
+            "junk_lines": facts.junk,
+            "env": list(facts.found.manifest.env),
+            "missing_env": list(facts.missing_env),
+            "exit": None if facts.exit is None else facts.exit.code,
+            "stop_ms": None if facts.stop_s is None else round(facts.stop_s * 1000, 1),
+            "shutdown_ack": facts.has_acked,
+            "ended_by": facts.force.value,
+            "processes_left": facts.left,
+            "stderr": list(facts.stderr),
+        }
+    return record
+
+
+def _print(reports: Sequence[Report]) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a name may be any bytes
+    console = Console(highlight=False, soft_wrap=True)
+    if not reports:
+        console.print("no extensions are installed; zot ext doctor PATH examines one from a folder")
+        return
+    for report in reports:
+        label, style = ("skip", "dim") if report.skipped else (report.level.value, STYLES[report.level])
+        line = Text(f"{label:5}", style=style)
+        line.append(_one_line(report.name), style="bold")
+        line.append(f"  {_one_line(str(report.folder))}", style="dim")
+        console.print(line)
+        if report.skipped:
+            console.print(Text(f"     {_one_line(report.skipped)}", style="dim"))
+        following = [one.advice for one in report.findings[1:]] + [""]
+        for finding, next_advice in zip(report.findings, following, strict=False):
+            line = Text("     ")
+            line.append(f"{finding.topic:{TOPIC_WIDTH}} ", style=STYLES[finding.level])
+            line.append(_one_line(finding.message))
+            console.print(line)
+            if finding.advice and finding.advice != next_advice:
+                console.print(Text(f"     {'':{TOPIC_WIDTH}} → {_one_line(finding.advice)}", style="dim"))
+    console.print(_summary(reports))
+
+
+def _summary(reports: Sequence[Report]) -> str:
+    counts = {level: sum(not one.skipped and one.level is level for one in reports) for level in Level}
+    words = {Level.OK: "ok", Level.WARN: "with warnings", Level.FAIL: "failed"}
+    said = [f"{counts[level]} {words[level]}" for level in Level if counts[level]]
+    if skipped := sum(bool(one.skipped) for one in reports):
+        said.append(f"{skipped} not started")
+    return ", ".join(said)
+
+
+def _one_line(text: str) -> str:
+    return printable(text).replace("\n", " ")

@@ -1,0 +1,147 @@
+"""Writes a new extension: the templates of a language with its name in them, and a copy of the SDK."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wire.events import Status
+from wire.manifest import ManifestError, parse_manifest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SCAFFOLDS = Path(__file__).parents[2] / "scaffolds"
+SUFFIX = ".template"
+"""So that no tool takes a template for a program of this project."""
+HIDDEN = {"gitignore": ".gitignore"}
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+"""A manifest allows more; but this name is also a command, a folder, and part of a tool's name."""
+FIRST_STEPS = {"go": "go build -o bin/{tool} ."}
+ROOT = Path(__file__).parents[3]
+PYTHON_SDK = ROOT / "zotext"
+"""Not what an import would find: that may be the copy of an extension in the current folder."""
+SDK_FOLDERS = (ROOT / "sdk" / "typescript" / "dist", ROOT / "cli" / "sdk" / "typescript")
+"""In a checkout, and where a wheel has it."""
+VENDORED = ("zotext/", "vendor/zotext/")
+NOT_COPIED = shutil.ignore_patterns("__pycache__", "*.pyc", "*.tsbuildinfo")
+
+
+class NewError(Exception):
+    """One line; `status` is the exit status."""
+
+    def __init__(self, text: str, status: Status = Status.ERROR) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+def run_new(name: str, language: str, parent: str, *, as_json: bool) -> int:
+    """Makes the folder and says what to do next."""
+    try:
+        target, files = make(name, language, Path(parent).expanduser())
+    except NewError as error:
+        print(f"zot ext new: {error}", file=sys.stderr)  # noqa: T201
+        return error.status.exit_code
+    next_steps = _next_steps(name, language, target)
+    if as_json:
+        made = {"name": name, "language": language, "folder": str(target.absolute()), "files": files}
+        print(json.dumps({**made, "next": next_steps}))  # noqa: T201
+        return 0
+    copied = {file.partition(sdk)[1] for file in files for sdk in VENDORED if file.startswith(sdk)}
+    own = [file for file in files if not file.startswith(VENDORED)]
+    print(f"made {target}: {', '.join([*own, *sorted(copied)])}")  # noqa: T201
+    print("next:")  # noqa: T201
+    for step in next_steps:
+        print(f"  {step}")  # noqa: T201
+    return 0
+
+
+def make(name: str, language: str, parent: Path) -> tuple[Path, list[str]]:
+    """The new folder, and its files. It is whole or not there at all. Raises `NewError`."""
+    _check_name(name)
+    target = parent / name
+    if os.path.lexists(target):
+        raise NewError(f"{target} is there already; choose another name, or --dir", Status.USAGE)
+    if not parent.is_dir():
+        raise NewError(f"--dir {parent}: no such folder", Status.USAGE)
+    unfinished: Path | None = None
+    try:
+        unfinished = Path(tempfile.mkdtemp(prefix=f".{name}.", dir=parent))
+        write_templates(SCAFFOLDS / language, unfinished, values_for(name))
+        _vendor(language, unfinished)
+        parse_manifest((unfinished / "extension.json").read_bytes())
+        unfinished.chmod(0o777 & ~_umask())
+        unfinished.rename(target)
+    except (OSError, shutil.Error) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise NewError(f"cannot make {target}: {reason}") from None
+    finally:
+        if unfinished is not None:
+            shutil.rmtree(unfinished, ignore_errors=True)
+    files = sorted(str(path.relative_to(target)) for path in target.rglob("*") if path.is_file())
+    return target, files
+
+
+def _check_name(name: str) -> None:
+    if not NAME.fullmatch(name):
+        said = "1 to 64 letters, digits, '-' or '_', and the first a letter or a digit"
+        raise NewError(f"{name[:80]!r} cannot be the name of an extension: {said}", Status.USAGE)
+    try:
+        parse_manifest(json.dumps({"name": name, "exec": "true"}).encode())
+    except ManifestError as error:
+        raise NewError(str(error), Status.USAGE) from None
+
+
+def values_for(name: str) -> dict[str, str]:
+    """What stands in the templates for what."""
+    tool = re.sub(r"[^A-Za-z0-9_]", "_", name)
+    return {"name": name, "tool": tool, "package": name.lower()}
+
+
+def write_templates(source: Path, target: Path, values: Mapping[str, str]) -> None:
+    """Copies the templates of a folder, with the values in place of `{{…}}`."""
+    for template in sorted(source.rglob(f"*{SUFFIX}")):
+        text = template.read_text(encoding="utf-8")
+        for key, value in values.items():
+            text = text.replace("{{" + key + "}}", value)
+        relative = template.relative_to(source)
+        name = relative.name.removesuffix(SUFFIX)
+        file = target / relative.with_name(HIDDEN.get(name, name))
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+
+
+def _vendor(language: str, target: Path) -> None:
+    if language == "python":
+        if not (PYTHON_SDK / "__init__.py").is_file():
+            raise NewError("the package zotext is not installed; reinstall zot")
+        shutil.copytree(PYTHON_SDK, target / "zotext", ignore=NOT_COPIED)
+    elif language == "typescript":
+        folder = next((folder for folder in SDK_FOLDERS if (folder / "index.js").is_file()), None)
+        if folder is None:
+            raise NewError("the TypeScript SDK is not installed; reinstall zot")
+        shutil.copytree(folder, target / "vendor" / "zotext", ignore=NOT_COPIED)
+
+
+def _next_steps(name: str, language: str, target: Path) -> list[str]:
+    tool = values_for(name)["tool"]
+    first = [FIRST_STEPS[language].format(tool=tool)] if language in FIRST_STEPS else []
+    return [f"cd {_quoted(str(target))}", *first, "zot ext test .", f'zot -p -e . "/{name}"']
+
+
+def _quoted(path: str) -> str:
+    from shlex import quote
+
+    return quote(path)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,1 @@
+"""`zot ext drive`: one extension by hand, at a prompt."""

@@ -1,0 +1,230 @@
+"""A conversation with one extension, led by hand or by a pipe."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cli.ext.drive.input import Input, LinesIn, TerminalIn
+from cli.ext.drive.line_editor import LineEditor, Typed
+from cli.ext.drive.screen import Screen, wants_colour
+from cli.ext.drive.typed_commands import HELP, CommandError, Known, frame_for
+from supervisor.extension.handshake import Handshake, Phase
+from supervisor.harness.answers import answer_to
+from supervisor.harness.harness import InterruptedRehearsalError, Room
+from supervisor.harness.script import Side
+from supervisor.harness.script_runner import QUIET_S, ended_badly, found_in, recording_of
+from supervisor.home.config import ConfigError, load_config
+from supervisor.home.zot_home import zot_home
+from supervisor.process.child import EXIT_FOLLOWS_S, SpawnError
+from wire.events import Status
+from wire.manifest import ManifestError
+
+if TYPE_CHECKING:
+    from supervisor.discovery.discover import Found
+    from supervisor.harness.answers import Answer
+    from supervisor.harness.matching import Places
+    from supervisor.harness.recorded_process import Actor, Said
+
+
+@dataclass(frozen=True)
+class Request:
+    path: str
+    record: str | None
+    wait_s: float
+    cwd: str | None
+    as_json: bool
+
+
+class _UsageError(Exception):
+    """One line."""
+
+
+def run_drive(request: Request) -> int:
+    """0; 1 if the extension failed or an answer did not come; 2 with one line if nothing could be run."""
+    try:
+        found, cwd = _prepare(request)
+        config = load_config(zot_home())
+    except (_UsageError, ManifestError, ConfigError) as error:
+        print(f"zot ext drive: {error}", file=sys.stderr)  # noqa: T201
+        return Status.USAGE.exit_code
+    with Room(owns_process=True, config=config) as room:
+        session = _Session(room, found, cwd, request)
+        try:
+            session.run()
+        finally:
+            session.close()
+    return Status.ERROR.exit_code if session.has_failed else 0
+
+
+def _prepare(request: Request) -> tuple[Found, Path]:
+    if not isfinite(request.wait_s):
+        raise _UsageError(f"--wait {request.wait_s}: not a number of seconds")
+    try:
+        found = found_in(request.path)
+    except ManifestError as error:
+        raise _UsageError(f"{request.path}: {error}") from None
+    cwd = Path(request.cwd or ".").absolute()
+    if not cwd.is_dir():
+        raise _UsageError(f"--cwd {request.cwd}: no such folder")
+    if request.record is not None and os.path.lexists(request.record):
+        raise _UsageError(f"--record {request.record}: there is such a file already")
+    if request.record is not None and not Path(request.record).absolute().parent.is_dir():
+        raise _UsageError(f"--record {request.record}: no such folder")
+    return found, cwd
+
+
+class _Session:
+    def __init__(self, room: Room, found: Found, cwd: Path, request: Request) -> None:
+        self.has_failed = False
+        self._room = room
+        self._found = found
+        self._request = request
+        self._places: Places = room.prepare(found, cwd)
+        self._known = Known()
+        self._asked: dict[Answer, float] = {}
+        self._number = 0
+        self._actor: Actor | None = None
+        by_hand = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty() and not request.as_json
+        editor = LineEditor(self._known.completions) if by_hand else None
+        self._screen = Screen(as_json=request.as_json, colour=wants_colour(), editor=editor)
+        self._by_hand = by_hand
+        self._editor = editor
+        self._input: Input = (
+            TerminalIn(room.loop, sys.stdin.fileno(), editor, self._redraw)
+            if editor is not None
+            else LinesIn(room.loop, 0)
+        )
+
+    def run(self) -> None:
+        try:
+            self._actor = self._room.start(self._found, on_said=self._on_said, on_stderr=self._screen.stderr)
+            self._talk(self._actor)
+        except SpawnError as error:
+            self._fail(str(error))
+        except InterruptedRehearsalError:
+            self._room.is_interrupted = False  # a second one is not waited for
+            self._screen.leave()
+        if self._actor is not None:
+            self._end(self._actor)
+
+    def close(self) -> None:
+        self._input.close()
+
+    # --- the conversation ---------------------------------------------------------------------------------
+
+    def _talk(self, actor: Actor) -> None:
+        handshake = Handshake(self._room.loop, actor, self._places)
+        timeouts = self._found.manifest.timeouts
+        self._room.wait(handshake.look, (timeouts.hello or self._found.default_hello_s) + timeouts.ready + 1.0)
+        if handshake.phase is Phase.FAILED:
+            self._fail(handshake.failure)
+            return
+        if self._by_hand:
+            self._screen.note("help lists what can be typed; Ctrl-D ends")
+            self._screen.is_prompting = True
+        self._input.start()
+        self._screen.prompt()
+        while self._next_line(actor) and actor.is_running:
+            pass
+        self._screen.leave()
+
+    def _redraw(self) -> None:
+        if self._editor is not None and self._editor.choices:
+            self._screen.choices(self._editor.choices)
+            self._editor.choices = []
+        self._screen.prompt()
+
+    def _next_line(self, actor: Actor) -> bool:
+        """False at the end."""
+        self._room.wait(lambda: bool(self._input.lines) or not actor.is_running, None)
+        if not self._input.lines:
+            return False
+        line = self._input.lines.popleft()
+        if self._by_hand:
+            self._screen.echo(line)
+        if isinstance(line, Typed) or line.strip() in ("quit", "exit"):
+            return False
+        if line.strip() == "help":
+            self._screen.note(HELP)
+        elif line.strip() and not line.lstrip().startswith("#"):
+            self._obey(line, actor)
+        self._screen.prompt()
+        return True
+
+    def _obey(self, line: str, actor: Actor) -> None:
+        self._number += 1
+        try:
+            frame = frame_for(line, self._known, f"d{self._number}")
+        except CommandError as error:
+            self._screen.note(str(error), "fault")
+            self.has_failed |= not self._by_hand
+            return
+        answer = answer_to(frame)
+        if answer is not None:
+            self._asked[answer] = self._room.loop.clock()
+        if not actor.say(frame):
+            self._room.wait(lambda: not actor.is_running, EXIT_FOLLOWS_S)
+            self._fail("it does not read its stdin" if actor.is_running else "it has ended")
+        elif not self._by_hand:
+            self._await(actor, answer)
+
+    def _await(self, actor: Actor, answer: Answer | None) -> None:
+        """From a pipe: the answer, or else silence."""
+        clock = self._room.loop.clock
+        if answer is not None:
+            came = self._room.wait(lambda: answer not in self._asked or not actor.is_running, self._request.wait_s)
+            if answer in self._asked and actor.is_running and not came:
+                self._fail(f"no {answer.type} within {self._request.wait_s:g} s")
+            return
+        began = clock()
+        while actor.is_running and clock() - began < self._request.wait_s:
+            left = max(began, actor.last_heard_at) + QUIET_S - clock()
+            if left <= 0:
+                break
+            self._room.wait(lambda: not actor.is_running, left)
+
+    def _on_said(self, said: Said) -> None:
+        after = None
+        if said.side is Side.EXTENSION and said.frame is not None:
+            self._known.take_in(said.frame)
+            for answer in self._asked:
+                if answer.is_in(said.frame):
+                    after = said.at - self._asked.pop(answer)
+                    break
+        self._screen.said(said, after)
+
+    # --- the end ------------------------------------------------------------------------------------------
+
+    def _end(self, actor: Actor) -> None:
+        self._screen.leave()
+        was_running = actor.is_running
+        self._room.end(actor)
+        took = (
+            f" after {actor.ended_at - actor.asked_at:.2f} s"
+            if was_running and actor.asked_at and actor.ended_at
+            else ""
+        )
+        self._screen.note(f"ended: {actor.exit}{took}" if actor.exit else "it could not be ended")
+        why = ended_badly(actor)
+        if why and not (self.has_failed and actor.asked_at is None):  # that it has ended has been said then
+            self._fail(why)
+        if self._request.record is not None:
+            self._write(self._request.record, actor)
+
+    def _write(self, name: str, actor: Actor) -> None:
+        try:
+            with open(name, "xb") as file:
+                file.write(recording_of(actor.said, self._places))
+        except OSError as error:
+            self._fail(f"{name}: cannot be written: {error.strerror}")
+        else:
+            self._screen.note(f"wrote {name}; zot ext test {self._request.path} {name} plays it again")
+
+    def _fail(self, reason: str) -> None:
+        self.has_failed = True
+        self._screen.note(f"zot ext drive: {reason}", "fault")

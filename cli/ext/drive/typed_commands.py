@@ -1,0 +1,143 @@
+"""What can be typed at the prompt of `zot ext drive`, and the frames that it means. Pure."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from wire import frames
+from wire.dialects.zot import GUARDABLE, OBSERVABLE
+from wire.suggest import no_such
+
+WORDS = ("ask", "event", "frame", "help", "key", "ping", "quit", "resize", "tool")
+HELP = """\
+tool NAME {json}       call a tool
+/NAME args             run a slash command
+event NAME {json}      tell of an event: event turn_end {"stop": "end_turn"}
+ask NAME {json}        ask for a verdict: ask tool_call {"tool_name": "bash", "tool_args": {"command": "ls"}}
+key PANEL KEY [TEXT]   press a key in a panel
+resize PANEL W H       tell of a panel's size
+ping                   see whether it still serves
+{"type": …}            send this frame as it stands
+help, quit"""
+
+
+class CommandError(ValueError):
+    """What was typed cannot be sent; the text says why."""
+
+
+@dataclass
+class Known:
+    """What the extension has registered so far."""
+
+    tools: set[str] = field(default_factory=set)
+    commands: set[str] = field(default_factory=set)
+    panels: set[str] = field(default_factory=set)
+
+    def take_in(self, frame: dict[str, Any]) -> None:
+        kind, name = frame.get("type"), frame.get("name")
+        if kind == "register_tool" and isinstance(name, str):
+            self.tools.add(name)
+        elif kind == "unregister_tool" and isinstance(name, str):
+            self.tools.discard(name)
+        elif kind == "register_command" and isinstance(name, str):
+            self.commands.add(name)
+        elif kind == "command_response" and isinstance(panel := frame.get("open_panel"), dict):
+            self.panels.add(str(panel.get("id")))
+
+    def completions(self, text: str) -> list[str]:
+        """Lines that may be meant by the start of one."""
+        lines = [*(f"/{name} " for name in self.commands), *(f"tool {name} " for name in self.tools)]
+        lines += [f"event {name} " for name in OBSERVABLE] + [f"ask {name} " for name in GUARDABLE]
+        lines += [f"key {name} " for name in self.panels] + ["help", "quit", "ping"]
+        return sorted(line for line in lines if line.startswith(text))
+
+
+def frame_for(line: str, known: Known, call_id: str) -> dict[str, Any]:
+    """The frame that this line means; a request in it has this id. Raises `CommandError`."""
+    line = line.strip()
+    if line.startswith("{"):
+        return _raw(line)
+    word, _, rest = line.partition(" ")
+    rest = rest.strip()
+    if line.startswith("/"):
+        name = word[1:]
+        _check("command", name, known.commands)
+        return {"type": "command_invoked", "id": call_id, "name": name, **({"args": rest} if rest else {})}
+    match word:
+        case "tool":
+            name, arguments = _name_and_object(rest, "tool NAME {json}")
+            _check("tool", name, known.tools)
+            return {"type": "tool_call", "id": call_id, "name": name, "args": arguments}
+        case "event":
+            name, members = _name_and_object(rest, "event NAME {json}")
+            return _judged({"type": "event", "event": name, **members})
+        case "ask":
+            name, members = _name_and_object(rest, "ask NAME {json}")
+            return _judged({"type": "event_intercept", "id": call_id, "event": name, **members})
+        case "key":
+            return _key(rest)
+        case "resize":
+            return _resize(rest)
+        case "ping":
+            return {"type": "ping", "id": call_id}
+        case "frame":
+            return _raw(rest)
+    raise CommandError(f"{no_such('command', word, WORDS)}; help lists them")
+
+
+def _raw(text: str) -> dict[str, Any]:
+    frame = _object(text)
+    if not isinstance(frame.get("type"), str):
+        raise CommandError('a frame needs a "type"')
+    return frame
+
+
+def _key(rest: str) -> dict[str, Any]:
+    words = rest.split(maxsplit=2)
+    if len(words) < 2:
+        raise CommandError("key PANEL KEY [TEXT]: key list down; for a letter: key list rune x")
+    frame: dict[str, Any] = {"type": "panel_key", "panel_id": words[0], "key": words[1]}
+    if len(words) == 3:
+        frame["text"] = words[2]
+    elif len(words[1]) == 1:  # a letter alone
+        frame |= {"key": "rune", "text": words[1]}
+    return frame
+
+
+def _resize(rest: str) -> dict[str, Any]:
+    words = rest.split()
+    if len(words) != 3 or not words[1].isdecimal() or not words[2].isdecimal():
+        raise CommandError("resize PANEL WIDTH HEIGHT: resize list 80 24")
+    return {"type": "panel_resize", "panel_id": words[0], "width": int(words[1]), "height": int(words[2])}
+
+
+def _name_and_object(rest: str, usage: str) -> tuple[str, dict[str, Any]]:
+    name, _, text = rest.partition(" ")
+    if not name or name.startswith("{"):
+        raise CommandError(usage)
+    return name, _object(text) if text.strip() else {}
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise CommandError(f"not JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise CommandError("must be a JSON object: {…}")
+    return value
+
+
+def _check(what: str, name: str, known: set[str]) -> None:
+    if name not in known:
+        raise CommandError(f"{no_such(what, name, known)}; frame {{json}} sends anything")
+
+
+def _judged(frame: dict[str, Any]) -> dict[str, Any]:
+    """A slip in a member would else be the extension's to wonder at."""
+    judged = frames.decode_from_host(json.dumps(frame).encode())
+    if isinstance(judged, frames.Malformed):
+        raise CommandError(judged.reason)
+    return frame

@@ -1,0 +1,1 @@
+"""`zot ext stats`, `logs`, `restart` and `reload`: extensions of a host that runs."""

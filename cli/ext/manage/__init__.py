@@ -1,0 +1,1 @@
+"""`zot ext install`, `list`, `info`, `update`, `enable`, `disable`, `remove` and `trust`: what is installed."""

@@ -1,0 +1,88 @@
+"""`zot ext enable` and `zot ext disable`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cli.ext.manage.shared_options import (
+    Cwd,
+    InGlobal,
+    InProject,
+    InstalledName,
+    hint_at_reload,
+    managing,
+    put,
+    say,
+    shelves_at,
+    shown,
+    the_one,
+)
+from cli.parameters import Json
+
+if TYPE_CHECKING:
+    import typer
+
+
+def register(app: typer.Typer) -> None:
+    app.command("enable")(ext_enable)
+    app.command("disable")(ext_disable)
+
+
+def ext_enable(
+    name: InstalledName,
+    project: InProject = False,
+    everywhere: InGlobal = False,
+    cwd: Cwd = None,
+    as_json: Json = False,
+) -> None:
+    """Let an installed extension be started again.
+
+    Exit status: 0 it is enabled, 1 failed, 2 usage.
+
+    Example: [bold]zot ext enable guard[/bold]
+    """
+    managing("enable", lambda: _run(name, (project, everywhere), cwd, on=True, as_json=as_json))
+
+
+def ext_disable(
+    name: InstalledName,
+    project: InProject = False,
+    everywhere: InGlobal = False,
+    cwd: Cwd = None,
+    as_json: Json = False,
+) -> None:
+    """Keep an installed extension from being started, but keep it: its manifest says so.
+
+    Exit status: 0 it is disabled, 1 failed, 2 usage.
+
+    Example: [bold]zot ext disable guard --global[/bold]
+    """
+    managing("disable", lambda: _run(name, (project, everywhere), cwd, on=False, as_json=as_json))
+
+
+def _run(name: str, where: tuple[bool, bool], cwd: str | None, *, on: bool, as_json: bool) -> int:
+    from supervisor.install.switching import switch
+
+    shelves = shelves_at(cwd)
+    one = the_one(name, shelves, project=where[0], everywhere=where[1])
+    changed = switch(one, shelves.home, on=on)
+    word = "enabled" if on else "disabled"
+    if as_json:
+        put(
+            {
+                "action": word,
+                "name": one.name,
+                "scope": one.scope.label,
+                "dir": str(one.folder),
+                "enabled": on,
+                "changed": changed,
+            }
+        )
+    elif not changed:
+        say(f"{shown(one.name)} is {word} already")
+    else:
+        say(f"{word} {shown(one.name)}")
+        if one.trouble:
+            say(f"  but it cannot be started: {shown(one.trouble, 1000)}")
+        hint_at_reload(one.name)
+    return 0

@@ -1,0 +1,119 @@
+"""`zot ext install`."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli.ext.manage.shared_options import Cwd, GitTimeout, managing, put, say, scopes_from, shelves_at, shown
+from cli.parameters import Json
+
+if TYPE_CHECKING:
+    from supervisor.install.install import Arrival
+
+
+def register(app: typer.Typer) -> None:
+    app.command("install")(ext_install)
+
+
+def ext_install(
+    source: Annotated[str, typer.Argument(metavar="PATH|URL[@REF]", help="A folder, or a git repository.")],
+    project: Annotated[bool, typer.Option("--project", help="Into DIR/.zot/extensions, and trust it.")] = False,
+    everywhere: Annotated[bool, typer.Option("--global", help="Into $ZOT_HOME/extensions; the default.")] = False,
+    cwd: Cwd = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace what is installed; its data is kept.")] = False,
+    timeout: GitTimeout = 300.0,
+    as_json: Json = False,
+) -> None:
+    """Install an extension from a folder or a git repository. Nothing of it is run.
+
+    All of it is copied beside the others, checked, and then renamed: on any failure nothing is left.
+
+    Exit status: 0 installed, 1 failed, 2 usage, 130 interrupted.
+
+    Examples: [bold]zot ext install .[/bold], [bold]zot ext install https://github.com/me/guard@v1.2 --project[/bold]
+    """
+    managing(
+        "install",
+        lambda: _run(source, project=project, everywhere=everywhere, cwd=cwd, force=force, timeout=timeout, js=as_json),
+    )
+
+
+def _run(text: str, *, project: bool, everywhere: bool, cwd: str | None, force: bool, timeout: float, js: bool) -> int:
+    from pathlib import Path
+
+    from supervisor.discovery.discover import Scope
+    from supervisor.install.install import install
+    from supervisor.install.source import GitSource, parse_source
+
+    scopes_from(project=project, everywhere=everywhere)
+    shelves = shelves_at(cwd)
+    source = parse_source(text, Path.cwd())
+    if isinstance(source, GitSource) and not js:
+        say(f"cloning {shown(source.shown, 500)}")
+    arrival = install(
+        source,
+        Scope.PROJECT if project else Scope.GLOBAL,
+        shelves,
+        force=force,
+        git_timeout_s=timeout,
+    )
+    if js:
+        _record(arrival)
+    else:
+        _tell(arrival)
+    return 0
+
+
+def _record(arrival: Arrival) -> None:
+    import msgspec
+
+    one = arrival.now
+    assert one.found is not None
+    assert one.record is not None
+    said = msgspec.structs.asdict(one.record)
+    del said["files"], said["source_hash"]
+    put(
+        {
+            "action": "installed",
+            "name": one.name,
+            "scope": one.scope.label,
+            "dir": str(one.folder),
+            "replaced": arrival.before is not None,
+            "enabled": one.found.manifest.is_enabled,
+            "trusted": arrival.is_trusted,
+            "argv": one.found.argv,
+            "env": one.found.manifest.env,
+            **said,
+            "warnings": arrival.warnings,
+        }
+    )
+
+
+def _tell(arrival: Arrival) -> None:
+    from supervisor.discovery.discover import Scope
+    from supervisor.install.checks import command_line
+
+    one = arrival.now
+    assert one.found is not None
+    assert one.record is not None
+    manifest = one.found.manifest
+    quoted = shlex.quote(one.name)
+    say(f"installed {one.folder}" + (", in place of what was there" if arrival.before is not None else ""))
+    version = f" {shown(manifest.version)}" if manifest.version else ""
+    about = f": {shown(manifest.description, 500)}" if manifest.description else ""
+    say(f"  {shown(one.name)}{version}{about}")
+    commit = f", commit {one.record.commit[:12]}" if one.record.commit else ""
+    say(f"  from          {shown(one.record.source, 500)}{commit}")
+    say(f"  command line  {shown(command_line(one.found), 1000)}")
+    say(f"  secrets       {', '.join(manifest.env) or 'asks for none'}")
+    if one.scope is Scope.PROJECT and arrival.is_trusted:
+        say("  trusted       as it is now; zot asks again when its files change")
+    for warning in arrival.warnings:
+        say(f"  warning       {shown(warning, 1000)}")
+    if not manifest.is_enabled:
+        say(f"  disabled      by its manifest: zot ext enable {quoted}")
+    else:
+        say(f'  try it        zot -p "…" runs with it from now on; zot ext info {quoted} tells more')

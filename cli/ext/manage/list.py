@@ -1,0 +1,110 @@
+"""`zot ext list`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from cli.ext.manage.shared_options import Cwd, InGlobal, InProject, managing, put, say, scopes_from, shelves_at, shown
+from cli.parameters import Json
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import typer
+
+    from supervisor.install.installed import Installed
+
+COLUMNS = ("scope", "name", "version", "enabled", "language", "trusted", "source", "dir")
+
+
+def register(app: typer.Typer) -> None:
+    app.command("list")(ext_list)
+    app.command("ls", hidden=True)(ext_list)
+
+
+def ext_list(project: InProject = False, everywhere: InGlobal = False, cwd: Cwd = None, as_json: Json = False) -> None:
+    """List what is installed, broken ones with what is wrong. None of it is started.
+
+    Exit status: 0, also if there is nothing; 1 failed; 2 usage.
+
+    Example: [bold]zot ext list --json | jq -r .name[/bold]
+    """
+    managing("list", lambda: _run(project=project, everywhere=everywhere, cwd=cwd, as_json=as_json))
+
+
+def _run(*, project: bool, everywhere: bool, cwd: str | None, as_json: bool) -> int:
+    from supervisor.install.installed import installed
+
+    shelves = shelves_at(cwd)
+    found = installed(shelves, scopes_from(project=project, everywhere=everywhere))
+    if as_json:
+        for one in found:
+            put(_record(one, shelves.home))
+    elif not found:
+        say("no extensions installed; zot ext install PATH|URL installs one")
+    else:
+        rows = [COLUMNS, *(_row(one, shelves.home) for one in found)]
+        widths = [max(len(row[n]) for row in rows) for n in range(len(COLUMNS) - 1)]
+        for row in rows:
+            cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
+            sys.stdout.write("  ".join([*cells, row[-1]]) + "\n")
+    return 0
+
+
+def _row(one: Installed, home: Path) -> tuple[str, ...]:
+    manifest = one.manifest
+    folder = str(one.folder)
+    if one.trouble:
+        folder += f"  {one.trouble}"
+    elif one.record_trouble:
+        folder += f"  {one.record_trouble}"
+    return tuple(
+        shown(cell, 1000)
+        for cell in (
+            one.scope.label,
+            one.name,
+            manifest and manifest.version,
+            "broken" if manifest is None else "yes" if manifest.is_enabled else "no",
+            manifest and manifest.language,
+            _trusted(one, home),
+            _source(one),
+            folder,
+        )
+    )
+
+
+def _trusted(one: Installed, home: Path) -> str | None:
+    """Only what is in a project has to be trusted."""
+    from supervisor.discovery.discover import Scope
+    from supervisor.install.trusting import is_trusted
+
+    if one.scope is not Scope.PROJECT or one.found is None:
+        return None
+    return "yes" if is_trusted(one, home) else "no"
+
+
+def _source(one: Installed) -> str | None:
+    if one.record is None:
+        return None
+    return one.record.source + (f"@{one.record.ref}" if one.record.ref else "")
+
+
+def _record(one: Installed, home: Path) -> dict[str, Any]:
+    manifest, record = one.manifest, one.record
+    trusted = _trusted(one, home)
+    return {
+        "name": one.name,
+        "scope": one.scope.label,
+        "dir": str(one.folder),
+        "version": manifest and manifest.version,
+        "enabled": None if manifest is None else manifest.is_enabled,
+        "language": manifest and manifest.language,
+        "description": manifest and manifest.description,
+        "trusted": None if trusted is None else trusted == "yes",
+        "source": record and record.source,
+        "kind": record and record.kind,
+        "ref": record and record.ref,
+        "commit": record and record.commit,
+        "broken": one.trouble or None,
+    }

@@ -1,0 +1,105 @@
+"""`zot ext remove`."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli.ext.manage.shared_options import (
+    Cwd,
+    InGlobal,
+    InProject,
+    InstalledName,
+    ask,
+    is_attended,
+    managing,
+    put,
+    running_hosts,
+    say,
+    shelves_at,
+    the_one,
+)
+from cli.parameters import Json
+
+if TYPE_CHECKING:
+    from supervisor.install.installed import Installed
+    from supervisor.install.manage import Removal
+
+
+def register(app: typer.Typer) -> None:
+    app.command("remove")(ext_remove)
+    app.command("rm", hidden=True)(ext_remove)
+
+
+def ext_remove(
+    name: InstalledName,
+    yes: Annotated[bool, typer.Option("-y", "--yes", help="Do not ask.")] = False,
+    purge: Annotated[bool, typer.Option("--purge", help="Delete its data too.")] = False,
+    project: InProject = False,
+    everywhere: InGlobal = False,
+    cwd: Cwd = None,
+    as_json: Json = False,
+) -> None:
+    """Remove an installed extension, also a broken one. Its data is kept, unless --purge.
+
+    Exit status: 0 removed, or you said no; 1 failed; 2 usage.
+
+    Example: [bold]zot ext remove guard --yes[/bold]
+    """
+    managing("remove", lambda: _run(name, (project, everywhere), cwd, yes=yes, purge=purge, as_json=as_json))
+
+
+def _run(name: str, where: tuple[bool, bool], cwd: str | None, *, yes: bool, purge: bool, as_json: bool) -> int:
+    from supervisor.install.errors import MisuseError
+    from supervisor.install.installed import installed
+    from supervisor.install.manage import remove
+
+    shelves = shelves_at(cwd)
+    one = the_one(name, shelves, project=where[0], everywhere=where[1])
+    if not yes:
+        if as_json or not is_attended():
+            raise MisuseError(f"nobody can be asked whether to remove {one.folder}; --yes removes it")
+        if not ask(_question(one, purge=purge)):
+            say("aborted")
+            return 0
+    others = [other for other in installed(shelves) if other.folder != one.folder]
+    done = remove(one, shelves.home, others, purge=purge)
+    if as_json:
+        put(
+            {
+                "action": "removed",
+                "name": one.name,
+                "scope": one.scope.label,
+                "dir": str(one.folder),
+                "data_dir": None if done.data is None else str(done.data),
+                "moved": [str(path) for path in done.moved],
+                "purged": done.purged,
+            }
+        )
+    else:
+        _tell(one, done, purge=purge)
+    return 0
+
+
+def _question(one: Installed, *, purge: bool) -> str:
+    what = f"the link {one.folder} -> {os.readlink(one.folder)}" if one.is_link else str(one.folder)
+    return f"remove {what}{' and its data' if purge else ''}?"
+
+
+def _tell(one: Installed, done: Removal, *, purge: bool) -> None:
+    say(f"removed {one.folder}")
+    if done.moved:
+        assert done.data is not None
+        names = ", ".join(str(path.relative_to(done.data)) for path in done.moved[:5])
+        more = f" and {len(done.moved) - 5} more" if len(done.moved) > 5 else ""
+        say(f"  moved out of it first: {names}{more}")
+    if done.purged:
+        say("  its data is deleted")
+    elif done.data is not None and purge:
+        say(f"  its data stays, because another extension uses it: {done.data}")
+    elif done.data is not None:
+        say(f"  its data stays in {done.data}")
+    if pids := running_hosts(one.name):
+        say(f"  host {', '.join(map(str, pids))} runs it until it is stopped or reloaded: zot ext reload")

@@ -1,0 +1,164 @@
+"""What the commands about installed extensions share: where they look, whom a name means, how they end and ask."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from cli.exits import exit_with, flush, words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from supervisor.discovery.discover import Scope
+    from supervisor.install.installed import Installed, Shelves
+
+InProject = Annotated[bool, typer.Option("--project", help="Only the project's, in DIR/.zot/extensions.")]
+InGlobal = Annotated[bool, typer.Option("--global", help="Only the user's, in $ZOT_HOME/extensions.")]
+Cwd = Annotated[str | None, typer.Option("--cwd", help="The project's folder. Default: this one.", metavar="DIR")]
+
+
+def _seconds(value: float) -> float:
+    if not 1 <= value <= 86_400:  # not a number is neither
+        raise typer.BadParameter(f"{value:g} is not between 1 and 86400")
+    return value
+
+
+GitTimeout = Annotated[
+    float, typer.Option("--timeout", help="Seconds for git, each time.", metavar="SECONDS", callback=_seconds)
+]
+InstalledName = Annotated[
+    str, typer.Argument(metavar="NAME", help="From its manifest; the name of its folder does as well.")
+]
+
+
+def managing(command: str, run: Callable[[], int]) -> None:
+    """Runs it and exits with its status. What it cannot do is one line and status 1, or 2 if it was asked for wrongly;
+    an interruption undoes what has been begun."""
+
+    def guarded() -> int:
+        from supervisor.home.config import ConfigError
+        from supervisor.install.errors import InstallError, MisuseError
+        from wire.events import Status
+
+        try:
+            return run()
+        except MisuseError as error:
+            complain(command, str(error))
+            return Status.USAGE.exit_code
+        except (InstallError, ConfigError) as error:
+            complain(command, str(error))
+            return Status.ERROR.exit_code
+        except KeyboardInterrupt:
+            complain(command, "interrupted")
+            return Status.INTERRUPTED.exit_code
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            complain(command, words(error))
+            return Status.ERROR.exit_code
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _interrupt)
+    exit_with(f"ext {command}", guarded)
+
+
+def _interrupt(_number: int, _frame: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def complain(command: str, text: str) -> None:
+    from supervisor.extension.log import one_line
+
+    say(f"zot ext {command}: {one_line(text, 4000)}")
+
+
+def say(text: str = "") -> None:
+    """A line for a person."""
+    print(text, file=sys.stderr, flush=True)  # noqa: T201
+
+
+def put(record: dict[str, Any]) -> None:
+    """A line for a machine."""
+    import msgspec
+
+    try:
+        text = msgspec.json.encode(record)
+    except UnicodeEncodeError:  # the name of a folder need not be Unicode
+        import json
+
+        text = json.dumps(msgspec.to_builtins(record), ensure_ascii=False).encode("utf-8", "replace")
+    sys.stdout.buffer.write(text + b"\n")
+    flush()
+
+
+def ask(question: str) -> bool:
+    """Whether a person at the terminal says yes."""
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)  # noqa: T201
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def is_attended() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
+def shelves_at(cwd: str | None) -> Shelves:
+    """Raises `MisuseError`."""
+    import os
+    from pathlib import Path
+
+    from supervisor.home.zot_home import zot_home
+    from supervisor.install.errors import MisuseError
+    from supervisor.install.installed import Shelves
+
+    project = Path(os.path.expanduser(cwd if cwd is not None else "."))
+    if not project.is_dir():
+        raise MisuseError(f"--cwd {cwd}: {'not a folder' if project.exists() else 'no such folder'}")
+    return Shelves(Path(os.path.realpath(project)), zot_home())
+
+
+def scopes_from(*, project: bool, everywhere: bool) -> tuple[Scope, ...]:
+    """Both without a flag. Raises `MisuseError` if both flags are given."""
+    from supervisor.discovery.discover import Scope
+    from supervisor.install.errors import MisuseError
+
+    if project and everywhere:
+        raise MisuseError("choose one of --project and --global")
+    if project:
+        return (Scope.PROJECT,)
+    return (Scope.GLOBAL,) if everywhere else (Scope.PROJECT, Scope.GLOBAL)
+
+
+def the_one(name: str, shelves: Shelves, *, project: bool, everywhere: bool) -> Installed:
+    """Raises `MisuseError` for a name that is none, or not clear."""
+    from supervisor.install.installed import installed, named
+
+    return named(name, installed(shelves, scopes_from(project=project, everywhere=everywhere)))
+
+
+def shown(text: object, limit: int = 200) -> str:
+    """Text of a stranger, for a terminal; `-` for nothing."""
+    from supervisor.extension.log import one_line
+
+    return "-" if text is None else one_line(str(text).encode("utf-8", "replace").decode(), limit) or "-"
+
+
+def running_hosts(name: str) -> list[int]:
+    """Pids of the hosts that have an extension of this name."""
+    from cli.hosts.find import close, survey
+
+    found = survey()
+    close(one.client for one in found)
+    return [one.pid for one in found if one.info is not None and name in one.info.extensions]
+
+
+def hint_at_reload(name: str) -> None:
+    """For those who expect that it takes effect where it already runs."""
+    import shlex
+
+    if pids := running_hosts(name):
+        say(f"  host {', '.join(map(str, pids))} runs it as it was: zot ext reload {shlex.quote(name)}")

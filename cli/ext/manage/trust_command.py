@@ -1,0 +1,46 @@
+"""`zot ext trust`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from cli.exits import exit_with
+
+
+def register(app: typer.Typer) -> None:
+    app.command("trust")(ext_trust)
+
+
+def ext_trust(
+    what: Annotated[
+        str | None, typer.Argument(metavar="[NAME|FOLDER]", help="One extension, of the project or of yours.")
+    ] = None,
+    project: Annotated[bool, typer.Option("--project", help="All of this project's extensions.")] = False,
+    cwd: Annotated[str | None, typer.Option(help="The project's folder.", metavar="DIR")] = None,
+    listing: Annotated[bool, typer.Option("--list", help="Show what is trusted, and what waits for it.")] = False,
+    revoke: Annotated[
+        str | None, typer.Option("--revoke", metavar="NAME", help="Trust it no longer; a name or a folder.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask, also on a terminal.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="For machines: JSON lines; does not ask.")] = False,
+) -> None:
+    """Let an extension of a project run, as it is now: shows what would run and records it. Starts nothing.
+
+    A change of any of its files takes that back, until it is trusted again. Off a terminal nothing is asked: that you
+    name it is enough.
+
+    Exit status: 0 done, 1 it cannot be read or the answer was no, 2 no such extension or usage, 130 interrupted.
+
+    Example: [bold]zot ext trust guard[/bold], [bold]zot ext trust --project --yes[/bold], or
+    [bold]zot ext trust --list --json | jq 'select(.standing != "trusted")'[/bold]
+    """
+    from cli.ext.manage.trust import run_trust
+
+    exit_with(
+        "ext trust",
+        lambda: run_trust(
+            what, project=project, cwd=cwd, listing=listing, revoke=revoke, ask=not (yes or as_json), as_json=as_json
+        ),
+    )

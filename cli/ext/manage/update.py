@@ -1,0 +1,155 @@
+"""`zot ext update`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cli.ext.manage.shared_options import (
+    Cwd,
+    GitTimeout,
+    InGlobal,
+    InProject,
+    ask,
+    complain,
+    hint_at_reload,
+    is_attended,
+    managing,
+    put,
+    say,
+    scopes_from,
+    shelves_at,
+    shown,
+)
+from cli.parameters import Json
+
+if TYPE_CHECKING:
+    from supervisor.install.installed import Installed
+    from supervisor.install.update import Update
+
+
+def register(app: typer.Typer) -> None:
+    app.command("update")(ext_update)
+
+
+def ext_update(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="Default: all that were installed with zot.")
+    ] = None,
+    project: InProject = False,
+    everywhere: InGlobal = False,
+    cwd: Cwd = None,
+    force: Annotated[bool, typer.Option("--force", help="Throw away changes made since the install.")] = False,
+    yes: Annotated[
+        bool, typer.Option("-y", "--yes", help="Agree to what the new version asks for of the environment.")
+    ] = False,
+    timeout: GitTimeout = 300.0,
+    as_json: Json = False,
+) -> None:
+    """Install again from where it came from, if there is something new. Data and enabled are kept.
+
+    A version that asks for more of the environment than the one before needs your consent, or --yes.
+
+    Exit status: 0 all are up to date now, 1 one could not be updated, 2 usage, 130 interrupted.
+
+    Example: [bold]zot ext update guard[/bold]
+    """
+    managing(
+        "update",
+        lambda: _run(
+            tuple(names or ()), (project, everywhere), cwd, force=force, yes=yes, timeout=timeout, as_json=as_json
+        ),
+    )
+
+
+def _run(
+    names: tuple[str, ...],
+    where: tuple[bool, bool],
+    cwd: str | None,
+    *,
+    force: bool,
+    yes: bool,
+    timeout: float,
+    as_json: bool,
+) -> int:
+    from supervisor.home.config import load_config
+    from supervisor.install.errors import InstallError
+    from supervisor.install.installed import installed, named
+    from supervisor.install.update import update
+
+    shelves = shelves_at(cwd)
+    config = load_config(shelves.home)
+    there = installed(shelves, scopes_from(project=where[0], everywhere=where[1]))
+    chosen = [named(name, there) for name in dict.fromkeys(names)] or [one for one in there if one.record is not None]
+    if not chosen:
+        say("nothing to update: no extension was installed with zot ext install")
+    status = 0
+
+    def consent(one: Installed, asks: tuple[str, ...]) -> bool:
+        if yes or as_json or not is_attended():
+            return yes
+        return ask(f"{shown(one.name)} now asks for {shown(', '.join(asks), 1000)}; agree?")
+
+    for one in chosen:
+        try:
+            done = update(one, shelves, config, force=force, consent=consent, git_timeout_s=timeout)
+        except InstallError as error:
+            if len(chosen) == 1 and not as_json:
+                raise
+            status = 1
+            if as_json:
+                put({"action": "failed", **_who(one), "error": str(error)})
+            else:
+                complain("update", str(error))
+            continue
+        if as_json:
+            put(_record(done))
+        else:
+            _tell(done)
+    return status
+
+
+def _who(one: Installed) -> dict[str, Any]:
+    return {"name": one.name, "scope": one.scope.label, "dir": str(one.folder)}
+
+
+def _record(done: Update) -> dict[str, Any]:
+    return {
+        "action": done.step.value,
+        **_who(done.now),
+        "from": _state(done.before),
+        "to": _state(done.now),
+        "local_changes": done.has_local_changes,
+        "warnings": done.warnings,
+    }
+
+
+def _state(one: Installed) -> dict[str, Any]:
+    assert one.record is not None
+    return {"version": one.record.version, "commit": one.record.commit, "content_hash": one.record.content_hash}
+
+
+def _tell(done: Update) -> None:
+    from supervisor.install.update import Step
+
+    name = shown(done.now.name)
+    if done.step is Step.NOTHING:
+        changes = ", with local changes; --force throws them away" if done.has_local_changes else ""
+        say(f"{name} {_version(done.now)} is up to date ({_mark(done.now)}){changes}")
+        return
+    versions = f"{_version(done.before)} -> {_version(done.now)}"
+    say(f"updated {name} {versions} ({_mark(done.before)} -> {_mark(done.now)})")
+    for warning in done.warnings:
+        say(f"  warning: {shown(warning, 1000)}")
+    hint_at_reload(done.now.name)
+
+
+def _version(one: Installed) -> str:
+    return shown(one.record.version) if one.record is not None and one.record.version else "without version"
+
+
+def _mark(one: Installed) -> str:
+    """The commit, else the content, short enough to compare by eye."""
+    assert one.record is not None
+    return (one.record.commit or one.record.source_hash.removeprefix("sha256:"))[:8]

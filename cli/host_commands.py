@@ -1,0 +1,125 @@
+"""The commands about running hosts, as typer sees them. What they do is imported when one is run."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from cli.exits import exit_with
+from cli.ext import ext_app
+from cli.parameters import Json
+
+Pid = Annotated[
+    int | None,
+    typer.Argument(metavar="[PID]", help="Which host, see zot ps. Default: the only one, or the only zot host.", min=1),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands to `zot`."""
+    app.command("host")(host)
+    app.command("ps")(ps)
+    app.command("top")(top)
+    app.command("stop")(stop)
+    app.add_typer(ext_app, name="ext")
+
+
+def host(
+    ext: Annotated[
+        list[str] | None,
+        typer.Option("-e", "--ext", help="Start the extension in this folder; repeatable.", metavar="DIR"),
+    ] = None,
+    no_ext: Annotated[bool, typer.Option("--no-ext", "--no-extensions", help="Only those named with --ext.")] = False,
+    cwd: Annotated[str | None, typer.Option(help="The project's folder.", metavar="DIR")] = None,
+    trust_project: Annotated[
+        bool,
+        typer.Option("--trust-project", help="Start the project's extensions although they are not trusted."),
+    ] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Reload an extension when its files change.")] = False,
+    strict_guards: Annotated[
+        bool, typer.Option("--strict-guards", help="A guard that gives no verdict (crash, timeout) denies.")
+    ] = False,
+    stats: Annotated[
+        str | None, typer.Option(help="Append what everything costs to a file, as JSON lines.", metavar="FILE")
+    ] = None,
+    metrics: Annotated[
+        str | None, typer.Option(help="Keep a file in the OpenMetrics text format up to date.", metavar="FILE")
+    ] = None,
+) -> None:
+    """Keep extensions running without an agent, and serve them to other programs over a socket.
+
+    Stays until zot stop, Ctrl-C or SIGTERM, and then stops them in order; a second Ctrl-C stops them at once. SIGHUP
+    reloads them all, unless it comes because the terminal has gone.
+
+    Exit status: 0 stopped, 130 stopped at once, 1 nobody could reach it, 2 usage, 9 without a required extension.
+
+    Example: [bold]zot host -e ./guard -e ./todo-count &[/bold], then [bold]zot top[/bold]
+    """
+    from cli.hosts.host import run_host
+
+    exit_with(
+        "host",
+        lambda: run_host(
+            extensions=tuple(ext or ()),
+            discover=not no_ext,
+            cwd=cwd,
+            strict_guards=strict_guards,
+            stats_file=stats,
+            metrics_file=metrics,
+            trust_project=trust_project,
+            watch=watch,
+        ),
+    )
+
+
+def ps(as_json: Json = False) -> None:
+    """List the hosts that run: zot host, and every agent's run.
+
+    Example: [bold]zot ps[/bold], or [bold]zot ps --json | jq .pid[/bold]
+    """
+    from cli.hosts.ps import run_ps
+
+    exit_with("ps", lambda: run_ps(as_json=as_json))
+
+
+def top(
+    pid: Pid = None,
+    once: Annotated[bool, typer.Option("--once", help="Print one table; so it does without a terminal.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures once, as one line of JSON.")] = False,
+    sort: Annotated[
+        str,
+        typer.Option(
+            help="By name, state, cpu, rss, peak, procs, fds, in, out, calls, errors, timeouts, blocks, p50, p99,"
+            " restarts or since.",
+            metavar="KEY",
+        ),
+    ] = "cpu",
+    reverse: Annotated[bool, typer.Option("--reverse", help="In the opposite order.")] = False,
+    text: Annotated[
+        str, typer.Option("--filter", help="Only those with this in their name or state.", metavar="TEXT")
+    ] = "",
+    interval: Annotated[float, typer.Option(help="Between two looks.", metavar="SECONDS", min=0.1, max=86_400)] = 1.0,
+) -> None:
+    """Show what each extension of a host uses and does, live. Press ? there for the keys.
+
+    Exit status: 0 after q or when the host has ended, 130 after Ctrl-C, 1 no such host, 2 usage.
+
+    Example: [bold]zot top --sort errors[/bold], or [bold]zot top --once --json | jq '.extensions | keys'[/bold]
+    """
+    from cli.top.command import run_top
+
+    exit_with(
+        "top",
+        lambda: run_top(pid, once=once, as_json=as_json, sort=sort, reverse=reverse, text=text, interval_s=interval),
+    )
+
+
+def stop(pid: Pid = None) -> None:
+    """Stop a host and all its extensions in order, and wait until it is gone, 10 s at most.
+
+    Example: [bold]zot stop[/bold], or [bold]zot stop 4242[/bold]
+    """
+    from cli.hosts.stop import run_stop
+
+    exit_with("stop", lambda: run_stop(pid))

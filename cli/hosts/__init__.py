@@ -1,0 +1,1 @@
+"""`zot host`, `ps` and `stop`, and finding the hosts that run."""

@@ -1,0 +1,120 @@
+"""Which of the running hosts a command is about."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from cli.choices import CommandLineError
+from supervisor.control.client import ControlClient, GoneError, HostError, endpoints, hosts
+from supervisor.home.runtime_dir import runtime_dirs
+from wire import control
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+SURVEY_S = 2.0
+"""How long all hosts together are waited for."""
+NONE_RUNS = "no host is running; start one with zot host"
+HOSTS_NAMED = 10
+
+Expected = TypeVar("Expected")
+
+
+class Surveyed(NamedTuple):
+    """A host, or why it does not answer."""
+
+    pid: int
+    client: ControlClient | None
+    info: control.HostInfoReply | None
+    trouble: str
+
+
+def connect(pid: int | None) -> ControlClient:
+    """The host with this pid; without one the only host, where agents' runs count only if there is no `zot host`.
+    Raises `HostError`, and `CommandLineError` where it is not clear which."""
+    if pid is not None:
+        return _connect_to(pid)
+    found = survey()
+    answering = [one for one in found if one.info is not None]
+    candidates = [one for one in answering if one.info is not None and one.info.kind == "host"] or answering
+    try:
+        if len(candidates) == 1 and candidates[0].client is not None:
+            return candidates[0].client
+        if not found:
+            raise HostError(NONE_RUNS)
+        if not candidates:
+            raise HostError(f"host {found[0].pid} does not answer: {found[0].trouble}")
+        raise CommandLineError(f"{len(candidates)} hosts are running; name one by its pid: {listed(candidates)}")
+    finally:
+        keep = candidates[0].client if len(candidates) == 1 else None
+        close(one.client for one in found if one.client is not keep)
+
+
+def _connect_to(pid: int) -> ControlClient:
+    for endpoint in endpoints(runtime_dirs()):
+        if endpoint.pid == pid:
+            try:
+                return ControlClient(endpoint)
+            except GoneError:
+                break
+    found = survey()
+    close(one.client for one in found)
+    if not found:
+        raise HostError(f"there is no host {pid}: {NONE_RUNS}")
+    raise HostError(f"there is no host {pid}; there are {listed(found)}")
+
+
+def survey() -> list[Surveyed]:
+    """All hosts, asked at the same time."""
+    found = hosts(runtime_dirs(), SURVEY_S)
+    clients = [client for _, client in found if isinstance(client, ControlClient)]
+    infos = ask_all(clients, control.Info, control.HostInfoReply)
+    surveyed = []
+    for endpoint, client in found:
+        if isinstance(client, HostError):
+            surveyed.append(Surveyed(endpoint.pid, None, None, str(client)))
+            continue
+        info = infos[client]
+        if isinstance(info, GoneError):
+            client.close()
+        elif isinstance(info, HostError):
+            client.close()
+            surveyed.append(Surveyed(endpoint.pid, None, None, str(info)))
+        else:
+            surveyed.append(Surveyed(endpoint.pid, client, info, ""))
+    return surveyed
+
+
+def ask_all(
+    clients: Iterable[ControlClient], request: Callable[[str], control.Request], expected: type[Expected]
+) -> dict[ControlClient, Expected | HostError]:
+    """Asks first and waits then, so that it takes no longer for many than for one."""
+    answers: dict[ControlClient, Expected | HostError] = {}
+    asked: list[tuple[ControlClient, str]] = []
+    for client in clients:
+        id_ = client.next_id()
+        try:
+            client.send(request(id_))
+            asked.append((client, id_))
+        except HostError as error:
+            answers[client] = error
+    deadline = time.monotonic() + SURVEY_S
+    for client, id_ in asked:
+        try:
+            answers[client] = client.answer_to(id_, expected, max(0.01, deadline - time.monotonic()))
+        except HostError as error:
+            answers[client] = error
+    return answers
+
+
+def listed(found: list[Surveyed]) -> str:
+    shown = [f"{one.pid} ({one.info.kind} in {one.info.cwd})" if one.info else str(one.pid) for one in found]
+    more = f" and {len(shown) - HOSTS_NAMED} more, see zot ps" if len(shown) > HOSTS_NAMED else ""
+    return ", ".join(shown[:HOSTS_NAMED]) + more
+
+
+def close(clients: Iterable[ControlClient | None]) -> None:
+    for client in clients:
+        if client is not None:
+            client.close()

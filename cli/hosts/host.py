@@ -1,0 +1,94 @@
+"""`zot host`: extensions without an agent, served to other programs until it is stopped."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from agent.output.fd_writer import Output
+from cli.choices import CommandLineError
+from cli.run.trust_prompt import ask
+from pyzot import __version__
+from supervisor.discovery.admission import Consent
+from supervisor.extension.log import printable
+from supervisor.home.config import ConfigError
+from supervisor.home.zot_home import zot_home
+from supervisor.host import CannotServeError, Host, Phase
+from supervisor.monitoring.stats_file import RecordingError
+from wire.events import Status
+from wire.valid_text import valid_text
+
+FLUSH_S = 0.5
+
+
+def run_host(
+    *,
+    extensions: tuple[str, ...],
+    discover: bool,
+    cwd: str | None,
+    strict_guards: bool = False,
+    stats_file: str | None = None,
+    metrics_file: str | None = None,
+    trust_project: bool = False,
+    watch: bool = False,
+) -> int:
+    """Returns the exit status: 0 once it has been stopped, 130 if a second signal cut that short or Ctrl-C was the
+    answer to a question, 1 if it cannot serve, 9 without an extension that is required."""
+    try:
+        consent = Consent(whole_project=trust_project)
+        if discover and not trust_project:
+            consent = ask(extensions, _folder(cwd), zot_home())
+        host = Host(
+            version=__version__,
+            extensions=_checked("--ext", extensions),
+            discover_more=discover,
+            cwd=_folder(cwd),
+            strict_guards=strict_guards,
+            stats_file=None if stats_file is None else Path(stats_file).absolute(),
+            metrics_file=None if metrics_file is None else Path(metrics_file).absolute(),
+            consent=consent,
+            watch_files=watch,
+        )
+    except KeyboardInterrupt:
+        return Status.INTERRUPTED.exit_code
+    except (ConfigError, RecordingError) as error:
+        raise CommandLineError(str(error)) from None
+    # A terminal that is held up with Ctrl-S must not hold up the extensions.
+    stderr = Output(host.loop, 2, _nobody_reads, lossy=True)
+    host.say = lambda line: stderr.write(printable(line).encode("utf-8", "replace") + b"\n")
+    try:
+        phase = host.run()
+        host.say(f"zot host {os.getpid()}: stopped by {host.stopped_by}{_cut(phase)}")
+        if phase is Phase.CUT_SHORT:
+            return Status.INTERRUPTED.exit_code
+        return Status.REQUIRED_EXTENSION.exit_code if host.missing else 0
+    except CannotServeError as error:
+        host.say(f"zot host: {error}")
+        return Status.ERROR.exit_code
+    finally:
+        host.loop.run_until(lambda: stderr.is_flushed, host.loop.clock() + FLUSH_S)
+        stderr.close()
+        host.close()
+
+
+def _cut(phase: Phase) -> str:
+    return ", at once" if phase is Phase.CUT_SHORT else ""
+
+
+def _folder(given: str | None) -> str:
+    path = os.path.abspath(given or os.curdir)
+    if not os.path.isdir(path):
+        raise CommandLineError(f"--cwd {given}: {'not a folder' if os.path.exists(path) else 'no such folder'}")
+    return _checked("the working folder", (path,))[0]
+
+
+def _checked(where: str, texts: tuple[str, ...]) -> tuple[str, ...]:
+    """Extensions are told of these in JSON, which has room for text only."""
+    for text in texts:
+        if text != valid_text(text):
+            raise CommandLineError(f"{where} {valid_text(text)!r}: not valid UTF-8, and nobody could be told of it")
+    return texts
+
+
+def _nobody_reads(_reason: str) -> None:
+    """The host does not depend on a reader of its stderr."""

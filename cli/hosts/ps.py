@@ -1,0 +1,87 @@
+"""`zot ps`: the hosts that run."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from cli import number_format
+from cli.hosts.find import NONE_RUNS, ask_all, close, survey
+from cli.top.model import count_states
+from supervisor.control.client import HostError
+from supervisor.extension.log import one_line
+from wire import control
+
+if TYPE_CHECKING:
+    from cli.hosts.find import Surveyed
+    from wire.stats import Stats
+
+HEADINGS = ("PID", "KIND", "UP", "CPU%", "RSS", "EXTENSIONS", "FOLDER")
+
+
+def run_ps(*, as_json: bool) -> int:
+    """Prints a line for each host; returns the exit status. With none running there is nothing to print, and that is
+    no error."""
+    found = survey()
+    clients = [one.client for one in found if one.client is not None]
+    answers = ask_all(clients, control.GetStats, control.StatsReply)
+    rows: list[tuple[Surveyed, Stats | HostError]] = []
+    for one in found:
+        answer = HostError(one.trouble) if one.client is None else answers[one.client]
+        rows.append((one, answer if isinstance(answer, HostError) else answer.stats))
+    close(clients)
+    if as_json:
+        for one, stats in rows:
+            sys.stdout.buffer.write(msgspec.json.encode(_record(one, stats)) + b"\n")
+    elif rows:
+        _print_table(rows)
+    else:
+        print(f"zot ps: {NONE_RUNS}", file=sys.stderr)  # noqa: T201
+    return 0
+
+
+def _record(one: Surveyed, stats: Stats | HostError) -> dict[str, Any]:
+    if isinstance(stats, HostError):
+        return {"pid": one.pid, "error": str(stats)}
+    states = dict(count_states(stats.extensions.values()))
+    return {**msgspec.structs.asdict(stats.host), "extensions": len(stats.extensions), "states": states}
+
+
+def _print_table(rows: list[tuple[Surveyed, Stats | HostError]]) -> None:
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    width = console.width if console.is_terminal else None
+    cells = [HEADINGS, *(_cells(one, stats) for one, stats in rows)]
+    widths = [max(len(row[index]) for row in cells if len(row) > index + 1) for index in range(len(HEADINGS) - 1)]
+    for number, row in enumerate(cells):
+        # The last cell of a row takes what is left of the line.
+        parts = [
+            text
+            if index == len(row) - 1
+            else text.rjust(widths[index])
+            if index in (0, 2, 3, 4)
+            else text.ljust(widths[index])
+            for index, text in enumerate(row)
+        ]
+        line = "  ".join(parts)
+        shown = line if width is None or len(line) <= width else line[: width - 1] + "…"
+        console.print(shown, style="bold" if number == 0 else "", markup=False, soft_wrap=True)
+
+
+def _cells(one: Surveyed, stats: Stats | HostError) -> tuple[str, ...]:
+    if isinstance(stats, HostError):
+        return (str(one.pid), "?", one_line(str(stats), 200))
+    host = stats.host
+    states = ", ".join(f"{count} {state}" for state, count in count_states(stats.extensions.values()))
+    return (
+        str(host.pid),
+        host.kind,
+        number_format.duration(host.uptime_s),
+        number_format.percent(host.cpu_percent),
+        number_format.size(host.rss_bytes),
+        states or "none",
+        one_line(host.cwd, 4096),
+    )

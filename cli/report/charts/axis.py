@@ -1,0 +1,68 @@
+"""Where an axis has its ticks, and what they say."""
+
+from __future__ import annotations
+
+from math import ceil, floor, log10
+
+from cli.report.page.quantities import bytes_text, duration_text, elapsed
+
+MIB = 2.0**20
+SHORTEST = 0.01
+"""Of percent, MiB or whatever it counts: an axis of less would only show noise, and nothing at all needs one too."""
+_TIME_STEPS = (
+    *(factor * size for size in (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1) for factor in (1, 2, 5)),
+    *(1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200),
+    *(86400, 172800, 604800, 1209600, 2592000),
+)
+
+
+def upto(highest: float, ticks: int) -> tuple[float, float]:
+    """Step and end of an axis that begins at 0 and holds `highest`; round in tens. Never shorter than `SHORTEST`."""
+    highest = max(highest, SHORTEST)
+    rough = highest / max(1, ticks)
+    size = 10.0 ** floor(log10(rough))
+    step = next(factor * size for factor in (1.0, 2.0, 2.5, 5.0, 10.0) if factor * size >= rough * (1 - 1e-9))
+    return step, step * max(1, ceil(highest / step - 1e-9))
+
+
+def bytes_upto(highest_mib: float, ticks: int) -> tuple[float, float]:
+    """The same in MiB, but round in the unit that the labels have."""
+    highest_mib = max(highest_mib, SHORTEST)
+    unit = 1.0
+    while highest_mib >= 1024 * unit:
+        unit *= 1024
+    while highest_mib < unit:
+        unit /= 1024
+    step, end = upto(highest_mib / unit, ticks)
+    return step * unit, end * unit
+
+
+def steps(step: float, end: float) -> list[float]:
+    return [index * step for index in range(round(end / step) + 1)]
+
+
+def time_ticks(end: float, most: int = 10) -> list[tuple[float, str]]:
+    """Positions and labels from 0 to `end` seconds."""
+    step = next((size for size in _TIME_STEPS if end / size <= most), None)
+    if step is None:
+        step = end / most
+    return [(index * step, elapsed(index * step)) for index in range(floor(end / step + 1e-9) + 1)]
+
+
+def thinned_ticks(ticks: tuple[tuple[float, str], ...], most: int = 10) -> list[tuple[float, str]]:
+    every = max(1, ceil(len(ticks) / most))
+    return list(ticks[::every])
+
+
+def decades(lowest: float, highest: float) -> tuple[int, int]:
+    """Powers of ten that hold both; at least two decades."""
+    first, last = floor(log10(lowest)), ceil(log10(highest))
+    return (first, last) if last - first >= 2 else (first, first + 2)
+
+
+def decade_label(power: int) -> str:
+    return duration_text(10.0**power)
+
+
+def mib_text(value: float) -> str:
+    return bytes_text(value * MIB)

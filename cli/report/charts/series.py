@@ -1,0 +1,129 @@
+"""Thins out the samples to what a screen can show, and chooses whom the charts name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+from math import isnan
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from array import array
+    from collections.abc import Callable, Iterable, Sequence
+
+    from cli.report.reading.recording import Figures, Recording, Track
+
+POINTS = 240
+"""Along the time axis, at most."""
+ALL_POINTS = 54_000
+"""Of all lines together; above it there are fewer along the axis."""
+NAMED = 8
+"""Extensions with a line and a colour of their own. Where there are no more than these, each has one."""
+EMBEDDED = 400
+"""Extensions whose points are in the page, to be added to the charts by the reader."""
+
+Values = tuple[float | None, ...]
+"""One for each point; None where the extension was not there."""
+
+
+@dataclass(frozen=True)
+class Line:
+    cpu_percent: Values
+    rss_bytes: Values
+
+
+@dataclass(frozen=True)
+class Series:
+    """All lines share the points in time."""
+
+    times: tuple[float, ...]
+    """Seconds since the start; of a point that stands for several samples, their mean."""
+    samples: int
+    """From which the points were made."""
+    lines: dict[str, Line]
+    """By name, the heaviest first."""
+    named: tuple[str, ...]
+    total: Line
+    host: Line
+    peak_rss_bytes: float
+    """Highest sum at one moment, in any sample."""
+
+
+def series_of(recording: Recording) -> Series | None:
+    """None without samples."""
+    if not recording.times or recording.total is None or recording.host is None:
+        return None
+    order = heaviest(recording.figures, recording.tracks)
+    groups = point_groups(recording.times, min(POINTS, ALL_POINTS // max(1, min(len(order), EMBEDDED))))
+    return Series(
+        times=tuple(_mean(recording.times[first:end]) for first, end in groups),
+        samples=len(recording.times),
+        lines={name: thinned(recording.tracks[name], groups) for name in order[:EMBEDDED]},
+        named=tuple(order[:NAMED]),
+        total=thinned(recording.total, groups),
+        host=thinned(recording.host, groups),
+        peak_rss_bytes=max(recording.total.rss_bytes),
+    )
+
+
+def point_groups(times: Sequence[float], most: int) -> list[tuple[int, int]]:
+    """Runs of samples, first and end, that become one point each: equal stretches of time, without empty ones. Each
+    sample is its own point where there are no more than `most`."""
+    if len(times) <= most:
+        return [(index, index + 1) for index in range(len(times))]
+    first, span = times[0], times[-1] - times[0]
+    if span <= 0:
+        return [(0, len(times))]
+    groups = []
+    at = 0
+    for _, members in groupby(times, key=lambda time: min(int((time - first) / span * most), most - 1)):
+        size = sum(1 for _ in members)
+        groups.append((at, at + size))
+        at += size
+    return groups
+
+
+def thinned(track: Track, groups: Sequence[tuple[int, int]]) -> Line:
+    """CPU is averaged, which keeps what it cost; of memory the highest stays, which is what limits look at."""
+    return Line(_reduced(track.cpu_percent, groups, _mean), _reduced(track.rss_bytes, groups, max))
+
+
+def _reduced(
+    values: array[float], groups: Sequence[tuple[int, int]], reduce: Callable[[Sequence[float]], float]
+) -> Values:
+    if not isnan(sum(values)):
+        return tuple(reduce(values[first:end]) for first, end in groups)
+    reduced: list[float | None] = []
+    for first, end in groups:
+        there = [value for value in values[first:end] if not isnan(value)]
+        reduced.append(reduce(there) if there else None)
+    return tuple(reduced)
+
+
+def heaviest(figures: Iterable[Figures], tracks: dict[str, Track]) -> list[str]:
+    """Names of all with samples, ordered by their share of the processor time or of the memory, whichever is larger."""
+    cpu = {one.name: max(0.0, one.cpu_s) for one in figures if one.name in tracks}
+    rss = {name: _used(tracks[name].rss_bytes) for name in cpu}
+    all_cpu, all_rss = sum(cpu.values()) or 1.0, sum(rss.values()) or 1.0
+    return sorted(cpu, key=lambda name: (-max(cpu[name] / all_cpu, rss[name] / all_rss), name))
+
+
+def _used(values: array[float]) -> float:
+    total = sum(values)
+    return total if not isnan(total) else sum(value for value in values if not isnan(value))
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+def coarser(values: Values, most: int) -> Values:
+    """At most `most` values, each the highest of its neighbours; for lines of a few pixels."""
+    if len(values) <= most:
+        return values
+    size = len(values) / most
+    shortened: list[float | None] = []
+    for index in range(most):
+        there = [value for value in values[int(index * size) : int((index + 1) * size)] if value is not None]
+        shortened.append(max(there) if there else None)
+    return tuple(shortened)

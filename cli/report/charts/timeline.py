@@ -1,0 +1,216 @@
+"""Puts what happened into lanes, and makes it few enough to be drawn: neighbours of one kind become one mark."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from cli.report.reading.recording import Happening
+
+PROMINENT = 20
+"""Lanes of extensions that are shown at once; the others are folded away."""
+COMMON_MARKS, PROMINENT_MARKS, FOLDED_MARKS = 900, 1400, 700
+"""At most, in the lanes that are nobody's own, in extensions' lanes that are shown at once, and in the folded ones."""
+PROMINENT_LIVES, FOLDED_LIVES = 200, 40
+"""Stretches of one extension's life, at most."""
+FINEST = 512
+"""Stretches of time within which marks of one kind and lane may become one."""
+ROWS = 4
+"""Of calls that overlap, shown below each other in one lane."""
+
+
+class Kind(Enum):
+    TURNS = "turns"
+    TOOLS = "tools"
+    GUARDS = "guards"
+    RUN = "run"
+    """Warnings and errors of the run itself."""
+    EXTENSION = "extension"
+
+
+class Life(Enum):
+    UP = "up"
+    DOWN = "down"
+    FAILED = "failed"
+
+
+TROUBLE = {"failed": 100, "exited": 10, "limit": 10, "restarted": 5, "no_verdict": 5, "error": 5, "warning": 1}
+"""How much a mark moves its extension's lane up."""
+_KINDS, _LIVES = list(Kind), list(Life)
+_LIFE = {"started": Life.UP, "restarted": Life.UP, "reloaded": Life.UP, "exited": Life.DOWN, "failed": Life.FAILED}
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One or several happenings of a kind."""
+
+    first: Happening
+    count: int = 1
+    end: float | None = None
+    """Of the last one."""
+    bad: int = 0
+    longest: float | None = None
+    row: int = 0
+
+
+@dataclass(frozen=True)
+class Lane:
+    kind: Kind
+    name: str
+    """Of the extension; empty for the others."""
+    marks: tuple[Mark, ...]
+    total: int
+    """Happenings in it."""
+    lives: tuple[tuple[float, float, Life], ...] = ()
+    """From, to: when the extension ran, and when it did not."""
+    rows: int = 1
+
+
+def lanes_of(happenings: Sequence[Happening], end: float) -> tuple[Lane, ...]:
+    """Turns, tools, guards, the run, then one for each extension that had events, the most troubled first."""
+    members: dict[tuple[Kind, str], list[Happening]] = defaultdict(list)
+    for one in happenings:
+        for lane in _lanes_for(one):
+            members[lane].append(one)
+    order = sorted(
+        members, key=lambda lane: (_KINDS.index(lane[0]), -_trouble(members[lane]), -len(members[lane]), lane[1])
+    )
+    common = sum(kind is not Kind.EXTENSION for kind, _ in order)
+    shown = common + PROMINENT
+    lanes: list[Lane] = []
+    for part, most, changes in (
+        (order[:common], COMMON_MARKS, 0),
+        (order[common:shown], PROMINENT_MARKS, PROMINENT_LIVES),
+        (order[shown:], FOLDED_MARKS, FOLDED_LIVES),
+    ):
+        columns = _columns([members[lane] for lane in part], end, most)
+        lanes += (_lane(kind, name, members[kind, name], end, columns, changes) for kind, name in part)
+    return tuple(lanes)
+
+
+def _trouble(held: Iterable[Happening]) -> int:
+    return sum(TROUBLE.get(one.kind, 3 if one.bad else 0) for one in held)
+
+
+def _lanes_for(one: Happening) -> Iterable[tuple[Kind, str]]:
+    if one.kind == "turn":
+        yield Kind.TURNS, ""
+    elif one.kind == "tool_call":
+        yield Kind.TOOLS, ""
+        if one.bad and one.extension:
+            yield Kind.EXTENSION, one.extension
+    elif one.kind == "intercept":
+        yield Kind.GUARDS, ""
+        if one.bad and one.extension:
+            yield Kind.EXTENSION, one.extension
+    elif one.extension:
+        yield Kind.EXTENSION, one.extension
+    else:
+        yield Kind.RUN, ""
+
+
+def _columns(held: Sequence[list[Happening]], end: float, most: int) -> int | None:
+    """Into how many columns each lane is divided; None if every happening can be drawn by itself."""
+    if sum(map(len, held)) <= most:
+        return None
+    columns = FINEST
+    cells = [{_cell(one, end, columns) for one in lane} for lane in held]
+    while columns > 1 and sum(map(len, cells)) > most:
+        columns //= 2
+        cells = [{(kind, bad, at // 2) for kind, bad, at in lane} for lane in cells]
+    return columns
+
+
+def _cell(one: Happening, end: float, columns: int) -> tuple[str, bool, int]:
+    return one.kind, one.bad, int(one.begin / (end or 1.0) * columns)
+
+
+def _lane(kind: Kind, name: str, held: list[Happening], end: float, columns: int | None, changes: int) -> Lane:
+    if columns is None:
+        marks = [_single(one) for one in held]
+    else:
+        cells: dict[tuple[str, bool, int], list[Happening]] = defaultdict(list)
+        for one in held:
+            cells[_cell(one, end, columns)].append(one)
+        marks = sorted((_merged(cell) for cell in cells.values()), key=lambda mark: mark.first.begin)
+    rows = 1
+    if kind is Kind.TOOLS and columns is None:
+        marks, rows = _stacked(marks)
+    lives = coarser(lives_of(held, end), end, changes) if kind is Kind.EXTENSION else ()
+    return Lane(kind, name, tuple(marks), len(held), lives, rows)
+
+
+def _single(one: Happening) -> Mark:
+    return Mark(one, 1, one.end, int(one.bad), None if one.end is None else one.end - one.begin)
+
+
+def _merged(cell: list[Happening]) -> Mark:
+    ends = [one.begin if one.end is None else one.end for one in cell]
+    spans = [one.end - one.begin for one in cell if one.end is not None]
+    return Mark(
+        first=cell[0],
+        count=len(cell),
+        end=max(ends) if spans or len(cell) > 1 else None,
+        bad=sum(one.bad for one in cell),
+        longest=max(spans, default=None),
+    )
+
+
+def _stacked(marks: list[Mark]) -> tuple[list[Mark], int]:
+    """Overlapping ones go into rows of their own, as far as there are rows."""
+    free = [0.0]
+    placed = []
+    for mark in marks:
+        begin = mark.first.begin
+        row = next((row for row, until in enumerate(free) if until <= begin), None)
+        if row is None:
+            if len(free) < ROWS:
+                free.append(0.0)
+            row = len(free) - 1
+        free[row] = max(free[row], begin if mark.end is None else mark.end)
+        placed.append(replace(mark, row=row))
+    return placed, len(free)
+
+
+Lives = tuple[tuple[float, float, Life], ...]
+"""From, to, and what it was."""
+
+
+def lives_of(held: Iterable[Happening], end: float) -> Lives:
+    """What the marks say of when it ran. An extension that first exits was running before."""
+    lives: list[tuple[float, float, Life]] = []
+    since, state = 0.0, None
+    for one in held:
+        new = _LIFE.get(one.kind)
+        if new is None or new is state:
+            continue
+        before = Life.UP if state is None and new is not Life.UP else state
+        if before is not None and one.begin > since:
+            lives.append((since, one.begin, before))
+        since, state = one.begin, new
+    if state is not None and end > since:
+        lives.append((since, end, state))
+    return tuple(lives)
+
+
+def coarser(lives: Lives, end: float, most: int) -> Lives:
+    """At most `most` stretches; one in which it was not up all the time tells the worst of what it was."""
+    if len(lives) <= most:
+        return lives
+    width = end / most
+    worst: dict[int, Life] = {}
+    for begin, until, state in lives:
+        for column in range(int(begin / width), min(int(until / width), most - 1) + 1):
+            worst[column] = max(worst.get(column, state), state, key=_LIVES.index)
+    joined: list[tuple[float, float, Life]] = []
+    for column, state in sorted(worst.items()):
+        begin = column * width
+        if joined and joined[-1][2] is state and joined[-1][1] == begin:
+            begin = joined.pop()[0]
+        joined.append((begin, (column + 1) * width, state))
+    return tuple(joined)

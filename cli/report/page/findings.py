@@ -1,0 +1,140 @@
+"""What a reader should look at first: each kind of trouble, with the extensions that have it, the worst first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from enum import Enum
+from statistics import median
+from typing import TYPE_CHECKING
+
+from cli.report.page.quantities import bytes_text, count_text, duration_text, percent_text, plural
+
+if TYPE_CHECKING:
+    from array import array
+    from collections.abc import Iterable, Iterator
+
+    from cli.report.reading.recording import Figures, Happening, Recording
+
+HOG_CPU_S = 1.0
+HOG_AGAINST_MEAN = 3.0
+HOG_SHARE = 0.05
+GROWTH = 1.5
+"""Last quarter's memory against the first's, from `GROWTH_BYTES` on."""
+GROWTH_BYTES = 20 * 2**20
+GROWTH_SAMPLES = 12
+GROWTH_LOOKED_AT = 400
+SLOW_MS = 500.0
+SLOW_AGAINST_MEDIAN = 5.0
+
+
+class Trouble(Enum):
+    """In the order in which they are told; the value is the heading."""
+
+    GIVEN_UP = "Given up"
+    UNWELL = "Not well at the end"
+    LIMIT = "Over a limit"
+    EXITS = "Ended by themselves"
+    TIMEOUTS = "Did not answer in time"
+    ERRORS = "Calls that failed"
+    HOG = "Most of the processor"
+    GROWTH = "Memory that only grows"
+    SLOW = "Slow answers"
+    LOST = "Missed events"
+    JUNK = "Junk on stdout"
+
+
+@dataclass(frozen=True)
+class Case:
+    extension: str
+    weight: float
+    said: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    trouble: Trouble
+    cases: tuple[Case, ...]
+    """The worst first."""
+
+
+def findings_of(recording: Recording) -> tuple[Finding, ...]:
+    """Each trouble that somebody has."""
+    exits = exits_of(recording.happenings)
+    found: dict[Trouble, list[Case]] = {trouble: [] for trouble in Trouble}
+    for one in recording.figures:
+        for trouble, weight, said in _counted(one, exits[one.name]):
+            found[trouble].append(Case(one.name, weight, said))
+        track = recording.tracks.get(one.name)
+        if track is not None and (grown := growth(track.rss_bytes)):
+            said = f"{bytes_text(grown[0])} to {bytes_text(grown[1])}"
+            found[Trouble.GROWTH].append(Case(one.name, grown[1] - grown[0], said))
+    found[Trouble.HOG] += _hogs(recording.figures)
+    found[Trouble.SLOW] += _slow(recording.figures)
+    return tuple(
+        Finding(trouble, tuple(sorted(cases, key=lambda case: (-case.weight, case.extension))))
+        for trouble, cases in found.items()
+        if cases
+    )
+
+
+def _counted(one: Figures, exits: int) -> Iterator[tuple[Trouble, float, str]]:
+    """Trouble, weight and words, of what is there to be read."""
+    if one.state == "failed":
+        yield Trouble.GIVEN_UP, max(exits, one.restarts), one.failure
+    elif one.failure:
+        yield Trouble.UNWELL, 1.0, one.failure
+    if (exits or one.restarts) and one.state != "failed":
+        ended = plural(exits, "time") if exits else ""
+        again = f"{one.restarts} restarted" if one.restarts else ""
+        yield Trouble.EXITS, max(exits, one.restarts), ", ".join(part for part in (ended, again) if part)
+    if one.limit_breaches:
+        yield Trouble.LIMIT, one.limit_breaches, plural(one.limit_breaches, "time")
+    if one.timeouts:
+        yield Trouble.TIMEOUTS, one.timeouts, _of_calls(one.timeouts, one.calls)
+    if one.errors:
+        yield Trouble.ERRORS, one.errors, _of_calls(one.errors, one.calls)
+    if one.lost:
+        yield Trouble.LOST, one.lost, count_text(one.lost)
+    if one.junk_lines:
+        yield Trouble.JUNK, one.junk_lines, plural(one.junk_lines, "line")
+
+
+def _of_calls(count: int, calls: int) -> str:
+    return f"{count_text(count)} of {count_text(calls)}" if calls >= count else count_text(count)
+
+
+def _hogs(figures: Iterable[Figures]) -> Iterator[Case]:
+    held = list(figures)
+    total = sum(one.cpu_s for one in held)
+    least = max(HOG_CPU_S, HOG_SHARE * total, HOG_AGAINST_MEAN * total / max(1, len(held)))
+    for one in held:
+        if len(held) > 1 and one.cpu_s > least:
+            yield Case(one.name, one.cpu_s, percent_text(round(100 * one.cpu_s / total)))
+
+
+def _slow(figures: Iterable[Figures]) -> Iterator[Case]:
+    p99s = {one.name: one.p99_ms for one in figures if one.p99_ms is not None}
+    usual = median(p99s.values()) if p99s else 0.0
+    for name, p99 in p99s.items():
+        if p99 > SLOW_MS and (p99 > SLOW_AGAINST_MEDIAN * usual or len(p99s) == 1):
+            yield Case(name, p99, f"p99 {duration_text(p99)}")
+
+
+def exits_of(happenings: Iterable[Happening]) -> Counter[str]:
+    """How often each extension ended without having been asked to."""
+    return Counter(one.extension for one in happenings if one.kind == "exited")
+
+
+def growth(rss_bytes: array[float]) -> tuple[float, float] | None:
+    """Memory of the first and of the last quarter, if it grew all the time and by much; else None. A restart, after
+    which it is small again, is no growth."""
+    there = [value for value in rss_bytes[:: max(1, len(rss_bytes) // GROWTH_LOOKED_AT)] if value > 0]  # NaN is not
+    if len(there) < GROWTH_SAMPLES:
+        return None
+    quarter = len(there) // 4
+    parts = [median(there[index * quarter : (index + 1) * quarter]) for index in range(4)]
+    first, last = parts[0], parts[-1]
+    if last < first * GROWTH or last - first < GROWTH_BYTES or parts != sorted(parts):
+        return None
+    return first, last

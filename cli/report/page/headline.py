@@ -1,0 +1,149 @@
+"""The top of the page: what ran, the figures that matter most, and what to look at first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cli.report.page.findings import Finding, Trouble, exits_of
+from cli.report.page.markup import name, text
+from cli.report.page.quantities import bytes_text, count_text, duration_text, elapsed, percent_text, plural, short
+from cli.report.reading.recording import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cli.report.charts.series import Series
+    from cli.report.reading.recording import Recording
+
+
+CASES = 10
+"""Extensions that are named for each trouble."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    label: str
+    value: str
+    said: str = ""
+    is_bad: bool = False
+    style: str = "bad"
+    """How it looks then: bad, or warn where not the value but what is said of it matters."""
+
+
+def tiles(recording: Recording, series: Series | None) -> tuple[Tile, ...]:
+    figures = recording.figures
+    calls = sum(one.calls for one in figures)
+    errors = sum(one.errors for one in figures)
+    timeouts = sum(one.timeouts for one in figures)
+    restarts = sum(one.restarts for one in figures)
+    exits = sum(exits_of(recording.happenings).values())
+    failed = sum(one.state == "failed" for one in figures)
+    cpu_s = sum(one.cpu_s for one in figures)
+    slowest = max((one for one in figures if one.p99_ms is not None), key=lambda one: one.p99_ms or 0.0, default=None)
+    seconds = recording.duration_s
+    return (
+        Tile("Duration", "not known" if seconds is None else elapsed(seconds), _samples(recording)),
+        Tile(
+            "Extensions",
+            count_text(len(figures)),
+            f"{failed} given up" if failed else "none given up",
+            failed > 0,
+            "warn",
+        ),
+        Tile("Calls", count_text(calls), f"{short(calls / seconds)} per second" if seconds and calls else ""),
+        Tile(
+            "Errors",
+            count_text(errors),
+            plural(timeouts, "timeout")
+            + (f", {percent_text(100 * errors / calls)} of calls" if errors and calls else ""),
+            errors + timeouts > 0,
+        ),
+        Tile("Restarts", count_text(restarts), _ended(exits), restarts + exits > 0, "bad" if restarts else "warn"),
+        _memory(recording, series),
+        Tile(
+            "CPU time",
+            f"{short(cpu_s)} s" if cpu_s < 60 else elapsed(cpu_s),
+            f"{percent_text(100 * cpu_s / seconds)} of one core" if seconds else "",
+        ),
+        Tile(
+            "Slowest p99",
+            duration_text(slowest.p99_ms) if slowest else "-",
+            slowest.name if slowest else "no answers",
+        ),
+    )
+
+
+def _samples(recording: Recording) -> str:
+    if recording.source is Source.EVENTS:
+        return "from a run's events"
+    return plural(len(recording.times), "sample")
+
+
+def _ended(exits: int) -> str:
+    if exits == 0:
+        return "nothing ended by itself"
+    return "1 ended by itself" if exits == 1 else f"{count_text(exits)} ended by themselves"
+
+
+def _memory(recording: Recording, series: Series | None) -> Tile:
+    largest = max(recording.figures, key=lambda one: one.rss_peak_bytes, default=None)
+    if largest is None:
+        return Tile("Peak RSS", "-", "no extensions")
+    own = bytes_text(largest.rss_peak_bytes)
+    if series is None:
+        return Tile("Largest peak RSS", own, largest.name)
+    return Tile("Peak RSS, all", bytes_text(series.peak_rss_bytes), f"{own}: {largest.name}")
+
+
+def headline(recording: Recording, series: Series | None, findings: Sequence[Finding], ids: dict[str, str]) -> str:
+    facts = "".join(f"<div><dt>{text(label)}</dt><dd>{text(value)}</dd></div>" for label, value in recording.facts)
+    notes = "".join(f"<li>{_coded(text(note))}</li>" for note in recording.notes)
+    shown = "".join(
+        f'<div class="tile{f" {tile.style}" if tile.is_bad else ""}"><dt>{text(tile.label)}</dt>'
+        f"<dd>{text(tile.value)}</dd>"
+        f'<small title="{text(tile.said)}">{text(tile.said, 80)}</small></div>'
+        for tile in tiles(recording, series)
+    )
+    return (
+        f'<header><h1>{text(recording.title)}</h1><dl class="facts">{facts}</dl></header>'
+        + (f'<ul class="notes" role="note">{notes}</ul>' if notes else "")
+        + f'<dl class="tiles">{shown}</dl>'
+        + _findings(recording, findings, ids)
+    )
+
+
+def _coded(escaped: str) -> str:
+    """Our own notes quote commands in backquotes."""
+    parts = escaped.split("`")
+    if len(parts) % 2 == 0:
+        return escaped
+    return "".join(f"<code>{part}</code>" if index % 2 else part for index, part in enumerate(parts))
+
+
+def _findings(recording: Recording, findings: Sequence[Finding], ids: dict[str, str]) -> str:
+    if not findings:
+        calm = "Nothing stands out: no exits, errors, timeouts, limits or unusual use."
+        if not recording.figures:
+            calm = "There were no extensions."
+        return f'<section id="findings" class="calm"><h2>Look at these first</h2><p>{calm}</p></section>'
+    rows = "".join(
+        f'<li class="{"bad" if one.trouble is Trouble.GIVEN_UP else "plain"}">'
+        f"<b>{one.trouble.value} <small>{len(one.cases)}</small></b><div>{_cases(one, ids)}</div></li>"
+        for one in findings
+    )
+    return f'<section id="findings"><h2>Look at these first</h2><ul>{rows}</ul></section>'
+
+
+def _cases(finding: Finding, ids: dict[str, str]) -> str:
+    """Extensions with the same words share them."""
+    groups: dict[str, list[str]] = {}
+    for case in finding.cases[:CASES]:
+        link = f'<a href="#{ids[case.extension]}"><bdi>{name(case.extension)}</bdi></a>'
+        groups.setdefault(case.said, []).append(link)
+    shown = "".join(
+        f"<span>{', '.join(links)}{f' <em>{text(said, 160)}</em>' if said else ''}</span>"
+        for said, links in groups.items()
+    )
+    more = len(finding.cases) - CASES
+    return shown + (f"<span><em>and {more} more</em></span>" if more > 0 else "")

@@ -1,0 +1,151 @@
+"""What each extension cost, one row each; the page's script sorts and filters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cli.report.charts.series import coarser
+from cli.report.page.markup import name, number, text
+from cli.report.page.quantities import bytes_text, count_text, duration_text, short
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from cli.report.charts.series import Series, Values
+    from cli.report.reading.recording import Figures
+
+SPARK_POINTS = 40
+SPARK_WIDTH, SPARK_HEIGHT = 78, 18
+ROWS = 1000
+"""On one page, at most."""
+
+
+@dataclass(frozen=True)
+class Column:
+    title: str
+    hint: str
+    value: Callable[[Figures], float | None]
+    label: Callable[[float], str]
+    has_bar: bool = False
+    is_bad: bool = False
+    """Anything above 0 deserves to be seen."""
+
+
+def _count(value: float) -> str:
+    return count_text(int(value))
+
+
+COLUMNS = (
+    Column(
+        "CPU", "processor seconds of the whole tree", lambda one: one.cpu_s, lambda value: f"{short(value)} s", True
+    ),
+    Column("peak RSS", "highest resident size", lambda one: one.rss_peak_bytes, bytes_text, True),
+    Column("calls", "requests that waited for an answer", lambda one: one.calls, _count, True),
+    Column("p50", "half of the answers were faster", lambda one: one.p50_ms, duration_text),
+    Column("p99", "one answer in a hundred was slower", lambda one: one.p99_ms, duration_text),
+    Column("errors", "calls that failed", lambda one: one.errors, _count, is_bad=True),
+    Column("timeouts", "calls without an answer in time", lambda one: one.timeouts, _count, is_bad=True),
+    Column("blocks", "what it refused as a guard", lambda one: one.blocks, _count),
+    Column("restarts", "how often it was brought back", lambda one: one.restarts, _count, is_bad=True),
+    Column("limits", "times over a limit", lambda one: one.limit_breaches, _count, is_bad=True),
+    Column("frames in", "frames that it sent", lambda one: one.frames_in, _count),
+    Column("frames out", "frames that it was sent", lambda one: one.frames_out, _count),
+    Column("bytes in", "bytes that it sent", lambda one: one.bytes_in, bytes_text),
+    Column("bytes out", "bytes that it was sent", lambda one: one.bytes_out, bytes_text),
+    Column("lost", "events and notes dropped", lambda one: one.lost, _count, is_bad=True),
+    Column("junk", "lines on its stdout that were no frames", lambda one: one.junk_lines, _count, is_bad=True),
+)
+"""In the order of the page, after name and state."""
+LAST_BEFORE_EXIT = "restarts"
+"""The column after which it says how the last process ended."""
+
+
+def table(figures: Sequence[Figures], series: Series | None, ids: dict[str, str], end: float) -> str:
+    """Empty without extensions."""
+    if not figures:
+        return ""
+    shown = sorted(figures, key=lambda one: (-one.cpu_s, -one.rss_peak_bytes, one.name))
+    columns = [column for column in COLUMNS if any(column.value(one) is not None for one in shown)]
+    highest = [max((column.value(one) or 0.0) for one in shown) for column in columns]
+    sparks = _Sparks(series, end) if series is not None and len(series.times) > 1 else None
+    head = _head("extension", "sort by name", "text") + _head("state", "at the end of the recording", "text")
+    for index, column in enumerate(columns):
+        head += _head(column.title, column.hint, "descending" if index == 0 else "number")
+        if sparks is not None and index < 2:
+            head += '<th class="spark" scope="col">over time</th>'
+        if column.title == LAST_BEFORE_EXIT:
+            head += _head("last exit", "how its last process ended", "text")
+    rows = "".join(_row(one, columns, highest, sparks, ids[one.name]) for one in shown[:ROWS])
+    own_scale = " The small lines have each their own scale." if sparks is not None else ""
+    left_out = f" The first {ROWS:,} of {len(shown):,}." if len(shown) > ROWS else ""
+    return (
+        '<section id="costs"><h2>What each extension cost</h2>'
+        f'<p class="caption">Over the whole recording and its process tree.{own_scale}{left_out}</p>'
+        '<p class="filter" hidden><input type="search" id="filter" placeholder="Filter by name or state"'
+        ' aria-label="Filter the table by name or state"> <span id="count" role="status"></span></p>'
+        f'<div class="scroll" tabindex="0" role="region" aria-label="Costs"><table><thead><tr>{head}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div></section>"
+    )
+
+
+def _head(title: str, hint: str, kind: str) -> str:
+    """`kind`: text, number, or descending for the one that the rows are sorted by."""
+    sort = ' aria-sort="descending"' if kind == "descending" else ""
+    style = ' class="text"' if kind == "text" else ""
+    return f'<th scope="col"{style}{sort}><button type="button" title="{hint}">{title}</button></th>'
+
+
+def _row(one: Figures, columns: Sequence[Column], highest: Sequence[float], sparks: _Sparks | None, row: str) -> str:
+    why = f' title="{text(one.failure, 200)}"' if one.failure else ""
+    cells = (
+        f'<th scope="row"><bdi title="{text(one.name, 120)}">{name(one.name)}</bdi></th>'
+        f'<td class="text"><span class="state {state_class(one)}"{why}>{text(one.state, 20)}</span></td>'
+    )
+    for index, (column, most) in enumerate(zip(columns, highest, strict=True)):
+        cells += _cell(column, column.value(one), most)
+        if sparks is not None and index < 2:
+            cells += f'<td class="spark">{sparks.drawn(one.name, index)}</td>'
+        if column.title == LAST_BEFORE_EXIT:
+            cells += f'<td class="text">{text(one.exit_status or "-", 60)}</td>'
+    return f'<tr id="{row}">{cells}</tr>'
+
+
+def state_class(one: Figures) -> str:
+    """How a state is coloured: good, bad, or on its way."""
+    if one.state == "failed":
+        return "bad"
+    return {"ready": "good", "backoff": "waits"}.get(one.state, "plain")
+
+
+def _cell(column: Column, value: float | None, most: float) -> str:
+    if value is None:
+        return '<td data-v="-1">-</td>'
+    bar = ""
+    if column.has_bar and most > 0:
+        bar = f'<i style="width:{number(100 * max(0.0, value) / most, 1)}%"></i>'
+    style = ' class="bad"' if column.is_bad and value > 0 else ' class="zero"' if value == 0 else ""
+    return f'<td data-v="{value:.6g}"{style}>{bar}<span>{text(column.label(value))}</span></td>'
+
+
+class _Sparks:
+    """Each line in its own scale: its shape, whose height the cell beside it tells."""
+
+    def __init__(self, series: Series, end: float) -> None:
+        self._lines = series.lines
+        times = coarser(series.times, SPARK_POINTS)
+        self._xs = [round((time or 0.0) / end * SPARK_WIDTH) for time in times]
+
+    def drawn(self, extension: str, which: int) -> str:
+        line = self._lines.get(extension)
+        if line is None:
+            return ""
+        values: Values = coarser((line.cpu_percent, line.rss_bytes)[which], SPARK_POINTS)
+        highest = max((value for value in values if value is not None), default=0.0) or 1.0
+        d, pen_down = "", False
+        for x, value in zip(self._xs, values, strict=True):
+            if value is not None:
+                y = round((SPARK_HEIGHT - 2) * (1 - max(0.0, value) / highest)) + 1
+                d += f"{'L' if pen_down else 'M'}{x} {y}"
+            pen_down = value is not None
+        return f'<svg class="s{which}" aria-hidden="true"><path d="{d}"/></svg>'

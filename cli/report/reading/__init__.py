@@ -1,0 +1,1 @@
+"""Reads what a report is made from: event streams, stats files, recordings."""

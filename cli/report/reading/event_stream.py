@@ -1,0 +1,210 @@
+"""Reads the events of a run (`--json`) into a recording: their order, what they say, and the totals of the last result.
+
+Only messages carry a time, so the timeline's positions are places in the order of events.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from cli.report.page.quantities import clock_text, plural, short
+from cli.report.reading.recording import GOOD_STOPS, Figures, Happening, Recording, Source
+from wire import events
+
+TOLD_BY_ARGUMENT = ("command", "path", "name")
+"""Arguments that say most about a call."""
+DETAIL_CHARACTERS = 400
+MISSING = (
+    "Made from a run's events. They hold no measurements over time: the charts of CPU and memory and the latency"
+    " histograms are missing, and the timeline shows order, not time. For all of it, record with"
+    " `zot --json --stats FILE …` and use `zot report FILE`."
+)
+
+
+class EventReader:
+    """Takes the lines of one stream in order. A stream of several prompts (rpc) is one recording."""
+
+    def __init__(self) -> None:
+        self.decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(events.AnyRecord)
+        self.types = EVENT_TYPES
+        self.has_anything = False
+        self._place = 0.0
+        self._happenings: list[Happening] = []
+        self._turn: tuple[float, int] | None = None
+        self._calls: dict[str, tuple[float, str, str]] = {}
+        self._ticks: list[tuple[float, str]] = []
+        self._session: events.Session | None = None
+        self._results: list[events.Result] = []
+        self._moments: list[float] = []
+        self._is_done = False
+
+    def add(self, record: Any, _line: bytes, _number: int, _is_last: bool) -> None:
+        self.has_anything = True
+        match record:
+            case events.Session():
+                self._session = record
+                self._saw(record.time)
+            case events.UserMessage() | events.AssistantMessage():
+                self._saw(record.time)
+            case events.TurnStart(step=step):
+                self._turn = (self._next(), step)
+                self._ticks.append((self._turn[0], f"turn {step}"))
+            case events.TurnEnd():
+                self._end_turn(record.stop, record.error if isinstance(record.error, str) else "")
+            case events.ToolCall():
+                self._calls[record.id] = (self._next(), record.name, _told(record))
+            case events.ToolResult():
+                self._end_call(record)
+            case events.Extension():
+                self._extension(record)
+            case events.Error(message=message):
+                self._point("error", detail=message, bad=True)
+            case events.Result():
+                self._results.append(record)
+        self._is_done = isinstance(record, events.Done)
+
+    def finish(self, notes: list[str]) -> Recording:
+        for begin, name, told in self._calls.values():
+            self._add(Happening(begin, None, "tool_call", name, detail=f"{told} (no result)", bad=True))
+        if self._turn is not None:
+            begin, step = self._turn
+            self._add(Happening(begin, None, "turn", str(step), detail="did not end", bad=True))
+        self._happenings.sort(key=lambda one: one.begin)
+        results, session = self._results, self._session
+        figures = {name: Figures(name) for name in (session.extensions if session else ())}
+        for one in self._happenings:
+            if one.extension and one.extension not in figures:
+                figures[one.extension] = Figures(one.extension)
+        for result in results:
+            figures |= {name: figures_of(name, cost) for name, cost in result.extensions.items()}
+        notes = [*notes, MISSING]
+        if not results:
+            notes.append(
+                "There is no `result` record: the run was cut short, and what its extensions cost is not known."
+            )
+        elif not self._is_done:
+            notes.append("The last record is not `done`: the stream is cut off, or was filtered.")
+        return Recording(
+            source=Source.EVENTS,
+            title="A run of zot",
+            facts=self._facts(),
+            started=min(self._moments, default=None),
+            end=max(1.0, self._place),
+            duration_s=self._duration(),
+            figures=tuple(figures.values()),
+            happenings=tuple(self._happenings),
+            notes=tuple(notes),
+            order_ticks=tuple(self._ticks),
+        )
+
+    def _next(self) -> float:
+        self._place += 1.0
+        return self._place - 1.0
+
+    def _add(self, happening: Happening) -> None:
+        self._happenings.append(happening)
+
+    def _point(self, kind: str, *, extension: str = "", detail: str = "", bad: bool = False) -> None:
+        self._add(Happening(self._next() + 0.5, None, kind, extension=extension, detail=detail, bad=bad))
+
+    def _end_turn(self, stop: str, error: str) -> None:
+        begin, step = self._turn or (self._next(), 0)
+        self._turn = None
+        self._add(
+            Happening(
+                begin,
+                self._next() + 1.0,
+                "turn",
+                str(step) if step else "",
+                detail=f"{stop}: {error}" if error else stop,
+                bad=bool(error) or stop not in GOOD_STOPS,
+            )
+        )
+
+    def _end_call(self, result: events.ToolResult) -> None:
+        begin, name, told = self._calls.pop(result.id, (self._next(), "tool", ""))
+        text = next((part.text for part in result.content if isinstance(part, events.TextContent)), "")
+        detail = f"{told}: {text}" if result.is_error else told
+        detail = detail[:DETAIL_CHARACTERS]
+        self._add(Happening(begin, self._next() + 1.0, "tool_call", name, detail=detail, bad=result.is_error))
+
+    def _extension(self, record: events.Extension) -> None:
+        kind = "warning" if record.event == "late" else record.event
+        self._point(kind, extension=record.extension, detail=record.message)
+
+    def _saw(self, time: str) -> None:
+        try:
+            moment = datetime.fromisoformat(time)
+            self._moments.append(moment.timestamp())
+        except (ValueError, OverflowError, OSError):
+            pass
+
+    def _duration(self) -> float | None:
+        """Of the prompts together, or between the first and the last message where no result says it."""
+        if self._results:
+            return sum(result.duration_ms for result in self._results) / 1000
+        return max(self._moments) - min(self._moments) if len(self._moments) > 1 else None
+
+    def _facts(self) -> tuple[tuple[str, str], ...]:
+        facts = []
+        if (session := self._session) is not None:
+            started = clock_text(min(self._moments, default=None))
+            facts += [("started", started), ("folder", session.cwd), ("model", f"{session.model} ({session.provider})")]
+            facts.append(("zot", f"{session.zot_version}, session {session.id}"))
+        if self._results:
+            last = self._results[-1]
+            facts.append(("outcome", f"{last.status} (exit {last.exit_code}) {last.reason}".strip()))
+            dollars = [result.cost_usd for result in self._results]
+            known = [cost for cost in dollars if cost is not None]
+            cost = f"${short(sum(known))}" if len(known) == len(dollars) else "cost not known"
+            tokens = sum(result.usage.input + result.usage.output for result in self._results)
+            turns = plural(sum(result.steps for result in self._results), "turn")
+            facts.append(("model use", f"{turns}, {tokens:,} tokens, {cost}"))
+        return tuple((label, value) for label, value in facts if value)
+
+
+EVENT_TYPES = frozenset(
+    str(msgspec.inspect.type_info(kind).tag)  # type: ignore[attr-defined]
+    for kind in events.AnyRecord.__args__
+)
+
+
+def figures_of(name: str, cost: events.Cost) -> Figures:
+    return Figures(
+        name=name,
+        state=cost.state,
+        exit_status=cost.exit_status,
+        cpu_s=cost.cpu_ms / 1000,
+        rss_peak_bytes=cost.rss_peak_bytes,
+        processes=cost.processes_peak,
+        frames_in=cost.frames_in,
+        frames_out=cost.frames_out,
+        bytes_in=cost.bytes_in,
+        bytes_out=cost.bytes_out,
+        calls=cost.calls,
+        errors=cost.errors,
+        timeouts=cost.timeouts,
+        blocks=cost.blocks,
+        lost=cost.events_dropped + cost.notes_dropped,
+        junk_lines=cost.junk_lines,
+        p50_ms=cost.p50_ms,
+        p99_ms=cost.p99_ms,
+        restarts=cost.restarts,
+        exits=cost.exits,
+    )
+
+
+def _told(call: events.ToolCall) -> str:
+    """The argument that says most, else all of them; shortened."""
+    try:
+        arguments = msgspec.json.decode(call.args)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        arguments = None
+    if isinstance(arguments, dict):
+        for key in TOLD_BY_ARGUMENT:
+            if isinstance(arguments.get(key), str):
+                return str(arguments[key])[:DETAIL_CHARACTERS]
+    return bytes(call.args)[:DETAIL_CHARACTERS].decode("utf-8", "replace")

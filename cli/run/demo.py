@@ -1,0 +1,60 @@
+"""`zot demo`: a real run on the shipped cassette, in a temporary project, with the example extensions."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from agent.configure import Launch, launch
+from agent.demo import CASSETTE, EXTENSIONS, PROJECT, PROMPT
+from agent.runtime import Headless
+from pyzot import __version__
+
+
+def run_demo(*, as_json: bool) -> int:
+    """Returns the exit status of the run. Nothing is left behind, and the user's own `$ZOT_HOME` is not touched."""
+    with tempfile.TemporaryDirectory(prefix="zot-demo-") as folder:
+        project = Path(folder) / "project"
+        shutil.copytree(PROJECT, project)
+        (project / "build").mkdir()
+        prepared = launch(
+            Launch(
+                replay=str(CASSETTE),
+                cwd=str(project),
+                home=Path(folder) / "home",
+                extensions=tuple(str(path) for path in _extensions()),
+                discover=False,
+                session=False,
+            )
+        )
+        if as_json:
+            run = Headless(prepared.options, version=__version__, make_provider=prepared.make_provider, stdout=1)
+            return run.run(PROMPT).exit_code
+        from cli.run.run_view import RunView
+
+        view = RunView()
+        run = Headless(prepared.options, version=__version__, make_provider=prepared.make_provider, on_record=view.show)
+        view.on_broken = run.stdout_broken
+        view.title("A recorded model, real extensions, a temporary project")
+        result = run.run(PROMPT)
+        view.costs(result)
+        return result.exit_code
+
+
+def _extensions() -> list[Path]:
+    """The example extensions that can run here. What is missing is said on stderr."""
+    found = []
+    for name in EXTENSIONS:
+        if name == "turn-meter" and shutil.which("node") is None:
+            print("zot demo: without turn-meter, which needs node; everything else runs", file=sys.stderr)  # noqa: T201
+            continue
+        found.append(_examples() / name)
+    return found
+
+
+def _examples() -> Path:
+    """In an installed package beside this file; in the source tree where they are written."""
+    packaged = Path(__file__).parents[1] / "examples" / "extensions"
+    return packaged if packaged.is_dir() else Path(__file__).parents[2] / "examples" / "extensions"

@@ -1,0 +1,147 @@
+"""Shows a run to a person: what happened, line by line, and at the end what each extension cost."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from typing import TYPE_CHECKING
+
+import msgspec
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from supervisor.extension.log import printable
+from wire import events
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+NARROWEST = 60
+WIDEST = 110
+LABEL = 14
+"""Columns of the left margin, where the lines say who speaks."""
+
+
+class _HonestConsole(Console):
+    def on_broken_pipe(self) -> None:
+        """rich would exit from here, in the middle of a run."""
+        raise BrokenPipeError
+
+
+class RunView:
+    """Prints records as they come. Colours on a terminal only, and not with `NO_COLOR`."""
+
+    def __init__(self) -> None:
+        console = Console(highlight=False, soft_wrap=False)
+        # A pipe has no width: the text is for a reader, so a page's width will do.
+        width = console.width if console.is_terminal else WIDEST
+        self._console = _HonestConsole(highlight=False, width=max(NARROWEST, min(width, WIDEST)))
+        self.on_broken: Callable[[str], None] = lambda _reason: None
+        """Called once when what is shown cannot be written any more: "" if the reader has gone, else the reason."""
+        self._broken = False
+        self._calls: dict[str, events.ToolCall] = {}
+
+    def title(self, text: str) -> None:
+        self._print(Text(text, style="bold"))
+
+    def show(self, record: events.Record) -> None:
+        match record:
+            case events.Session(extensions=names):
+                self._line("extensions", ", ".join(names) or "none", "dim")
+            case events.UserMessage(content=content):
+                self._line("you", _text(content), "bold")
+            case events.TurnStart(step=step):
+                self._print()
+                self._line(f"turn {step}", "", "dim")
+            case events.AssistantMessage(content=content) if _text(content):
+                self._line("model", _text(content), "cyan")
+            case events.ToolCall(id=call_id):
+                self._calls[call_id] = record
+            case events.ToolResult():
+                self._tool_result(record)
+            case events.Extension(extension=name, event=kind, message=message) if kind != "started":
+                self._line(name, message, "yellow")
+            case events.Error(message=message):
+                self._line("error", message, "red")
+
+    def costs(self, result: events.Result) -> None:
+        """The last table."""
+        cost = "cost unknown" if result.cost_usd is None else f"${result.cost_usd:.4f} at list price"
+        tokens = result.usage.input + result.usage.output
+        summary = f"{result.status}: {result.steps} turns, {result.duration_ms / 1000:.1f} s, {tokens} tokens, {cost}"
+        self._print()
+        self._print(Text(summary, style="bold" if result.exit_code == 0 else "bold red"))
+        table = Table(box=SIMPLE_HEAD, title="What each extension cost", title_justify="left", pad_edge=False)
+        table.add_column("extension")
+        for heading in ("CPU ms", "peak RSS", "frames in/out", "calls", "blocked", "p50 ms", "p99 ms"):
+            table.add_column(heading, justify="right")
+        table.add_column("exits")
+        for name, one in result.extensions.items():
+            table.add_row(
+                name,
+                str(one.cpu_ms),
+                f"{one.rss_peak_bytes / 2**20:.1f} MiB",
+                f"{one.frames_in}/{one.frames_out}",
+                str(one.calls),
+                str(one.blocks),
+                _milliseconds(one.p50_ms),
+                _milliseconds(one.p99_ms),
+                f"{one.exits} ({one.exit_status})" if one.exit_status else str(one.exits),
+            )
+        self._print(table)
+
+    def _print(self, *shown: Text | Table) -> None:
+        if self._broken:
+            return
+        try:
+            self._console.print(*shown)
+        except OSError as error:
+            self._broken = True
+            # The flush at exit must not complain again.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            self.on_broken("" if isinstance(error, BrokenPipeError) else str(error.strerror))
+
+    def _tool_result(self, result: events.ToolResult) -> None:
+        call = self._calls.get(result.id)
+        name = call.name if call is not None else "tool"
+        shown = _arguments(call) if call is not None else ""
+        text = _text(result.content)
+        if result.is_error:
+            self._line(name, f"{shown}  ->  {_first_line(text)}", "red")
+        else:
+            lines = text.count("\n") + 1
+            outcome = _first_line(text) if lines == 1 else f"{lines} lines"
+            self._line(name, f"{shown}  ->  {outcome}", "green")
+
+    def _line(self, label: str, text: str, style: str) -> None:
+        indent = " " * LABEL
+        room = self._console.width - LABEL
+        lines = [part for line in printable(text).split("\n") for part in textwrap.wrap(line, room) or [""]]
+        head, *rest = lines
+        self._print(Text.assemble((label.ljust(LABEL), "dim"), (head, style)) if head else Text(label, "dim"))
+        for line in rest:
+            self._print(Text(indent + line, style=style))
+
+
+def _text(content: tuple[events.Content, ...]) -> str:
+    return "\n".join(part.text for part in content if isinstance(part, events.TextContent))
+
+
+def _arguments(call: events.ToolCall) -> str:
+    """The argument that tells most: the command or the path; else all of them."""
+    args = msgspec.json.decode(call.args)
+    if isinstance(args, dict):
+        for key in ("command", "path"):
+            if isinstance(args.get(key), str):
+                return str(args[key])
+    return bytes(call.args).decode("utf-8", "replace")
+
+
+def _first_line(text: str) -> str:
+    return text.strip().partition("\n")[0]
+
+
+def _milliseconds(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"

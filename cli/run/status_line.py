@@ -1,0 +1,56 @@
+"""One line on the terminal that says what a run is doing, for someone who waits for `zot -p`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+from supervisor.extension.log import printable
+from wire import events
+
+ERASE = "\r\x1b[2K"
+
+
+class StatusLine:
+    """Rewrites the last line of a terminal. Off a terminal, or on one that cannot do it (`TERM=dumb`), it is silent."""
+
+    def __init__(self, fd: int = 2) -> None:
+        self._fd = fd
+        self._shown = False
+        self._step = 0
+        try:
+            self._on = os.isatty(fd) and os.environ.get("TERM", "dumb") != "dumb"
+        except OSError:
+            self._on = False
+
+    def show(self, record: events.Record) -> None:
+        match record:
+            case events.Session(extensions=names):
+                self._write(f"{len(names)} extension{'s' * (len(names) > 1)}" if names else "starting")
+            case events.TurnStart(step=step):
+                self._step = step
+                self._write(f"turn {step}: waiting for the model")
+            case events.AssistantStart():
+                self._write(f"turn {self._step}: the model is answering")
+            case events.ToolCall(name=name, args=args):
+                self._write(f"turn {self._step}: {name} {bytes(args).decode('utf-8', 'replace')}")
+            case events.Result():
+                self.clear()
+
+    def clear(self) -> None:
+        """Before somebody else writes to the terminal."""
+        if self._shown:
+            self._shown = False
+            self._put(ERASE)
+
+    def _write(self, text: str) -> None:
+        if self._on:
+            width = shutil.get_terminal_size().columns
+            self._shown = True
+            self._put(ERASE + printable(text)[: width - 1])
+
+    def _put(self, text: str) -> None:
+        try:
+            os.write(self._fd, text.encode("utf-8", "replace"))
+        except OSError:
+            self._on = False

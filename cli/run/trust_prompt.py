@@ -1,0 +1,169 @@
+"""Asks on the terminal whether extensions of a project that are not trusted may run, before a run is started."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from supervisor.discovery.admission import Consent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from supervisor.discovery.content_hash import Content
+    from supervisor.discovery.discover import Found
+    from supervisor.discovery.trust_store import Judged
+    from supervisor.home.config import Config
+    from wire.manifest import Manifest
+
+FILES_SHOWN = 100
+CHANGES_SHOWN = 10
+LINE = 1000
+"""Letters."""
+QUESTION = "      It would run as you. Start it, now and until it changes?"
+CHOICES = " [y]es, [N]o, [a]ll, [s]how its files: "
+
+
+def ask(explicit: tuple[str, ...], cwd: str, home: Path) -> Consent:
+    """Asks for each of the project's extensions that is not trusted, and records a yes. Asks nothing, and starts none
+    of them, where nobody could answer: stdin and stderr must be the terminal of which this process has the foreground.
+
+    The end of input means no. Raises `KeyboardInterrupt`.
+    """
+    if not (Path(cwd) / ".zot" / "extensions").is_dir() or not can_ask():
+        return Consent()
+    from supervisor.discovery.discover import discover
+    from supervisor.discovery.trust_store import Standing, TrustError, TrustStore
+    from supervisor.home.config import load_config
+
+    store = TrustStore(home)
+    judged: dict[Path, Judged] = {}
+
+    def distrust(found: Found) -> str:
+        judged[found.folder] = store.judge(found)
+        return judged[found.folder].reason
+
+    skipped = discover(explicit, Path(cwd), home, distrust).skipped
+    wanted = [one.untrusted for one in skipped if one.untrusted is not None]
+    wanted = [one for one in wanted if judged[one.folder].standing is not Standing.UNKNOWN]  # the run will say why
+    config = load_config(home)
+    once: set[Path] = set()
+    everything = False
+    for found in wanted:
+        verdict = judged[found.folder]
+        assert verdict.content is not None
+        _say(f"zot: this project has an extension that is not trusted ({verdict.reason})")
+        for line in card(found, verdict, config):
+            _say(f"      {line}")
+        if not everything:
+            answer = answer_to(QUESTION, verdict.content)
+            everything = answer == "all"
+            if answer == "no":
+                continue
+        try:
+            store.trust(found.folder, found.manifest, verdict.content)
+        except TrustError as error:
+            _say(f"zot: {error}; {found.manifest.name} is started this once")
+            once.add(found.folder)
+    return Consent(folders=frozenset(once))
+
+
+def can_ask() -> bool:
+    try:
+        # In the background of a shell, reading from the terminal would stop this process.
+        return os.isatty(0) and os.isatty(2) and os.tcgetpgrp(0) == os.getpgrp()
+    except OSError:
+        return False
+
+
+def card(found: Found, judged: Judged, config: Config) -> Iterator[str]:
+    """What a user should know of an extension before trusting it."""
+    from cli.number_format import size
+    from supervisor.discovery.environment import policy_of
+
+    manifest, content = found.manifest, judged.content
+    assert content is not None
+    count = len(content.files)
+    yield f"name    {manifest.name}"
+    yield f"folder  {found.folder} ({count} file{'s' * (count != 1)}, {size(content.bytes)})"
+    yield f"runs    {command_line(found)}"
+    if policy_of(manifest, config) == "minimal":
+        yield "gets    a minimal environment"
+    else:
+        yield "gets    your environment without its secrets"
+    if manifest.env:
+        yield f"asks    for {', '.join(asked_for(manifest, config))}"
+    if judged.changes:
+        more = len(judged.changes) - CHANGES_SHOWN
+        yield f"changed {', '.join(judged.changes[:CHANGES_SHOWN])}" + (f" and {more} more" if more > 0 else "")
+
+
+def asked_for(manifest: Manifest, config: Config) -> list[str]:
+    """The variables that it asks for, secrets first: what comes after a thousand letters is not shown."""
+    from supervisor.discovery.environment import is_secret
+
+    return sorted(dict.fromkeys(manifest.env), key=lambda name: not is_secret(name, config))
+
+
+def command_line(found: Found) -> str:
+    import shlex
+
+    return shlex.join([found.manifest.exec, *(found.manifest.args or ())])
+
+
+def files(content: Content) -> Iterator[str]:
+    """A line for each file, the first hundred."""
+    from cli.number_format import size
+
+    for number, (path, length) in enumerate(content.files.items()):
+        if number == FILES_SHOWN:
+            yield f"… and {len(content.files) - FILES_SHOWN} more"
+            return
+        yield f"{size(length):>9}  {path}"
+
+
+def answer_to(question: str, content: Content) -> str:
+    """`yes`, `no` or `all`; the end of input means no. Raises `KeyboardInterrupt`."""
+    while True:
+        _say(question + CHOICES, end="")
+        try:
+            words = _read_line()
+        except KeyboardInterrupt:
+            _say("")
+            raise
+        if words is None:
+            _say("")
+            return "no"
+        for answer in ("yes", "no", "all", "show"):
+            if answer.startswith(words or "no"):
+                break
+        else:
+            continue
+        if answer != "show":
+            return answer
+        for line in files(content):
+            _say(f"      {line}")
+
+
+def _read_line() -> str | None:
+    """None at the end of input."""
+    try:
+        data = os.read(0, 4096)
+    except OSError:
+        return None
+    return data.decode("utf-8", "replace").strip().lower() if data else None
+
+
+def _say(text: str, end: str = "\n") -> None:
+    print(cut(text), file=sys.stderr, end=end, flush=True)  # noqa: T201
+
+
+def cut(text: str) -> str:
+    """One line for a terminal. What is left out of it is not left out silently."""
+    from supervisor.extension.log import printable
+
+    line = printable(text.replace("\n", " "))
+    more = len(line) - LINE
+    return line if more <= 0 else f"{line[:LINE]} … and {more} more characters: read its extension.json"

@@ -1,0 +1,59 @@
+"""`zot top`: what a host and its extensions use, live or once."""
+
+from __future__ import annotations
+
+import os
+import sys
+from math import isfinite
+from typing import TYPE_CHECKING
+
+from cli.choices import CommandLineError, unknown
+from cli.hosts.find import connect
+from cli.top.model import SORT_KEYS, View, arrange
+from wire import control, stats
+
+if TYPE_CHECKING:
+    from supervisor.control.client import ControlClient
+
+
+def run_top(
+    pid: int | None, *, once: bool, as_json: bool, sort: str, text: str, interval_s: float, reverse: bool = False
+) -> int:
+    """Returns the exit status. Raises `HostError`."""
+    if sort not in SORT_KEYS:
+        raise CommandLineError(f"--sort: {unknown(sort, SORT_KEYS)}")
+    if not isfinite(interval_s):
+        raise CommandLineError(f"--interval: {interval_s} is not a number of seconds")
+    view = View(sort=sort, filter=text, reverse=reverse)
+    live = not (once or as_json) and _is_screen()
+    with connect(pid) as client:
+        if live:
+            from cli.top.live import LiveTop
+
+            return LiveTop(client, view, interval_s).run()
+        return _print_once(client, view, as_json=as_json)
+
+
+def _print_once(client: ControlClient, view: View, *, as_json: bool) -> int:
+    found = client.ask(control.GetStats(client.next_id()), control.StatsReply).stats
+    names = arrange(found.extensions, view)
+    if as_json:
+        sys.stdout.buffer.write(
+            stats.encode(stats.Stats(found.time, found.host, {name: found.extensions[name] for name in names}))
+        )
+        sys.stdout.flush()
+        return 0
+    from rich.console import Console
+
+    from cli.top.screen import header, table
+
+    console = Console(highlight=False)
+    width = console.width if console.is_terminal else None
+    for line in (*header(found, None, width), *table(found, names, view, None, width, ascii_only=False)):
+        console.print(line, soft_wrap=True)
+    return 0
+
+
+def _is_screen() -> bool:
+    """Whether there is a person with a keyboard and a terminal that can do it."""
+    return all(os.isatty(fd) for fd in (0, 1)) and os.environ.get("TERM", "dumb") != "dumb"

@@ -1,0 +1,206 @@
+"""The live screen of `zot top`: draws when there is news, reads keys, and gives the terminal back as it was."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from typing import TYPE_CHECKING
+
+from rich.console import Console, Group
+from rich.live import Live
+
+from cli.top.keyboard import SEQUENCE_S, Keys, Unbuffered
+from cli.top.model import Histories, Mode, arrange, press
+from cli.top.screen import page_height, screen
+from supervisor.control.client import GoneError, HostError
+from supervisor.loop.loop import Loop
+from wire import control
+from wire.events import Status
+from wire.stats import Stats
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cli.top.model import View
+    from supervisor.control.client import ControlClient
+
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+STDIN, STDOUT = 0, 1
+
+
+class LiveTop:
+    """Shows one host until a key, a signal or the host's end."""
+
+    def __init__(self, client: ControlClient, view: View, interval_s: float) -> None:
+        self._client = client
+        self._view = view
+        self._interval_s = interval_s
+        self._stats: Stats | None = None
+        self._histories = Histories()
+        self._status: int | None = None
+        self._last_words = ""
+        self._loop = Loop()
+        self._terminal = Unbuffered(STDIN)
+        self._keyboard = _Keyboard(self._loop, self._terminal, self._on_key, lambda: self._end(0))
+        self._console = Console(highlight=False)
+        self._ascii = "utf" not in self._console.encoding.lower()
+        self._live: Live | None = None
+
+    def run(self) -> int:
+        """Returns the exit status: 0 after `q` or when the host has ended, 130 after a signal."""
+        wanted = [*ENDING, signal.SIGTSTP, signal.SIGWINCH]
+        stoppable = [number for number in wanted if signal.getsignal(number) is not signal.SIG_IGN]
+        try:
+            with self._loop.signals(stoppable, self._on_signal):
+                try:
+                    self._client.ask(control.Watch(self._client.next_id(), stats_s=self._interval_s), control.Ok)
+                    self._show()
+                    self._loop.watch(self, read=True)
+                    self._loop.watch(self._keyboard, read=True)
+                    self._on_readable_now()
+                    self._loop.run_until(lambda: self._status is not None)
+                finally:
+                    self._hide()
+        finally:
+            self._loop.close()
+        if self._last_words:
+            print(self._last_words, file=sys.stderr)  # noqa: T201
+        return self._status or 0
+
+    # --- the screen ---------------------------------------------------------------------------------------
+
+    def _show(self) -> None:
+        self._terminal.enter()
+        self._live = Live(console=self._console, screen=True, auto_refresh=False, redirect_stdout=False)
+        self._live.start()
+        self._draw()
+
+    def _hide(self) -> None:
+        live, self._live = self._live, None
+        try:
+            if live is not None:
+                live.stop()
+        except OSError:
+            pass  # the terminal has hung up
+        finally:
+            self._terminal.leave()
+
+    def _size(self) -> tuple[int, int]:
+        """Of the terminal itself: COLUMNS and LINES may be older."""
+        try:
+            return os.get_terminal_size(STDOUT)[:2]
+        except OSError:
+            return (80, 24)
+
+    def _draw(self) -> None:
+        if self._live is None:
+            return
+        width, height = self._size()
+        self._console.size = (width, height)
+        lines = screen(
+            self._stats,
+            self._view,
+            self._histories,
+            (width, height),
+            ascii_only=self._ascii,
+            waiting=f"waiting for host {self._client.pid}",
+        )
+        try:
+            self._live.update(Group(*lines), refresh=True)
+        except OSError:
+            self._end(Status.INTERRUPTED.exit_code)
+
+    # --- news from the host -------------------------------------------------------------------------------
+
+    def fileno(self) -> int:
+        return self._client.fileno()
+
+    def on_readable(self, budget: int) -> None:  # noqa: ARG002
+        self._on_readable_now()
+
+    def on_writable(self) -> None:
+        pass
+
+    def _on_readable_now(self) -> None:
+        try:
+            replies = self._client.take()
+        except GoneError:
+            self._loop.watch(self)
+            self._end(0, f"zot top: host {self._client.pid} has ended")
+            return
+        except HostError as error:
+            self._loop.watch(self)
+            self._end(Status.ERROR.exit_code, f"zot top: {error}")
+            return
+        news = [reply for reply in replies if isinstance(reply, Stats)]
+        for one in news:
+            self._histories.add(one)
+        if news:
+            self._stats = news[-1]
+            self._draw()
+
+    # --- keys and signals ---------------------------------------------------------------------------------
+
+    def _on_key(self, key: str) -> None:
+        rows = 0 if self._stats is None else len(arrange(self._stats.extensions, self._view))
+        self._view = press(self._view, key, rows=rows, page=page_height(self._size()[1]))
+        if self._view.mode is Mode.QUIT:
+            self._end(0)
+        else:
+            self._draw()
+
+    def _on_signal(self, number: signal.Signals) -> None:
+        if number is signal.SIGWINCH:
+            self._draw()
+        elif number is signal.SIGTSTP:
+            self._suspend()
+        else:
+            self._end(Status.INTERRUPTED.exit_code)
+
+    def _suspend(self) -> None:
+        """Ctrl-Z: gives the terminal back, and takes it again with `fg`."""
+        self._hide()
+        ours = signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGTSTP)
+        signal.signal(signal.SIGTSTP, ours)
+        self._show()
+
+    def _end(self, status: int, last_words: str = "") -> None:
+        if self._status is None:
+            self._status = status
+            self._last_words = last_words
+
+
+class _Keyboard:
+    """Reads keys as they are pressed."""
+
+    def __init__(
+        self, loop: Loop, terminal: Unbuffered, on_key: Callable[[str], None], on_end: Callable[[], None]
+    ) -> None:
+        self._loop = loop
+        self._terminal = terminal
+        self._on_key = on_key
+        self._on_end = on_end
+        self._keys = Keys()
+
+    def fileno(self) -> int:
+        return STDIN
+
+    def on_readable(self, budget: int) -> None:  # noqa: ARG002
+        data = self._terminal.read()
+        if not data:
+            self._loop.watch(self)
+            self._on_end()
+            return
+        for key in self._keys.feed(data):
+            self._on_key(key)
+        if self._keys.has_open_sequence:
+            self._loop.call_later(SEQUENCE_S, self._end_sequence)
+
+    def _end_sequence(self) -> None:
+        for key in self._keys.end_sequence():
+            self._on_key(key)
+
+    def on_writable(self) -> None:
+        pass

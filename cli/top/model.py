@@ -1,0 +1,265 @@
+"""What `zot top` shows: which columns, which rows, in which order, and what each key changes. Pure."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from cli import number_format
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from wire.stats import ExtensionStats, Stats
+
+WORST_FIRST = ("failed", "backoff", "exited", "stopping", "spawned", "greeted", "reloading", "ready")
+HISTORY = 120
+"""Moments that are remembered."""
+SPARK = 8
+"""Columns of a sparkline in the table."""
+NAME_WIDTHS = (16, 32)
+GAP = 1
+
+
+@dataclass(frozen=True)
+class Column:
+    key: str
+    heading: str
+    width: int
+    show: Callable[[ExtensionStats], str]
+    value: Callable[[ExtensionStats], Any]
+    """What it is sorted by; None comes last either way."""
+    meaning: str
+    descending: bool = True
+    left: bool = False
+    history: str = ""
+    """The attribute of `History` that it draws, if it is a sparkline."""
+
+
+def _column(
+    key: str, heading: str, width: int, attribute: str, show: Callable[[Any], str], meaning: str, *, down: bool = True
+) -> Column:
+    return Column(
+        key,
+        heading,
+        width,
+        lambda one: show(getattr(one, attribute)),
+        lambda one: getattr(one, attribute),
+        meaning,
+        descending=down,
+    )
+
+
+def _spark(key: str, meaning: str) -> Column:
+    return Column(f"{key}-line", "", SPARK, lambda _one: "", lambda _one: 0, meaning, history=key)
+
+
+NAME = Column("name", "NAME", NAME_WIDTHS[0], lambda _one: "", lambda _one: 0, "", descending=False, left=True)
+COLUMNS = (
+    NAME,
+    Column(
+        "state",
+        "STATE",
+        8,
+        lambda one: one.state,
+        lambda one: WORST_FIRST.index(one.state) if one.state in WORST_FIRST else -1,
+        "worst first",
+        descending=False,
+        left=True,
+    ),
+    _column("cpu", "CPU%", 6, "cpu_percent", number_format.percent, "of one core, whole tree"),
+    _spark("cpu", "CPU so far"),
+    _column("rss", "RSS", 6, "rss_bytes", number_format.size, "memory, whole tree"),
+    _spark("rss", "memory so far"),
+    _column("peak", "PEAK", 6, "rss_peak_bytes", number_format.size, "largest memory"),
+    _column("procs", "PROCS", 5, "processes", number_format.number, "processes"),
+    Column(
+        "fds",
+        "FDS",
+        5,
+        lambda one: "-" if one.open_files is None else number_format.number(one.open_files),
+        lambda one: one.open_files,
+        "open files",
+    ),
+    _column("in", "IN/s", 5, "frames_in_per_s", number_format.rate, "frames that it sends"),
+    _column("out", "OUT/s", 5, "frames_out_per_s", number_format.rate, "frames that it is sent"),
+    _column("calls", "CALLS", 6, "calls", number_format.number, "calls and verdicts"),
+    _column("errors", "ERRS", 5, "errors", number_format.number, "calls that failed"),
+    _column("timeouts", "TIMEO", 5, "timeouts", number_format.number, "unanswered in time"),
+    _column("blocks", "BLOCK", 5, "blocks", number_format.number, "verdicts that blocked"),
+    _column("p50", "P50ms", 6, "p50_ms", number_format.milliseconds, "half answered within"),
+    _column("p99", "P99ms", 6, "p99_ms", number_format.milliseconds, "99 % answered within"),
+    _column("restarts", "RST", 4, "restarts", number_format.number, "restarts"),
+    _column("since", "SINCE", 6, "uptime_s", number_format.duration, "up for so long, newest first", down=False),
+)
+BY_KEY = {column.key: column for column in COLUMNS}
+SORT_KEYS = tuple(column.key for column in COLUMNS if not column.history)
+IMPORTANCE = (
+    "name", "state", "cpu", "rss", "p99", "calls", "errors", "restarts", "cpu-line", "since", "timeouts", "in", "out",
+    "peak", "procs", "blocks", "p50", "fds", "rss-line",
+)  # fmt: skip
+
+
+def fit(width: int | None, *, with_history: bool, longest_name: int = 0) -> list[tuple[Column, int]]:
+    """The columns that a line of this width has room for, the most important ones, in their order, each with its
+    width; what is left over goes to the names, as far as they need it. All columns without a width."""
+    offered = [BY_KEY[key] for key in IMPORTANCE if with_history or not BY_KEY[key].history]
+    chosen: set[str] = set()
+    used = -GAP
+    for column in offered:
+        if width is not None and used + GAP + column.width > width and chosen:
+            break
+        used += GAP + column.width
+        chosen.add(column.key)
+    low, high = NAME_WIDTHS
+    spare = high if width is None else max(0, width - used)
+    name = max(longest_name, low) if width is None else min(low + spare, max(low, min(longest_name, high)))
+    return [(column, name if column is NAME else column.width) for column in COLUMNS if column.key in chosen]
+
+
+# --- what is remembered ----------------------------------------------------------------------------------------
+
+
+class History:
+    """CPU and memory of one extension, or of all together, at the last moments."""
+
+    __slots__ = ("cpu", "rss")
+
+    def __init__(self) -> None:
+        self.cpu: deque[float] = deque(maxlen=HISTORY)
+        self.rss: deque[float] = deque(maxlen=HISTORY)
+
+    def add(self, cpu: float, rss: float) -> None:
+        self.cpu.append(cpu)
+        self.rss.append(rss)
+
+    def line(self, which: str, width: int, *, ascii_only: bool = False) -> str:
+        values = list(self.cpu if which == "cpu" else self.rss)
+        floor = 5.0 if which == "cpu" else 0.05 * max(values, default=0.0)
+        return number_format.sparkline(values, width, floor=floor, ascii_only=ascii_only)
+
+
+class Histories:
+    """Of each extension by name, and of all together."""
+
+    def __init__(self) -> None:
+        self.total = History()
+        self.of: dict[str, History] = {}
+
+    def add(self, stats: Stats) -> None:
+        for name in self.of.keys() - stats.extensions.keys():
+            del self.of[name]
+        for name, one in stats.extensions.items():
+            self.of.setdefault(name, History()).add(one.cpu_percent, one.rss_bytes)
+        every = stats.extensions.values()
+        self.total.add(sum(one.cpu_percent for one in every), sum(one.rss_bytes for one in every))
+
+
+# --- what is shown ---------------------------------------------------------------------------------------------
+
+
+class Mode(Enum):
+    TABLE = "table"
+    FILTER = "filter"
+    """What is typed changes the filter."""
+    HELP = "help"
+    QUIT = "quit"
+
+
+@dataclass(frozen=True)
+class View:
+    sort: str = "cpu"
+    reverse: bool = False
+    filter: str = ""
+    first: int = 0
+    """The row at the top."""
+    mode: Mode = Mode.TABLE
+
+    def within(self, rows: int, page: int) -> View:
+        """With the first row such that the page is full where it can be."""
+        return replace(self, first=max(0, min(self.first, rows - page)))
+
+
+def arrange(extensions: dict[str, ExtensionStats], view: View) -> list[str]:
+    """Names of the extensions that pass the filter, in order. Equal ones are by name."""
+    wanted = view.filter.casefold()
+    names = sorted(name for name, one in extensions.items() if wanted in name.casefold() or wanted in one.state)
+    column = BY_KEY[view.sort]
+    descending = column.descending != view.reverse
+    if column is NAME:
+        return names[::-1] if descending else names
+    unknown = [name for name in names if column.value(extensions[name]) is None]
+    known = [name for name in names if column.value(extensions[name]) is not None]
+    known.sort(key=lambda name: column.value(extensions[name]), reverse=descending)
+    return known + unknown
+
+
+def count_states(extensions: Iterable[ExtensionStats]) -> list[tuple[str, int]]:
+    """How many are in each state, the good ones first."""
+    states = [one.state for one in extensions]
+    known = [state for state in reversed(WORST_FIRST) if state in states]
+    return [(state, states.count(state)) for state in [*known, *sorted(set(states) - set(known))]]
+
+
+# --- what keys do ----------------------------------------------------------------------------------------------
+
+
+def press(view: View, key: str, *, rows: int, page: int) -> View:
+    """The view after a key: a character, or the name of a key without one."""
+    if view.mode is Mode.FILTER:
+        return _type(view, key).within(rows, page)
+    if view.mode is Mode.HELP:
+        return replace(view, mode=Mode.QUIT if key == "q" else Mode.TABLE)
+    if key in _SCROLL:
+        distance = _SCROLL[key](rows, page)
+        return replace(view, first=view.within(rows, page).first + distance).within(rows, page)
+    return _COMMANDS[key](view) if key in _COMMANDS else view
+
+
+_SCROLL: dict[str, Callable[[int, int], int]] = {
+    "up": lambda _rows, _page: -1,
+    "k": lambda _rows, _page: -1,
+    "down": lambda _rows, _page: 1,
+    "j": lambda _rows, _page: 1,
+    "pageup": lambda _rows, page: -page,
+    "pagedown": lambda _rows, page: page,
+    " ": lambda _rows, page: page,
+    "home": lambda rows, _page: -rows,
+    "g": lambda rows, _page: -rows,
+    "end": lambda rows, _page: rows,
+    "G": lambda rows, _page: rows,
+}
+
+
+_COMMANDS: dict[str, Callable[[View], View]] = {
+    "q": lambda view: replace(view, mode=Mode.QUIT),
+    "?": lambda view: replace(view, mode=Mode.HELP),
+    "h": lambda view: replace(view, mode=Mode.HELP),
+    "/": lambda view: replace(view, mode=Mode.FILTER),
+    "escape": lambda view: replace(view, filter="", first=0),
+    "r": lambda view: replace(view, reverse=not view.reverse, first=0),
+    "s": lambda view: _sorted_by_next(view, 1),
+    "right": lambda view: _sorted_by_next(view, 1),
+    "S": lambda view: _sorted_by_next(view, -1),
+    "left": lambda view: _sorted_by_next(view, -1),
+}
+
+
+def _type(view: View, key: str) -> View:
+    match key:
+        case "enter":
+            return replace(view, mode=Mode.TABLE)
+        case "escape":
+            return replace(view, mode=Mode.TABLE, filter="", first=0)
+        case "backspace":
+            return replace(view, filter=view.filter[:-1], first=0)
+        case "erase":
+            return replace(view, filter="", first=0)
+    return replace(view, filter=view.filter + key, first=0) if len(key) == 1 and key.isprintable() else view
+
+
+def _sorted_by_next(view: View, step: int) -> View:
+    key = SORT_KEYS[(SORT_KEYS.index(view.sort) + step) % len(SORT_KEYS)]
+    return replace(view, sort=key, reverse=False, first=0)

@@ -1,0 +1,200 @@
+"""Draws what `zot top` shows, as lines of text that fit their width."""
+
+from __future__ import annotations
+
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len, set_cell_size
+from rich.text import Text
+
+from cli import number_format
+from cli.top.model import COLUMNS, GAP, NAME, Mode, arrange, count_states, fit
+from supervisor.extension.log import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cli.top.model import Column, Histories, View
+    from wire.stats import ExtensionStats, HostStats, Stats
+
+STATE_STYLES = {"ready": "green", "failed": "bold red", "backoff": "yellow", "exited": "dim", "stopping": "dim"}
+TOTAL_SPARK = 16
+KEYS = "q quit  s sort  r reverse  / filter  ? help"
+HELP = (
+    ("s  S  ← →", "sort by the next or the previous column"),
+    ("r", "reverse the order"),
+    ("/", "filter by name or state; Enter keeps it, Esc ends it"),
+    ("↑ ↓  j k", "scroll"),
+    ("PgUp PgDn Space", "scroll by a page"),
+    ("Home End  g G", "to the first, to the last"),
+    ("?", "this"),
+    ("q  Ctrl-C", "quit"),
+)
+
+
+def header(stats: Stats, histories: Histories | None, width: int | None, *, ascii_only: bool = False) -> list[Text]:
+    """Three lines about the host and about all extensions together."""
+    host = stats.host
+    every = list(stats.extensions.values())
+    states = Text.assemble(
+        (f"{len(every)} extension{'s' * (len(every) != 1)}", "bold"),
+        *(part for state, count in count_states(every) for part in ("  ", (f"{count} {state}", _state_style(state)))),
+    )
+    states.append("   all: ")
+    for key, said in (
+        ("cpu", f"CPU {number_format.percent(sum(one.cpu_percent for one in every))}%"),
+        ("rss", f"RSS {number_format.size(sum(one.rss_bytes for one in every))}"),
+    ):
+        states.append(said)
+        if histories is not None:
+            states.append(" " + histories.total.line(key, TOTAL_SPARK, ascii_only=ascii_only).strip(), "cyan")
+        states.append("  ")
+    counted = "  ".join(
+        f"{number_format.number(sum(getattr(one, name) for one in every))} {name}"
+        for name in ("calls", "errors", "timeouts", "blocks", "restarts")
+    )
+    rates = [sum(getattr(one, name) for one in every) for name in ("frames_in_per_s", "frames_out_per_s")]
+    counters = Text(f"{counted}   frames/s in {number_format.rate(rates[0])} out {number_format.rate(rates[1])}")
+    return [_cut(line, width) for line in (_host_line(host), states, counters)]
+
+
+def _host_line(host: HostStats) -> Text:
+    sampling = 100 * host.sampling_cpu_s / host.uptime_s if host.uptime_s > 0 else 0.0
+    files = "-" if host.open_files is None else host.open_files
+    return Text.assemble(
+        (f"zot {host.kind} {host.pid}", "bold"),
+        f"  up {number_format.duration(host.uptime_s)}  CPU {number_format.percent(host.cpu_percent)}%"
+        f" ({sampling:.1f}% sampling)  RSS {number_format.size(host.rss_bytes)}  {files} fds  {host.version}  ",
+        (one_line(host.cwd, 4096), "dim"),
+    )
+
+
+def table(
+    stats: Stats, names: Sequence[str], view: View, histories: Histories | None, width: int | None, *, ascii_only: bool
+) -> list[Text]:
+    """The headings and a line for each of these extensions. Without a width nothing is left out or cut off."""
+    longest = max((cell_len(_label(name)) for name in stats.extensions), default=0)
+    columns = fit(width, with_history=histories is not None, longest_name=longest)
+    rows = (_row(name, stats.extensions[name], columns, histories, ascii_only=ascii_only) for name in names)
+    return [_cut(line, width) for line in (_headings(columns, view), *rows)]
+
+
+def _headings(columns: list[tuple[Column, int]], view: View) -> Text:
+    line = Text()
+    for index, (column, width) in enumerate(columns):
+        line.append(" " * GAP if index else "")
+        heading = set_cell_size(column.heading, width) if column.left else column.heading.rjust(width)
+        line.append(heading, "bold reverse" if column.key == view.sort else "bold")
+    return line
+
+
+def _row(
+    name: str,
+    one: ExtensionStats,
+    columns: list[tuple[Column, int]],
+    histories: Histories | None,
+    *,
+    ascii_only: bool,
+) -> Text:
+    line = Text()
+    for index, (column, width) in enumerate(columns):
+        line.append(" " * GAP if index else "")
+        if column is NAME:
+            line.append(_fitting(_label(name), width))
+        elif column.key == "state":
+            line.append(set_cell_size(one.state, width), _state_style(one.state))
+            if one.failure:
+                # Of no use now: why is worth more than its figures.
+                line.append(" " * GAP)
+                line.append(one_line(one.failure, 1000), _state_style(one.state))
+                return line
+        elif column.history:
+            drawn = "" if histories is None else histories.of[name].line(column.history, width, ascii_only=ascii_only)
+            line.append(drawn.rjust(width), "cyan")
+        else:
+            line.append(column.show(one).rjust(width), _figure_style(column.key, one))
+    return line
+
+
+def _figure_style(key: str, one: ExtensionStats) -> str:
+    value = {"errors": one.errors, "timeouts": one.timeouts, "restarts": one.restarts, "blocks": one.blocks}.get(key)
+    if value is not None:
+        return "yellow" if value and key != "blocks" else "dim" if not value else ""
+    if key == "cpu" and one.cpu_percent >= 50:
+        return "yellow"
+    return ""
+
+
+def footer(view: View, *, shown: int, passing: int, total: int, width: int) -> Text:
+    """What the keys have chosen, and which there are."""
+    if view.mode is Mode.FILTER:
+        return _cut(
+            Text.assemble(("filter: ", "bold"), view.filter, ("▏", "blink"), "   Enter keeps it, Esc ends it"), width
+        )
+    filtered = f"  filter {view.filter!r}: {passing} of {total}" if view.filter else ""
+    rows = f"{view.first + 1}-{view.first + shown} of {passing}" if shown else "none"
+    arrow = " reversed" if view.reverse else ""
+    left = f"{rows}  by {view.sort}{arrow}{filtered}"
+    room = width - cell_len(left) - cell_len(KEYS)
+    return _cut(Text.assemble(left, " " * max(2, room), (KEYS, "dim")), width)
+
+
+def help_lines(width: int, height: int) -> list[Text]:
+    lines = [
+        Text("Keys", "bold"),
+        *(Text(f"  {keys:<18}{what}") for keys, what in HELP),
+        Text(),
+        Text("Columns", "bold"),
+    ]
+    columns = [f"  {column.heading:<7}{column.meaning}" for column in COLUMNS if column.meaning and not column.history]
+    half = max(width // 2, 20)
+    rows = (len(columns) + 1) // 2
+    for left, right in zip_longest(columns[:rows], columns[rows:], fillvalue=""):
+        lines.append(Text(_fitting(left, half - 1) + " " + right))
+    return [_cut(line, width) for line in lines[:height]]
+
+
+def screen(
+    stats: Stats | None, view: View, histories: Histories, size: tuple[int, int], *, ascii_only: bool, waiting: str
+) -> list[Text]:
+    """All lines of a screen with this many columns and lines."""
+    width, height = size
+    if stats is None:
+        return [_cut(Text(waiting), width)]
+    lines = header(stats, histories, width, ascii_only=ascii_only)
+    page = page_height(height)
+    names = arrange(stats.extensions, view)
+    view = view.within(len(names), page)
+    shown = names[view.first : view.first + page]
+    if view.mode is Mode.HELP:
+        body = help_lines(width, page + 1)
+    else:
+        body = table(stats, shown, view, histories, width, ascii_only=ascii_only)
+    body += [Text()] * (page + 1 - len(body))
+    foot = footer(view, shown=len(shown), passing=len(names), total=len(stats.extensions), width=width)
+    return [*lines, *body, foot][:height]
+
+
+def page_height(height: int) -> int:
+    """Rows of the table on a screen: three lines above its headings, one below."""
+    return max(1, height - 5)
+
+
+def _label(name: str) -> str:
+    return one_line(name, 200)
+
+
+def _state_style(state: str) -> str:
+    return STATE_STYLES.get(state, "cyan")
+
+
+def _fitting(text: str, width: int) -> str:
+    """As wide as that, with an ellipsis where something is left out."""
+    return set_cell_size(text, width) if cell_len(text) <= width else set_cell_size(text, width - 1) + "…"
+
+
+def _cut(line: Text, width: int | None) -> Text:
+    if width is not None and line.cell_len > width:
+        line.truncate(width, overflow="ellipsis")
+    return line

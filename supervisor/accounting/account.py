@@ -1,0 +1,134 @@
+"""What one extension costs: its process trees, its frames, and the time that its answers take."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import TYPE_CHECKING
+
+from wire.events import Cost
+
+if TYPE_CHECKING:
+    from supervisor.process.child import ExitStatus
+
+_PER_DOUBLING = 8
+_BOUNDS = tuple(1e-7 * 2 ** (index / _PER_DOUBLING) for index in range(36 * _PER_DOUBLING))
+"""Upper ends of the buckets in seconds, from 100 ns to two hours."""
+
+
+class Histogram:
+    """Durations in logarithmic buckets: eight to each doubling, so a percentile is off by 5 % at most."""
+
+    __slots__ = ("_counts",)
+
+    def __init__(self) -> None:
+        self._counts = [0] * (len(_BOUNDS) + 1)
+
+    def add(self, seconds: float) -> None:
+        self._counts[bisect_left(_BOUNDS, seconds)] += 1
+
+    @property
+    def count(self) -> int:
+        return sum(self._counts)
+
+    def percentile(self, fraction: float) -> float | None:
+        """Seconds, the middle of the bucket that holds this fraction of the samples; None without samples."""
+        wanted = fraction * self.count
+        passed = 0
+        for index, count in enumerate(self._counts):
+            passed += count
+            if count and passed >= wanted:
+                return _middle(index)
+        return None
+
+    def buckets(self) -> tuple[tuple[float, int], ...]:
+        """Upper end in seconds and count of each bucket that is not empty, ascending."""
+        ends = (*_BOUNDS, _BOUNDS[-1])
+        return tuple((end, count) for end, count in zip(ends, self._counts, strict=True) if count)
+
+
+def _middle(index: int) -> float:
+    if index == len(_BOUNDS):
+        return _BOUNDS[-1]
+    return _BOUNDS[index] * 2 ** (-0.5 / _PER_DOUBLING)
+
+
+class Account:
+    """Counters of one extension. Whoever does the thing counts it; nobody decides anything here."""
+
+    def __init__(self) -> None:
+        self.frames_in = 0
+        self.frames_out = 0
+        self.bytes_in = 0
+        self.bytes_out = 0
+        self.calls = 0
+        self.errors = 0
+        self.timeouts = 0
+        self.blocks = 0
+        self.events_dropped = 0
+        self.notes_dropped = 0
+        self.junk_lines = 0
+        self.exits = 0
+        self.restarts = 0
+        self.limit_breaches = 0
+        self.latency = Histogram()
+        self._cpu_before = 0.0  # of processes of this extension that have exited
+        self._cpu_now = 0.0
+        self.rss_peak = 0
+        self.processes_peak = 0
+        self.exit_status: str | None = None
+        self.frames_out_per_s = 0.0
+        self._sent = (0.0, 0)  # when, and frames by then
+
+    @property
+    def cpu_s(self) -> float:
+        """Of all its processes so far, also of those that have ended."""
+        return self._cpu_before + self._cpu_now
+
+    def sampled(self, cpu_s: float, rss: int, processes: int) -> None:
+        """One look at what lives of it. CPU seconds never go down: a process that ended took its share with it."""
+        self._cpu_now = max(self._cpu_now, cpu_s)
+        self.rss_peak = max(self.rss_peak, rss)
+        self.processes_peak = max(self.processes_peak, processes)
+
+    def sent_by(self, now: float) -> None:
+        """Works out how fast it has been spoken to since the last sample."""
+        before, count = self._sent
+        if now > before:
+            self.frames_out_per_s = (self.frames_out - count) / (now - before) if before else 0.0
+            self._sent = (now, self.frames_out)
+
+    def exited(self, status: ExitStatus, seen_cpu_s: float | None = None) -> None:
+        """One of its processes has ended; `seen_cpu_s` is what its tree had used at the last look, if it was not all
+        that lived of the extension."""
+        self.exits += 1
+        self.exit_status = str(status)
+        self.rss_peak = max(self.rss_peak, status.rss_peak)
+        seen = self._cpu_now if seen_cpu_s is None else min(seen_cpu_s, self._cpu_now)
+        self._cpu_before += max(seen, status.cpu_s)
+        self._cpu_now -= seen
+
+    def cost(self, state: str) -> Cost:
+        p50 = self.latency.percentile(0.50)
+        p99 = self.latency.percentile(0.99)
+        return Cost(
+            state=state,
+            cpu_ms=round(self.cpu_s * 1000),
+            rss_peak_bytes=self.rss_peak,
+            processes_peak=self.processes_peak,
+            frames_in=self.frames_in,
+            frames_out=self.frames_out,
+            bytes_in=self.bytes_in,
+            bytes_out=self.bytes_out,
+            calls=self.calls,
+            errors=self.errors,
+            timeouts=self.timeouts,
+            blocks=self.blocks,
+            events_dropped=self.events_dropped,
+            notes_dropped=self.notes_dropped,
+            junk_lines=self.junk_lines,
+            p50_ms=None if p50 is None else round(p50 * 1000, 4),
+            p99_ms=None if p99 is None else round(p99 * 1000, 4),
+            exits=self.exits,
+            exit_status=self.exit_status,
+            restarts=self.restarts,
+        )

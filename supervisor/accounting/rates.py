@@ -1,0 +1,68 @@
+"""What one worker's process tree uses, as seen at the last sample."""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec.structs import replace
+
+from supervisor.accounting.limits import Reading
+
+
+class Usage(msgspec.Struct, frozen=True):
+    at: float | None = None
+    """When it was looked at, on the loop's clock; None before the first time."""
+    cpu_s: float = 0.0
+    """Of what lives of the tree, and of what it has waited for."""
+    spent_s: float = 0.0
+    """All that was seen to be used so far. What ends and is waited for by nobody takes its share of `cpu_s` with it."""
+    rss: int = 0
+    """Bytes."""
+    processes: int = 0
+    threads: int = 0
+    open_files: int | None = None
+    frames_in: int = 0
+    """Frames that it had sent by then."""
+    cpu_percent: float | None = None
+    """Of one core, since the sample before."""
+    frames_per_s: float | None = None
+    row: int = 0
+    """Samples in a row in which a limit was broken."""
+    basis: tuple[float, float, int] | None = None
+    """When the rates were last worked out, with the processor time and the frames by then."""
+    is_rated: bool = False
+    """Whether its rates are new. Otherwise they are those of an earlier sample."""
+
+    @property
+    def reading(self) -> Reading:
+        """For its limits."""
+        return Reading(self.rss, self.spent_s, self.cpu_percent, self.processes, self.open_files, self.frames_per_s)
+
+
+SHORTEST_S = 0.05
+"""Two samples closer than that are no basis for a rate, and count as one where samples are counted."""
+
+
+def follow(before: Usage, now: Usage) -> Usage:
+    """The later sample with its rates. The processor time of a tree can fall, when a part of it ends unseen."""
+    assert now.at is not None
+    spent = before.spent_s + max(0.0, now.cpu_s - before.cpu_s)
+    here = (now.at, spent, now.frames_in)
+    now = replace(now, row=before.row, spent_s=spent)
+    if before.at is None:
+        return replace(now, basis=here)
+    at, spent_s, frames = before.basis or (before.at, before.spent_s, before.frames_in)
+    elapsed = here[0] - at
+    if elapsed < SHORTEST_S:
+        return replace(
+            now,
+            cpu_percent=before.cpu_percent,
+            frames_per_s=before.frames_per_s,
+            basis=(at, spent_s, frames),
+        )
+    return replace(
+        now,
+        cpu_percent=(spent - spent_s) / elapsed * 100,
+        frames_per_s=(now.frames_in - frames) / elapsed,
+        basis=here,
+        is_rated=True,
+    )

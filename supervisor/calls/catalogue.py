@@ -1,0 +1,101 @@
+"""What the extensions of a host offer together: tools and slash commands, each name once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from supervisor.calls.guards import OwnedTool
+from supervisor.calls.request import OwnedCommand
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from supervisor.extension.extension import Extension
+
+
+LOST_KEPT = 1000
+"""Tools that were taken back and are remembered, so that a late call of one can be told so."""
+
+
+class Offers:
+    """Built-in tools win over extensions; among these the first in guard order that was merged keeps the name."""
+
+    def __init__(self, extensions: Sequence[Extension], reserved: Collection[str]) -> None:
+        self._extensions = extensions
+        self._reserved = frozenset(reserved)
+        self._tools: dict[str, OwnedTool] = {}
+        self._clashes: set[tuple[str, str]] = set()
+        self._current: dict[str, OwnedTool] | None = None
+
+    def forget(self) -> None:
+        """Something was registered, or an extension came up or went down."""
+        self._current = None
+
+    def tools(self) -> Mapping[str, OwnedTool]:
+        """The tools on offer now. What was registered late, or again after a restart, is in the next turn's answer."""
+        if self._current is None:
+            self._merge()
+            self._current = {
+                name: owned for name, owned in self._tools.items() if owned.owner.is_up and not _is_lost(owned)
+            }
+        return self._current
+
+    def tool(self, name: str) -> OwnedTool:
+        """The tool, also while its extension is down: then a call fails at once, with the reason. Raises `KeyError`."""
+        self.tools()
+        if _is_lost(self._tools[name]):
+            raise KeyError(name)
+        return self._tools[name]
+
+    def owner_of(self, tool: str) -> Extension | None:
+        """Who answers for a tool, also when it has died since."""
+        owned = self._tools.get(tool)
+        return owned.owner if owned else None
+
+    def commands(self) -> dict[str, OwnedCommand]:
+        """The slash commands on offer now; of several with one name the first in guard order has it."""
+        found: dict[str, OwnedCommand] = {}
+        for extension in self._extensions:
+            if extension.is_up:
+                for command in extension.commands.values():
+                    owned = found.setdefault(command.name, OwnedCommand(command, extension))
+                    if owned.owner is not extension:
+                        self._say_hidden(extension, f"/{command.name}", f"extension {owned.owner.name}")
+        return found
+
+    def _merge(self) -> None:
+        lost = [name for name, owned in self._tools.items() if _is_lost(owned)]
+        for name in lost[:-LOST_KEPT]:
+            del self._tools[name]
+        if len(self._clashes) > LOST_KEPT:
+            self._clashes = {(who, tool) for who, tool in self._clashes if any(
+                one.name == who and (tool in one.tools or tool[1:] in one.commands) for one in self._extensions
+            )}  # fmt: skip
+        for extension in self._extensions:
+            for tool in extension.tools.values():
+                if (winner := self._winner_over(tool.name, extension)) is None:
+                    self._tools[tool.name] = OwnedTool(tool, extension)
+                else:
+                    self._say_hidden(extension, tool.name, winner)
+
+    def _say_hidden(self, extension: Extension, name: str, winner: str) -> None:
+        """Once for each tool, and for each command, whose name has a slash here."""
+        if (extension.name, name) in self._clashes:
+            return
+        self._clashes.add((extension.name, name))
+        what = "command" if name.startswith("/") else "tool"
+        extension.voice.warn(f"{what} {name}", f"its {what} {name!r} is hidden: {winner} has that name")
+
+    def _winner_over(self, tool: str, extension: Extension) -> str | None:
+        """Who has the name instead of this extension; None if it may have it."""
+        if tool in self._reserved:
+            return "a built-in tool"
+        current = self._tools.get(tool)
+        if current is None or current.owner is extension or _is_lost(current):
+            return None
+        return f"extension {current.owner.name}"
+
+
+def _is_lost(owned: OwnedTool) -> bool:
+    """Whether its extension, started again, has not registered it again."""
+    return owned.owner.is_up and owned.tool.name not in owned.owner.tools

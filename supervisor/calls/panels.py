@@ -1,0 +1,175 @@
+"""What extensions have put before the user: notes and panels. Each belongs to its sender, and nobody else can touch it.
+
+A note stands until the user's next prompt, or until its sender takes back all of its own. A panel is opened by the
+answer to a command, redrawn and closed by the process that opened it, closed by the user, and gone with that process.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from supervisor.loop.rate_limit import NoteGate
+from wire import events, frames
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from supervisor.extension.extension import Extension
+    from supervisor.extension.worker import Shown, Worker
+    from supervisor.loop.loop import Loop, Timer
+    from wire.dialects.base import PanelChange
+
+LEVELS = ("info", "success", "warn", "error")
+NOTES_LIMIT = 100
+"""Notes of one extension that stand at the same time; the oldest goes."""
+PANELS_LIMIT = 20
+"""Open panels of one extension."""
+LINES_LIMIT = 1000
+TEXT_LIMIT = 4000
+"""Characters of a title, a footer or a line."""
+RENDERS_BURST = 10
+RENDERS_PER_SECOND = 20.0
+"""A panel that is redrawn faster is shown as it is then, not each version in between."""
+
+
+@dataclass(frozen=True)
+class Note:
+    extension: str
+    level: str
+    message: str
+
+
+@dataclass
+class OpenPanel:
+    """A panel, the process that it belongs to, and its newest content."""
+
+    extension: Extension
+    worker: Worker
+    id: str
+    gate: NoteGate
+    title: str = ""
+    lines: tuple[str, ...] = ()
+    footer: str = ""
+    timer: Timer | None = field(default=None, repr=False)
+
+
+class Screen:
+    """`show` gets each change as a record of the event stream, from within the loop."""
+
+    def __init__(self, loop: Loop, show: Callable[[events.Record], None]) -> None:
+        self.notes: list[Note] = []
+        """Those that stand, oldest first."""
+        self._loop = loop
+        self._show = show
+        self._panels: dict[tuple[str, str], OpenPanel] = {}
+
+    # --- notes ----------------------------------------------------------------------------------------------
+
+    def note(self, extension: str, level: str, message: str) -> None:
+        known = level if level in LEVELS else "info"
+        own = [note for note in self.notes if note.extension == extension]
+        if len(own) >= NOTES_LIMIT:
+            self.notes.remove(own[0])
+        self.notes.append(Note(extension, known, message))
+        self._show(events.ExtNotify(extension, known, message))  # type: ignore[arg-type]
+
+    def begin_prompt(self) -> None:
+        """The user goes on: the notes have been seen. Who shows them knows that."""
+        self.notes.clear()
+
+    def _clear_notes(self, extension: str) -> None:
+        left = [note for note in self.notes if note.extension != extension]
+        if len(left) < len(self.notes):
+            self.notes = left
+            self._show(events.ClearNotes(extension))
+
+    # --- panels ---------------------------------------------------------------------------------------------
+
+    @property
+    def panels(self) -> Sequence[OpenPanel]:
+        return list(self._panels.values())
+
+    def open(self, extension: Extension, worker: Worker, asked: frames.Panel) -> str | None:
+        """Opens a panel, or redraws the one of that id. Returns why not, if not."""
+        key = (extension.name, asked.id)
+        panel = self._panels.get(key)
+        if panel is None:
+            if sum(1 for name, _ in self._panels if name == extension.name) >= PANELS_LIMIT:
+                return f"it has {PANELS_LIMIT} panels open, and may not have more"
+            panel = OpenPanel(
+                extension, worker, asked.id, NoteGate(self._loop.clock(), RENDERS_BURST, RENDERS_PER_SECOND)
+            )
+            self._panels[key] = panel
+        panel.worker = worker
+        _draw(panel, asked)
+        self._show(events.PanelOpen(extension.name, panel.id, panel.title, panel.lines, panel.footer))
+        return None
+
+    def showed(self, extension: Extension, worker: Worker, frame: Shown) -> None:
+        """An extension wants something changed."""
+        if isinstance(frame, frames.ClearNotes):
+            self._clear_notes(extension.name)
+            return
+        panel = self._panels.get((extension.name, frame.panel_id))
+        if panel is None or panel.worker is not worker:
+            extension.voice.remark(
+                f"{frame.__struct_config__.tag} for {frame.panel_id[:80]!r}, which is not open; ignored"
+            )
+        elif isinstance(frame, frames.PanelClosed):
+            self._close(panel)
+        else:
+            _draw(panel, frame)
+            self._redraw(panel)
+
+    def _redraw(self, panel: OpenPanel) -> None:
+        if panel.timer is not None:
+            return
+        if panel.gate.admits(self._loop.turn_time):
+            self._show(events.PanelRender(panel.extension.name, panel.id, panel.title, panel.lines, panel.footer))
+        else:
+            panel.timer = self._loop.call_later(1 / RENDERS_PER_SECOND, lambda: self._redraw_late(panel))
+
+    def _redraw_late(self, panel: OpenPanel) -> None:
+        panel.timer = None
+        self._redraw(panel)
+
+    def _close(self, panel: OpenPanel) -> None:
+        del self._panels[panel.extension.name, panel.id]
+        if panel.timer is not None:
+            panel.timer.cancel()
+        self._show(events.PanelClose(panel.extension.name, panel.id))
+
+    def prune(self) -> None:
+        """Closes the panels of processes that are not there any more."""
+        for panel in self.panels:
+            if not panel.worker.state.is_up or panel.worker not in panel.extension.workers:
+                self._close(panel)
+
+    # --- from the user --------------------------------------------------------------------------------------
+
+    def press(self, extension: str, panel_id: str, key: str, text: str | None = None) -> None:
+        """Passes a key on. Raises `KeyError` if the panel is not open."""
+        self._pass_on(extension, frames.PanelKey(panel_id, key, text))
+
+    def resize(self, extension: str, panel_id: str, width: int, height: int) -> None:
+        """Tells how much room there is, in characters. Raises `KeyError` if the panel is not open."""
+        self._pass_on(extension, frames.PanelResize(panel_id, width, height))
+
+    def close(self, extension: str, panel_id: str) -> None:
+        """The user closes it; its extension is told. Raises `KeyError` if the panel is not open."""
+        self._pass_on(extension, frames.PanelClosed(panel_id))
+        self._close(self._panels[extension, panel_id])
+
+    def _pass_on(self, extension: str, change: PanelChange) -> None:
+        self._panels[extension, change.panel_id].worker.tell_panel(change)
+
+
+def _draw(panel: OpenPanel, content: frames.Panel | frames.PanelRender) -> None:
+    """What a frame leaves out stays as it is, so that a footer need not be sent with each version of the lines."""
+    if content.title is not None:
+        panel.title = content.title[:TEXT_LIMIT]
+    if content.lines is not None:
+        panel.lines = tuple(line[:TEXT_LIMIT] for line in content.lines[:LINES_LIMIT])
+    if content.footer is not None:
+        panel.footer = content.footer[:TEXT_LIMIT]

@@ -1,0 +1,225 @@
+"""The record that each host keeps while it runs, by which the next one can tell what a killed one has left."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import stat
+import time
+from enum import Enum
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+import msgspec
+
+from supervisor.process.table import ON_LINUX, Identity, read_process
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RECORD = re.compile(r"(\d{1,10})\.json")
+UNFINISHED = re.compile(r"\.(\d{1,10})\.json\.new")
+LONGEST_RECORD = 64 * 1024
+EXPIRY_S = 30 * 86_400.0
+"""A record of another machine or container, of which nobody here can tell whether it lives, is removed after this."""
+
+
+class Here(NamedTuple):
+    """Where pids mean what they mean to us."""
+
+    boot: str
+    namespace: str
+    """Of pids: containers of one machine have their own."""
+    node: str
+
+
+@cache
+def here() -> Here:
+    node = os.uname().nodename
+    if not ON_LINUX:
+        import psutil
+
+        return Here(str(round(psutil.boot_time())), "", node)
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            return Here(file.read().strip(), os.readlink("/proc/self/ns/pid"), node)
+    except OSError:
+        return Here("", "", node)
+
+
+class HostRecord(msgspec.Struct, frozen=True):
+    """`<pid>.json` in the runtime folder, 0600: who a host is, and how to know what it has started."""
+
+    pid: int
+    started: float
+    """As `Identity` has it."""
+    boot: str
+    namespace: str
+    node: str
+    token: str
+    version: str
+    cgroup: str | None = None
+
+    @classmethod
+    def of_this_process(cls, token: str, version: str, cgroup: Path | None = None) -> HostRecord:
+        pid = os.getpid()
+        found = read_process(pid)
+        where = str(cgroup) if cgroup is not None else None
+        return cls(pid, found.identity.started if found else 0, *here(), token, version, where)
+
+    def path(self, folder: Path) -> Path:
+        return folder / f"{self.pid}.json"
+
+    def write(self, folder: Path) -> Path:
+        """Atomically; the folder must exist. Raises `OSError`: then only a later sweep is lost."""
+        path, unfinished = self.path(folder), folder / f".{self.pid}.json.new"
+        unfinished.unlink(missing_ok=True)
+        fd = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        try:
+            with open(fd, "wb") as file:
+                file.write(msgspec.json.encode(self))
+            os.rename(unfinished, path)
+        except OSError:
+            unfinished.unlink(missing_ok=True)
+            raise
+        return path
+
+    def remove(self, folder: Path) -> None:
+        """At the orderly end. Nothing happens if it is not there, or another host's."""
+        path = self.path(folder)
+        try:
+            if (entry := open_entry(path)) is not None:
+                with entry:
+                    if entry.record == self:
+                        path.unlink(missing_ok=True)
+        except OSError:
+            pass
+
+
+class Fate(Enum):
+    LIVING = "living"
+    DEAD = "dead"
+    OF_ANOTHER_BOOT = "of another boot"
+    """Dead, with all that it had started."""
+    FOREIGN = "foreign"
+    """Of another machine or container: not ours to judge."""
+
+
+def fate(record: HostRecord, where: Here, *, lives: bool) -> Fate:
+    """`lives` says whether there is a process with its pid and start time, here."""
+    if (record.boot, record.namespace) == (where.boot, where.namespace):
+        return Fate.LIVING if lives else Fate.DEAD
+    if record.node == where.node and record.boot != where.boot:
+        return Fate.OF_ANOTHER_BOOT
+    return Fate.FOREIGN
+
+
+def fate_of(record: HostRecord) -> Fate:
+    """Looks for its process."""
+    found = read_process(record.pid)
+    lives = found is not None and not found.is_zombie and found.identity == Identity(record.pid, record.started)
+    return fate(record, here(), lives=lives)
+
+
+def records_in(folder: Path) -> list[HostRecord]:
+    """All that can be read, whatever became of their hosts; lowest pid first."""
+    found = []
+    for path, _pid in record_paths(folder):
+        if (entry := open_entry(path)) is not None:
+            with entry:
+                if entry.record is not None:
+                    found.append(entry.record)
+    return sorted(found, key=lambda one: one.pid)
+
+
+# --- files --------------------------------------------------------------------------------------------------
+
+
+class Entry:
+    """An open record file. While it is locked no other host looks at it; the kernel unlocks it if we are killed."""
+
+    def __init__(self, path: Path, fd: int, found: os.stat_result) -> None:
+        self._path = path
+        self._fd = fd
+        self._inode = found.st_ino
+        self.age_s = time.time() - found.st_mtime
+        self.record = _decode(os.read(fd, LONGEST_RECORD))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def lock(self) -> bool:
+        """False if another host is at it. A file system without locks must do without."""
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError:
+            pass
+        return self._is_there()
+
+    def _is_there(self) -> bool:
+        """Not removed, nor replaced by that of another host with the same pid."""
+        try:
+            return os.lstat(self._path).st_ino == self._inode
+        except OSError:
+            return False
+
+    def remove(self) -> None:
+        if self._is_there():
+            unlink(self._path)
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
+def open_entry(path: Path) -> Entry | None:
+    """None for what is no file of this user's."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        found = os.fstat(fd)
+        if stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid():
+            return Entry(path, fd, found)
+    except OSError:
+        pass
+    os.close(fd)
+    return None
+
+
+_decoder = msgspec.json.Decoder(HostRecord)
+
+
+def _decode(text: bytes) -> HostRecord | None:
+    try:
+        record = _decoder.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    # A short token could be in anybody's environment.
+    return record if record.pid > 0 and len(record.token) >= 16 and record.token.isalnum() else None
+
+
+def record_paths(folder: Path) -> list[tuple[Path, int]]:
+    return [(folder / name, int(match[1])) for name in names_in(folder) if (match := RECORD.fullmatch(name))]
+
+
+def names_in(folder: Path) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+def unlink(path: Path) -> None:
+    try:
+        path.unlink()
+    except OSError:
+        pass

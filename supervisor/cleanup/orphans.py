@@ -1,0 +1,74 @@
+"""Finds out which extension a process belongs to that has left its tree: a daemon, whose parents have ended, and that
+came back to the host as its subreaper. Its environment still names the extension, and which start of it this was."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from supervisor.discovery.environment import EXTENSION, TOKEN
+from supervisor.process.shared_table import reap_adopted
+
+if TYPE_CHECKING:
+    from supervisor.cleanup.tracker import Custody
+    from supervisor.loop.loop import Loop
+    from supervisor.process.table import Identity, ProcessTable
+
+
+START = "ZOT_EXTENSION_START"
+"""Tells the starts of one extension apart: during a reload two versions of it run at the same time."""
+
+Origin = tuple[str, str]
+"""The name of an extension, and the mark of one of its starts."""
+
+
+class Strays:
+    """Reads each environment once. One that has been emptied tells nothing; the final sweep finds such a process."""
+
+    def __init__(self, loop: Loop, token: str, custody: Custody | None = None) -> None:
+        self._custody = custody
+        self._loop = loop
+        self._token = token
+        self._known: dict[Identity, Origin | None] = {}
+        self._table: ProcessTable | None = None
+        self._found: dict[str, list[tuple[int, str]]] = {}
+
+    def of(self, table: ProcessTable, extension: str, start: str | None = None) -> list[int]:
+        """Roots of what this extension, or one start of it, has in this table besides its own trees."""
+        if table is not self._table:
+            self._table, self._found = table, self._sort(table)
+        return [pid for pid, mark in self._found.get(extension, ()) if start is None or mark == start]
+
+    def _sort(self, table: ProcessTable) -> dict[str, list[tuple[int, str]]]:
+        known: dict[Identity, Origin | None] = {}
+        found: dict[str, list[tuple[int, str]]] = {}
+        reap_adopted(self._loop, table)
+        for pid in table.children_of(os.getpid()):
+            if pid in self._loop.children or table.by_pid[pid].is_zombie:
+                continue
+            identity = table.by_pid[pid].identity
+            origin = self._known[identity] if identity in self._known else self._read(pid)
+            known[identity] = origin
+            if origin is not None:
+                found.setdefault(origin[0], []).append((pid, origin[1]))
+        if self._custody is not None:
+            for identity in known.keys() - self._known.keys():
+                self._custody.adopted(identity)
+            for identity in self._known.keys() - known.keys():
+                self._custody.collected(identity)
+        self._known = known
+        return found
+
+    def _read(self, pid: int) -> Origin | None:
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as file:
+                entries = file.read().split(b"\0")
+        except OSError:
+            return None
+        values = dict(entry.partition(b"=")[::2] for entry in entries)
+        if values.get(TOKEN.encode()) != self._token.encode():
+            return None
+        name = values.get(EXTENSION.encode())
+        if name is None:
+            return None
+        return name.decode("utf-8", "replace"), values.get(START.encode(), b"").decode("utf-8", "replace")

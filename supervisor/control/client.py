@@ -1,0 +1,199 @@
+"""The other end of the control socket: for commands that ask a running host. Synchronous; every wait has a limit."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from supervisor.control import unix_socket
+from supervisor.home import runtime_dir
+from wire import control
+from wire.framing import LineSplitter, Oversize
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+    from typing import Self
+
+PATIENCE_S = 5.0
+READ = 256 * 1024
+FRAME_LIMIT = 256 * 1024 * 1024
+"""Of one line. The registrations of a host with hundreds of extensions are its longest."""
+
+
+class HostError(Exception):
+    """A host cannot be talked to, or refuses; the text says which and why."""
+
+
+class GoneError(HostError):
+    """The host has closed the connection."""
+
+
+class Endpoint(NamedTuple):
+    """Where a host listens."""
+
+    pid: int
+    path: Path
+
+
+Expected = TypeVar("Expected")
+
+
+def endpoints(folders: Iterable[Path]) -> list[Endpoint]:
+    """All sockets, by pid. Some may be of hosts that are gone."""
+    found = {pid: Endpoint(pid, path) for folder in folders for pid, path in runtime_dir.sockets_in(folder)}
+    return [found[pid] for pid in sorted(found)]
+
+
+def hosts(folders: Iterable[Path], timeout_s: float = PATIENCE_S) -> list[tuple[Endpoint, ControlClient | HostError]]:
+    """All live hosts, each with a connection, or with the reason why it takes none. What dead ones have left is
+    removed."""
+    found: list[tuple[Endpoint, ControlClient | HostError]] = []
+    for endpoint in endpoints(folders):
+        try:
+            found.append((endpoint, ControlClient(endpoint, timeout_s)))
+        except GoneError:
+            continue
+        except HostError as error:
+            found.append((endpoint, error))
+    return found
+
+
+class ControlClient:
+    """A connection to one host. Raises `GoneError` if there is none, `HostError` if it does not take the connection."""
+
+    def __init__(self, endpoint: Endpoint, timeout_s: float = PATIENCE_S) -> None:
+        self.pid = endpoint.pid
+        self._timeout_s = timeout_s
+        self._number = 0
+        self._splitter = LineSplitter(FRAME_LIMIT)
+        self._replies: deque[control.Reply] = deque()
+        self._unasked: deque[control.Reply] = deque()
+        try:
+            self._socket = unix_socket.connect(endpoint.path, timeout_s)
+        except (ConnectionRefusedError, FileNotFoundError):
+            raise GoneError(f"host {self.pid} is not running any more") from None
+        except OSError as error:
+            raise HostError(f"host {self.pid} cannot be reached: {error.strerror or error}") from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def next_id(self) -> str:
+        self._number += 1
+        return str(self._number)
+
+    # --- asking -------------------------------------------------------------------------------------------
+
+    def send(self, request: control.Request) -> None:
+        try:
+            self._socket.settimeout(self._timeout_s)
+            self._socket.sendall(control.encode(request))
+        except TimeoutError:
+            raise HostError(f"host {self.pid} has read nothing for {self._timeout_s:g} s") from None
+        except OSError:
+            if not self._replies:
+                self._read_last_words()
+            if not self._replies:
+                raise GoneError(f"host {self.pid} has closed the connection") from None
+
+    def ask(self, request: control.Request, expected: type[Expected], timeout_s: float | None = None) -> Expected:
+        """Sends a request with an id and waits for its answer. Raises `HostError` with the host's words if the answer
+        is an error, or if there is none in time. What comes meanwhile is kept for `next`."""
+        self.send(request)
+        return self.answer_to(request.id, expected, timeout_s)  # type: ignore[union-attr]
+
+    def answer_to(self, id_: str, expected: type[Expected], timeout_s: float | None = None) -> Expected:
+        """Waits for the answer to what has been sent."""
+        deadline = time.monotonic() + (self._timeout_s if timeout_s is None else timeout_s)
+        while (reply := self._receive(deadline)) is not None:
+            if isinstance(reply, control.ErrorReply) and reply.id in (id_, None):
+                raise HostError(f"host {self.pid}: {reply.message}")
+            if getattr(reply, "id", None) != id_:
+                self._unasked.append(reply)
+            elif isinstance(reply, expected):
+                return reply
+            else:
+                raise HostError(f"host {self.pid} answered with {reply.__struct_config__.tag}")
+        raise HostError(f"host {self.pid} does not answer")
+
+    def next(self, timeout_s: float | None = None) -> control.Reply | None:
+        """The next thing that it says, in order; None if nothing came in time (no limit without one)."""
+        if self._unasked:
+            return self._unasked.popleft()
+        return self._receive(None if timeout_s is None else time.monotonic() + timeout_s)
+
+    def stream(self) -> Iterator[control.Reply]:
+        """All that it says, until it closes the connection."""
+        try:
+            while (reply := self.next()) is not None:
+                yield reply
+        except GoneError:
+            return
+
+    def take(self) -> list[control.Reply]:
+        """What has come, without waiting: once the descriptor is readable. Raises `GoneError` at the end."""
+        self._read(0.0)
+        taken = [*self._unasked, *self._replies]
+        self._unasked.clear()
+        self._replies.clear()
+        return taken
+
+    # --- receiving ----------------------------------------------------------------------------------------
+
+    def _receive(self, deadline: float | None) -> control.Reply | None:
+        while not self._replies:
+            left = None if deadline is None else deadline - time.monotonic()
+            if left is not None and left <= 0:
+                return None
+            if not self._read(left):
+                return None
+        return self._replies.popleft()
+
+    def _read(self, timeout_s: float | None) -> bool:
+        """Reads once; False if nothing came in time."""
+        try:
+            self._socket.settimeout(timeout_s)
+            data = self._socket.recv(READ)
+        except (TimeoutError, BlockingIOError):
+            return False
+        except OSError:
+            data = b""
+        if not data:
+            raise GoneError(f"host {self.pid} has closed the connection")
+        for line in self._splitter.feed(data):
+            if isinstance(line, Oversize):
+                raise HostError(f"host {self.pid} sent a line of {line.size} bytes")
+            try:
+                self._replies.append(control.decode_reply(bytes(line)))
+            except control.ControlError as error:
+                raise HostError(f"host {self.pid} speaks another version of the protocol: {error}") from None
+        return True
+
+    def _read_last_words(self) -> None:
+        """A host that does not serve this client says why before it closes."""
+        try:
+            while self._read(0.2):
+                pass
+        except HostError:
+            return
+
+    def is_gone(self, timeout_s: float) -> bool:
+        """Waits until the host has closed the connection; False if it has not in time."""
+        deadline = time.monotonic() + timeout_s
+        try:
+            while (left := deadline - time.monotonic()) > 0:
+                self._read(left)
+        except GoneError:
+            return True
+        return False
+
+    def close(self) -> None:
+        self._socket.close()

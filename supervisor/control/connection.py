@@ -1,0 +1,221 @@
+"""One client's connection to the control socket, seen from the host: lines in, lines out, both bounded. Never blocks.
+
+Its lines are handed over a few at a time, so that a client with a thousand questions does not keep the others waiting.
+While more than `HIGH_WATER` bytes of answers wait for it nothing more is read: whoever does not listen is not listened
+to. One that takes none of them for `STUCK_S` has vanished as far as the host is concerned.
+"""
+
+from __future__ import annotations
+
+import select
+from collections import deque
+from typing import TYPE_CHECKING
+
+from wire.framing import DEFAULT_FRAME_LIMIT, LineSplitter, Oversize
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable
+
+    from supervisor.loop.loop import Loop, Timer
+    from wire.framing import Line
+
+HIGH_WATER = 1024 * 1024
+"""Bytes waiting for the client, above which it is asked nothing more and misses stats and notices."""
+OUTBOX_LIMIT = 16 * 1024 * 1024
+"""Bytes waiting for the client, above which it is given up: only answers to what it asked before get there."""
+STUCK_S = 10.0
+LINES_PER_TURN = 64
+WORK_S = 2e-3
+"""Of one turn of the loop, for the lines of one client; the line that exceeds it is finished."""
+READ = 64 * 1024
+HANG_UP_POLL_S = 0.5
+"""How often a client that has ended its side is looked at: whether it still waits for answers. No event says so."""
+
+
+class Connection:
+    """`on_line` gets each line without its LF, `on_gone` is called once with the reason: not after `close`.
+
+    A client may end its side (as `nc -N` does at the end of its input) and still get its answers: `is_idle` says
+    whether it waits for any.
+    """
+
+    def __init__(
+        self,
+        loop: Loop,
+        sock: socket.socket,
+        *,
+        on_line: Callable[[Line | Oversize], None],
+        on_gone: Callable[[str], None],
+        is_idle: Callable[[], bool],
+        frame_limit: int = DEFAULT_FRAME_LIMIT,
+    ) -> None:
+        sock.setblocking(False)
+        self._loop = loop
+        self._sock = sock
+        self._on_line = on_line
+        self._on_gone = on_gone
+        self._is_idle = is_idle
+        self.frame_limit = frame_limit
+        self._splitter = LineSplitter(frame_limit)
+        self._lines: deque[Line | Oversize] = deque()
+        self._outbox: deque[memoryview] = deque()
+        self.queued = 0
+        """Bytes that wait for the client."""
+        self._ended = False
+        self._watched = (False, False)
+        self._work: Timer | None = None
+        self._stuck: Timer | None = None
+        self._hang_up_poll: Timer | None = None
+        self._poll = select.poll()
+        self._poll.register(sock, 0)
+        self._watch()
+
+    def fileno(self) -> int:
+        return self._sock.fileno()
+
+    @property
+    def is_open(self) -> bool:
+        return self._sock.fileno() >= 0
+
+    @property
+    def is_slow(self) -> bool:
+        return self.queued > HIGH_WATER
+
+    # --- in -----------------------------------------------------------------------------------------------
+
+    def on_readable(self, budget: int) -> None:
+        try:
+            data = self._sock.recv(min(budget, READ))
+        except BlockingIOError:
+            return
+        except OSError:
+            self._lose("its connection broke")
+            return
+        if data:
+            self._lines.extend(self._splitter.feed(data))
+        elif not self._end_of_input():
+            return
+        self._take_lines()
+
+    def _end_of_input(self) -> bool:
+        """False if the client has gone, and not only ended its side."""
+        if self._is_hung_up():
+            self._lose("it has gone")
+            return False
+        self._ended = True
+        if (rest := self._splitter.finish()) is not None:
+            self._lines.append(rest)
+        return True
+
+    def _take_lines(self) -> None:
+        """Hands over what fits into one turn; the rest follows in the next ones, or when the client has read."""
+        self._work = None
+        until = self._loop.clock() + WORK_S
+        for _ in range(LINES_PER_TURN):
+            if not self._lines or self.is_slow or not self.is_open:
+                break
+            self._on_line(self._lines.popleft())
+            if self._loop.clock() >= until:
+                break
+        self.attend()
+
+    def attend(self) -> None:
+        """Looks at what is to be done next: to be called when something has been answered, too."""
+        if not self.is_open:
+            return
+        if self._lines and not self.is_slow and self._work is None:
+            self._work = self._loop.call_later(0, self._take_lines)
+        if self._ended and not self._lines and not self.queued and self._is_idle():
+            self._lose("it has ended its side and waits for nothing")
+            return
+        if self._ended and self._hang_up_poll is None:
+            self._hang_up_poll = self._loop.call_later(HANG_UP_POLL_S, self._look_for_hang_up)
+        self._watch()
+
+    def _look_for_hang_up(self) -> None:
+        self._hang_up_poll = None
+        if self.is_open and self._is_hung_up():
+            self._lose("it has gone")
+        else:
+            self.attend()
+
+    def _is_hung_up(self) -> bool:
+        return any(event & (select.POLLHUP | select.POLLERR) for _fd, event in self._poll.poll(0))
+
+    # --- out ----------------------------------------------------------------------------------------------
+
+    def send(self, data: bytes) -> None:
+        """Writes or queues it. A client that has let too much pile up is lost."""
+        if not self.is_open:
+            return
+        if self.queued > OUTBOX_LIMIT:
+            self._lose(f"it does not read: {self.queued} bytes wait for it")
+            return
+        self._outbox.append(memoryview(data))
+        self.queued += len(data)
+        if len(self._outbox) == 1:
+            self._flush()
+            self._watch()
+
+    def on_writable(self) -> None:
+        was_slow = self.is_slow
+        if self._flush() and (was_slow or self._ended):
+            self.attend()
+        self._watch()
+
+    def _flush(self) -> bool:
+        """False if the client was lost."""
+        written = 0
+        while self._outbox:
+            chunk = self._outbox[0]
+            try:
+                count = self._sock.send(chunk)
+            except BlockingIOError:
+                break
+            except OSError:
+                self._lose("it has gone")
+                return False
+            written += count
+            self.queued -= count
+            if count < len(chunk):
+                self._outbox[0] = chunk[count:]
+            else:
+                self._outbox.popleft()
+        if self._stuck is not None and (written or not self.queued):
+            self._stuck.cancel()
+            self._stuck = None
+        if self.queued and self._stuck is None:
+            self._stuck = self._loop.call_later(STUCK_S, self._give_up)
+        return True
+
+    def _give_up(self) -> None:
+        self._stuck = None
+        if self.is_open:
+            self._lose(f"it has read nothing for {STUCK_S:g} s while {self.queued} bytes wait for it")
+
+    def _watch(self) -> None:
+        if self.is_open:
+            wanted = (not self._ended and not self._lines and not self.is_slow, bool(self._outbox))
+            if wanted != self._watched:
+                self._watched = wanted
+                self._loop.watch(self, read=wanted[0], write=wanted[1])
+
+    # --- end ----------------------------------------------------------------------------------------------
+
+    def _lose(self, reason: str) -> None:
+        self.close()
+        self._on_gone(reason)
+
+    def close(self) -> None:
+        if not self.is_open:
+            return
+        for timer in (self._work, self._stuck, self._hang_up_poll):
+            if timer is not None:
+                timer.cancel()
+        self._work = self._stuck = self._hang_up_poll = None
+        self._loop.watch(self)
+        self._lines.clear()
+        self._outbox.clear()
+        self.queued = 0
+        self._sock.close()

@@ -1,0 +1,276 @@
+"""What a host answers to a request on its control socket, and what it begins because of one."""
+
+from __future__ import annotations
+
+import os
+import time
+from math import isfinite
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import Raw
+
+from supervisor.control.session import UnderWay
+from wire import control, frames
+from wire.dialects.zot import GUARDABLE, OBSERVABLE
+from wire.stats import Stats
+from wire.suggest import no_such
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from supervisor.control.served import Asked, Kind, Served
+    from supervisor.control.session import Client
+    from supervisor.loop.loop import Loop
+
+REQUESTS_LIMIT = 1000
+"""Calls, commands and verdicts of one client under way."""
+FRESH_S = 0.25
+"""A sample is used for so long."""
+SHARED_S = 0.05
+"""Clients that watch get the same figures within this."""
+WATCH_RANGE_S = (0.1, 86_400.0)
+STOPPING = "the host is stopping"
+OF_A_RUN = (
+    "this is an agent's run, whose extensions serve the agent; tool calls, commands, verdicts and events are served by"
+    " zot host"
+)
+
+Calling = frames.ToolCall | frames.CommandInvoked | frames.EventIntercept
+
+
+class Answers:
+    """A `run` answers questions about itself, and restarts and stops; a `host` also calls tools and commands, asks
+    guards and passes events on."""
+
+    def __init__(
+        self, loop: Loop, served: Served, *, kind: Kind, version: str, cwd: str, on_stop: Callable[[], None]
+    ) -> None:
+        self.stopping = False
+        """Nothing new is begun any more; what can be looked at still can."""
+        self._loop = loop
+        self._served = served
+        self._kind: Kind = kind
+        self._version = version
+        self._cwd = valid(cwd)
+        self._on_stop = on_stop
+        self._stats = Raw(b"")
+        self._stats_at = -1.0
+        self._started = time.time()
+        self._handlers: dict[type, Callable[..., None]] = {
+            control.Info: self._info,
+            control.GetStats: self._get_stats,
+            control.Registered: self._registered,
+            control.Watch: self._watch,
+            control.StopHost: self._stop,
+            control.PanelKey: self._panel,
+            control.PanelResize: self._panel,
+            control.PanelClose: self._panel,
+            frames.Cancel: self._cancel,
+            control.RestartExtension: self._restart,
+            control.Reload: self._reload,
+            frames.Event: self._tell,
+            frames.ToolCall: self._begin,
+            frames.CommandInvoked: self._begin,
+            frames.EventIntercept: self._begin,
+        }
+
+    def answer(self, client: Client, request: control.Request) -> None:
+        """Answers now, or begins what will be answered."""
+        self._handlers[type(request)](client, request)
+
+    # --- what can be looked at ----------------------------------------------------------------------------
+
+    def _info(self, client: Client, request: control.Info) -> None:
+        client.say(
+            control.HostInfoReply(
+                request.id,
+                pid=os.getpid(),
+                kind=self._kind,
+                version=self._version,
+                cwd=self._cwd,
+                started=self._started,
+                extensions=tuple(valid(one.name) for one in self._served.extensions),
+            )
+        )
+
+    def _registered(self, client: Client, request: control.Registered) -> None:
+        client.say(
+            control.Registrations(
+                request.id,
+                tools=tuple(
+                    control.ToolInfo(name, one.tool.description, one.tool.schema, one.owner.name)
+                    for name, one in self._served.tools().items()
+                ),
+                commands=tuple(
+                    control.CommandInfo(name, one.command.description, one.owner.name)
+                    for name, one in self._served.commands().items()
+                ),
+            )
+        )
+
+    def _get_stats(self, client: Client, request: control.GetStats) -> None:
+        client.say(_StatsReply(request.id, self._stats_now()))
+
+    def stats(self) -> Raw:
+        """As JSON; encoded once for all who watch at about the same time."""
+        if self._loop.clock() - self._stats_at >= SHARED_S or self._stats_at < 0:
+            self._stats_now()
+        return self._stats
+
+    def _stats_now(self) -> Raw:
+        now = self._loop.clock()
+        if now - self._served.sampled_at > FRESH_S:
+            self._served.sample()
+        host = self._served.host_stats(self._kind, self._version, self._cwd)
+        self._stats = Raw(msgspec.json.encode(Stats(time.time(), host, self._served.stats())))
+        self._stats_at = now
+        return self._stats
+
+    def _watch(self, client: Client, request: control.Watch) -> None:
+        low, high = WATCH_RANGE_S
+        wanted = request.stats_s
+        if wanted is not None and not (isfinite(wanted) and low <= wanted <= high):
+            client.fail(request.id, f"stats_s must be {low:g} to {high:g} seconds, not {wanted:g}")
+            return
+        client.say(control.Ok(request.id))
+        client.watch(wanted, notices=request.notices, shown=request.shown)
+
+    # --- what changes something ---------------------------------------------------------------------------
+
+    def _stop(self, client: Client, request: control.StopHost) -> None:
+        client.say(control.Ok(request.id))
+        if not self.stopping:
+            self.stopping = True
+            self._on_stop()
+
+    def _restart(self, client: Client, request: control.RestartExtension) -> None:
+        if self.stopping:
+            client.fail(request.id, STOPPING)
+            return
+        try:
+            self._served.restart(request.name)
+        except KeyError:
+            client.fail(request.id, no_such("extension", request.name, [one.name for one in self._served.extensions]))
+        else:
+            client.say(control.Ok(request.id))
+
+    def _reload(self, client: Client, request: control.Reload) -> None:
+        """Goes on to its end also if the client leaves."""
+        if self.stopping:
+            client.fail(request.id, STOPPING)
+            return
+        if self._is_too_much(client, request.id):
+            return
+        one = UnderWay(client, request.id, request.name or "")
+        client.under_way.add(one)
+        try:
+            self._served.begin_reload(request.name, one.reloaded)
+        except KeyError:
+            client.under_way.discard(one)
+            known = [extension.name for extension in self._served.extensions]
+            client.fail(request.id, no_such("extension", request.name or "", known))
+
+    def _is_too_much(self, client: Client, request: str) -> bool:
+        """Whether it has to wait for answers first, which it is told then."""
+        if len(client.under_way) < REQUESTS_LIMIT:
+            return False
+        client.fail(request, f"{REQUESTS_LIMIT} requests of yours are under way; wait for answers first")
+        return True
+
+    def _panel(self, client: Client, request: control.PanelKey | control.PanelResize | control.PanelClose) -> None:
+        screen = self._served.screen
+        try:
+            match request:
+                case control.PanelKey(extension=extension, panel_id=panel, key=key, text=text):
+                    screen.press(extension, panel, key, text)
+                case control.PanelResize(extension=extension, panel_id=panel, width=width, height=height):
+                    screen.resize(extension, panel, width, height)
+                case control.PanelClose(extension=extension, panel_id=panel):
+                    screen.close(extension, panel)
+        except KeyError:
+            open_ = [f"{one.extension.name}/{one.id}" for one in screen.panels]
+            client.fail(request.id, no_such("open panel", f"{request.extension}/{request.panel_id}", open_))
+        else:
+            client.say(control.Ok(request.id))
+
+    def _cancel(self, client: Client, request: frames.Cancel) -> None:
+        """Ends a request of the client's own; its answer is then an `error`. One that has been answered is over."""
+        for one in client.under_way:
+            if one.id == request.id and one.asked is not None:
+                one.asked.cancel(request.reason or "cancelled by the client")
+
+    def _tell(self, client: Client, request: frames.Event) -> None:
+        if refusal := self._refusal():
+            client.fail(None, refusal)
+        elif request.event not in OBSERVABLE:
+            client.fail(None, no_such("event", request.event, OBSERVABLE))
+        else:
+            self._served.tell(request)
+
+    def _begin(self, client: Client, request: Calling) -> None:
+        if refusal := self._refusal():
+            client.fail(request.id, refusal)
+            return
+        if self._is_too_much(client, request.id):
+            return
+        name = request.event if isinstance(request, frames.EventIntercept) else request.name
+        one = UnderWay(client, request.id, name)
+        client.under_way.add(one)
+        try:
+            one.asked = self._ask(request, one)
+        except KeyError:
+            client.under_way.discard(one)
+            client.fail(request.id, self._unknown(request, name))
+
+    def _ask(self, request: Calling, one: UnderWay) -> Asked:
+        """Raises `KeyError` for a name that nobody has registered."""
+        match request:
+            case frames.ToolCall(name=name, args=args):
+                return self._served.begin_call(name, bytes(args), one.called, one.progressed)
+            case frames.CommandInvoked(name=name, args=text):
+                return self._served.begin_command(name, text or "", one.commanded)
+            case frames.EventIntercept(event=name):
+                if name not in GUARDABLE:
+                    raise KeyError(name)
+                return self._served.begin_intercept(_event_of(request), one.judged)
+
+    def _unknown(self, request: Calling, name: str) -> str:
+        match request:
+            case frames.ToolCall():
+                return no_such("tool", name, self._served.tools())
+            case frames.CommandInvoked():
+                return no_such("command", name, self._served.commands())
+            case frames.EventIntercept():
+                return no_such("event that can be intercepted", name, GUARDABLE)
+
+    def _refusal(self) -> str:
+        """Why nothing is begun here; empty if it is."""
+        if self._kind == "run":
+            return OF_A_RUN
+        return STOPPING if self.stopping else ""
+
+
+class _StatsReply(msgspec.Struct, tag_field="type", tag="stats_reply"):
+    """`wire.control.StatsReply` with its figures encoded already."""
+
+    id: str
+    stats: Raw
+
+
+def _event_of(request: frames.EventIntercept) -> frames.Event:
+    return frames.Event(
+        request.event,
+        step=request.step,
+        tool_id=request.tool_id,
+        tool_name=request.tool_name,
+        tool_args=request.tool_args,
+        text=request.text,
+        is_error=request.is_error,
+        content=request.content,
+    )
+
+
+def valid(text: str) -> str:
+    """Paths and names may hold bytes that are not UTF-8, which JSON has no room for."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

@@ -1,0 +1,161 @@
+"""The control socket of a host: shows what it knows, and lets other programs use its extensions. On the host's loop.
+
+A client costs the others nothing but its share of the loop: it is read in small pieces, what waits for it is bounded,
+and one that vanishes or does not read is dropped with its requests cancelled.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from supervisor.control import unix_socket
+from supervisor.control.requests import Answers, valid
+from supervisor.control.session import Client
+from wire import control
+from wire.events import encode
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from supervisor.control.served import Kind, Served
+    from supervisor.loop.loop import Loop
+    from wire.events import Record
+
+CLIENTS_LIMIT = 64
+ACCEPTED_PER_TURN = 16
+ACCEPT_AGAIN_S = 1.0
+"""Without a descriptor left, new clients wait this long."""
+
+
+class ControlServer:
+    """Serves `runtime_dir/<pid>.sock` from `start` to `close`.
+
+    What is answered differs with the kind of host, see `Answers`. `on_stop` is called when a client wants it to stop.
+    """
+
+    def __init__(
+        self,
+        loop: Loop,
+        served: Served,
+        *,
+        kind: Kind,
+        version: str,
+        cwd: str,
+        runtime_dir: Path,
+        on_stop: Callable[[], None],
+        peer_uid: Callable[[socket.socket], int | None] = unix_socket.peer_uid,
+    ) -> None:
+        self.path: Path | None = None
+        """Where it listens, while it does."""
+        self._answers = Answers(loop, served, kind=kind, version=version, cwd=cwd, on_stop=on_stop)
+        self._loop = loop
+        self._folder = runtime_dir
+        self._peer_uid = peer_uid
+        self._listener: socket.socket | None = None
+        self._made = (0, 0)
+        self._clients: set[Client] = set()
+
+    def start(self) -> str | None:
+        """Listens. Where that is not possible it returns why, in a line for the user, and nobody is served."""
+        try:
+            listener, path = unix_socket.listen(self._folder, os.getpid())
+            found = os.lstat(path)
+        except OSError as error:
+            return f"no control socket: {error}"
+        self._listener, self.path = listener, path
+        self._made = (found.st_dev, found.st_ino)
+        self._loop.watch(self, read=True)
+        return None
+
+    @property
+    def clients(self) -> int:
+        """How many are connected."""
+        return len(self._clients)
+
+    def notice(self, name: str, kind: str, message: str) -> None:
+        """Passes on to those who want to know that something happened to an extension."""
+        line = b""
+        for client in list(self._clients):
+            if client.wants_notices:
+                line = line or msgspec.json.encode(_Notice(valid(name), kind, valid(message))) + b"\n"
+                client.pass_on(line)
+
+    def shown(self, record: Record) -> None:
+        """Passes on to those who want to know what extensions show."""
+        line = b""
+        for client in list(self._clients):
+            if client.wants_shown:
+                line = line or encode(record)
+                client.pass_on(line)
+
+    def wind_down(self) -> None:
+        """The host is stopping: nothing new is begun any more, but what can be looked at still can."""
+        self._answers.stopping = True
+
+    def close(self) -> None:
+        """Lets all clients go and removes the socket."""
+        for client in list(self._clients):
+            client.drop("the host has stopped")
+        if self._listener is not None and self.path is not None:
+            self._loop.watch(self)
+            unix_socket.remove_own(self.path, self._listener, self._made)
+            self._listener = self.path = None
+
+    # --- new clients --------------------------------------------------------------------------------------
+
+    def fileno(self) -> int:
+        return -1 if self._listener is None else self._listener.fileno()
+
+    def on_readable(self, budget: int) -> None:  # noqa: ARG002
+        for _ in range(ACCEPTED_PER_TURN):
+            if self._listener is None:
+                return
+            try:
+                sock, _ = self._listener.accept()
+            except (BlockingIOError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                if error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM):
+                    self._loop.watch(self)
+                    self._loop.call_later(ACCEPT_AGAIN_S, self._accept_again)
+                return
+            self._welcome(sock)
+
+    def on_writable(self) -> None:
+        pass
+
+    def _accept_again(self) -> None:
+        if self._listener is not None:
+            self._loop.watch(self, read=True)
+
+    def _welcome(self, sock: socket.socket) -> None:
+        uid, own = self._peer_uid(sock), os.geteuid()
+        if uid is not None and uid != own:
+            _refuse(sock, f"this host belongs to user {own}, and serves nobody else")
+        elif len(self._clients) >= CLIENTS_LIMIT:
+            _refuse(sock, f"this host has {CLIENTS_LIMIT} clients, and takes no more; try again later")
+        else:
+            self._clients.add(Client(self._loop, sock, self._answers, self._clients.discard))
+
+
+class _Notice(msgspec.Struct, tag_field="type", tag="extension"):
+    """`wire.events.Extension`, whatever the kind."""
+
+    extension: str
+    event: str
+    message: str
+
+
+def _refuse(sock: socket.socket, reason: str) -> None:
+    with sock:
+        sock.setblocking(False)
+        try:
+            sock.send(control.encode(control.ErrorReply(reason)))
+        except OSError:
+            pass  # it has gone, and needs no answer

@@ -1,0 +1,210 @@
+"""One client of the control socket: what it has asked, and what it is told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
+from msgspec import Raw
+
+from supervisor.control.connection import Connection
+from wire import control, frames
+from wire.dialects.zot import describe_oversize
+from wire.framing import Oversize
+from wire.lenient_json import UNREADABLE
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable
+
+    from supervisor.calls.verdict import Judgement
+    from supervisor.control.served import Asked, CommandAnswer, ToolAnswer
+    from supervisor.loop.loop import Loop, Timer
+    from supervisor.loop.pending import Failure
+    from wire.framing import Line
+
+
+class Answering(Protocol):
+    """Who answers the client."""
+
+    def answer(self, client: Client, request: control.Request) -> None: ...
+    def stats(self) -> Raw: ...
+
+
+class _Envelope(msgspec.Struct):
+    type: Any = None
+    id: Any = None
+
+
+_envelope = msgspec.json.Decoder(_Envelope)
+_encoder = msgspec.json.Encoder()
+REQUEST_TYPES = tuple(sorted(kind.__struct_config__.tag for kind in control.Request.__args__))
+
+
+class Client:
+    """Lives from its connection to its end. What it asked and has not been answered is cancelled then."""
+
+    def __init__(self, loop: Loop, sock: socket.socket, answers: Answering, on_end: Callable[[Client], None]) -> None:
+        self.under_way: set[UnderWay] = set()
+        self.wants_notices = False
+        self.wants_shown = False
+        self._answers = answers
+        self._on_end = on_end
+        self._loop = loop
+        self._stats_s: float | None = None
+        self._next_stats: Timer | None = None
+        self._connection = Connection(
+            loop, sock, on_line=self._on_line, on_gone=self._on_gone, is_idle=lambda: not self._waits
+        )
+
+    @property
+    def _waits(self) -> bool:
+        """Whether it is to be told anything more if it says nothing more."""
+        return bool(self.under_way) or self.wants_notices or self.wants_shown or self._stats_s is not None
+
+    # --- what it says -------------------------------------------------------------------------------------
+
+    def _on_line(self, line: Line | Oversize) -> None:
+        if isinstance(line, Oversize):
+            described = describe_oversize(line, self._connection.frame_limit)
+            self.fail(described.id, described.reason)
+            return
+        text = bytes(line)
+        if not text.strip():
+            return
+        try:
+            request = control.decode_request(text)
+        except control.ControlError as error:
+            self.fail(*_complaint(text, str(error)))
+        else:
+            self._answers.answer(self, request)
+
+    def _on_gone(self, reason: str) -> None:
+        self._end(f"the client that asked for it is not served any more: {reason}")
+
+    # --- what it is told ----------------------------------------------------------------------------------
+
+    def say(self, reply: msgspec.Struct) -> None:
+        self._connection.send(_encoder.encode(reply) + b"\n")
+
+    def fail(self, request: str | None, message: str) -> None:
+        self.say(control.ErrorReply(message, request))
+
+    def pass_on(self, line: bytes) -> None:
+        """News, which a client that is behind does not get."""
+        if not self._connection.is_slow:
+            self._connection.send(line)
+
+    def watch(self, stats_s: float | None, *, notices: bool, shown: bool) -> None:
+        """Replaces what was wanted before."""
+        self.wants_notices = notices
+        self.wants_shown = shown
+        self._stats_s = stats_s
+        if self._next_stats is not None:
+            self._next_stats.cancel()
+            self._next_stats = None
+        if stats_s is not None:
+            self._pass_on_stats()
+
+    def _pass_on_stats(self) -> None:
+        self._next_stats = None
+        if self._stats_s is None:
+            return
+        self._next_stats = self._loop.call_later(self._stats_s, self._pass_on_stats)
+        if not self._connection.is_slow:
+            self._connection.send(bytes(self._answers.stats()) + b"\n")
+
+    def answered(self, one: UnderWay, reply: msgspec.Struct) -> None:
+        """Passes an answer on, unless the client has gone meanwhile."""
+        if one in self.under_way:
+            self.under_way.discard(one)
+            self.say(reply)
+            self._connection.attend()
+
+    # --- end ----------------------------------------------------------------------------------------------
+
+    def drop(self, reason: str) -> None:
+        self._connection.close()
+        self._end(reason)
+
+    def _end(self, reason: str) -> None:
+        self.wants_notices = self.wants_shown = False
+        self._stats_s = None
+        if self._next_stats is not None:
+            self._next_stats.cancel()
+            self._next_stats = None
+        under_way, self.under_way = self.under_way, set()
+        for one in under_way:
+            if one.asked is not None:
+                one.asked.cancel(reason)
+        self._on_end(self)
+
+
+class UnderWay:
+    """A call, a command or a verdict that a client waits for. Its methods take what became of it."""
+
+    __slots__ = ("asked", "client", "id", "name")
+
+    def __init__(self, client: Client, id_: str, name: str) -> None:
+        self.client = client
+        self.id = id_
+        self.name = name
+        """Of the tool, the command or the event."""
+        self.asked: Asked | None = None
+
+    def called(self, answer: ToolAnswer) -> None:
+        self._pass_on("tool", answer.frame, answer.failure, answer.reason)
+
+    def progressed(self, text: str) -> None:
+        if self.client.wants_shown and self in self.client.under_way:
+            self.client.pass_on(_encoder.encode(frames.ToolProgress(self.id, text)) + b"\n")
+
+    def commanded(self, answer: CommandAnswer) -> None:
+        self._pass_on("command", answer.frame, answer.failure, answer.reason)
+
+    def reloaded(self, outcomes: tuple[control.ReloadOutcome, ...]) -> None:
+        self.client.answered(self, control.Reloaded(self.id, outcomes))
+
+    def judged(self, judgement: Judgement) -> None:
+        self.client.answered(
+            self,
+            frames.InterceptResponse(
+                self.id,
+                block=judgement.is_blocked or None,
+                reason=judgement.reason or None,
+                modified_args=msgspec.UNSET if judgement.args is None else Raw(judgement.args),
+                replace_text=judgement.text,
+                modified_result=judgement.result,
+            ),
+        )
+
+    def _pass_on(
+        self,
+        what: str,
+        frame: frames.ToolResult | frames.CommandResponse | None,
+        failure: Failure | None,
+        reason: str,
+    ) -> None:
+        if frame is not None:
+            self.client.answered(self, msgspec.structs.replace(frame, id=self.id))
+            return
+        kind = "" if failure is None else f" ({failure.value})"
+        self.client.answered(self, control.ErrorReply(f"the {what} {self.name} failed{kind}: {reason}", self.id))
+
+
+def _complaint(line: bytes, reason: str) -> tuple[str | None, str]:
+    """The id of a request that cannot be understood, if it has one, and what is wrong with it."""
+    try:
+        found = _envelope.decode(line)
+    except UNREADABLE:
+        return None, f"not a request: {reason}"
+    id_ = found.id if isinstance(found.id, str) else None
+    if not isinstance(found.type, str):
+        return id_, f"a request needs a type: one of {', '.join(REQUEST_TYPES)}"
+    if found.type not in REQUEST_TYPES:
+        from difflib import get_close_matches
+
+        near = get_close_matches(found.type, REQUEST_TYPES, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"it is one of {', '.join(REQUEST_TYPES)}"
+        return id_, f"unknown request {found.type[:80]!r}; {hint}"
+    return id_, f"bad {found.type} request: {reason}"

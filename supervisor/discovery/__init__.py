@@ -1,0 +1,4 @@
+"""Which extensions there are, whether they are trusted, and what environment and data folder each one gets.
+
+Starts nothing and installs nothing.
+"""

@@ -1,0 +1,186 @@
+"""Finds extensions: those named with `--ext`, the project's, and the user's."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from supervisor.discovery.staging_names import is_staging
+from supervisor.home.small_file import read_file
+from wire.manifest import Manifest, ManifestError, parse_manifest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+MANIFEST = "extension.json"
+HELLO_S = 10.0
+DOWNLOADER_HELLO_S = 60.0
+DOWNLOADERS = frozenset({"npx", "pnpx", "bunx", "uvx", "pipx"})
+"""Launchers that may fetch the program first."""
+
+
+class Scope(IntEnum):
+    """Where an extension comes from; the order is that of precedence."""
+
+    EXPLICIT = 0
+    PROJECT = 1
+    GLOBAL = 2
+
+    @property
+    def label(self) -> str:
+        return {Scope.EXPLICIT: "--ext", Scope.PROJECT: "project", Scope.GLOBAL: "global"}[self]
+
+
+@dataclass(frozen=True)
+class Found:
+    """An extension that can be started."""
+
+    folder: Path
+    manifest: Manifest
+    scope: Scope
+    position: int = 0
+    """Among its scope's; only `--ext` has an order of its own."""
+
+    @property
+    def argv(self) -> list[str]:
+        return [self.program, *(self.manifest.args or ())]
+
+    @property
+    def program(self) -> str:
+        """Absolute as is; with a slash: from the extension's folder; else from PATH."""
+        exec_ = self.manifest.exec
+        if "/" not in exec_ and exec_ not in (".", ".."):
+            return shutil.which(exec_) or exec_
+        return str(self.folder / exec_)
+
+    @property
+    def is_of_a_project(self) -> bool:
+        """Whether it lies where a project keeps its extensions, also if it was named with `--ext`."""
+        if self.scope is not Scope.EXPLICIT:
+            return self.scope is Scope.PROJECT
+        parent = self.folder.absolute().parent
+        return (parent.name, parent.parent.name) == ("extensions", ".zot")
+
+    @property
+    def default_hello_s(self) -> float:
+        return DOWNLOADER_HELLO_S if Path(self.manifest.exec).name in DOWNLOADERS else HELLO_S
+
+    @property
+    def order(self) -> tuple[int, int, int, str]:
+        """Guards are asked in this order: priority, then scope, then position or name."""
+        return (-self.manifest.priority, self.scope, self.position, self.manifest.name)
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A folder that is not started, and why. `is_error` tells what a user must hear of from what is as it should be."""
+
+    folder: Path
+    reason: str
+    is_error: bool = True
+    untrusted: Found | None = None
+    """What would be started if the user trusted it."""
+
+    @property
+    def name(self) -> str:
+        return self.folder.name if self.untrusted is None else self.untrusted.manifest.name
+
+    @property
+    def line(self) -> str:
+        """For a person."""
+        if self.untrusted is None:
+            return f"extension load: {self.folder}: {self.reason}"
+        return f"extension {self.name} of this project is {self.reason}"
+
+
+@dataclass(frozen=True)
+class Discovery:
+    found: tuple[Found, ...]
+    """In the order in which guards are asked."""
+    skipped: tuple[Skipped, ...]
+
+
+def discover(
+    explicit: Iterable[str], project: Path | None, home: Path | None, distrust: Callable[[Found], str] | None = None
+) -> Discovery:
+    """Reads the manifests of the explicit folders, then `PROJECT/.zot/extensions/*`, then `HOME/extensions/*`.
+
+    Symbolic links to folders count. Of several with one name the first in that order wins; a disabled, broken or
+    untrusted one hides nothing, where zot lets it hide a global one of the same folder name. A disabled one named by
+    `--ext` starts. `distrust` says why one of the project is not trusted, "" if it is; without it all are.
+    """
+    found: dict[str, Found] = {}
+    skipped: list[Skipped] = []
+    places = [(Path(path).expanduser().absolute(), Scope.EXPLICIT, i) for i, path in enumerate(explicit)]
+    places += [(folder, scope, 0) for folder, scope in installed(project, home, skipped)]
+    for folder, scope, position in places:
+        try:
+            manifest = read_manifest(folder)
+        except ManifestError as error:
+            skipped.append(Skipped(folder, str(error)))
+            continue
+        if not manifest.is_enabled and scope is not Scope.EXPLICIT:
+            skipped.append(Skipped(folder, "disabled", is_error=False))
+        elif (winner := found.get(manifest.name)) is not None:
+            reason = f"the name {manifest.name!r} is taken by {winner.folder} ({winner.scope.label})"
+            skipped.append(Skipped(folder, reason, is_error=winner.scope is scope))
+        else:
+            one = Found(folder, manifest, scope, position)
+            if scope is Scope.PROJECT and distrust is not None and (why := distrust(one)):
+                skipped.append(Skipped(folder, untrusted_reason(manifest.name, why), untrusted=one))
+            else:
+                found[manifest.name] = one
+    return Discovery(tuple(sorted(found.values(), key=lambda one: one.order)), tuple(skipped))
+
+
+def installed(project: Path | None, home: Path | None, skipped: list[Skipped]) -> list[tuple[Path, Scope]]:
+    """The folders in `PROJECT/.zot/extensions`, then those in `HOME/extensions`, each by name, whatever is in them.
+    What cannot be listed is added to `skipped`. If both are one folder it is the user's."""
+    places: list[tuple[Path, Scope]] = []
+    if project is not None and not (home is not None and _is_same(project / ".zot", home)):
+        places += [(folder, Scope.PROJECT) for folder in _folders(project / ".zot" / "extensions", skipped)]
+    if home is not None:
+        places += [(folder, Scope.GLOBAL) for folder in _folders(home / "extensions", skipped)]
+    return places
+
+
+def untrusted_reason(name: str, why: str) -> str:
+    return f"not trusted ({why}): not started; zot ext trust {shlex.quote(name)}, or --trust-project"
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Raises `ManifestError` with one line that names the file's fault."""
+    path = folder / MANIFEST
+    try:
+        return parse_manifest(read_file(path))
+    except FileNotFoundError:
+        hint = "no such folder" if not folder.is_dir() else f"no {MANIFEST} in it"
+        raise ManifestError(f"read manifest: {hint}") from None
+    except OSError as error:
+        raise ManifestError(f"read manifest: {error.strerror}") from None
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return False
+
+
+def _folders(parent: Path, skipped: list[Skipped]) -> list[Path]:
+    try:
+        with os.scandir(parent) as entries:
+            # Not entry.is_dir(): it raises for a link that leads to itself, and would cost all the others.
+            return sorted(
+                parent / entry.name for entry in entries if os.path.isdir(entry.path) and not is_staging(entry.name)
+            )
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        skipped.append(Skipped(parent, f"cannot be read: {error.strerror}"))
+        return []

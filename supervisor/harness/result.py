@@ -1,0 +1,66 @@
+"""What became of a rehearsal, and how to say it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from supervisor.harness.matching import shown
+
+if TYPE_CHECKING:
+    from supervisor.harness.matching import Difference, Places
+    from supervisor.harness.recorded_process import Said
+    from supervisor.harness.script import Step
+
+FRAME_SHOWN = 400
+"""Characters of a frame in a failure."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    reason: str
+    step: Step | None = None
+    """Where in the script; None before its first line and after its last."""
+    said: dict[str, Any] | None = None
+    """What the extension said instead."""
+    differences: tuple[Difference, ...] = ()
+
+    def lines(self) -> list[str]:
+        """A few lines for a reader, what was expected marked with `-` and what was said with `+`."""
+        where = f"line {self.step.line}: " if self.step is not None and self.step.line else ""
+        lines = [f"{where}{self.reason}"]
+        if any(one.path == "type" for one in self.differences) or (self.step is not None and not self.differences):
+            if self.step is not None and self.said is not None:
+                lines.append(f"  - {shown(self.step.frame, FRAME_SHOWN)}")
+            elif self.step is not None:
+                lines.append(f"    {shown(self.step.frame, FRAME_SHOWN)}")
+            if self.said is not None:
+                lines.append(f"  + {shown(self.said, FRAME_SHOWN)}")
+            return lines
+        for difference in self.differences:
+            lines += [f"  - {difference.path}: {difference.expected}", f"  + {difference.path}: {difference.said}"]
+        if self.said is not None and not self.differences:
+            lines.append(f"  + {shown(self.said, FRAME_SHOWN)}")
+        return lines
+
+
+@dataclass(frozen=True)
+class Outcome:
+    script: str
+    steps: int
+    """In the script."""
+    done: int
+    """Of them, before the failure."""
+    failure: Failure | None
+    said: tuple[Said, ...]
+    """The whole conversation, in order."""
+    stderr: tuple[str, ...]
+    """The last lines that the extension wrote there."""
+    exit: str
+    """How its process ended; empty if it was never started."""
+    places: Places
+    seconds: float
+
+    @property
+    def has_passed(self) -> bool:
+        return self.failure is None

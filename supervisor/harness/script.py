@@ -1,0 +1,162 @@
+"""Conversations in files: JSON Lines, each `{"host": frame}`, which the host says, or `{"extension": frame}`, which the
+extension says, in the order in which it is said.
+
+A line may have a `note`, and a line may be only that. A first line `{"about": {...}}` may tell more: `title`; `ignore`,
+types of frames that may come at any time or not at all; `exit`, the status that it is to end with (0).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+
+from supervisor.harness.matching import Places
+from supervisor.harness.messages import hello_ack
+from wire import frames
+from wire.field_errors import explain
+from wire.lenient_json import UNREADABLE, reason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+MEMBERS = ("about", "extension", "host", "note")
+NEAR = 0.75
+"""How like a known type an unknown one is that can only be a slip. Others may be said: a reader must ignore them."""
+
+
+class Side(Enum):
+    """Who says it."""
+
+    HOST = "host"
+    EXTENSION = "extension"
+
+
+@dataclass(frozen=True)
+class Step:
+    side: Side
+    frame: dict[str, Any]
+    line: int = 0
+    """In the file, from 1."""
+
+
+class About(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Other members are the author's own."""
+
+    title: str = ""
+    ignore: tuple[str, ...] = ()
+    exit: Annotated[int, msgspec.Meta(ge=0, le=255)] = 0
+
+
+@dataclass(frozen=True)
+class Script:
+    name: str
+    steps: tuple[Step, ...]
+    about: About = field(default_factory=About)
+
+    @property
+    def has_handshake(self) -> bool:
+        """Else the rehearsal shakes hands by itself, and the script begins when the extension is ready."""
+        return any(step.frame["type"] in ("hello", "hello_ack") for step in self.steps)
+
+    @property
+    def has_shutdown(self) -> bool:
+        return any(step.side is Side.HOST and step.frame["type"] == "shutdown" for step in self.steps)
+
+
+class ScriptError(ValueError):
+    """The text names the file, the line, and what is wrong there."""
+
+
+def read_script(path: Path) -> Script:
+    """Raises `ScriptError`."""
+    try:
+        text = path.read_bytes()
+    except OSError as error:
+        raise ScriptError(f"{path}: cannot be read: {error.strerror}") from None
+    return parse_script(text, str(path))
+
+
+def parse_script(text: bytes, name: str) -> Script:
+    """Raises `ScriptError`."""
+    steps: list[Step] = []
+    about = About()
+    is_first = True
+    for number, line in enumerate(text.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            found = _parse_line(line, number)
+            if isinstance(found, About):
+                if not is_first:
+                    raise ScriptError('"about" must be the first line')
+                about = found
+            elif found is not None:
+                steps.append(found)
+        except ScriptError as error:
+            raise ScriptError(f"{name}, line {number}: {error}") from None
+        is_first = False
+    return Script(name, tuple(steps), about)
+
+
+def _parse_line(line: bytes, number: int) -> Step | About | None:
+    try:
+        entry = msgspec.json.decode(line)
+    except UNREADABLE as error:
+        raise ScriptError(f"not JSON: {reason(error)}") from None
+    if not isinstance(entry, dict):
+        raise ScriptError('must be an object: {"host": {…}} or {"extension": {…}}')
+    for member in entry.keys() - set(MEMBERS):
+        raise ScriptError(f"no such member: {member!r}; {_near(member, MEMBERS)}")
+    said = entry.keys() - {"note"}
+    if len(said) > 1:
+        raise ScriptError(f"says {' and '.join(sorted(said))} at once; one line says one thing")
+    if "about" in entry:
+        return _parse_about(entry["about"])
+    for side in Side:
+        if side.value in entry:
+            return Step(side, _check_frame(side, entry[side.value]), number)
+    return None
+
+
+def _parse_about(value: Any) -> About:
+    try:
+        return msgspec.convert(value, About)
+    except msgspec.ValidationError as error:
+        raise ScriptError(f"about: {explain(About, str(error))}") from None
+
+
+def _check_frame(side: Side, frame: Any) -> dict[str, Any]:
+    """Only what the host says is judged in full: it is sent as it stands. What is expected may leave members out."""
+    if not isinstance(frame, dict) or not isinstance(frame.get("type"), str):
+        raise ScriptError(f'{side.value}: a frame is an object with a "type"')
+    kind = frame["type"]
+    known = frames.HOST_TYPES if side is Side.HOST else frames.EXTENSION_TYPES
+    if kind not in known:
+        other = frames.EXTENSION_TYPES if side is Side.HOST else frames.HOST_TYPES
+        if kind in other:
+            whose = "the extension" if side is Side.HOST else "the host"
+            raise ScriptError(f"{side.value}: {kind} is a frame of {whose}'s")
+        if near := get_close_matches(kind, sorted(known), n=1, cutoff=NEAR):
+            raise ScriptError(f"{side.value}: no such frame: {kind!r}; did you mean {near[0]!r}?")
+    elif side is Side.HOST:
+        whole = hello_ack(Places("", "", ""), frame) if kind == "hello_ack" else frame
+        judged = frames.decode_from_host(msgspec.json.encode(whole))
+        if isinstance(judged, frames.Malformed):
+            raise ScriptError(f"{side.value}: {judged.reason}")
+    return frame
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    options = list(known)
+    near = get_close_matches(name, options, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"there are {', '.join(options)}"
+
+
+def write_line(side: Side, frame: dict[str, Any], places: Places | None = None) -> bytes:
+    """One line of a script, LF included; with `places`, their paths are replaced by their names."""
+    return msgspec.json.encode({side.value: frame if places is None else places.hide(frame)}) + b"\n"

@@ -1,0 +1,108 @@
+"""Where the sockets of running hosts are: one `<pid>.sock` for each, in a folder that only their user can enter."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from supervisor.home.zot_home import zot_home
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SUFFIX = ".sock"
+
+
+class UnusableError(OSError):
+    """The folder cannot be used; the text says why and what to do."""
+
+
+def runtime_dir(home: Path | None = None, environ: Mapping[str, str] | None = None) -> Path:
+    """Where a new host puts its socket: `$XDG_RUNTIME_DIR/zot` if that variable names a folder of this user's, else
+    `$ZOT_HOME/run`. Not created here."""
+    return runtime_dirs(home, environ)[0]
+
+
+def runtime_dirs(home: Path | None = None, environ: Mapping[str, str] | None = None) -> list[Path]:
+    """Where hosts may be found, the place for new ones first: others may have been started in another environment."""
+    environ = os.environ if environ is None else environ
+    fallback = (home or zot_home()) / "run"
+    given = environ.get("XDG_RUNTIME_DIR", "")
+    if given and os.path.isabs(given) and _is_ours(given):
+        return [Path(given) / "zot", fallback]
+    return [fallback]
+
+
+def _is_ours(path: str) -> bool:
+    """Under sudo or su the variable may still name another user's folder."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and os.access(path, os.W_OK | os.X_OK)
+
+
+def prepare(folder: Path) -> None:
+    """Makes the folder, and makes sure that nobody else can enter it. Raises `UnusableError`."""
+    try:
+        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found = os.lstat(folder)  # not stat: a link could lead to where others may write
+        if not stat.S_ISDIR(found.st_mode):
+            raise UnusableError(f"{folder} is no folder; remove it")
+        if found.st_uid != os.geteuid():
+            raise UnusableError(f"{folder} belongs to another user; remove it, or set XDG_RUNTIME_DIR or ZOT_HOME")
+        if found.st_mode & 0o077:
+            os.chmod(folder, 0o700)
+    except UnusableError:
+        raise
+    except OSError as error:
+        raise UnusableError(f"cannot make {folder}: {error.strerror}; set XDG_RUNTIME_DIR or ZOT_HOME") from None
+
+
+def socket_of(folder: Path, pid: int) -> Path:
+    return folder / f"{pid}{SUFFIX}"
+
+
+def sockets_in(folder: Path) -> list[tuple[int, Path]]:
+    """Pid and path of every socket by its name, lowest pid first; whether anybody listens is not looked at."""
+    return sorted(
+        (int(name.removesuffix(SUFFIX)), folder / name)
+        for name in _names(folder)
+        if name.endswith(SUFFIX) and name.removesuffix(SUFFIX).isdecimal()
+    )
+
+
+def temporary_of(folder: Path, pid: int) -> Path:
+    """The name of a socket on which nobody listens yet."""
+    return folder / f".{pid}.new"
+
+
+def abandoned_in(folder: Path) -> list[Path]:
+    """Temporary sockets whose maker is gone."""
+    found = []
+    for name in _names(folder):
+        pid = name.removeprefix(".").removesuffix(".new")
+        if name == f".{pid}.new" and pid.isdecimal() and not is_alive(int(pid)):
+            found.append(folder / name)
+    return found
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process has this number, be it another one by now."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True
+    return True
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []

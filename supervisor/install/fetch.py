@@ -1,0 +1,120 @@
+"""Brings what a source holds into a staging folder, and checks it. Nothing of it is ever run."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from supervisor.discovery.data_dir import RECORD
+from supervisor.discovery.discover import read_manifest
+from supervisor.install import git, tree
+from supervisor.install.checks import need_manifest
+from supervisor.install.errors import InstallError
+from supervisor.install.record import Record, write_record
+from supervisor.install.source import GitSource, LocalSource
+from supervisor.install.staging import Stage, locked, sweep
+from wire.manifest import ManifestError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from supervisor.install.source import Source
+    from wire.manifest import Manifest
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """What lies in a staging folder now."""
+
+    source: Source
+    manifest: Manifest
+    files: tuple[str, ...]
+    hash: str
+    commit: str | None
+
+    def record(self, folder: Path, now: datetime) -> Record:
+        """For the folder as it is now."""
+        is_git = isinstance(self.source, GitSource)
+        return Record(
+            source=self.source.public_url if isinstance(self.source, GitSource) else self.source.shown,
+            kind="git" if is_git else "path",
+            ref=self.source.ref if isinstance(self.source, GitSource) else None,
+            commit=self.commit,
+            content_hash=tree.content_hash(folder, self.files),
+            source_hash=self.hash,
+            files=self.files,
+            version=self.manifest.version,
+            installed_at=now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        )
+
+
+def manifest_of(folder: Path, shown: str) -> Manifest:
+    """Raises `InstallError`, with the name by which the user knows the source."""
+    need_manifest(folder, shown)
+    try:
+        return read_manifest(folder)
+    except ManifestError as error:
+        raise InstallError(f"{shown}: {error}") from None
+
+
+def fetch(source: Source, stage: Stage, parent: Path, git_timeout_s: float) -> Fetched:
+    """Fills the stage's tree. What is below `parent`, where extensions are installed, is not copied: it may be within
+    the source. Raises `InstallError` and `OSError`."""
+    commit = None
+    if isinstance(source, LocalSource):
+        stage.tree.mkdir(mode=0o700)
+        tree.copy(source.folder, stage.tree, without=parent)
+    else:
+        commit = git.fetch(source, stage.tree, git_timeout_s)
+        _check_clone(source, stage.tree)
+    manifest = manifest_of(stage.tree, source.shown)
+    files = tree.files(stage.tree)
+    return Fetched(source, manifest, files, tree.content_hash(stage.tree, files), commit)
+
+
+def _check_clone(source: GitSource, folder: Path) -> None:
+    (folder / RECORD).unlink(missing_ok=True)
+    try:
+        tree.check(folder)
+    except InstallError as error:
+        raise InstallError(str(error).replace(str(folder), source.shown)) from None
+
+
+def finish(stage: Stage, fetched: Fetched, now: Callable[[], datetime]) -> Record:
+    """Writes the record, and returns once all is on the disk: the rename that follows must not come before it. Raises
+    `OSError`."""
+    record = fetched.record(stage.tree, now())
+    write_record(stage.tree, record)
+    stage.flush()
+    return record
+
+
+@contextmanager
+def staging(parent: Path, label: str) -> Iterator[Stage]:
+    """A stage in the folder of extensions, made if need be. On failure nothing is left. Raises `InstallError`."""
+    made: list[Path] = []
+    try:
+        for folder in (*reversed(parent.parents), parent):
+            if not folder.exists():
+                folder.mkdir(exist_ok=True)
+                made.append(folder)
+        sweep(parent)
+        with locked(parent):
+            stage = Stage(parent, label)
+        with stage:
+            yield stage
+    except BaseException as error:
+        for folder in reversed(made):
+            with suppress(OSError):
+                folder.rmdir()
+        if isinstance(error, OSError):
+            raise InstallError(_words(error, parent)) from error
+        raise
+
+
+def _words(error: OSError, parent: Path) -> str:
+    name = error.filename.decode("utf-8", "replace") if isinstance(error.filename, bytes) else error.filename
+    return f"{name or parent}: {error.strerror or error}; nothing was changed"

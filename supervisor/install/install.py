@@ -1,0 +1,143 @@
+"""`install`: from a folder or a repository to the folder of extensions, all of it or nothing."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from supervisor.discovery.discover import Scope
+from supervisor.discovery.staging_names import is_staging
+from supervisor.install import checks, data, staging
+from supervisor.install.errors import ConflictError
+from supervisor.install.fetch import Fetched, fetch, finish, manifest_of
+from supervisor.install.fetch import staging as new_stage
+from supervisor.install.git import TIMEOUT_S
+from supervisor.install.installed import Installed, look_at
+from supervisor.install.source import LocalSource
+from supervisor.install.switching import write_enabled
+from supervisor.install.trusting import trust
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from supervisor.install.installed import Shelves
+    from supervisor.install.source import Source
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """What was done, and what a user should know of it."""
+
+    now: Installed
+    before: Installed | None
+    """What it has replaced."""
+    warnings: tuple[str, ...]
+    is_trusted: bool
+    """Always, but for a project's whose trust could not be recorded."""
+
+
+def install(
+    source: Source,
+    scope: Scope,
+    shelves: Shelves,
+    *,
+    force: bool = False,
+    git_timeout_s: float = TIMEOUT_S,
+    now: Callable[[], datetime] = utc_now,
+) -> Arrival:
+    """Raises `InstallError`; then nothing has been changed, nor left behind."""
+    parent = shelves.parent(scope)
+    if isinstance(source, LocalSource):  # say what is wrong with it before anything is copied
+        name = manifest_of(source.folder, source.shown).name
+        if os.path.realpath(parent / name) == str(source.folder):
+            raise ConflictError(f"{source.shown}: is installed already, there")
+        _need_place(name, scope, shelves, force=force)
+    with new_stage(parent, source.label) as stage:
+        fetched = fetch(source, stage, parent, git_timeout_s)
+        target = parent / fetched.manifest.name
+        finish(stage, fetched, now)
+        with staging.locked(parent):
+            before = _need_place(fetched.manifest.name, scope, shelves, force=force)
+            warnings = []
+            if before is None:
+                _place(stage.tree, target, scope)
+            else:
+                warnings = replace(before, stage, fetched, now)
+    arrived = look_at(target, scope)
+    is_trusted, trouble = _trust(arrived, shelves)
+    found = arrived.found
+    warnings += [] if found is None else checks.program_warnings(found)
+    return Arrival(arrived, before, (*warnings, *trouble), is_trusted)
+
+
+def replace(before: Installed, stage: staging.Stage, fetched: Fetched, now: Callable[[], datetime]) -> list[str]:
+    """Puts what is staged in the place of what is there, whose data and `enabled` it keeps. What the user should know.
+    The parent must be locked. Raises `InstallError` and `OSError`."""
+    if before.manifest is not None and before.manifest.is_enabled is not fetched.manifest.is_enabled:
+        write_enabled(stage.tree, on=before.manifest.is_enabled)
+    kept = data.foreign(before) if before.record is not None else data.left_by(before)
+    in_the_way = data.carry_over(kept, before.folder, stage.tree)
+    finish(stage, fetched, now)
+    staging.swap(stage.tree, before.folder)
+    return [f"{path} came with the new version; what was there is now {path}.kept" for path in in_the_way]
+
+
+def _need_place(name: str, scope: Scope, shelves: Shelves, *, force: bool) -> Installed | None:
+    """What is to be replaced. Raises `ConflictError` if the name or the folder is taken, unless `force` allows that it
+    is replaced."""
+    parent = shelves.parent(scope)
+    target = parent / name
+    for one in _others(parent, scope):
+        if one.manifest is not None and one.manifest.name == name and one.folder != target:
+            raise ConflictError(
+                f"the name {name!r} is taken by {one.where}; zot ext remove {shlex.quote(one.folder.name)} first"
+            )
+    if not os.path.lexists(target):
+        return None
+    there = look_at(target, scope)
+    if there.is_link:
+        raise ConflictError(f"{target} is a link to {os.readlink(target)}; zot ext remove {shlex.quote(name)} first")
+    if not target.is_dir() or (there.manifest is not None and there.manifest.name != name):
+        what = f"the extension {there.name!r}" if target.is_dir() else "a file"
+        raise ConflictError(f"{target} is taken by {what}; remove it first")
+    if not force:
+        raise ConflictError(f"{name!r} is installed already: {_told(there)}")
+    return there
+
+
+def _others(parent: Path, scope: Scope) -> list[Installed]:
+    """Without a sweep: the parent may be locked by ourselves."""
+    names = sorted(os.listdir(parent)) if parent.is_dir() else []
+    return [look_at(parent / one, scope) for one in names if not is_staging(one)]
+
+
+def _told(there: Installed) -> str:
+    version = there.manifest.version if there.manifest is not None and there.manifest.version else ""
+    told = f"{there.where}" + (f", version {version}" if version else "")
+    if there.record is None:
+        return f"{told}; --force replaces it"
+    again = f"zot ext update {shlex.quote(there.name)}"
+    return f"{told}, from {there.record.source}; {again} fetches that again, --force replaces it"
+
+
+def _place(tree: Path, target: Path, scope: Scope) -> None:
+    try:
+        staging.place(tree, target)
+    except FileExistsError:
+        there = look_at(target, scope)
+        raise ConflictError(f"{there.name!r} has just been installed by another command: {there.where}") from None
+
+
+def _trust(one: Installed, shelves: Shelves) -> tuple[bool, list[str]]:
+    if one.scope is not Scope.PROJECT:
+        return True, []
+    trouble = trust(one, shelves.home)
+    return not trouble, [f"it is not trusted yet, and will not be started: {trouble}"] if trouble else []

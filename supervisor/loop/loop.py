@@ -1,0 +1,280 @@
+"""The one loop: descriptors, timers, child exits and signals, and the only place where the host waits.
+
+Synchronous: `run_until` and `wait` return when what was awaited has happened or the deadline has passed. Callbacks
+never wait (asserted). A turn costs in proportion to what is ready, not to what is registered.
+"""
+
+from __future__ import annotations
+
+import heapq
+import os
+import selectors
+import signal
+import time
+from collections.abc import Callable
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from supervisor.loop.pending import Pending
+
+BACKGROUND_READ = 8 * 1024
+"""Bytes taken from another descriptor before the awaited one is looked at again."""
+FULL_READ = 64 * 1024
+"""Bytes taken from a descriptor per turn when nothing in particular is awaited."""
+
+SPIN_S = 40e-6
+"""How long a wait gives up its time slice, hoping for a quick answer, before it sleeps in the kernel."""
+SLOW_YIELD_S = 400e-6
+"""A yield that took longer means that the core is contended: spinning would cost more than it saves."""
+NO_SPIN_S = 1.0
+FAIR_S = 5e-3
+"""With calls back to back, the other descriptors and the timers still get a turn this often."""
+
+CANCELLED_KEPT = 64
+"""Timers that have been cancelled and wait for their time to come, before it is worth throwing them out."""
+
+Clock = Callable[[], float]
+
+
+class Watcher(Protocol):
+    """Something with a descriptor."""
+
+    def fileno(self) -> int: ...
+    def on_readable(self, budget: int) -> None:
+        """Reads `budget` bytes at most."""
+        ...
+
+    def on_writable(self) -> None: ...
+
+
+class Awaited(Watcher, Protocol):
+    """A watcher whose descriptor can be looked at alone, past all others."""
+
+    def has_input(self) -> bool: ...
+    def take(self) -> None:
+        """Reads once if there is something to read."""
+        ...
+
+
+class Timer:
+    __slots__ = ("_loop", "callback", "when")
+
+    def __init__(self, loop: Loop, when: float, callback: Callable[[], None]) -> None:
+        self._loop = loop
+        self.when = when
+        self.callback: Callable[[], None] | None = callback
+        """None once it has run or been cancelled."""
+
+    def cancel(self) -> None:
+        if self.callback is not None:
+            self.callback = None
+            self._loop.forget_timer()
+
+
+class Loop:
+    """Owns all descriptors of the host. One per thread; `close` it at the end."""
+
+    def __init__(self, clock: Clock = time.monotonic) -> None:
+        self.clock = clock
+        self._selector = selectors.DefaultSelector()
+        self._timers: list[tuple[float, int, Timer]] = []
+        self._sequence = 0
+        self._cancelled = 0  # of the timers that are still in the heap
+        self._dispatching = False
+        self.turn_time = clock()
+        """When the current turn began: a clock that costs nothing to look at."""
+        self.turns = 0
+        """How often it has looked at all descriptors."""
+        self._no_spin_until = 0.0
+        self.children: set[int] = set()
+        """Pids of the children under care that have not been collected."""
+
+    # --- what to watch ------------------------------------------------------------------------------------
+
+    def watch(self, watcher: Watcher, *, read: bool = False, write: bool = False) -> None:
+        """Starts, changes or (with neither) ends the watching of a descriptor."""
+        mask = (selectors.EVENT_READ if read else 0) | (selectors.EVENT_WRITE if write else 0)
+        watched = watcher.fileno() in self._selector.get_map()
+        if not mask:
+            if watched:
+                self._selector.unregister(watcher)
+        elif watched:
+            self._selector.modify(watcher, mask, watcher)
+        else:
+            self._selector.register(watcher, mask, watcher)
+
+    def call_at(self, when: float, callback: Callable[[], None]) -> Timer:
+        """Calls back in the first turn at or after `when`, on this loop's clock."""
+        timer = Timer(self, when, callback)
+        self._sequence += 1
+        heapq.heappush(self._timers, (when, self._sequence, timer))
+        return timer
+
+    def forget_timer(self) -> None:
+        """One has been cancelled. They are thrown out once they are the half of all: a call that is answered leaves a
+        deadline a minute ahead."""
+        self._cancelled += 1
+        if self._cancelled > CANCELLED_KEPT and self._cancelled > len(self._timers) // 2:
+            self._timers = [entry for entry in self._timers if entry[2].callback is not None]
+            heapq.heapify(self._timers)
+            self._cancelled = 0
+
+    def call_later(self, seconds: float, callback: Callable[[], None]) -> Timer:
+        return self.call_at(self.clock() + seconds, callback)
+
+    @contextmanager
+    def signals(self, numbers: Iterable[signal.Signals], handler: Callable[[signal.Signals], None]) -> Iterator[None]:
+        """Delivers these signals to `handler` as ordinary callbacks, until the block ends. Main thread only."""
+        inbox = _SignalInbox(handler)
+        before = {number: signal.signal(number, _ignore) for number in numbers}
+        old_fd = signal.set_wakeup_fd(inbox.write_fd, warn_on_full_buffer=False)
+        self.watch(inbox, read=True)
+        try:
+            yield
+        finally:
+            self.watch(inbox)
+            signal.set_wakeup_fd(old_fd)
+            for number, old in before.items():
+                signal.signal(number, old)
+            inbox.close()
+
+    # --- waiting ------------------------------------------------------------------------------------------
+
+    def run_until(self, predicate: Callable[[], bool], deadline: float | None = None) -> bool:
+        """Runs turns until the predicate holds (True) or the clock reaches the deadline (False)."""
+        assert not self._dispatching, "a callback must not wait"
+        while not predicate():
+            timeout = None if deadline is None else deadline - self.clock()
+            if timeout is not None and timeout <= 0:
+                self._turn(0)
+                return predicate()
+            self._turn(timeout)
+        return True
+
+    def wait(self, pending: Pending, awaited: Awaited, timeout_s: float) -> bool:
+        """Waits for one answer that will come through `awaited`, looking there first. The time is from the question.
+
+        It looks at once: on a shared core the kernel has often run the other side within our write. Then, for a short
+        while, it yields the processor and looks again; then it sleeps on all descriptors. However much the others have
+        to say, the awaited one is looked at after every `BACKGROUND_READ` bytes of theirs.
+        """
+        assert not self._dispatching, "a callback must not wait"
+        asked = pending.asked_at
+        if asked - self.turn_time >= FAIR_S:
+            self._turn(0, awaited, pending)
+        self._dispatching = True
+        try:
+            awaited.take()
+        finally:
+            self._dispatching = False
+        if pending.done:
+            return True
+        if asked >= self._no_spin_until:
+            self._spin(pending, awaited)
+        deadline = asked + timeout_s
+        while not pending.is_done():
+            timeout = deadline - self.clock()
+            if timeout <= 0:
+                self._turn(0, awaited, pending)
+                return pending.is_done()
+            self._turn(timeout, awaited, pending)
+        return True
+
+    def _spin(self, pending: Pending, awaited: Awaited) -> None:
+        """Yields the processor and looks, by turns, until the answer is there or `SPIN_S` is over."""
+        now = self.clock()
+        end = now + SPIN_S
+        self._dispatching = True
+        try:
+            while now < end and not pending.done:
+                os.sched_yield()
+                awaited.take()
+                before, now = now, self.clock()
+                if now - before > SLOW_YIELD_S:
+                    self._no_spin_until = now + NO_SPIN_S
+                    return
+        finally:
+            self._dispatching = False
+
+    def _turn(self, timeout: float | None, awaited: Awaited | None = None, pending: Pending | None = None) -> None:
+        while self._timers and self._timers[0][2].callback is None:
+            heapq.heappop(self._timers)
+            self._cancelled -= 1
+        if self._timers:
+            until_timer = max(0.0, self._timers[0][0] - self.clock())
+            timeout = until_timer if timeout is None else min(timeout, until_timer)
+        ready = self._selector.select(timeout)
+        self.turns += 1
+        self.turn_time = self.clock()
+        self._dispatching = True
+        try:
+            if awaited is not None and awaited.has_input():
+                awaited.on_readable(FULL_READ)
+            budget = FULL_READ if awaited is None else BACKGROUND_READ
+            for key, mask in ready:
+                if pending is not None and pending.done:
+                    break
+                watcher: Watcher = key.data
+                if watcher is not awaited:
+                    self._dispatch(watcher, key.fd, mask, budget)
+                    if awaited is not None and awaited.has_input():
+                        awaited.on_readable(FULL_READ)
+            # Last: after a pause of the whole host, what has come in meanwhile is not late.
+            self._run_timers()
+        finally:
+            self._dispatching = False
+
+    def _dispatch(self, watcher: Watcher, fd: int, mask: int, budget: int) -> None:
+        # An earlier callback of this turn may have closed the descriptor, or even reused its number.
+        if mask & selectors.EVENT_READ and watcher.fileno() == fd:
+            watcher.on_readable(budget)
+        if mask & selectors.EVENT_WRITE and watcher.fileno() == fd:
+            watcher.on_writable()
+
+    def _run_timers(self) -> None:
+        while self._timers and self._timers[0][0] <= self.turn_time:
+            timer = heapq.heappop(self._timers)[2]
+            callback, timer.callback = timer.callback, None
+            if callback is None:
+                self._cancelled -= 1
+            else:
+                callback()
+
+    def close(self) -> None:
+        self._timers.clear()
+        self._selector.close()
+
+
+def _ignore(_number: int, _frame: object) -> None:
+    """The signal is delivered through the wake-up descriptor."""
+
+
+class _SignalInbox:
+    """Reading end of the wake-up pipe: one byte for each signal, its number."""
+
+    def __init__(self, handler: Callable[[signal.Signals], None]) -> None:
+        self._handler = handler
+        self._read_fd, self.write_fd = os.pipe()
+        os.set_blocking(self._read_fd, False)
+        os.set_blocking(self.write_fd, False)
+
+    def fileno(self) -> int:
+        return self._read_fd
+
+    def on_readable(self, budget: int) -> None:
+        try:
+            numbers = os.read(self._read_fd, budget)
+        except BlockingIOError:
+            return
+        for number in numbers:
+            self._handler(signal.Signals(number))
+
+    def on_writable(self) -> None:
+        pass
+
+    def close(self) -> None:
+        os.close(self._read_fd)
+        os.close(self.write_fd)

@@ -1,0 +1,205 @@
+"""The two ends of a child's pipes, non-blocking, driven by the loop."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import select
+from collections import deque
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from supervisor.loop.loop import Loop
+
+FULL_READ = 64 * 1024
+LARGE_PIPE = 1024 * 1024
+LARGE_READ = 120 * 1024
+"""Below the 128 KiB from which malloc asks the kernel for fresh pages each time."""
+DIGEST_S = 0.5e-3
+"""What one piece may take to be worked off: 8 KiB can be one frame, or eight thousand empty lines."""
+SMALLEST_READ = 512
+F_SETPIPE_SZ = getattr(fcntl, "F_SETPIPE_SZ", None)
+
+
+class Inlet:
+    """A descriptor to read from. Hands every chunk to `sink`, and calls `on_end` once at end of file or error."""
+
+    def __init__(self, loop: Loop, fd: int, sink: Callable[[bytes], None], on_end: Callable[[], None]) -> None:
+        self._loop = loop
+        self._fd = fd
+        self._sink = sink
+        self._on_end = on_end
+        self._large = False
+        self._widened = False
+        self._piece = FULL_READ
+        self._poll = select.poll()
+        self._poll.register(fd, select.POLLIN)
+        os.set_blocking(fd, False)
+        loop.watch(self, read=True)
+
+    def fileno(self) -> int:
+        return self._fd
+
+    @property
+    def is_open(self) -> bool:
+        return self._fd >= 0
+
+    def has_input(self) -> bool:
+        return bool(self._fd >= 0 and self._poll.poll(0))
+
+    def on_readable(self, budget: int) -> None:
+        try:
+            data = os.read(self._fd, LARGE_READ if self._large else min(budget, self._piece))
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        self._large = False
+        if data:
+            began = self._loop.clock()
+            self._sink(data)
+            if self._loop.clock() - began > DIGEST_S:
+                self._piece = max(SMALLEST_READ, min(self._piece, len(data)) // 2)
+            elif self._piece < FULL_READ:
+                self._piece *= 2
+        else:
+            self.close()
+            self._on_end()
+
+    def take(self) -> None:
+        try:
+            data = os.read(self._fd, FULL_READ)
+        except OSError:
+            return  # nothing yet, or closed
+        if data:
+            self._sink(data)
+
+    def on_writable(self) -> None:
+        pass
+
+    def expect_large(self) -> None:
+        """A long frame is under way: the next read is a large one, from a pipe made as large as it can be. Large frames
+        then come about three times as fast; for small ones it would only make turns longer."""
+        self._large = True
+        if not self._widened and F_SETPIPE_SZ is not None:
+            self._widened = True
+            try:
+                fcntl.fcntl(self._fd, F_SETPIPE_SZ, LARGE_PIPE)
+            except OSError:
+                pass  # over the user's quota of pipe memory: works at the old size
+
+    def drain(self, limit: int = LARGE_PIPE) -> None:
+        """Reads what is there now and closes: for a writer that has exited. Its own children may hold the pipe open, so
+        end of file is not awaited."""
+        self.take_waiting(limit)
+        self.close()
+
+    def take_waiting(self, limit: int = LARGE_PIPE) -> None:
+        """Reads what is there now, `limit` bytes at most."""
+        taken = 0
+        while self.is_open and taken < limit:
+            try:
+                data = os.read(self._fd, FULL_READ)
+            except OSError:
+                break
+            if not data:
+                break
+            taken += len(data)
+            self._sink(data)
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            self._loop.watch(self)
+            fd, self._fd = self._fd, -1
+            os.close(fd)
+
+
+class Outlet:
+    """A descriptor to write to, with an outbox of bounded size. Never blocks."""
+
+    def __init__(self, loop: Loop, fd: int, limit: int) -> None:
+        self._loop = loop
+        self._fd = fd
+        self._limit = limit
+        self._outbox: deque[memoryview] = deque()
+        self._end_after_flush = False
+        self.queued = 0
+        """Bytes accepted and not yet written."""
+        self.stuck_since: float | None = None
+        """When the reader last took anything, while something is queued."""
+        os.set_blocking(fd, False)
+
+    def fileno(self) -> int:
+        return self._fd
+
+    @property
+    def is_open(self) -> bool:
+        return self._fd >= 0 and not self._end_after_flush
+
+    def send(self, data: bytes) -> bool:
+        """Writes or queues the whole of `data`; False, with nothing sent, if the outbox is full or the pipe closed.
+        A single frame of any size is accepted by an empty outbox."""
+        if not self.queued:
+            try:
+                written = os.write(self._fd, data)
+            except BlockingIOError:
+                written = 0
+            except OSError:
+                self.close()
+                return False
+            if written == len(data):
+                return True
+            self.stuck_since = self._loop.clock()
+            self._loop.watch(self, write=True)
+            self._queue(memoryview(data)[written:])
+            return True
+        if self.queued + len(data) > self._limit or not self.is_open:
+            return False
+        self._queue(memoryview(data))
+        return True
+
+    def _queue(self, data: memoryview) -> None:
+        self._outbox.append(data)
+        self.queued += len(data)
+
+    def on_readable(self, budget: int) -> None:  # noqa: ARG002
+        """The selector reports a vanished reader this way; the next write finds it out."""
+        self.on_writable()
+
+    def on_writable(self) -> None:
+        while self._outbox:
+            chunk = self._outbox[0]
+            try:
+                written = os.write(self._fd, chunk[:LARGE_PIPE])
+            except BlockingIOError:
+                return
+            except OSError:
+                self.close()
+                return
+            self.stuck_since = self._loop.clock()
+            self.queued -= written
+            if written < len(chunk):
+                self._outbox[0] = chunk[written:]
+            else:
+                self._outbox.popleft()
+        self.stuck_since = None
+        self._loop.watch(self)
+        if self._end_after_flush:
+            self.close()
+
+    def end(self) -> None:
+        """Closes once everything queued has been written."""
+        self._end_after_flush = True
+        if not self.queued:
+            self.close()
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            self._loop.watch(self)
+            self._outbox.clear()
+            self.queued = 0
+            self.stuck_since = None
+            fd, self._fd = self._fd, -1
+            os.close(fd)

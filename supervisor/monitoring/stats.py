@@ -1,0 +1,86 @@
+"""A host and its extensions as stats records."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Literal
+
+from supervisor.process.table import count_open_files, read_process
+from wire.stats import ExtensionStats, HostStats
+
+if TYPE_CHECKING:
+    from supervisor.extension.extension import Extension
+    from supervisor.loop.loop import Loop
+    from supervisor.monitoring.sampler import Sampler
+
+RELOADING = "reloading"
+"""The state of one that is up, and whose new version is starting."""
+
+
+def of_extension(extension: Extension, now: float) -> ExtensionStats:
+    """As of the last sample."""
+    account = extension.account
+    running = [worker for worker in extension.all_workers if worker.is_running]
+    up = [worker.started_at for worker in extension.workers if worker.state.is_up]
+    usages = [worker.usage for worker in running]
+    files = [usage.open_files for usage in usages if usage.open_files is not None]
+    p50, p99 = account.latency.percentile(0.50), account.latency.percentile(0.99)
+    return ExtensionStats(
+        state=RELOADING if extension.is_reloading and extension.is_up else extension.state.value,
+        failure=extension.failure,
+        pids=tuple(worker.pid for worker in running if worker.pid is not None),
+        workers=len(extension.places),
+        uptime_s=round(now - min(up), 3) if up else None,
+        restarts=account.restarts,
+        exits=account.exits,
+        exit_status=account.exit_status,
+        cpu_percent=round(sum(usage.cpu_percent or 0.0 for usage in usages), 2),
+        cpu_s=round(account.cpu_s, 3),
+        rss_bytes=sum(usage.rss for usage in usages),
+        rss_peak_bytes=account.rss_peak,
+        processes=sum(usage.processes for usage in usages),
+        threads=sum(usage.threads for usage in usages),
+        open_files=sum(files) if files else None,
+        pending=sum(len(worker.pending) for worker in running),
+        frames_in=account.frames_in,
+        frames_out=account.frames_out,
+        frames_in_per_s=round(sum(usage.frames_per_s or 0.0 for usage in usages), 2),
+        frames_out_per_s=round(account.frames_out_per_s, 2),
+        bytes_in=account.bytes_in,
+        bytes_out=account.bytes_out,
+        calls=account.calls,
+        errors=account.errors,
+        timeouts=account.timeouts,
+        blocks=account.blocks,
+        limit_breaches=account.limit_breaches,
+        events_dropped=account.events_dropped,
+        notes_dropped=account.notes_dropped,
+        junk_lines=account.junk_lines,
+        p50_ms=None if p50 is None else round(p50 * 1000, 4),
+        p99_ms=None if p99 is None else round(p99 * 1000, 4),
+        latency_ms=tuple((round(upper * 1000, 6), count) for upper, count in account.latency.buckets()),
+    )
+
+
+def of_host(
+    loop: Loop, sampler: Sampler, started: tuple[float, float], *, kind: Literal["run", "host"], version: str, cwd: str
+) -> HostStats:
+    """`started` on the loop's clock and in seconds since the epoch."""
+    process = read_process(os.getpid())
+    return HostStats(
+        pid=os.getpid(),
+        kind=kind,
+        version=version,
+        cwd=cwd,
+        started=started[1],
+        uptime_s=round(loop.clock() - started[0], 3),
+        cpu_percent=round(sampler.host_cpu_percent, 2),
+        cpu_s=round(time.process_time(), 3),
+        rss_bytes=process.rss if process else 0,
+        open_files=count_open_files(os.getpid()),
+        wakeups=loop.turns,
+        samples=sampler.samples,
+        sampling_cpu_s=round(sampler.cpu_s, 4),
+        sampling_interval_s=round(sampler.interval_s, 3),
+    )

@@ -1,0 +1,210 @@
+"""One child process: spawned in a session of its own, spoken to through pipes, its exit always collected."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+from typing import TYPE_CHECKING, NamedTuple
+
+from supervisor.loop.pipes import Inlet, Outlet
+from supervisor.process.table import Identity, peak_rss, read_process
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from supervisor.loop.loop import Loop
+
+OUTBOX_LIMIT = 4 * 1024 * 1024
+"""Bytes queued for a child that does not read, before what else is to be said to it fails at once."""
+PORTABLE_EXIT_POLL_S = 0.02
+RSS_SLACK = 1024 * 1024
+EXIT_FOLLOWS_S = 0.2
+"""A pipe that its child has closed mostly means that the child is ending: its exit says more, and comes within this."""
+
+
+class ExitStatus(NamedTuple):
+    """How a process ended, and what it used. Its own children count once it has waited for them."""
+
+    code: int
+    """The exit status, or minus the number of the signal that ended it."""
+    cpu_s: float
+    rss_peak: int
+    """Bytes of its largest moment; 0 where the kernel's figure cannot be told from the host's own size."""
+
+    def __str__(self) -> str:
+        if self.code >= 0:
+            return f"exit {self.code}"
+        try:
+            return f"signal {signal.Signals(-self.code).name}"
+        except ValueError:
+            return f"signal {-self.code}"
+
+
+PASSING = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ETXTBSY, errno.EINTR})
+"""Errors of a start that may be gone the next time."""
+
+
+class SpawnError(OSError):
+    """The program could not be started; the text says why."""
+
+    may_pass = False
+    """Whether another try may succeed without anybody doing anything about it."""
+
+
+class Child:
+    """A process on three pipes.
+
+    `on_stdout` and `on_stderr` get every chunk as it comes; `on_mute` is called when standard output has ended and the
+    child has not, yet. `on_exit` is called once, after what the child had written by then has been delivered. Standard
+    error may go on a little longer where a grandchild holds it; that is not waited for. With `linger`, standard output
+    stays open too: whatever the child left running in the background can go on writing, where a closed pipe would kill
+    it.
+    """
+
+    def __init__(
+        self,
+        loop: Loop,
+        argv: Sequence[str],
+        *,
+        cwd: str,
+        env: Mapping[str, str],
+        on_stdout: Callable[[bytes], None],
+        on_stderr: Callable[[bytes], None] | None = None,
+        on_exit: Callable[[ExitStatus], None],
+        on_mute: Callable[[], None] | None = None,
+        stdin: bool = True,
+        linger: bool = False,
+        outbox_limit: int = OUTBOX_LIMIT,
+    ) -> None:
+        self._loop = loop
+        self._linger = linger
+        self._on_exit = on_exit
+        self.exit: ExitStatus | None = None
+        opened: list[int] = []
+        try:
+            # Pipes of our own: when descriptors run out, it is before the process is there.
+            child_in, to_child = _pipe(opened) if stdin else (subprocess.DEVNULL, -1)
+            from_child, child_out = _pipe(opened)
+            errors, child_err = _pipe(opened) if on_stderr else (-1, subprocess.STDOUT)
+            self._process = subprocess.Popen(
+                argv, cwd=cwd, env=env, stdin=child_in, stdout=child_out, stderr=child_err, start_new_session=True
+            )
+        except (OSError, ValueError) as error:
+            for fd in opened:
+                os.close(fd)
+            failed = SpawnError(spawn_reason(argv[0], cwd, error))
+            failed.may_pass = isinstance(error, OSError) and error.errno in PASSING
+            raise failed from error
+        for fd in (child_in, child_out, child_err):
+            if fd >= 0:
+                os.close(fd)
+        own = read_process(os.getpid())
+        self._host_rss = own.rss + RSS_SLACK if own else 0
+        self.pid = self._process.pid
+        found = read_process(self.pid)
+        self.identity = found.identity if found else Identity(self.pid, 0)
+        """The session and the process group have the same number as the pid."""
+        self.stdin = Outlet(loop, to_child, outbox_limit) if stdin else None
+        self.stdout = Inlet(loop, from_child, on_stdout, on_mute or _nothing)
+        self.stderr = Inlet(loop, errors, on_stderr, _nothing) if on_stderr else None
+        loop.children.add(self.pid)
+        self._watch_exit()
+
+    @property
+    def is_running(self) -> bool:
+        return self.exit is None
+
+    def send(self, data: bytes) -> bool:
+        """False if the child does not take it: its input is closed, or it has not been reading for too long."""
+        return self.stdin is not None and self.stdin.send(data)
+
+    def kill_group(self, number: signal.Signals) -> None:
+        """Signals the process group; nothing happens once the child has been collected."""
+        if self.exit is None:
+            try:
+                os.killpg(self.pid, number)
+            except (ProcessLookupError, PermissionError):
+                pass
+
+    def _watch_exit(self) -> None:
+        self._pidfd = -1
+        try:
+            self._pidfd = os.pidfd_open(self.pid)
+        except (AttributeError, OSError):  # not Linux, an old kernel, or no descriptor left
+            self._loop.call_later(PORTABLE_EXIT_POLL_S, self._poll_exit)
+        else:
+            self._loop.watch(self, read=True)
+
+    def fileno(self) -> int:
+        return self._pidfd
+
+    def on_readable(self, budget: int) -> None:  # noqa: ARG002  (the pidfd has nothing to read)
+        self.collect()
+
+    def on_writable(self) -> None:
+        pass
+
+    def _poll_exit(self) -> None:
+        if not self.collect():
+            self._loop.call_later(PORTABLE_EXIT_POLL_S, self._poll_exit)
+
+    def collect(self) -> bool:
+        """Takes the exit status if the child has ended. Called by the loop; harmless at any other time."""
+        if self.exit is not None:
+            return True
+        pid, status, usage = os.wait4(self.pid, os.WNOHANG)
+        if pid == 0:
+            return False
+        code = os.waitstatus_to_exitcode(status)
+        self._process.returncode = code
+        self._loop.children.discard(pid)
+        # The kernel's peak begins with the size of the process that called fork: only a larger figure is the child's.
+        peak = usage.ru_maxrss * 1024 if usage.ru_maxrss * 1024 > self._host_rss else 0
+        self.exit = ExitStatus(code, usage.ru_utime + usage.ru_stime, peak)
+        if self._pidfd >= 0:
+            self._loop.watch(self)
+            os.close(self._pidfd)
+            self._pidfd = -1
+        if self._linger:
+            self.stdout.take_waiting()
+        else:
+            self.stdout.drain()
+        if self.stderr is not None:
+            self.stderr.drain()
+        if self.stdin is not None:
+            self.stdin.close()
+        self._on_exit(self.exit)
+        return True
+
+    def peak_rss(self) -> int:
+        """Bytes, of the child alone, while it lives."""
+        return peak_rss(self.pid)
+
+
+def _pipe(opened: list[int]) -> tuple[int, int]:
+    """Reading and writing end; both are noted in `opened`."""
+    ends = os.pipe()
+    opened += ends
+    return ends
+
+
+def spawn_reason(program: str, cwd: str, error: Exception) -> str:
+    if isinstance(error, FileNotFoundError):
+        if not os.path.isdir(cwd):
+            return f"cannot start {program}: its folder {cwd} does not exist"
+        if "/" not in program:
+            return f"cannot start {program}: no such program on PATH"
+        if os.path.exists(program):
+            return f"cannot start {program}: its interpreter (first line, after #!) does not exist"
+        return f"cannot start {program}: no such file"
+    if isinstance(error, PermissionError):
+        return f"cannot start {program}: not executable (chmod +x {program})"
+    if isinstance(error, OSError) and error.strerror == "Exec format error":
+        return f"cannot start {program}: not a program for this machine (a script needs a #! line)"
+    return f"cannot start {program}: {error}"
+
+
+def _nothing() -> None:
+    """End of file alone means nothing: the exit of the process counts."""

@@ -1,0 +1,123 @@
+"""What one process of an extension has registered: tools, commands, and the events that it observes or guards."""
+
+from __future__ import annotations
+
+from copy import copy
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from msgspec import UNSET
+
+from supervisor.loop.rate_limit import NoteGate
+from supervisor.registry.registration import (
+    COMMANDS_LIMIT,
+    DESCRIPTION_LIMIT,
+    TOOLS_LIMIT,
+    Command,
+    RefusedError,
+    Tool,
+    command_name_fault,
+    judge_tool,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from supervisor.loop.loop import Loop
+    from wire import frames
+    from wire.dialects.base import Dialect
+
+BURST = 4 * 1024 * 1024
+PER_SECOND = 128 * 1024.0
+"""Bytes of schemas that are judged: each MiB of them takes a third of a second, in which nobody else is served."""
+COST = 512
+"""Bytes that a registration counts as, besides its schema."""
+UNKNOWN_NAMED = 10
+"""Of the events that it subscribed to and that do not exist."""
+
+
+class Registry:
+    """Filled by one process; thrown away with it. `warn` tells a user, once for each key; `remark` only the log."""
+
+    def __init__(
+        self, loop: Loop, dialect: Dialect, warn: Callable[[str, str], None], remark: Callable[[str], None]
+    ) -> None:
+        self.tools: dict[str, Tool] = {}
+        self.commands: dict[str, Command] = {}
+        self.observes: set[str] = set()
+        self.guards: set[str] = set()
+        self._loop = loop
+        self._dialect = dialect
+        self._warn = warn
+        self._remark = remark
+        self._gate = NoteGate(loop.clock(), BURST, PER_SECOND)
+
+    def add_tool(self, frame: frames.RegisterTool) -> bool:
+        """False if it is left out, and why has been said."""
+        size = 0 if frame.schema is UNSET else len(frame.schema)
+        if not self._gate.admits(self._loop.turn_time, size + COST):
+            self._warn("registrations", "registers tools without end; the rest are left out")
+            return False
+        if frame.name in self.tools:
+            self._warn(f"tool {frame.name}", f"registered the tool {frame.name!r} again; the newer one counts")
+        elif len(self.tools) >= TOOLS_LIMIT:
+            self._warn("tools", f"registered more than {TOOLS_LIMIT} tools; the rest are left out")
+            return False
+        try:
+            tool = judge_tool(frame)
+        except RefusedError as error:
+            self._warn(f"tool {frame.name}", f"{error}; the tool is left out")
+            return False
+        self.tools[tool.name] = tool
+        return True
+
+    def remove_tool(self, frame: frames.UnregisterTool) -> bool:
+        """False if it has no such tool."""
+        if self.tools.pop(frame.name, None) is None:
+            self._remark(f"took back the tool {frame.name[:80]!r}, which it has not registered; ignored")
+            return False
+        return True
+
+    def add_command(self, frame: frames.RegisterCommand) -> bool:
+        """False if it is left out, and why has been said."""
+        if (fault := command_name_fault(frame.name)) is not None:
+            self._warn("command", f"command {frame.name[:80]!r} is left out: {fault}")
+            return False
+        if len(self.commands) >= COMMANDS_LIMIT:
+            self._warn("commands", f"registered more than {COMMANDS_LIMIT} commands; the rest are left out")
+            return False
+        description = (frame.description or "")[:DESCRIPTION_LIMIT]
+        self.commands.setdefault(frame.name, Command(frame.name, description))
+        return True
+
+    def subscribe(self, frame: frames.Subscribe) -> None:
+        for asked, offered, taken in (
+            (frame.events or (), self._dialect.observable, self.observes),
+            (frame.intercept or (), self._dialect.guardable, self.guards),
+        ):
+            for name in islice((name for name in asked if name not in offered), UNKNOWN_NAMED):
+                self._remark(f"subscribed to {name[:80]!r}, which is not offered; ignored")
+            taken.update(offered.intersection(asked))
+
+    def snapshot(self) -> Registry:
+        """A copy that stays as it is now."""
+        made = copy(self)
+        made.tools, made.commands = dict(self.tools), dict(self.commands)
+        made.observes, made.guards = set(self.observes), set(self.guards)
+        return made
+
+    def difference(self, other: Registry) -> str | None:
+        """What this one has otherwise than the other, in words; None if they agree."""
+        for what, ours, theirs in (
+            ("tools", set(self.tools), set(other.tools)),
+            ("commands", set(self.commands), set(other.commands)),
+            ("observed events", self.observes, other.observes),
+            ("guarded events", self.guards, other.guards),
+        ):
+            if ours != theirs:
+                odd = ", ".join(sorted(ours ^ theirs)[:5])
+                return f"{what} differ ({odd})"
+        for name, tool in self.tools.items():
+            if tool != other.tools[name]:
+                return f"tool {name!r} differs"
+        return None

@@ -1,0 +1,130 @@
+"""What it costs, at most, to hold a schema against a value. Pure.
+
+Schemas are written by strangers: a few hundred bytes can ask for more steps than a host has time for.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from supervisor.extension.log import one_line
+
+FAULT_LENGTH = 200
+"""Characters of what an error quotes."""
+ROOT = "#"
+DEEPEST = 64
+"""Levels of a value that count for a schema which leads back to itself; more of them are over every limit."""
+UNEVALUATED = frozenset({"unevaluatedProperties", "unevaluatedItems"})
+ASKED_AGAIN = 3
+"""What stands beside one of these is judged once more for it, and nested ones double each other: it takes 2.5 times as
+long with each level."""
+
+
+class Extent(NamedTuple):
+    """Of a schema, or a part of one, with its references unfolded."""
+
+    size: int = 1
+    """Parts."""
+    loops: int = 0
+    """Parts that lead back to where they stand."""
+    patterns: int = 0
+    """Regular expressions."""
+
+    def plus(self, other: Extent) -> Extent:
+        return Extent(self.size + other.size, self.loops + other.loops, self.patterns + other.patterns)
+
+    def times(self, factor: int) -> Extent:
+        return Extent(self.size * factor, self.loops * factor, self.patterns * factor)
+
+
+def extent(schema: dict[str, Any]) -> Extent:
+    """Raises `ValueError` for a reference that leads out of the schema or nowhere, `RecursionError` for a chain of
+    hundreds of them."""
+    return _Unfolding(schema).of(schema)
+
+
+class _Unfolding:
+    def __init__(self, schema: dict[str, Any]) -> None:
+        self._schema = schema
+        self._known: dict[str, Extent] = {}
+        self._under_way = {ROOT}
+
+    def of(self, part: Any) -> Extent:
+        found = Extent()
+        if isinstance(part, list):
+            for inner in part:
+                found = found.plus(self.of(inner))
+        elif isinstance(part, dict):
+            for inner in part.values():
+                found = found.plus(self.of(inner))
+            for target in (part.get("$ref"), part.get("$dynamicRef")):
+                if isinstance(target, str):
+                    found = found.plus(self._of_reference(target))
+            found = found.plus(Extent(0, 0, _patterns(part)))
+            if not UNEVALUATED.isdisjoint(part):
+                found = found.times(ASKED_AGAIN)
+        return found
+
+    def _of_reference(self, target: str) -> Extent:
+        if target in self._under_way:
+            return Extent(loops=1)
+        if target not in self._known:
+            self._under_way.add(target)
+            self._known[target] = self.of(resolve(self._schema, target))
+            self._under_way.discard(target)
+        return self._known[target]
+
+
+def _patterns(part: dict[str, Any]) -> int:
+    several = part.get("patternProperties")
+    return int(isinstance(part.get("pattern"), str)) + (len(several) if isinstance(several, dict) else 0)
+
+
+def patterns_written(value: Any) -> int:
+    """Regular expressions in a schema as it stands."""
+    if isinstance(value, dict):
+        return _patterns(value) + sum(map(patterns_written, value.values()))
+    return sum(map(patterns_written, value)) if isinstance(value, list) else 0
+
+
+def resolve(schema: dict[str, Any], target: str) -> Any:
+    """The part that a reference names. Raises `ValueError` if it is not a JSON pointer into this schema."""
+    if not target.startswith("#/"):
+        raise ValueError(f"a reference leads out of it: {one_line(target, FAULT_LENGTH)}")
+    part: Any = schema
+    for name in target[2:].split("/"):
+        key = name.replace("~1", "/").replace("~0", "~")
+        if isinstance(part, dict) and key in part:
+            part = part[key]
+        elif isinstance(part, list) and key.isdecimal() and int(key) < len(part):
+            part = part[int(key)]
+        else:
+            raise ValueError(f"a reference leads nowhere: {one_line(target, FAULT_LENGTH)}")
+    return part
+
+
+class Cost(NamedTuple):
+    steps: int
+    """Parts of the schema times values."""
+    letters: int
+    """Regular expressions times characters of texts and of names."""
+
+
+def cost(extent: Extent, value: Any) -> Cost:
+    """An upper bound of what it takes to hold a schema of this extent against a value. A schema that leads back to
+    itself unfolds once more with each level of the value."""
+    values, depth, letters, level = 0, 0, 0, [value]
+    while level:
+        values += len(level)
+        depth += 1
+        letters += sum(len(one) for one in level if isinstance(one, str))
+        inside: list[Any] = []
+        for one in level:
+            if isinstance(one, dict):
+                letters += sum(map(len, one))
+                inside += one.values()
+            elif isinstance(one, list):
+                inside += one
+        level = inside
+    unfolded = extent.loops ** min(depth, DEEPEST) if extent.loops else 1
+    return Cost(extent.size * values * unfolded, extent.patterns * letters * unfolded)

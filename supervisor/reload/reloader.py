@@ -1,0 +1,183 @@
+"""Reloads the extensions of a host: reads again what is there, asks whether it may run, and starts it beside the old.
+
+Each extension is reloaded by itself, all at the same time: one whose new version does not start costs no other.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, assert_never
+
+from supervisor.discovery.discover import read_manifest
+from supervisor.extension.lifecycle import State
+from supervisor.reload.plan import Keep, Known, Plan, Replace, Skip, Start, Stop, plan_all, plan_one
+from wire.control import ReloadOutcome
+from wire.manifest import Manifest, ManifestError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from supervisor.discovery.discover import Discovery, Found
+    from supervisor.extension.extension import Extension
+    from supervisor.supervisor import Supervisor
+
+    Done = Callable[[ReloadOutcome], None]
+    AllDone = Callable[[tuple[ReloadOutcome, ...]], None]
+
+
+OF_ALL_LIMIT = 2
+"""The second one starts over with what is there now. More at once, as from a storm of signals, would only start
+processes that nobody will ask anything."""
+
+
+class Reloader:
+    """One for each supervisor. Whoever runs that sets what it is allowed to do."""
+
+    def __init__(self, supervisor: Supervisor) -> None:
+        self.may_run: Callable[[Found, Manifest], str | None] = _anything_may_run
+        """`may_run(found, old manifest)` says why a new version may not take over, None if it may."""
+        self.rediscover: Callable[[], Discovery] | None = None
+        """Finds all extensions again. Without it those that run are read again, and no others are started."""
+        self._supervisor = supervisor
+        self._loop = supervisor.loop
+        self._of_all = 0
+        """Reloads of all that are under way."""
+        self._waiting: list[AllDone] = []
+        """Who has asked for another one of all since."""
+
+    def begin(self, name: str | None, done: AllDone) -> None:
+        """Reloads one extension, or all; `done` hears later what became of each, in the order of guards. Raises
+        `KeyError` for a name that neither runs nor is found. Of all, `OF_ALL_LIMIT` are under way at once; what is
+        asked for meanwhile is one more, when one of these has ended."""
+        if name is not None:
+            self._carry_out_all([(name, self._plan_one(name))], done)
+        elif self._of_all < OF_ALL_LIMIT:
+            self._begin_all(done)
+        else:
+            self._waiting.append(done)
+
+    def _begin_all(self, done: AllDone) -> None:
+        def ended(outcomes: tuple[ReloadOutcome, ...]) -> None:
+            self._of_all -= 1
+            done(outcomes)
+            waiting, self._waiting = self._waiting, []
+            if not waiting:
+                return
+            if self._supervisor.closed:
+                _tell_all(waiting, outcomes)
+            else:
+                self._begin_all(partial(_tell_all, waiting))
+
+        self._of_all += 1
+        self._carry_out_all(self._plan_all(), ended)
+
+    def catch_up(self, done: AllDone) -> None:
+        """Starts what is new and stops what is gone; what runs and is still there is left alone."""
+        known = {one.name: _known(one).is_stopped for one in self._supervisor.extensions}
+        plans = [
+            (name, plan)
+            for name, plan in self._plan_all()
+            if isinstance(plan, Start | Stop | Skip) or (isinstance(plan, Replace) and known[name])
+        ]
+        self._carry_out_all(plans, done)
+
+    def _carry_out_all(self, plans: Sequence[tuple[str, Plan]], done: AllDone) -> None:
+        outcomes: dict[int, ReloadOutcome] = {}
+
+        def ended(index: int, outcome: ReloadOutcome) -> None:
+            outcomes[index] = outcome
+            if len(outcomes) == len(plans):
+                done(tuple(outcomes[index] for index in range(len(plans))))
+
+        if not plans:
+            self._loop.call_later(0, lambda: done(()))
+        for index, (one, plan) in enumerate(plans):
+            self._carry_out(one, plan, partial(ended, index))
+
+    # --- what is to be done -----------------------------------------------------------------------------------
+
+    def _plan_one(self, name: str) -> Plan:
+        try:
+            extension = self._supervisor.find(name)
+        except KeyError:
+            return Start(self._find_new(name))
+        return plan_one(_known(extension), _read(extension.found))
+
+    def _find_new(self, name: str) -> Found:
+        for found in () if self.rediscover is None else self.rediscover().found:
+            if found.manifest.name == name:
+                return found
+        raise KeyError(name)
+
+    def _plan_all(self) -> list[tuple[str, Plan]]:
+        extensions = self._supervisor.extensions
+        if self.rediscover is None:
+            return [(one.name, plan_one(_known(one), _read(one.found))) for one in extensions]
+        return plan_all([_known(one) for one in extensions], self.rediscover())
+
+    # --- doing it ---------------------------------------------------------------------------------------------
+
+    def _carry_out(self, name: str, plan: Plan, done: Done) -> None:
+        match plan:
+            case Start(found):
+                self._start(found, done)
+            case Replace(found):
+                self._replace(self._supervisor.find(name), found, done)
+            case Stop(reason):
+                self._stop(self._supervisor.find(name), reason, done)
+            case Keep(reason):
+                self._supervisor.find(name).refuse(reason, done)
+            case Skip(reason):
+                self._loop.call_later(0, lambda: done(ReloadOutcome(name, "skipped", reason)))
+            case _:
+                assert_never(plan)
+
+    def _replace(self, extension: Extension, found: Found, done: Done) -> None:
+        if (refusal := self.may_run(found, extension.manifest)) is not None:
+            name = extension.name
+            extension.refuse(f"{refusal}; zot ext trust {name}, then zot ext reload {name}", done)
+            return
+        supervisor = self._supervisor
+        supervisor.provide_for(found.manifest.workers)
+        extension.reload(found, supervisor.environment_of(found), supervisor.data_folder, done)
+        supervisor.sampler.hurry()
+
+    def _stop(self, extension: Extension, reason: str, done: Done) -> None:
+        if extension.is_stopped and not extension.is_reloading:
+            self._loop.call_later(0, lambda: done(ReloadOutcome(extension.name, "stopped", reason)))
+        else:
+            extension.put_away(reason, done)
+
+    def _start(self, found: Found, done: Done) -> None:
+        extension = self._supervisor.add(found)
+
+        def settled() -> None:
+            outcome = ReloadOutcome(extension.name, "started")
+            if extension.state is not State.READY:
+                outcome = ReloadOutcome(extension.name, "kept", extension.failure)
+            self._loop.call_later(0, lambda: done(outcome))
+
+        if extension.is_settled:
+            settled()
+        else:
+            extension.on_settled = settled
+
+
+def _tell_all(waiting: Sequence[AllDone], outcomes: tuple[ReloadOutcome, ...]) -> None:
+    for done in waiting:
+        done(outcomes)
+
+
+def _known(extension: Extension) -> Known:
+    return Known(extension.found, extension.is_stopped and not extension.is_reloading)
+
+
+def _read(found: Found) -> Manifest | ManifestError:
+    try:
+        return read_manifest(found.folder)
+    except ManifestError as error:
+        return error
+
+
+def _anything_may_run(_found: Found, _old: Manifest) -> str | None:
+    return None

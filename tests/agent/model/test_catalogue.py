@@ -1,0 +1,98 @@
+"""The catalogue of models and what their tokens cost."""
+
+from __future__ import annotations
+
+import warnings
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.model.catalogue import CATALOGUE, DEFAULT_MODEL, Thinking, cost_usd, find, thinking_of
+
+
+def test_the_default_is_in_the_catalogue() -> None:
+    info = find(DEFAULT_MODEL)
+    assert info is not None
+    assert info.retires is None
+
+
+@pytest.mark.parametrize(
+    ("alias", "dated"),
+    [
+        ("claude-sonnet-4-5", "claude-sonnet-4-5-20250929"),
+        ("claude-haiku-4-5", "claude-haiku-4-5-20251001"),
+        ("claude-opus-4-5", "claude-opus-4-5-20251101"),
+    ],
+)
+def test_an_alias_and_its_dated_form_are_the_same_model(alias: str, dated: str) -> None:
+    one, other = find(alias), find(dated)
+    assert one is not None
+    assert other is not None
+    assert (one.prices, one.context_window, one.max_output) == (other.prices, other.context_window, other.max_output)
+
+
+@pytest.mark.parametrize("model_id", ["", "claude", "claude-sonnet-4", "claude-sonnet-4-5-latest", "llama3"])
+def test_only_exact_ids_are_found(model_id: str) -> None:
+    assert find(model_id) is None
+
+
+def test_the_sdk_knows_every_model_of_the_catalogue() -> None:
+    from typing import get_args
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from anthropic.types import model
+
+    known = set(get_args(get_args(model.Model)[0]))
+    assert set(CATALOGUE) <= known
+
+
+@pytest.mark.parametrize("info", CATALOGUE.values(), ids=lambda info: info.id)
+def test_entries_are_plausible(info) -> None:
+    tiers = [info.prices] + ([info.long_prompt.prices] if info.long_prompt else [])
+    for prices in tiers:
+        assert 0 < prices.cache_read < prices.input < prices.cache_write < prices.output
+        assert prices.cache_write == pytest.approx(1.25 * prices.input)
+    assert info.max_output < info.context_window
+    if info.retires:
+        date.fromisoformat(info.retires)
+
+
+def test_cost_of_one_request() -> None:
+    usage = {"input": 1_000_000, "output": 100_000, "cache_read": 2_000_000, "cache_write": 400_000}
+    assert cost_usd(find("claude-sonnet-4-5"), usage) == pytest.approx(3 + 1.5 + 0.6 + 1.5)
+
+
+def test_a_long_prompt_has_its_own_price() -> None:
+    haiku = find("claude-haiku-5-5")
+    short = {"input": 60_000, "cache_read": 30_000, "cache_write": 10_000, "output": 1000}
+    assert cost_usd(haiku, short) == pytest.approx((6_000 + 300 + 1_250 + 500) / 1e6)
+    assert cost_usd(haiku, {**short, "input": 60_001}) == pytest.approx((30_000.5 + 1_500 + 6_250 + 2_500) / 1e6)
+
+
+def test_an_unknown_model_has_no_cost() -> None:
+    assert cost_usd(None, {"input": 5}) is None
+
+
+@given(st.sampled_from(list(CATALOGUE.values())), st.integers(0, 10**6), st.integers(0, 10**6))
+def test_cost_is_never_negative_and_grows_with_the_answer(info, prompt: int, output: int) -> None:
+    less = cost_usd(info, {"input": prompt, "output": output})
+    more = cost_usd(info, {"input": prompt, "output": output + 1})
+    assert less is not None
+    assert more is not None
+    assert 0 <= less < more
+
+
+@pytest.mark.parametrize(
+    ("model_id", "style"),
+    [
+        ("claude-sonnet-4-5", Thinking.BUDGET),
+        ("claude-opus-4-8", Thinking.ADAPTIVE),
+        ("claude-sonnet-99", Thinking.ADAPTIVE),
+        ("qwen3:8b", Thinking.BUDGET),
+    ],
+)
+def test_how_to_ask_for_reasoning(model_id: str, style: Thinking) -> None:
+    assert thinking_of(model_id) is style

@@ -1,0 +1,197 @@
+"""One prompt in this process with a scripted model: the order of things, and an end that is whole wherever it comes."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+
+import pytest
+
+from agent.abort import Abort
+from agent.model.provider import Stream
+from agent.options import Options
+from agent.output.event_writer import Reporter
+from agent.run.run import Run
+from agent.tools.toolbox import Toolbox
+from agent.transcript import ToolCall, ToolResult
+from supervisor.loop.loop import Loop
+from supervisor.process.teardown import stop_all
+from supervisor.supervisor import Supervisor
+from wire import events
+from wire.dialects.base import HostInfo
+from wire.events import Status
+
+USAGE = {"input": 1, "output": 1, "cache_read": 0, "cache_write": 0}
+
+
+class ScriptedModel:
+    """Answers with prepared replies and remembers what it was asked."""
+
+    name = "scripted"
+    error = None
+    is_ready = True
+
+    def __init__(self, *replies):
+        self.replies = list(replies)
+        self.asked = []
+        self.cancelled = 0
+
+    def start(self):
+        pass
+
+    def request(self, params):
+        self.asked.append(params)
+        return Stream(self.replies.pop(0))
+
+    def cancel(self):
+        self.cancelled += 1
+
+    def stoppables(self):
+        return ()
+
+
+def says(text, *calls, stop=None):
+    lines = [{"type": "message_start", "usage": USAGE}]
+    content = []
+    if text:
+        lines.append({"type": "text_delta", "delta": text})
+        content.append({"type": "text", "text": text})
+    for call_id, name, args in calls:
+        written = args if isinstance(args, str) else json.dumps(args)
+        lines += [
+            {"type": "tool_use_start", "call_id": call_id, "name": name},
+            {"type": "tool_use_end", "call_id": call_id},
+        ]
+        content.append({"type": "tool_call", "id": call_id, "name": name, "args": written})
+    reason = stop or ("tool_use" if calls else "end_turn")
+    return [*lines, {"type": "final", "content": content, "stop_reason": reason, "usage": USAGE}]
+
+
+class Bench:
+    def __init__(self, loop, folder, model, **options):
+        self.records = []
+        self.abort = Abort()
+        self.abort_after = None
+        self.supervisor = Supervisor(loop, host=HostInfo("1", "scripted", "m", str(folder)), logs=folder / "logs")
+        self.reporter = Reporter(loop, self.abort, self._take)
+        self.reporter._open = True
+        self.toolbox = Toolbox(
+            loop, self.supervisor, self.abort, cwd=str(folder), enabled={"read", "write", "edit", "bash"},
+            on_progress=lambda call_id, text: self.reporter.post_progress(events.ToolProgress(call_id, text)),
+        )  # fmt: skip
+        self.run = Run(
+            Options(cwd=str(folder), home=folder, model="m", max_tokens=100, system="s", **options),
+            supervisor=self.supervisor, provider=model, toolbox=self.toolbox, reporter=self.reporter, session=None,
+            abort=self.abort,
+        )  # fmt: skip
+
+    def _take(self, record):
+        self.records.append(record)
+        if len(self.records) == self.abort_after:
+            self.abort.request(Status.INTERRUPTED, "enough")
+
+    def kinds(self):
+        return [type(record).__name__ for record in self.records]
+
+
+@pytest.fixture
+def bench(tmp_path):
+    @contextmanager
+    def make(*replies, **options):
+        loop = Loop()
+        model = ScriptedModel(*replies)
+        made = Bench(loop, tmp_path, model, **options)
+        made.model = model
+        try:
+            yield made
+        finally:
+            stop_all(loop, made.toolbox.stoppables())
+            loop.close()
+
+    return make
+
+
+def test_the_model_hears_the_results_in_the_next_request(bench, tmp_path):
+    (tmp_path / "a.txt").write_text("alpha\n")
+    with bench(says("", ("t1", "read", {"path": "a.txt"}), ("t2", "nope", {})), says("Done.")) as one:
+        assert one.run.prompt("go").status is Status.OK
+        *_, results = one.model.asked[1]["messages"]
+    first, second = results["content"]
+    assert first == {"type": "tool_result", "tool_use_id": "t1", "content": [{"type": "text", "text": "alpha\n"}]}
+    assert second["is_error"] is True
+    assert one.run.text == "Done."
+    assert one.run.cumulative.input == 2
+
+
+@pytest.mark.parametrize(
+    ("args", "reason"),
+    [
+        ("[1]", "invalid args: must be a JSON object, not [1]"),
+        ('"' + "é" * 60 + 'x"', 'invalid args: must be a JSON object, not "éé'),
+        ("null", "invalid args: must be a JSON object, not null"),
+        ("{", "invalid args: not valid JSON: "),
+        ('{"path": 1}', "invalid args: "),
+        ('{"path": "\\ud800"}', "invalid args: not valid JSON: "),
+    ],
+)
+def test_arguments_that_are_not_what_a_tool_takes(bench, args, reason):
+    with bench(says("", ("t1", "read", args)), says("Done.")) as one:
+        one.run.prompt("go")
+        (result,) = [record for record in one.records if isinstance(record, events.ToolResult)]
+        assert result.is_error
+        assert result.content[0].text.startswith(reason)
+        assert one.model.asked[1]["messages"][1]["content"][0]["input"] in ({}, {"path": 1})
+
+
+@pytest.mark.parametrize("withhold", [False, True])
+def test_an_abort_after_any_record_leaves_a_whole_stream_and_transcript(bench, tmp_path, withhold):
+    """Tried for every record of a run with two turns of tools."""
+    (tmp_path / "a.txt").write_text("alpha\n")
+    script = [
+        says("One.", ("t1", "read", {"path": "a.txt"}), ("t2", "nope", {}), ("t3", "read", {"path": "a.txt"})),
+        says("Two.", ("t4", "read", {"path": "a.txt"})),
+        says("Three."),
+    ]
+    after = 0
+    ended = None
+    while ended is not Status.OK:
+        after += 1
+        with bench(*script, stream_before_guards=not withhold) as one:
+            one.abort_after = after
+            ending = one.run.prompt("go")
+            ended = ending.status
+            announced = [record.id for record in one.records if isinstance(record, events.ToolCall)]
+            answered = [record.id for record in one.records if isinstance(record, events.ToolResult)]
+            assert announced == answered, one.kinds()
+            if one.abort.requested and ended is not Status.OK:
+                assert (ending.status, ending.reason) == (Status.INTERRUPTED, "enough")
+                assert one.records[-1] == events.TurnEnd("aborted", "enough")
+            calls = [b.id for m in one.run.transcript for b in m.content if isinstance(b, ToolCall)]
+            results = [b.call_id for m in one.run.transcript for b in m.content if isinstance(b, ToolResult)]
+            assert calls == results
+            starts = one.kinds().count("TurnStart")
+            ends = one.kinds().count("TurnEnd")
+            assert ends - starts in (0, 1), "an abort between the tools adds the end that the run stops with"
+    assert after > 25
+
+
+def test_steps_are_counted_and_limited(bench):
+    with bench(*[says("", (f"t{n}", "nope", {})) for n in range(5)], max_steps=3) as one:
+        ending = one.run.prompt("go")
+        assert (ending.status, ending.reason, one.run.steps) == (Status.MAX_STEPS, "max steps (3) exceeded", 3)
+
+
+def test_an_empty_reply_is_an_answer(bench):
+    with bench(says("")) as one:
+        assert one.run.prompt("go").status is Status.OK
+        assert one.kinds() == ["UserMessage", "TurnStart", "AssistantStart", "Usage", "TurnEnd"]
+        assert [message.role for message in one.run.transcript] == ["user"]
+
+
+def test_several_texts_are_one_for_the_guards_and_stay_apart_for_readers(bench):
+    reply = says("a")
+    reply[-1]["content"] = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
+    with bench(reply) as one:
+        one.run.prompt("go")
+        (message,) = [record for record in one.records if isinstance(record, events.AssistantMessage)]
+        assert [part.text for part in message.content] == ["a", "b"]

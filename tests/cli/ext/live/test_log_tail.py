@@ -1,0 +1,102 @@
+"""The end of a rotated log, and what is added to it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cli.ext.live import log_tail
+from cli.ext.live.log_tail import Follower, last_lines, rotation
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return tmp_path / "ext-a.log"
+
+
+def append(log: Path, data: bytes) -> None:
+    with log.open("ab") as file:
+        file.write(data)
+
+
+def rotate(log: Path) -> None:
+    for file in rotation(log):
+        number = int(file.suffix[1:]) if file != log else 0
+        file.rename(log.with_name(f"{log.name}.{number + 1}"))
+
+
+@given(st.lists(st.lists(st.sampled_from([b"a", b"bcd", b"\n"])).map(b"".join), max_size=4), st.integers(0, 9))
+def test_the_last_lines_are_those_of_all_the_bytes(contents, count):
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(log_tail, "BLOCK", 3)
+        log = Path(folder) / "x.log"
+        for number, content in enumerate(reversed(contents)):
+            log.with_name(f"x.log.{number}" if number else "x.log").write_bytes(content)
+        lines = b"".join(contents).splitlines(keepends=True)
+        assert last_lines(log, count) == b"".join(lines[len(lines) - min(count, len(lines)) :])
+
+
+def test_the_end_may_be_given(log):
+    log.write_bytes(b"a\nb\nc\n")
+    assert last_lines(log, 1, end=4) == b"b\n"
+
+
+def test_only_its_own_files_count(log):
+    for name in (
+        "ext-a.log",
+        "ext-a.log.1",
+        "ext-a.log.10",
+        "ext-a.log.2",
+        "ext-a.log.bak",
+        "ext-ab.log",
+        "ext-a.log1",
+    ):
+        log.with_name(name).touch()
+    assert [file.name for file in rotation(log)] == ["ext-a.log.10", "ext-a.log.2", "ext-a.log.1", "ext-a.log"]
+    assert rotation(log.parent / "nowhere" / "x.log") == []
+
+
+def test_nothing_is_lost_or_said_twice_across_rotations(log):
+    log.write_bytes(b"old\n")
+    follower = Follower(log)
+    assert follower.read() == b""
+    append(log, b"1\n")
+    assert follower.read() == b"1\n"
+    append(log, b"2\n")
+    rotate(log)
+    assert follower.read() == b"2\n"
+    log.write_bytes(b"3\n")
+    rotate(log)
+    log.write_bytes(b"4\n")
+    rotate(log)
+    log.write_bytes(b"5\n")
+    assert follower.read() == b"3\n4\n5\n"
+    assert (follower.read(), follower.lost) == (b"", 0)
+    follower.close()
+
+
+def test_what_was_rotated_away_before_it_could_be_read_is_owned_up_to(log):
+    log.write_bytes(b"")
+    follower = Follower(log)
+    log.rename(log.with_name("gone"))
+    os.remove(log.with_name("gone"))
+    log.with_name("ext-a.log.1").write_bytes(b"3\n")
+    log.write_bytes(b"4\n")
+    assert (follower.read(), follower.lost) == (b"3\n4\n", 1)
+    follower.close()
+
+
+def test_a_log_that_comes_later_or_is_emptied(log):
+    follower = Follower(log)
+    assert follower.read() == b""
+    log.write_bytes(b"first\n")
+    assert follower.read() == b"first\n"
+    os.truncate(log, 0)
+    append(log, b"new\n")
+    assert follower.read() == b"new\n"
+    follower.close()

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+from array import array
+
+import pytest
+
+from cli.report.page.findings import Trouble, exits_of, findings_of, growth
+from cli.report.reading.recording import Figures, Happening, Recording, Source, Track
+
+MIB = 2**20
+
+
+def recording(*figures, happenings=(), tracks=None):
+    return Recording(Source.STATS, "", (), None, 1.0, 1.0, figures, tuple(happenings), tracks=tracks or {})
+
+
+def test_nothing_stands_out_where_all_is_well():
+    assert findings_of(recording(Figures("a", state="ready", cpu_s=2, calls=9, p99_ms=3.0), Figures("b"))) == ()
+
+
+def test_each_trouble_names_who_has_it_the_worst_first():
+    exits = [Happening(1.0, None, "exited", extension=name) for name in ("b", "a", "a")]
+    found = findings_of(
+        recording(
+            Figures("a", state="ready", restarts=2, errors=1, calls=10),
+            Figures("b", state="failed", failure="5 exits in 41 s"),
+            Figures("c", state="ready", errors=5, calls=5, timeouts=4),
+            happenings=exits,
+        )
+    )
+    told = {one.trouble: [(case.extension, case.said) for case in one.cases] for one in found}
+    assert list(told) == [Trouble.GIVEN_UP, Trouble.EXITS, Trouble.TIMEOUTS, Trouble.ERRORS]
+    assert told[Trouble.GIVEN_UP] == [("b", "5 exits in 41 s")]
+    assert told[Trouble.EXITS] == [("a", "2 times, 2 restarted")]
+    assert told[Trouble.ERRORS] == [("c", "5 of 5"), ("a", "1 of 10")]
+    assert exits_of(exits) == {"a": 2, "b": 1}
+
+
+def test_a_hog_uses_a_multiple_of_the_others():
+    quiet = [Figures(f"quiet-{index}", cpu_s=1.0) for index in range(9)]
+    (found,) = findings_of(recording(*quiet, Figures("hog", cpu_s=91.0)))
+    assert found.trouble is Trouble.HOG
+    assert [(case.extension, case.said) for case in found.cases] == [("hog", "91 %")]
+    assert findings_of(recording(*quiet, Figures("busy", cpu_s=3.0))) == ()
+
+
+def test_slow_is_slower_than_the_others_are():
+    usual = [Figures(f"usual-{index}", p99_ms=600.0) for index in range(5)]
+    assert findings_of(recording(*usual)) == ()
+    (found,) = findings_of(recording(*usual, Figures("slow", p99_ms=9000.0)))
+    assert [(found.trouble, case.extension, case.said) for case in found.cases] == [(Trouble.SLOW, "slow", "p99 9 s")]
+
+
+@pytest.mark.parametrize(
+    ("mib", "grown"),
+    [
+        ([10 + 5 * at for at in range(40)], True),
+        ([10] * 40, False),
+        ([10 + at / 10 for at in range(40)], False),
+        ([10 + 5 * (at % 10) for at in range(40)], False),
+        ([float("nan"), 0, *(10 + 5 * at for at in range(40))], True),
+        ([10, 300], False),
+    ],
+    ids=["leak", "flat", "little", "restarts", "absent at first", "too few"],
+)
+def test_growth_is_steady_and_large(mib, grown):
+    values = array("d", [value * MIB for value in mib])
+    assert (growth(values) is not None) is grown
+    found = findings_of(recording(Figures("a"), tracks={"a": Track(values, values)}))
+    assert [one.trouble for one in found] == ([Trouble.GROWTH] if grown else [])

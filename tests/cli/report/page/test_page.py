@@ -1,0 +1,205 @@
+"""The page as text: complete, well-formed, self-contained, small, and deaf to what strangers write."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from cli.report.page.page import render
+from cli.report.reading.source import read_recording
+from tests.support.any_message import any_of
+from tests.support.recorded_stats import extension_stats, latency, mark, recorded, sample, write
+from wire import stats
+
+SAMPLES = 260
+"""More than a page draws."""
+VOID = {"meta", "input", "br", "link"}
+HOSTILE = [
+    "</script><script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "'onmouseover='alert(1)",
+    "<!--<script>",
+    "]]>&lt;b&gt;",
+    "\u202egnp.exe",
+    "\u2028\u2029\x00\x1b[2J\x7f",
+    "javascript:alert(1)",
+    "${alert(1)}`{{x}}",
+    "  ",
+    "ü" * 500,
+    "__proto__",
+    "constructor",
+]
+
+
+class Page(HTMLParser):
+    """Every element must be closed by its own end tag, in order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text = text
+        self.open: list[str] = []
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.content: dict[int, str] = {}
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag, self.getpos()
+
+    def handle_data(self, data):
+        at = len(self.elements) - 1
+        self.content[at] = self.content.get(at, "") + data
+
+    def of(self, tag, **wanted):
+        """Attributes and text of the elements of a kind."""
+        return [
+            (attributes, self.content.get(at, ""))
+            for at, (name, attributes) in enumerate(self.elements)
+            if name == tag and all(attributes.get(key.rstrip("_")) == value for key, value in wanted.items())
+        ]
+
+    @property
+    def data(self):
+        ((_, text),) = self.of("script", id="data")
+        return json.loads(text)
+
+
+def page_of(path, lines):
+    recording = read_recording(str(write(path, lines)))
+    return Page(render(recording, source_name=path.name, version="0.1.0"))
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "run.stats"
+
+
+def test_the_figures_are_on_it(file):
+    page = page_of(file, recorded(4, 60, seconds=0.5))
+    tiles = dict(zip((text for _, text in page.of("dt")), (text for _, text in page.of("dd")), strict=True))
+    assert tiles["Duration"] == "30 s"
+    assert tiles["Extensions"] == "4"
+    last = read_recording(str(file))
+    assert tiles["Calls"] == f"{sum(one.calls for one in last.figures):,}"
+    assert len(page.of("tr")) == 1 + 4
+    assert len(page.of("figure", class_="cell")) == 4
+    assert len(page.data["times"]) == 60
+    assert page.data["named"] == len(page.data["lines"]) == 4
+
+
+def test_with_many_extensions_eight_have_lines_and_all_are_embedded(file):
+    page = page_of(file, recorded(100, 300))
+    panels = [
+        one for one in page.of("path") if (one[0].get("class") or "").startswith("line c") and "data-key" in one[0]
+    ]
+    assert len(panels) == 2 * 8
+    assert "the other 92, summed" in page.text
+    assert len(page.data["lines"]) == 100
+    assert len(page.data["times"]) <= 240
+
+
+def test_it_asks_for_nothing_from_outside(file):
+    page = page_of(file, recorded(4, 10))
+    assert not {tag for tag, _ in page.elements} & {"link", "img", "iframe", "object", "embed", "base", "form"}
+    addresses = [
+        value for _, attributes in page.elements for key, value in attributes.items() if key in {"src", "href"}
+    ]
+    assert all(value.startswith("#") for value in addresses)
+    assert "url(" not in page.text
+    assert "@import" not in page.text
+    ((policy, _),) = page.of("meta", **{"http-equiv": "Content-Security-Policy"})
+    assert "default-src 'none'" in policy["content"]
+    assert "unsafe-inline" not in re.search(r"script-src ([^;]*)", policy["content"])[1]
+
+
+def hostile_lines():
+    names = [f"{text}{at}" for at, text in enumerate(HOSTILE)] + HOSTILE
+    ill = {name: extension_stats(state=name, failure=name, exit_status=name, cpu_s=9.0, p99_ms=1.0) for name in names}
+    yield sample(1, ill)
+    for at, text in enumerate(HOSTILE):
+        for kind in ("exited", "warning", "tool_call", "turn", "intercept", "limit", "failed"):
+            yield mark(1 + at / 10, kind, text, text, text, ms=50)
+    yield msgspec.structs.replace(sample(9, ill), host=msgspec.structs.replace(sample(9, {}).host, cwd=HOSTILE[0]))
+
+
+def test_strangers_text_stays_text(file):
+    page = page_of(file, hostile_lines())
+    assert len(page.of("script")) == 2
+    assert not page.of("img")
+    assert not [key for _, attributes in page.elements for key in attributes if key.startswith("on")]
+    assert not [key for _, attributes in page.elements for key in attributes if "=" in key or "<" in key]
+    assert not re.search("[\u202a-\u202e\u2066-\u2069\x00-\x08\x0b-\x1f\x7f]", page.text)
+    names = {text for _, text in page.of("bdi")}
+    assert any(name.startswith("</script><script>alert(1)</script>") for name in names)
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    assert "__proto__" in page.data["names"]
+
+
+@given(held=st.lists(any_of(stats.Stats) | any_of(stats.Mark), min_size=1, max_size=6))
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+def test_whatever_the_file_says_there_is_a_page(file, held):
+    page = page_of(file, held)
+    assert len(page.of("script")) == 2
+    assert "NaN" not in json.dumps(page.data)
+    for _, attributes in page.elements:
+        assert not re.search(r"nan|inf", attributes.get("d") or attributes.get("viewbox") or "")
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [sample(0, {})],
+        [sample(1, {"a": extension_stats()})],
+        [mark(1, "started", "a")],
+        [sample(1, {"a": extension_stats(rss_bytes=0)}), sample(2, {"a": extension_stats(rss_bytes=0)})],
+    ],
+    ids=["no extensions", "one sample", "one mark", "no use at all"],
+)
+def test_little_makes_a_page_too(file, lines):
+    page = page_of(file, lines)
+    assert page.of("h1")
+    assert not re.search(r"NaN|Infinity", json.dumps(page.data))
+
+
+def test_three_hundred_extensions_with_trouble_stay_below_3_mb(file):
+    import random
+
+    chance = random.Random(7)
+    names = [f"an-extension-with-a-long-name-{index}" for index in range(300)]
+    held = {
+        name: extension_stats(calls=9, p50_ms=1.0, p99_ms=9.0, latency_ms=latency(1.0, 200, chance)) for name in names
+    }
+    slim = {name: msgspec.structs.replace(one, latency_ms=()) for name, one in held.items()}
+
+    def lines():
+        for at in range(SAMPLES):
+            for name in slim:
+                slim[name] = msgspec.structs.replace(
+                    slim[name], cpu_percent=100 * chance.random(), rss_bytes=chance.randrange(2**30)
+                )
+            yield sample(float(at), slim)
+            for _ in range(40):
+                kind = chance.choice(["exited", "restarted", "limit", "tool_call", "intercept"])
+                yield mark(at + chance.random(), kind, chance.choice(names), "a detail of some length " * 9, ms=300)
+        yield sample(float(SAMPLES), held)
+
+    page = page_of(file, lines())
+    assert len(page.text.encode()) < 3_000_000
+    assert len(page.data["lines"]) == 300
+    assert len(page.of("figure", class_="cell")) == 300

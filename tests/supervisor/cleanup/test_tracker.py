@@ -1,0 +1,202 @@
+"""The parts that leave nothing behind, together: in order, and none of them needed."""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from supervisor.cleanup.host_record import records_in
+from supervisor.cleanup.tracker import Custody
+from supervisor.discovery.environment import TOKEN
+from supervisor.loop.loop import Loop
+from supervisor.process.cgroup_survey import OPT_OUT, Unavailable, survey
+from supervisor.process.cgroups import Cgroups
+from supervisor.process.child import Child, SpawnError
+from supervisor.process.table import read_process
+from tests.supervisor.cleanup.test_startup_sweep import record
+from tests.support.doomed import PATIENCE_S, collect_orphans, sleeper
+from wire.manifest import Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+HIDDEN = "env -i setsid sh -c 'setsid sleep 600 & echo; exit'; read _"
+"""Starts a daemon with an empty environment, in a session of its own, whose parents end."""
+
+
+@pytest.fixture(autouse=True)
+def as_it_was() -> Iterator[None]:
+    limits = resource.getrlimit(resource.RLIMIT_CORE)
+    yield
+    resource.setrlimit(resource.RLIMIT_CORE, limits)
+    collect_orphans()
+
+
+class Keeper:
+    """Something that starts children."""
+
+    def __init__(self, folder: Path, *, owns_process: bool = True) -> None:
+        self.loop = Loop()
+        self.said: list[str] = []
+        self.folder = folder / "run"
+        self.custody = Custody(
+            self.loop, "ab" * 16, folder=self.folder, version="0", owns_process=owns_process, say=self.said.append
+        )
+
+    def start(self, script: str, **limits: int) -> Child:
+        env = dict(os.environ)
+        argv, leaf = self.custody.confine("x", ["/bin/sh", "-c", script], Limits(**limits), cwd="/", env=env)
+        self.heard: list[bytes] = []
+        child = Child(
+            self.loop,
+            argv,
+            cwd="/",
+            env=env,
+            on_stdout=self.heard.append,
+            on_exit=lambda _: self.custody.collected(child.identity),
+        )
+        self.custody.started(child.identity, leaf)
+        self.until(lambda: self.heard)
+        return child
+
+    def until(self, predicate) -> None:
+        assert self.loop.run_until(predicate, self.loop.clock() + PATIENCE_S)
+
+    def end(self, child: Child) -> None:
+        child.stdin.close()
+        self.until(lambda: not child.is_running)
+
+
+@pytest.fixture
+def keeper(tmp_path: Path) -> Iterator[Keeper]:
+    one = Keeper(tmp_path)
+    yield one
+    one.custody.close()
+    one.loop.close()
+
+
+def test_it_comes_and_goes_without_a_trace(keeper: Keeper):
+    custody = keeper.custody
+    custody.open()
+    custody.open()
+    watchdog = custody.watchdog_pid
+    assert watchdog is not None
+    (own,) = records_in(keeper.folder)
+    assert own.pid == os.getpid()
+    child = keeper.start("echo; read _", open_files=64)
+    assert resource.prlimit(child.pid, resource.RLIMIT_NOFILE) == (64, 64)
+    leaf = custody.leaf_of(child.identity)
+    if leaf is not None:
+        assert own.cgroup == str(leaf.join_file.parent.parent)
+        assert leaf.pids() == [child.pid]
+    keeper.end(child)
+    custody.ended(child.identity)
+    assert custody.leaf_of(child.identity) is None
+    custody.close()
+    custody.close()
+    assert custody.watchdog_pid is None
+    assert read_process(watchdog) is None
+    assert list(keeper.folder.iterdir()) == []
+    assert own.cgroup is None or not os.path.exists(own.cgroup)
+    assert keeper.said == []
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["with its child", "at the end"])
+def test_what_nobody_could_find_goes_with_the_leaf(keeper: Keeper, told: bool):
+    if isinstance(place := survey(), Unavailable):
+        pytest.skip(place.reason)
+    keeper.custody.open()
+    child = keeper.start(HIDDEN)
+    leaf = keeper.custody.leaf_of(child.identity)
+    keeper.end(child)
+    keeper.until(lambda: len(leaf.pids()) == 1)
+    (daemon,) = leaf.pids()
+    if told:
+        keeper.custody.ended(child.identity)
+    keeper.custody.close()
+    left = read_process(daemon)
+    assert left is None or left.is_zombie
+    assert not leaf.join_file.exists()
+    assert not leaf.join_file.parent.parent.exists()
+
+
+def test_a_host_inside_another_program_changes_nothing_of_it(tmp_path: Path):
+    keeper = Keeper(tmp_path, owns_process=False)
+    resource.setrlimit(resource.RLIMIT_CORE, (resource.getrlimit(resource.RLIMIT_CORE)[1],) * 2)
+    before = resource.getrlimit(resource.RLIMIT_CORE)
+    keeper.custody.open()
+    assert isinstance(keeper.custody.cgroups, Unavailable)
+    child = keeper.start("echo; read _")
+    assert keeper.custody.leaf_of(child.identity) is None
+    if hasattr(resource, "prlimit"):
+        assert resource.prlimit(child.pid, resource.RLIMIT_CORE) == (0, 0)
+    assert resource.getrlimit(resource.RLIMIT_CORE) == before
+    keeper.end(child)
+    keeper.custody.close()
+    keeper.loop.close()
+
+
+def test_a_program_that_cannot_be_started_leaves_no_leaf(keeper: Keeper):
+    keeper.custody.open()
+    with pytest.raises(SpawnError, match="no such file"):
+        keeper.custody.confine("x", ["/nowhere/x"], Limits(open_files=64), cwd="/", env={})
+    if isinstance(keeper.custody.cgroups, Cgroups):
+        assert [one.name for one in keeper.custody.cgroups.real_path.iterdir() if one.is_dir()] == []
+
+
+def test_without_leaves_and_limits_a_command_stays_as_it_is(keeper: Keeper, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv(OPT_OUT, "1")
+    keeper.custody.open()
+    argv = ["/nowhere/x", "y"]
+    assert keeper.custody.confine("x", argv, Limits(rss_mb=1), cwd="/", env={}) == (argv, None)
+
+
+def test_a_folder_that_cannot_be_used_costs_a_line(tmp_path: Path):
+    (tmp_path / "run").touch()
+    keeper = Keeper(tmp_path)
+    keeper.custody.open()
+    keeper.end(keeper.start("echo; read _"))
+    keeper.custody.close()
+    keeper.loop.close()
+    (line,) = keeper.said
+    assert line.startswith("this host keeps no record, by which its remains could be found if it is killed: cannot ma")
+
+
+def test_it_says_what_a_dead_host_had_left(keeper: Keeper):
+    keeper.folder.mkdir()
+    dead = record(pid=os.getpid(), started=1)  # it had our pid: our record takes the place of its
+    dead.write(keeper.folder)
+    with sleeper({TOKEN: dead.token}) as left:
+        keeper.custody.open()
+        if sys.platform == "linux":
+            keeper.until(lambda: keeper.said)
+            assert keeper.said == [
+                f"ended 1 process that a host (pid {os.getpid()}), which was killed, had left"
+            ]  # fmt: skip
+            assert left.poll() is not None
+        assert [one.token for one in records_in(keeper.folder)] == ["ab" * 16]
+
+
+def test_closing_what_was_never_opened(tmp_path: Path):
+    keeper = Keeper(tmp_path)
+    keeper.custody.close()
+    keeper.loop.close()
+    assert not keeper.folder.exists()
+
+
+def test_a_host_that_ends_in_order_leaves_what_was_noted_to_others(tmp_path: Path):
+    keeper = Keeper(tmp_path)
+    with sleeper() as adopted:
+        keeper.custody.open()
+        identity = read_process(adopted.pid).identity
+        keeper.custody.adopted(identity)
+        keeper.custody.collected(identity)
+        keeper.custody.adopted(identity)
+        keeper.custody.close()
+        assert adopted.poll() is None
+    keeper.loop.close()

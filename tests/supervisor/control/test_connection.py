@@ -1,0 +1,256 @@
+"""Clients of the control socket that misbehave hurt themselves, and nobody else."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import socket
+
+import pytest
+
+from supervisor.control import connection, requests, server
+from supervisor.control.connection import HIGH_WATER, OUTBOX_LIMIT, STUCK_S
+from tests.support.control_peer import Serving
+
+CALL = {"type": "tool_call", "name": "echo", "args": {}}
+
+
+@pytest.fixture
+def serving(tmp_path):
+    with Serving(tmp_path / "run") as one:
+        yield one
+
+
+def bystander_is_served(serving) -> None:
+    """A second client, which notices nothing of the first."""
+    other = serving.client()
+    assert other.ask(type="info", id="bystander")["id"] == "bystander"
+    other.close()
+
+
+def test_one_that_vanishes_has_its_calls_cancelled(serving):
+    client = serving.client()
+    client.say({**CALL, "id": "1"}, {**CALL, "id": "2"})
+    serving.until(lambda: len(serving.served.asked) == 2)
+    client.close()
+    serving.until(lambda: serving.server.clients == 0)
+    assert all("it has gone" in asked.cancelled for asked in serving.served.asked)
+    for asked in serving.served.asked:
+        asked.answer("too late")  # as the supervisor does after a cancellation
+    bystander_is_served(serving)
+
+
+def test_one_that_vanishes_while_it_watches(serving):
+    client = serving.client()
+    client.ask(type="watch", id="w", notices=True, stats_s=0.1)
+    client.close()
+    serving.until(lambda: serving.server.clients == 0)
+    serving.server.notice("alpha", "failed", "x")
+    bystander_is_served(serving)
+
+
+def test_one_that_ends_its_side_still_gets_its_answers(serving):
+    client = serving.client()
+    client.write(b'{"type":"info","id":"1"}\n' + json.dumps({**CALL, "id": "2"}).encode())  # and no line feed
+    client.socket.shutdown(socket.SHUT_WR)
+    assert client.replies(1)[0]["id"] == "1"
+    serving.until(lambda: serving.served.asked)
+    assert not client.ended
+    serving.served.asked[0].answer("there you are")
+    assert client.replies(1)[0]["id"] == "2"
+    client.wait_for_end()
+    assert serving.server.clients == 0
+
+
+def test_one_that_ends_its_side_and_then_vanishes(serving):
+    client = serving.client()
+    client.say({**CALL, "id": "1"})
+    client.socket.shutdown(socket.SHUT_WR)
+    serving.until(lambda: serving.served.asked)
+    client.close()
+    serving.until(lambda: serving.server.clients == 0)
+    assert serving.served.asked[0].cancelled
+
+
+def test_one_that_never_reads_is_asked_nothing_more_and_then_given_up(serving, monkeypatch):
+    monkeypatch.setattr(connection, "WORK_S", 10**9)  # however fast the machine is
+    serving.served.padding = "x" * 100_000
+    client = serving.client()
+    lines = b'{"type":"get_stats","id":"1"}\n' * 100
+    try:
+        for _ in range(1000):  # a kernel's buffers and the host's are full long before
+            client.socket.send(lines)
+            serving.loop.run_until(lambda: False, serving.loop.clock())
+    except BlockingIOError:
+        pass
+    (session,) = serving.server._clients
+    assert HIGH_WATER < session._connection.queued < HIGH_WATER + 1_000_000
+    bystander_is_served(serving)
+    serving.skew += STUCK_S + 1
+    serving.until(lambda: serving.server.clients == 0)
+    bystander_is_served(serving)
+
+
+def test_one_that_does_not_read_its_answers_is_given_up_when_too_many_wait(serving):
+    client = serving.client()
+    client.say(*({**CALL, "id": str(number)} for number in range(40)))
+    serving.until(lambda: len(serving.served.asked) == 40)
+    (session,) = serving.server._clients
+    for asked in serving.served.asked:
+        asked.answer("x" * (OUTBOX_LIMIT // 20))
+    assert serving.server.clients == 0
+    assert session._connection.queued == 0
+    assert [one.cancelled is None for one in serving.served.asked].count(False) > 10
+    bystander_is_served(serving)
+
+
+def test_one_that_is_behind_misses_news_and_no_answers(serving):
+    client = serving.client()
+    client.ask(type="watch", id="w", notices=True)
+    client.say({**CALL, "id": "1"})
+    serving.until(lambda: serving.served.asked)
+    serving.served.asked[0].answer("x" * (HIGH_WATER * 2))
+    for _ in range(1000):
+        serving.server.notice("alpha", "warning", "y" * 500)
+    client.say({"type": "info", "id": "2"})
+    answer, info = client.replies(2)
+    assert (answer["id"], info["id"]) == ("1", "2")
+
+
+def test_a_slow_reader_gets_all_of_it(serving):
+    client = serving.client()
+    client.say(*({**CALL, "id": str(number)} for number in range(10)))
+    serving.until(lambda: len(serving.served.asked) == 10)
+    for asked in serving.served.asked:
+        asked.answer("x" * 1_000_000)
+    for number in range(10):
+        assert client.replies(1)[0]["id"] == str(number)
+        serving.skew += STUCK_S * 0.8  # patience is from the last byte that it took
+
+
+def test_ten_megabytes_in_one_line_are_a_request(serving):
+    client = serving.client()
+    client.write(json.dumps({**CALL, "id": "big", "args": {"text": "x" * 10_000_000}}).encode() + b"\n")
+    serving.until(lambda: serving.served.asked)
+    assert len(serving.served.asked[0].what[2]["text"]) == 10_000_000
+    serving.served.asked[0].answer("y" * 10_000_000)
+    assert len(client.replies(1)[0]["content"][0]["text"]) == 10_000_000
+
+
+def test_a_line_over_the_limit_is_dropped_and_named(serving):
+    client = serving.client()
+    client.write(b'{"type":"tool_call","id":"huge","name":"' + b"x" * (17 << 20) + b'"}\n{"type":"info","id":"next"}\n')
+    error, info = client.replies(2)
+    assert (error["type"], error["id"]) == ("error", "huge")
+    assert "over the limit of 16777216 bytes" in error["message"]
+    assert info["id"] == "next"
+
+
+def test_half_a_line_holds_up_nobody(serving):
+    halves = [serving.client() for _ in range(10)]
+    for half in halves:
+        half.write(b'{"type":"inf')
+    bystander_is_served(serving)
+    for half in halves:
+        half.write(b'o","id":"1"}\n')
+        assert half.replies(1)[0]["id"] == "1"
+
+
+@pytest.mark.parametrize("unlimited", ["LINES_PER_TURN", "WORK_S"])
+def test_a_flood_of_expensive_requests_leaves_turns_for_others(serving, monkeypatch, unlimited):
+    """The lines are there at once; other clients are answered in between, not after all of them. Either limit does."""
+    monkeypatch.setattr(connection, unlimited, 10**9)
+    flood = serving.client()
+    other = serving.client()
+    flood.write(b'{"type":"registered","id":"f"}\n' * 2000)
+    other.say({"type": "info", "id": "between"})
+    serving.until(lambda: other._pull() >= 1)
+    (busy,) = [one for one in serving.server._clients if one._connection._lines]
+    assert len(busy._connection._lines) > 100
+    assert len(flood.replies(2000)) == 2000
+
+
+def test_a_flood_of_garbage_is_answered_line_by_line(serving):
+    client = serving.client()
+    client.write(os.urandom(200_000).replace(b"\n", b"") + b"\n" + b"\x00\n" * 3000 + b'{"type":"info","id":"z"}\n')
+    replies = client.replies(3002)
+    assert {one["type"] for one in replies[:-1]} == {"error"}
+    assert replies[-1]["id"] == "z"
+
+
+def test_requests_under_way_are_limited(serving, monkeypatch):
+    monkeypatch.setattr(requests, "REQUESTS_LIMIT", 3)
+    client = serving.client()
+    client.say(*({**CALL, "id": str(number)} for number in range(4)))
+    (refused,) = client.replies(1)
+    assert (refused["id"], refused["message"]) == ("3", "3 requests of yours are under way; wait for answers first")
+    serving.served.asked[0].answer("done")
+    client.replies(1)
+    client.say({**CALL, "id": "again"})
+    serving.until(lambda: len(serving.served.asked) == 4)
+
+
+def test_clients_are_limited(serving, monkeypatch):
+    monkeypatch.setattr(server, "CLIENTS_LIMIT", 2)
+    first, second = serving.client(), serving.client()
+    for one in (first, second):
+        assert one.ask(type="info", id="1")["id"] == "1"
+    third = serving.client()
+    assert third.replies(1) == [
+        {"type": "error", "message": "this host has 2 clients, and takes no more; try again later"}
+    ]
+    third.wait_for_end()
+    first.close()
+    serving.until(lambda: serving.server.clients == 1)
+    bystander_is_served(serving)
+
+
+def test_another_user_is_refused(tmp_path):
+    with Serving(tmp_path / "run", peer_uid=lambda _sock: os.geteuid() + 1) as serving:
+        client = serving.client()
+        (refusal,) = client.replies(1)
+        assert refusal["message"] == f"this host belongs to user {os.geteuid()}, and serves nobody else"
+        client.wait_for_end()
+        assert serving.server.clients == 0
+
+
+def test_a_system_that_does_not_tell_the_user_relies_on_the_folder(tmp_path):
+    with Serving(tmp_path / "run", peer_uid=lambda _sock: None) as serving:
+        bystander_is_served(serving)
+
+
+def test_without_descriptors_new_clients_wait(serving, monkeypatch):
+    """A listening socket that cannot be emptied is readable all the time: it must not keep the loop busy."""
+    real = serving.server._listener
+
+    class Exhausted:
+        accepts = 0
+
+        def fileno(self) -> int:
+            return real.fileno()
+
+        def accept(self):
+            self.accepts += 1
+            raise OSError(errno.EMFILE, "Too many open files")
+
+        def close(self) -> None:
+            real.close()
+
+    exhausted = Exhausted()
+    monkeypatch.setattr(serving.server, "_listener", exhausted)
+    client = serving.client()
+    serving.until(lambda: exhausted.accepts)
+    for _ in range(5):
+        serving.loop.run_until(lambda: False, serving.loop.clock())
+    assert exhausted.accepts == 1
+    monkeypatch.setattr(serving.server, "_listener", real)
+    serving.skew += server.ACCEPT_AGAIN_S
+    assert client.ask(type="info", id="1")["id"] == "1"
+
+
+def test_the_budget_of_one_turn_is_kept(serving, monkeypatch):
+    monkeypatch.setattr(connection, "LINES_PER_TURN", 1)
+    client = serving.client()
+    client.write(b'{"type":"info","id":"1"}\n' * 50)
+    assert len(client.replies(50)) == 50

@@ -1,0 +1,190 @@
+"""Extensions that do not start as they should: the start is bounded, the others work, one line says what happened."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from supervisor.extension.lifecycle import State
+
+if TYPE_CHECKING:
+    from tests.support.host import Host
+
+
+@pytest.fixture(autouse=True)
+def healthy(host: Host):
+    """A sound extension is always there, and works to the end."""
+    host.add("echo", name="healthy")
+    yield
+    assert host.text("echo", text="still here") == "still here"
+    assert host.said_of("healthy") == []
+
+
+def only_line(host: Host, name: str) -> str:
+    ((_, line),) = host.said_of(name)
+    assert "\n" not in line
+    return line
+
+
+def test_silent_is_given_up_after_its_deadline(host: Host):
+    host.add("silent", timeouts={"hello": 0.3})
+    _, seconds = host.timed(host.start)
+    assert seconds < 3
+    assert only_line(host, "silent") == f"said no hello within 0.3 s (log: {host.extension('silent').log.path})"
+    assert host.extension("silent").state is State.FAILED
+    host.until(lambda: not host.extension("silent").child.is_running)
+    assert host.cost("silent").exit_status == "signal SIGTERM"
+
+
+def test_an_exit_before_hello_has_its_status_and_last_line(host: Host):
+    host.add("exits_before_hello")
+    host.start()
+    assert only_line(host, "exits_before_hello") == (
+        'it exited before its hello (exit 3): "exits_before_hello: cannot find my configuration"'
+        f" (log: {host.extension('exits_before_hello').log.path})"
+    )
+
+
+def test_an_exit_between_hello_and_ready(host: Host):
+    host.write("leaver", 'hello("gone")\nsys.exit("leaver: had enough")')
+    host.start()
+    assert only_line(host, "leaver").startswith('it ended (exit 1): "leaver: had enough" (log: ')
+    assert host.tools() == {"echo"}
+
+
+def test_junk_before_hello_is_skipped(host: Host):
+    host.add("junk_first")
+    host.start()
+    assert only_line(host, "junk_first") == (
+        "writes lines that are not frames to its stdout; they are skipped and counted"
+    )
+    assert host.cost("junk_first").junk_lines == 4
+    assert host.extension("junk_first").state is State.READY
+
+
+def test_a_first_frame_that_is_not_hello_ends_it(host: Host):
+    host.add("first_frame_not_hello")
+    host.start()
+    assert only_line(host, "first_frame_not_hello").startswith(
+        "its first frame must be hello, not register_tool (log: "
+    )
+    assert host.tools() == {"echo"}
+
+
+@pytest.mark.parametrize(
+    ("hello", "line"),
+    [
+        ('send(type="hello")', "bad hello frame: Object missing required field `name`"),
+        ('send(type="hello", name=5)', "bad hello frame: Expected `str`, got `int` - at `$.name`"),
+        ('send(type="hello", name="")', "its hello has no name"),
+    ],
+)
+def test_a_hello_without_a_name_ends_it(host: Host, hello: str, line: str):
+    host.write("bad", f"{hello}\nfor _ in frames(): pass")
+    host.start()
+    assert only_line(host, "bad").startswith(f"{line} (log: ")
+
+
+def test_a_hello_by_another_name_is_noted_in_the_log(host: Host):
+    host.write("known", 'send(type="hello", name="n" * 1_000_000)\nsend(type="ready")\nfor _ in frames(): pass')
+    host.start()
+    assert host.said_of("known") == []
+    assert "says hello as 'nnn" in host.log("known")
+    assert len(host.log("known")) < 1000
+
+
+@pytest.mark.parametrize(
+    ("manifest", "line"),
+    [
+        ({"exec": "no-such-program"}, "cannot start no-such-program: no such program on PATH"),
+        ({"exec": "/no/such/program"}, "cannot start /no/such/program: no such file"),
+        ({"exec": "/etc/passwd"}, "cannot start /etc/passwd: not executable (chmod +x /etc/passwd)"),
+        ({"exec": "a\x00b"}, "cannot start ab: embedded null byte"),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_a_program_that_cannot_be_started_says_why(host: Host, manifest: dict, line: str):
+    host.add("echo", name="broken", **manifest)
+    host.start()
+    assert only_line(host, "broken").startswith(line)
+    assert host.extension("broken").child is None
+
+
+def test_a_script_whose_interpreter_is_missing(host: Host):
+    script = host.folder / "script"
+    script.write_text("#!/no/such/interpreter\n")
+    script.chmod(0o755)
+    host.add("echo", name="broken", exec=str(script))
+    host.start()
+    assert "its interpreter (first line, after #!) does not exist" in only_line(host, "broken")
+
+
+def test_a_text_file_without_a_first_line(host: Host):
+    script = host.folder / "script"
+    script.write_text("echo hi\n")
+    script.chmod(0o755)
+    host.add("echo", name="broken", exec=str(script))
+    host.start()
+    assert "not a program for this machine (a script needs a #! line)" in only_line(host, "broken")
+
+
+def test_without_ready_silence_counts_as_ready(host: Host):
+    host.add("no_ready")
+    _, seconds = host.timed(host.start)
+    assert 0.25 <= seconds < 2
+    assert host.text("quiet_tool") == "quiet"
+    assert host.said_of("no_ready") == []
+    assert "taken as ready after 250 ms of silence" in host.log("no_ready")
+
+
+def test_endless_chatter_does_not_put_off_ready(host: Host):
+    for number in range(3):
+        host.add("chatty_never_ready", name=f"chatty{number}", timeouts={"ready": 0.6})
+    _, seconds = host.timed(host.start)
+    assert 0.5 <= seconds < 3
+    assert "no ready within 0.6 s of the hello; going on without it" in host.log("chatty0")
+
+
+def test_slow_registrations_are_merged_late(host: Host):
+    host.add("slow_register")
+    host.start()
+    assert host.tools() == {"echo"}
+    host.until(lambda: "slow_tool" in host.tools())
+    assert host.text("slow_tool") == "slow"
+    assert host.said_of("slow_register") == []
+
+
+def test_a_flood_of_complaints_delays_nobody_and_is_kept_in_bounds(host: Host):
+    host.add("stderr_flood")
+    host.start()
+    logs = [path.stat().st_size for path in (host.folder / "logs").glob("ext-stderr_flood.log*")]
+    assert 4 * 1024 * 1024 < sum(logs) <= 5 * 1024 * 1024
+    assert host.said_of("stderr_flood") == []
+
+
+def test_bad_tools_are_left_out_one_line_each(host: Host):
+    host.add("bad_tools")
+    host.supervisor._offers._reserved = frozenset({"read"})
+    host.start()
+    assert host.tools() == {"echo", "good_tool"}
+    assert [line for _, line in host.said_of("bad_tools")] == [
+        "tool 'null_schema': schema must be a JSON Schema object, not null; the tool is left out",
+        "tool 'string_schema': schema must be a JSON Schema object, not str; the tool is left out",
+        "tool 'invalid_schema': schema must have type \"object\", not 5; the tool is left out",
+        "tool name '' is not usable: 1 to 128 letters, digits, '_' or '-' are needed; the tool is left out",
+        "tool name 'has spaces' is not usable: 1 to 128 letters, digits, '_' or '-' are needed; the tool is left out",
+        "bad register_tool frame: Object missing required field `name`; ignored",
+        "its tool 'read' is hidden: a built-in tool has that name",
+    ]
+
+
+def test_two_with_one_tool_name_keep_to_the_first(host: Host):
+    host.add("junk_between", name="second")
+    host.start()
+    assert host.tools() == {"echo"}
+    assert host.supervisor.tools()["echo"].owner.name == "healthy"
+    host.tools()
+    assert [line for _, line in host.said_of("second") if "hidden" in line] == [
+        "its tool 'echo' is hidden: extension healthy has that name"
+    ]

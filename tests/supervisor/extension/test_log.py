@@ -1,0 +1,185 @@
+"""Logs are private and bounded, and one that cannot be written costs nothing but itself."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from supervisor.extension.log import LINE_SHOWN, LOG_LIMIT, LOGS_KEPT, ExtensionLog, one_line, printable
+
+
+@pytest.fixture
+def log(tmp_path: Path):
+    made = ExtensionLog(tmp_path / "logs", "x")
+    yield made
+    made.close()
+
+
+def files(log: ExtensionLog) -> dict[str, int]:
+    return {path.name: path.stat().st_size for path in log.path.parent.iterdir()}
+
+
+def test_files_are_private(log: ExtensionLog):
+    log.note("hello")
+    assert log.path.stat().st_mode & 0o777 == 0o600
+    assert log.path.parent.stat().st_mode & 0o777 == 0o700
+    assert log.path.read_text() == "[zot] hello\n"
+
+
+@pytest.mark.parametrize("piece", [1000, 65536, LOG_LIMIT, 3 * LOG_LIMIT + 1])
+def test_a_flood_is_rotated_and_its_end_is_kept(log: ExtensionLog, piece: int):
+    for number in range(8 * LOG_LIMIT // piece + 1):
+        log.write(b"%08d" % number + b"x" * (piece - 9) + b"\n")
+    sizes = files(log)
+    assert set(sizes) == {"ext-x.log", *(f"ext-x.log.{n}" for n in range(1, LOGS_KEPT))}
+    assert all(size <= LOG_LIMIT for size in sizes.values())
+    assert sum(sizes.values()) > (LOGS_KEPT - 2) * LOG_LIMIT
+    assert log.last_line().startswith(f"{number:08}") or piece > LOG_LIMIT
+    assert all(path.stat().st_mode & 0o777 == 0o600 for path in log.path.parent.iterdir())
+
+
+def test_rotation_keeps_the_order(log: ExtensionLog):
+    for number in range(3):
+        log.write(b"%d" % number * (LOG_LIMIT - 1) + b"\n")
+    assert [log.path.with_name(f"ext-x.log{end}").read_bytes()[:1] for end in ("", ".1", ".2")] == [b"2", b"1", b"0"]
+
+
+def test_what_was_there_before_counts_and_is_kept(tmp_path: Path):
+    (tmp_path / "ext-x.log").write_bytes(b"o" * (LOG_LIMIT - 10))
+    log = ExtensionLog(tmp_path, "x")
+    log.note("more than ten bytes")
+    log.close()
+    assert (tmp_path / "ext-x.log").read_text() == "[zot] more than ten bytes\n"
+    assert (tmp_path / "ext-x.log.1").stat().st_size == LOG_LIMIT - 10
+
+
+def test_two_hosts_with_one_log_rotate_it_once(tmp_path: Path):
+    first, second = ExtensionLog(tmp_path, "x"), ExtensionLog(tmp_path, "x")
+    half = b"h" * (LOG_LIMIT // 2 + 1)
+    first.write(half)
+    second.write(half)
+    first.write(half)
+    second.write(half)
+    second.note("second")
+    first.note("first")
+    first.close()
+    second.close()
+    texts = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    assert set(texts) == {"ext-x.log", "ext-x.log.1", "ext-x.log.2"}
+    assert sum(text.count("h") for text in texts.values()) == 4 * len(half), "nothing is lost"
+    assert "second" in texts["ext-x.log"]
+    assert "first" in texts["ext-x.log.1"], "the other's new file is found at the next rotation"
+
+
+def test_a_full_disk_is_survived(tmp_path: Path):
+    (tmp_path / "ext-x.log").symlink_to("/dev/full")
+    log = ExtensionLog(tmp_path, "x")
+    log.write(b"last words\n")
+    log.write(b"very last words\n")
+    assert log.error == f"cannot write {log.path}: No space left on device"
+    assert log.last_line() == "very last words"
+    log.close()
+
+
+def test_a_limit_on_file_size_is_survived(tmp_path: Path):
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    log = ExtensionLog(tmp_path, "x")
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+        log.write(b"a" * 2000 + b"\n")
+        log.write(b"last words\n")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, ignored)
+        log.close()
+    assert log.error == f"cannot write {log.path}: File too large"
+    assert log.last_line() == "last words"
+
+
+@pytest.mark.parametrize("obstacle", ["file", "folder"])
+def test_a_place_that_cannot_be_written_is_survived(tmp_path: Path, obstacle: str):
+    if obstacle == "file":
+        (tmp_path / "logs").write_text("")
+    else:
+        (tmp_path / "logs" / "ext-x.log").mkdir(parents=True)
+    log = ExtensionLog(tmp_path / "logs", "x")
+    log.write(b"last words")
+    log.note("a note")
+    assert log.error is not None
+    assert log.error.startswith(f"cannot write {log.path}: ")
+    assert log.last_line() == "last words"
+
+
+@given(st.lists(st.text("ab\n \x1b\r", max_size=10), max_size=10))
+def test_the_last_line_is_the_same_however_it_came(pieces: list[str]):
+    log = ExtensionLog(Path("/dev/null/nowhere"), "x")
+    for piece in pieces:
+        log.write(piece.encode())
+    lines = [shown for line in "".join(pieces).split("\n") if (shown := one_line(line, LINE_SHOWN))]
+    assert log.last_line() == (lines[-1] if lines else "")
+
+
+def test_what_is_remembered_is_short_and_printable():
+    log = ExtensionLog(Path("/dev/null/nowhere"), "x")
+    log.write(b"\x1b[1;31mError:\x1b[0m caf\xe9 " + b"x" * 10_000 + b"\r\n")
+    assert log.last_line().startswith("Error: caf\ufffd xxx")
+    assert len(log.last_line()) <= LINE_SHOWN
+    log.write(b"p" * 5_000_000)
+    assert set(log.last_line()) <= set("p …")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain\ttext\n", "plain\ttext\n"),
+        ("\x1b[31mred\x1b[0m", "red"),
+        ("\x1b[2J\x1b[1;1Hgone", "gone"),
+        ("\x1b[38:2:1:2:3mtrue\x1b[m colour", "true colour"),
+        ("\x1b]0;title\x07text", "text"),
+        ("\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", "link"),
+        ("\x9b31mred", "red"),
+        ("\x1bcreset", "reset"),
+        ("\x1b(Bset", "set"),
+        ("\x1b[31", "31"),
+        ("back\x08space\rreturn\x00nul\x7fdel", "backspacereturnnuldel"),
+        ("right\u202eleft\u2066\u200f", "rightleft"),
+        ("größe 日本 😀", "größe 日本 😀"),
+    ],
+    ids=repr,
+)
+def test_what_a_terminal_would_act_on_is_taken_out(text: str, shown: str):
+    assert printable(text) == shown
+
+
+@given(st.text(st.characters(max_codepoint=0xFF)))
+def test_no_control_character_is_left(text: str):
+    assert not [c for c in printable(text) if (ord(c) < 32 and c not in "\t\n") or 0x7F <= ord(c) <= 0x9F]
+
+
+@given(st.text(), st.integers(2, 50))
+def test_one_line_is_one_short_line(text: str, limit: int):
+    line = one_line(text, limit)
+    assert len(line) <= limit
+    assert line.splitlines() in ([], [line])
+
+
+@pytest.mark.parametrize("text", ["\x1b[" * 500_000, "\x1b]" * 500_000, "\x9d" * 500_000, "\x1b[" + "0" * 1_000_000])
+def test_no_text_takes_long(text: str):
+    started = time.monotonic()
+    printable(text)
+    assert time.monotonic() - started < 2.0
+
+
+def test_a_closed_log_takes_notes_without_complaint(log: ExtensionLog):
+    log.close()
+    log.note("late")
+    log.close()
+    assert os.path.exists(log.path)

@@ -1,0 +1,267 @@
+"""When a process is started again, pure: for every history the answer is bounded, and follows from the policy."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from supervisor.extension.restart import (
+    HEALTHY_AFTER_S,
+    JITTER,
+    NEVER_AGAIN,
+    Again,
+    Cause,
+    Decision,
+    Ending,
+    GivenUp,
+    History,
+    Left,
+    backoff,
+    decide,
+)
+from wire.manifest import Restart
+
+CRASH = Ending(Cause.EXIT, 1, 1.0, was_ready=True)
+EARLY = Ending(Cause.EXIT, 1, 1.0, was_ready=False)
+HOPELESS = (Cause.UNSTARTABLE, Cause.DISAGREES)
+POLICIES = st.builds(
+    lambda policy, most, window_s, first, more, codes: Restart(policy, most, window_s, (first, first + more), codes),
+    st.sampled_from(["transient", "permanent", "temporary"]),
+    st.integers(1, 20),
+    st.floats(0.1, 600),
+    st.floats(0.001, 10),
+    st.floats(0, 60),
+    st.lists(st.integers(0, 255), max_size=3).map(tuple),
+)
+ENDINGS = st.builds(
+    Ending,
+    st.sampled_from(Cause),
+    st.none() | st.integers(-64, 255),
+    st.floats(0, 2 * HEALTHY_AFTER_S),
+    was_ready=st.booleans(),
+)
+STEPS = st.lists(st.tuples(ENDINGS, st.floats(0, 100), st.floats(0, 1)), max_size=20)
+
+
+def play(policy: Restart, steps: list[tuple[Ending, float, float]], **how: bool) -> list[tuple[Decision, History]]:
+    """One decision after another, `seconds` apart."""
+    history, now, made = History(), 0.0, []
+    for ending, seconds, dice in steps:
+        now += seconds
+        decision, history = decide(policy, history, ending, now=now, dice=dice, **how)
+        made.append((decision, history))
+    return made
+
+
+def crashes(policy: Restart, gaps: list[float], ending: Ending = CRASH) -> list[Decision]:
+    return [decision for decision, _ in play(policy, [(ending, gap, 0.5) for gap in gaps])]
+
+
+# --- whatever happens -------------------------------------------------------------------------------------------
+
+
+@given(POLICIES, STEPS, st.booleans())
+def test_each_wait_lies_within_the_backoff_and_its_jitter(
+    policy: Restart, steps: list[tuple[Ending, float, float]], stop_on_limit: bool
+):
+    first, longest = policy.backoff_s
+    for (ending, _, _), (decision, _) in zip(steps, play(policy, steps, stop_on_limit=stop_on_limit), strict=True):
+        if isinstance(decision, Again) and ending.cause is not Cause.RESTARTED:
+            assert first * (1 - JITTER) <= decision.delay_s <= longest * (1 + JITTER)
+
+
+@given(POLICIES, STEPS)
+def test_no_window_sees_more_restarts_than_are_allowed(policy: Restart, steps: list[tuple[Ending, float, float]]):
+    now, again = 0.0, []
+    for (ending, seconds, _), (decision, _) in zip(steps, play(policy, steps), strict=True):
+        now += seconds
+        if ending.cause is Cause.RESTARTED or (ending.was_ready and ending.uptime_s >= HEALTHY_AFTER_S):
+            again = []  # all is forgiven
+        if isinstance(decision, Again) and ending.cause is not Cause.RESTARTED:
+            again.append(now)
+        assert len([at for at in again if now - at < policy.window_s]) < policy.max
+
+
+@given(POLICIES, STEPS)
+def test_what_is_given_up_has_earned_it(policy: Restart, steps: list[tuple[Ending, float, float]]):
+    for decision, _ in play(policy, steps):
+        if isinstance(decision, GivenUp):
+            assert decision.exits >= policy.max
+            assert decision.span_s >= 0
+
+
+@given(POLICIES, STEPS)
+def test_what_is_remembered_is_bounded_until_it_is_given_up(policy: Restart, steps: list[tuple[Ending, float, float]]):
+    for decision, history in play(policy, steps):
+        if isinstance(decision, GivenUp | Left):
+            break  # nobody starts it any more, but a user
+        assert len(history.exits) < policy.max
+        assert len(history.unready) < policy.max
+        assert list(history.exits) == sorted(history.exits)
+
+
+@given(POLICIES, STEPS, ENDINGS)
+def test_a_user_starts_it_again_at_once_whatever_had_become_of_it(
+    policy: Restart, steps: list[tuple[Ending, float, float]], ending: Ending
+):
+    asked = replace(ending, cause=Cause.RESTARTED)
+    *_, (decision, history) = play(policy, [*steps, (asked, 0.0, 0.5)])
+    assert (decision, history) == (Again(0.0), History())
+
+
+@given(POLICIES, ENDINGS, st.booleans())
+def test_what_would_fail_again_is_left(policy: Restart, ending: Ending, stop_on_limit: bool):
+    for cause in HOPELESS:
+        decision, _ = decide(
+            policy, History(), replace(ending, cause=cause), now=0.0, dice=0.5, stop_on_limit=stop_on_limit
+        )
+        assert decision == Left("it would fail again")
+
+
+@given(POLICIES, STEPS, ENDINGS)
+def test_a_healthy_life_makes_up_for_all_before(
+    policy: Restart, steps: list[tuple[Ending, float, float]], ending: Ending
+):
+    healthy = replace(ending, uptime_s=HEALTHY_AFTER_S, was_ready=True)
+    assume_retried = replace(healthy, cause=Cause.STALLED)
+    *_, (decision, history) = play(policy, [*steps, (assume_retried, 0.0, 0.5)])
+    assert (history.row, len(history.exits), history.unready) == (1, 1, ())
+    if policy.policy != "temporary" and policy.max > 1:
+        assert decision == Again(policy.backoff_s[0])
+
+
+# --- which exits are followed by a start ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("policy", "code", "is_again"),
+    [
+        ("transient", 0, False),
+        ("transient", 1, True),
+        ("transient", -9, True),
+        ("transient", NEVER_AGAIN, False),
+        ("transient", 78, False),
+        ("permanent", 0, True),
+        ("permanent", 1, True),
+        ("permanent", -15, True),
+        ("permanent", NEVER_AGAIN, False),
+        ("permanent", 78, False),
+        ("temporary", 0, False),
+        ("temporary", 1, False),
+        ("temporary", -9, False),
+    ],
+)
+def test_exits(policy: str, code: int, is_again: bool):
+    decision, _ = decide(
+        Restart(policy, no_restart_exit=(78,)), History(), replace(CRASH, code=code), now=0.0, dice=0.5
+    )
+    assert isinstance(decision, Again if is_again else Left), decision
+
+
+@pytest.mark.parametrize(
+    ("ending", "policy", "why"),
+    [
+        (replace(CRASH, code=125), Restart(), "exit 125 asks for that"),
+        (replace(CRASH, code=78), Restart("permanent", no_restart_exit=(78, 0)), "exit 78 asks for that"),
+        (replace(CRASH, code=0), Restart("permanent", no_restart_exit=(78, 0)), "exit 0 asks for that"),
+        (replace(CRASH, code=0), Restart(), "it ended without an error"),
+        (CRASH, Restart("temporary"), "its restart policy is temporary"),
+        (replace(CRASH, cause=Cause.STALLED), Restart("temporary"), "its restart policy is temporary"),
+        (replace(CRASH, cause=Cause.UNSTARTABLE), Restart("permanent"), "it would fail again"),
+    ],
+)
+def test_why_it_is_left(ending: Ending, policy: Restart, why: str):
+    decision, _ = decide(policy, History(), ending, now=0.0, dice=0.5)
+    assert decision == Left(why)
+
+
+@pytest.mark.parametrize("cause", [Cause.REFUSED, Cause.STALLED, Cause.OVER_LIMIT])
+@pytest.mark.parametrize("policy", ["transient", "permanent"])
+def test_what_the_host_has_ended_is_started_again_whatever_its_exit_says(cause: Cause, policy: str):
+    for code in (None, 0, NEVER_AGAIN):
+        decision, _ = decide(Restart(policy), History(), Ending(cause, code, 1.0, True), now=0.0, dice=0.5)
+        assert isinstance(decision, Again)
+
+
+@pytest.mark.parametrize("policy", ["transient", "permanent", "temporary"])
+def test_limits_that_say_stop_are_obeyed(policy: str):
+    over = replace(CRASH, cause=Cause.OVER_LIMIT)
+    decision, _ = decide(Restart(policy), History(), over, now=0.0, dice=0.5, stop_on_limit=True)
+    assert decision == Left("its limits say stop")
+    decision, _ = decide(Restart("permanent"), History(), CRASH, now=0.0, dice=0.5, stop_on_limit=True)
+    assert isinstance(decision, Again), "it says nothing about other ends"
+
+
+# --- how often, and how soon ------------------------------------------------------------------------------------
+
+
+def test_it_is_given_up_with_the_last_exit_that_is_allowed():
+    *before, last = crashes(Restart(max=5, window_s=60.0), [10.0] * 5)
+    assert all(isinstance(one, Again) for one in before)
+    assert last == GivenUp(5, 40.0)
+
+
+def test_exits_that_are_far_apart_are_forgotten():
+    assert all(isinstance(one, Again) for one in crashes(Restart(max=5, window_s=60.0), [15.0] * 50))
+
+
+def test_an_exit_as_old_as_the_window_counts_no_more():
+    assert isinstance(crashes(Restart(max=2, window_s=60.0), [0.0, 60.0])[-1], Again)
+    assert isinstance(crashes(Restart(max=2, window_s=60.0), [0.0, 59.9])[-1], GivenUp)
+
+
+def test_one_exit_may_be_one_too_many():
+    assert crashes(Restart(max=1), [0.0]) == [GivenUp(1, 0.0)]
+
+
+def test_starts_that_take_long_to_fail_are_counted_in_a_row_however_far_apart():
+    *before, last = crashes(Restart(max=5, window_s=60.0), [100.0] * 5, EARLY)
+    assert all(isinstance(one, Again) for one in before)
+    assert last == GivenUp(5, 400.0)
+
+
+def test_one_that_was_ready_ends_the_row_of_those_that_were_not():
+    steps = [(EARLY, 100.0, 0.5)] * 4 + [(CRASH, 100.0, 0.5)] + [(EARLY, 100.0, 0.5)] * 4
+    assert all(isinstance(decision, Again) for decision, _ in play(Restart(max=5, window_s=60.0), steps))
+
+
+def test_a_long_start_is_no_healthy_life():
+    slow = replace(EARLY, uptime_s=2 * HEALTHY_AFTER_S)
+    assert isinstance(crashes(Restart(max=3, window_s=60.0), [1000.0] * 3, slow)[-1], GivenUp)
+
+
+def test_almost_healthy_is_not_healthy():
+    almost = replace(CRASH, uptime_s=HEALTHY_AFTER_S - 0.1)
+    waits = crashes(Restart(backoff_s=(1.0, 100.0)), [300.0] * 5, almost)
+    assert waits == [Again(1.0), Again(2.0), Again(4.0), Again(8.0), Again(16.0)]
+    healthy = replace(CRASH, uptime_s=HEALTHY_AFTER_S)
+    assert crashes(Restart(backoff_s=(1.0, 100.0)), [300.0] * 5, healthy) == [Again(1.0)] * 5
+
+
+def test_waits_double_up_to_the_longest():
+    policy = Restart(max=1000, backoff_s=(0.5, 30.0))
+    waits = [backoff(policy, row, 0.5) for row in range(1, 9)]
+    assert waits == [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0]
+    assert backoff(policy, 10**6, 0.5) == 30.0
+
+
+def test_a_longest_wait_below_the_first_is_the_longest():
+    assert backoff(Restart(backoff_s=(5.0, 1.0)), 1, 0.5) == 1.0
+
+
+@given(st.integers(1, 2000), st.floats(0, 1), st.floats(0, 1))
+def test_jitter_spreads_those_that_fell_together(row: int, one: float, other: float):
+    policy = Restart(backoff_s=(0.5, 30.0))
+    middle = backoff(policy, row, 0.5)
+    assert backoff(policy, row, 0.0) == pytest.approx(0.75 * middle)
+    assert backoff(policy, row, 1.0) == pytest.approx(1.25 * middle)
+    if one < other:
+        assert backoff(policy, row, one) <= backoff(policy, row, other)
+
+
+@given(POLICIES, st.integers(1, 100), st.floats(0, 1))
+def test_waits_never_get_shorter_with_more_exits(policy: Restart, row: int, dice: float):
+    assert backoff(policy, row, dice) <= backoff(policy, row + 1, dice)

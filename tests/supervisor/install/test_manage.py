@@ -1,0 +1,229 @@
+"""Removing keeps data, switching keeps everything else, and a name means one extension."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+
+import pytest
+
+from supervisor.install.errors import InstallError, MisuseError
+from supervisor.install.install import install
+from supervisor.install.installed import Shelves, installed, look_at, named
+from supervisor.install.manage import remove
+from supervisor.install.source import LocalSource
+from supervisor.install.switching import switch
+from supervisor.install.trusting import is_trusted
+from tests.support.installing import Scope, contents, manifest_in, shelves, source
+
+
+@pytest.fixture
+def here(tmp_path):
+    return shelves(tmp_path)
+
+
+@pytest.fixture
+def one(here, tmp_path):
+    return install(LocalSource(source(tmp_path / "made")), Scope.GLOBAL, here).now
+
+
+def test_its_data_stays(here, one):
+    data = here.home / "data" / "guard"
+    data.mkdir(parents=True)
+    (data / "todos.json").write_text("new")
+    (one.folder / "todos.json").write_text("old")
+    (one.folder / "sub").mkdir()
+    (one.folder / "sub" / "x").write_text("x")
+    (one.folder / "node_modules" / "y").mkdir(parents=True)
+    (one.folder / "node_modules" / "y" / "z.js").write_text("")
+    done = remove(one, here.home, [])
+    assert done.data == data
+    assert sorted(done.moved) == [data / "sub" / "x", data / "todos.json.kept"]
+    assert (data / "todos.json").read_text() == "new"
+    assert (data / "todos.json.kept").read_text() == "old"
+    assert contents(one.folder.parent) == []
+
+
+def test_purge_deletes_data_unless_another_has_the_same(here, one):
+    data = here.home / "data" / "guard"
+    data.mkdir(parents=True)
+    (one.folder / "todos.json").write_text("old")
+    twin = look_at(source(one.folder.parent / "twin"), Scope.GLOBAL)
+    done = remove(one, here.home, [twin], purge=True)
+    assert (done.purged, done.moved, done.data) == (False, (), data)
+    done = remove(twin, here.home, [], purge=True)
+    assert (done.purged, done.data) == (True, None)
+    assert contents(here.home / "data") == contents(one.folder.parent) == []
+
+
+def test_of_one_without_a_record_what_is_named_as_data_stays(here):
+    folder = source(here.home / "extensions" / "byhand", name="byhand")
+    (folder / "todos.json").write_text("1")
+    (folder / "package.json").write_text("{}")
+    done = remove(look_at(folder, Scope.GLOBAL), here.home, [])
+    assert done.moved == (here.home / "data" / "byhand" / "todos.json",)
+    assert contents(here.home / "data" / "byhand") == ["todos.json"]
+
+
+def test_nothing_to_keep_leaves_no_folder(here, one):
+    done = remove(one, here.home, [])
+    assert (done.data, done.moved, done.purged) == (None, (), False)
+    assert contents(here.home) == ["extensions"]
+
+
+def test_of_a_link_only_the_link(here, tmp_path):
+    made = source(tmp_path / "dev")
+    (made / "todos.json").write_text("1")
+    parent = here.home / "extensions"
+    parent.mkdir(parents=True)
+    (parent / "guard").symlink_to(made)
+    (parent / "dangling").symlink_to("nowhere")
+    for name in ("guard", "dangling"):
+        remove(named(name, installed(here)), here.home, [])
+    assert contents(parent) == []
+    assert contents(made) == ["extension.json", "run", "todos.json"]
+
+
+def test_a_broken_one_by_its_folder(here):
+    broken = here.home / "extensions" / "broken"
+    source(broken)
+    (broken / "extension.json").write_text("{")
+    found = named("broken", installed(here))
+    assert "parse manifest" in found.trouble
+    remove(found, here.home, [])
+    assert contents(broken.parent) == []
+
+
+def test_what_comes_to_its_place_is_not_trusted(here, tmp_path):
+    one = install(LocalSource(source(tmp_path / "made")), Scope.PROJECT, here).now
+    assert is_trusted(one, here.home)
+    remove(one, here.home, [])
+    source(one.folder)
+    assert not is_trusted(one, here.home)
+
+
+def test_removed_meanwhile(here, one):
+    remove(one, here.home, [])
+    with pytest.raises(InstallError, match="removed by another command meanwhile"):
+        remove(one, here.home, [])
+
+
+def test_data_on_another_file_system_is_copied(here, one, monkeypatch):
+    (one.folder / "todos.json").write_text("old")
+    rename = os.rename
+
+    def other_disk(source, target):
+        if str(target).endswith("todos.json"):
+            raise OSError(18, "Invalid cross-device link")
+        rename(source, target)
+
+    monkeypatch.setattr(os, "rename", other_disk)
+    (moved,) = remove(one, here.home, []).moved
+    assert moved.read_text() == "old"
+
+
+def test_a_folder_that_cannot_be_renamed_is_deleted_where_it_is(here, one, monkeypatch):
+    """As of a lower layer of an overlay file system."""
+
+    def lower_layer(*_):
+        raise OSError(18, "Invalid cross-device link")
+
+    monkeypatch.setattr(os, "rename", lower_layer)
+    remove(one, here.home, [])
+    assert contents(one.folder.parent) == []
+
+
+# --- enable and disable ---------------------------------------------------------------------------------------
+
+
+def test_switching_changes_one_field(here, one):
+    path = one.folder / "extension.json"
+    path.write_text('{"zeta": [1, {"b": 2.0, "a": "é"}], "name": "guard", "exec": "./run"}')
+    path.chmod(0o640)
+    assert switch(one, here.home, on=True) is False
+    assert switch(one, here.home, on=False) is True
+    assert switch(one, here.home, on=False) is False
+    text = path.read_text()
+    assert list(json.loads(text).items())[:2] == [("zeta", [1, {"b": 2.0, "a": "é"}]), ("name", "guard")]
+    assert text.startswith('{\n  "zeta": [\n    1,')
+    assert text.endswith(',\n  "enabled": false\n}\n')
+    assert "é" in text
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert switch(one, here.home, on=True) is True
+    assert manifest_in(one.folder)["enabled"] is True
+    assert sorted(os.listdir(one.folder)) == [".zot-install.json", "extension.json", "run"]
+
+
+def test_what_a_killed_writer_has_left_is_in_nobodys_way(here, one):
+    (one.folder / ".extension.json.new").write_text("{half")
+    assert switch(one, here.home, on=False)
+    assert sorted(os.listdir(one.folder)) == [".zot-install.json", "extension.json", "run"]
+
+
+def test_a_write_that_fails_changes_nothing(here, one, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    before = (one.folder / "extension.json").read_text()
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(InstallError, match="cannot be disabled: No space left"):
+        switch(one, here.home, on=False)
+    assert (one.folder / "extension.json").read_text() == before
+    assert sorted(os.listdir(one.folder)) == [".zot-install.json", "extension.json", "run"]
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "\xff", "[" * 3000, ""])
+def test_a_manifest_that_cannot_be_switched(here, one, text):
+    (one.folder / "extension.json").write_text(text, encoding="latin-1")
+    with pytest.raises(InstallError, match="correct it first"):
+        switch(one, here.home, on=False)
+
+
+def test_switching_what_is_linked_writes_to_what_it_leads_to(here, tmp_path):
+    made = source(tmp_path / "dev")
+    parent = here.home / "extensions"
+    parent.mkdir(parents=True)
+    (parent / "guard").symlink_to(made)
+    assert switch(named("guard", installed(here)), here.home, on=False)
+    assert manifest_in(made)["enabled"] is False
+    assert (parent / "guard").is_symlink()
+
+
+# --- names ----------------------------------------------------------------------------------------------------
+
+
+def test_whom_a_name_means(here):
+    for scope, folder, name in (
+        (Scope.GLOBAL, "dev", "guard"), (Scope.GLOBAL, "todo", "todo"), (Scope.PROJECT, "todo", "todo"),
+        (Scope.GLOBAL, "a", "same"), (Scope.GLOBAL, "same", "same"), (Scope.GLOBAL, "x", "y"), (Scope.GLOBAL, "y", "z"),
+    ):  # fmt: skip
+        source(here.parent(scope) / folder, name=name)
+    everything = installed(here)
+    assert [one.scope for one in everything[:2]] == [Scope.PROJECT, Scope.GLOBAL]
+    assert named("guard", everything).folder.name == named("dev", everything).folder.name == "dev"
+    assert named("same", everything).folder.name == "same"
+    assert named("a", everything).folder.name == "a"
+    assert named("y", everything).folder.name == "x", "the manifest's name goes before the folder's"
+    with pytest.raises(MisuseError, match=r"more than once: .*project\), .*global\); add --project or --global"):
+        named("todo", everything)
+    assert named("todo", installed(here, [Scope.PROJECT])).scope is Scope.PROJECT
+    with pytest.raises(MisuseError, match="did you mean 'guard'"):
+        named("gaurd", everything)
+    with pytest.raises(MisuseError, match=r"^no such extension: 'x'; there is none installed$"):
+        named("x", [])
+
+
+def test_two_of_one_name_in_one_place_need_the_folders_name(here):
+    for folder in ("a", "b"):
+        source(here.home / "extensions" / folder)
+    with pytest.raises(MisuseError, match="name it by its folder"):
+        named("guard", installed(here))
+    assert named("b", installed(here)).folder.name == "b"
+
+
+def test_a_project_that_is_the_home_has_each_once(tmp_path):
+    both = Shelves(tmp_path, tmp_path / ".zot")
+    source(tmp_path / ".zot" / "extensions" / "guard")
+    assert [one.scope for one in installed(both)] == [Scope.GLOBAL]
+    assert len(installed(both, [Scope.PROJECT])) == 1

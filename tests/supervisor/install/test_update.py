@@ -1,0 +1,324 @@
+"""Updating: from the same source, never against the user's will, and never half."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from supervisor.home.config import Config
+from supervisor.install import staging, tree
+from supervisor.install.errors import InstallError, MisuseError, NeedsConsentError
+from supervisor.install.install import install
+from supervisor.install.installed import installed, look_at
+from supervisor.install.record import write_record
+from supervisor.install.source import GitSource, LocalSource
+from supervisor.install.switching import switch
+from supervisor.install.trusting import is_trusted
+from supervisor.install.update import Step, asked_for_anew, update
+from tests.support.installing import Scope, commit, contents, manifest_in, repository, shelves, source
+from wire.manifest import Manifest
+
+CONFIG = Config()
+
+
+@pytest.fixture
+def here(tmp_path):
+    return shelves(tmp_path)
+
+
+@pytest.fixture
+def made(tmp_path):
+    return source(tmp_path / "made")
+
+
+@pytest.fixture
+def one(here, made):
+    return install(LocalSource(made), Scope.GLOBAL, here).now
+
+
+def test_nothing_new(here, made, one):
+    (made / "__pycache__").mkdir()
+    (made / "__pycache__" / "x").write_text("")
+    done = update(one, here, CONFIG)
+    assert (done.step, done.now, done.has_local_changes) == (Step.NOTHING, one, False)
+
+
+def test_a_new_version(here, made, one):
+    (one.folder / "notes.json").write_text("[]")
+    source(made, version="1.1", program="#!/bin/sh\nexit 1\n")
+    (made / "new").write_text("")
+    done = update(one, here, CONFIG)
+    assert done.step is Step.REPLACE
+    assert done.now.manifest is not None
+    assert done.now.manifest.version == "1.1"
+    assert sorted(os.listdir(one.folder)) == [".zot-install.json", "extension.json", "new", "notes.json", "run"]
+    (made / "new").unlink()
+    assert update(done.now, here, CONFIG).step is Step.REPLACE
+    assert not (one.folder / "new").exists()
+    assert (one.folder / "notes.json").exists()
+    assert contents(one.folder.parent) == ["guard"]
+
+
+def test_a_repository(here, tmp_path):
+    made = repository(tmp_path / "repo")
+    one = install(GitSource(f"file://{made}", "main"), Scope.GLOBAL, here).now
+    assert update(one, here, CONFIG).step is Step.NOTHING
+    source(made, version="2.0")
+    new = commit(made)
+    done = update(one, here, CONFIG)
+    assert done.now.record is not None
+    assert (done.step, done.now.record.commit, done.now.record.version) == (Step.REPLACE, new, "2.0")
+
+
+def test_disabled_stays_disabled_and_is_no_local_change(here, made, one):
+    assert switch(one, here.home, on=False)
+    one = look_at(one.folder, one.scope)
+    done = update(one, here, CONFIG)
+    assert (done.step, done.has_local_changes) == (Step.NOTHING, False)
+    source(made, version="1.1")
+    one = update(one, here, CONFIG).now
+    assert manifest_in(one.folder)["enabled"] is False
+    assert update(one, here, CONFIG).step is Step.NOTHING
+
+
+def test_local_changes_are_not_thrown_away_unasked(here, made, one):
+    (one.folder / "run").write_text("mine")
+    os.utime(one.folder / "run")
+    done = update(one, here, CONFIG)
+    assert (done.step, done.has_local_changes) == (Step.NOTHING, True)
+    source(made, version="1.1")
+    with pytest.raises(InstallError, match=r"'guard' was changed since it was installed: .*; --force throws"):
+        update(one, here, CONFIG)
+    assert (one.folder / "run").read_text() == "mine"
+    assert update(one, here, CONFIG, force=True).step is Step.REPLACE
+    assert (one.folder / "run").read_text() == "#!/bin/sh\n"
+
+
+def test_a_file_that_is_gone_is_a_local_change_and_force_brings_it_back(here, made, one):
+    (one.folder / "run").unlink()
+    assert update(one, here, CONFIG).has_local_changes
+    source(made, version="1.1")
+    with pytest.raises(InstallError, match=r"run \(gone\)"):
+        update(one, here, CONFIG)
+    assert update(one, here, CONFIG, force=True).step is Step.REPLACE
+    assert (one.folder / "run").exists()
+
+
+def test_more_of_the_environment_needs_consent(here, made, one):
+    source(made, env=["SOME_KEY"])
+    asked = []
+
+    def consent(which, asks, answer):
+        asked.append((which.name, asks))
+        return answer
+
+    with pytest.raises(NeedsConsentError, match=r"'guard' now asks for SOME_KEY, .*--yes agrees"):
+        update(one, here, CONFIG, consent=lambda which, asks: consent(which, asks, False))
+    assert look_at(one.folder, one.scope) == one
+    done = update(one, here, CONFIG, consent=lambda which, asks: consent(which, asks, True))
+    assert done.step is Step.REPLACE
+    assert asked == [("guard", ("SOME_KEY",))] * 2
+    source(made, env=[], version="3")
+    assert update(done.now, here, CONFIG).step is Step.REPLACE, "less needs none"
+
+
+VARIABLES = st.lists(st.sampled_from(["A_KEY", "B_KEY", "ANTHROPIC_API_KEY", "PATH"]), max_size=4)
+POLICIES = st.sampled_from([None, "inherit", "minimal"])
+
+
+@given(VARIABLES, POLICIES, VARIABLES, POLICIES)
+def test_what_is_asked_for_anew(old_env, old_policy, new_env, new_policy):
+    old = Manifest("x", "x", env=tuple(old_env), env_policy=old_policy)
+    new = Manifest("x", "x", env=tuple(new_env), env_policy=new_policy)
+    asks = asked_for_anew(old, new, CONFIG)
+    assert len(set(asks)) == len(asks)
+    assert set(new_env) - set(old_env) <= set(asks)
+    assert not set(asks) & set(old_env)
+    assert asked_for_anew(new, new, CONFIG) == ()
+    assert ("env_policy: inherit" in asks) == (old_policy == "minimal" and new_policy != "minimal")
+
+
+def test_trust_goes_with_the_update_but_is_not_made_by_it(here, made):
+    one = install(LocalSource(made), Scope.PROJECT, here).now
+    source(made, version="1.1")
+    one = update(one, here, CONFIG).now
+    assert is_trusted(one, here.home)
+    assert switch(one, here.home, on=False)
+    assert is_trusted(look_at(one.folder, one.scope), here.home)
+    (here.home / "trust.json").unlink()
+    source(made, version="1.2")
+    one = update(look_at(one.folder, one.scope), here, CONFIG).now
+    assert not is_trusted(one, here.home)
+
+
+def test_what_another_put_in_the_record_of_a_projects_extension_is_not_trusted(here, made, tmp_path):
+    """A commit that says no more than that it comes from elsewhere."""
+    one = install(LocalSource(made), Scope.PROJECT, here).now
+    assert one.record is not None
+    elsewhere = source(tmp_path / "elsewhere", program="#!/bin/sh\nevil\n")
+    write_record(one.folder, msgspec.structs.replace(one.record, source=str(elsewhere)))
+    one = look_at(one.folder, one.scope)
+    assert not is_trusted(one, here.home)
+    done = update(one, here, CONFIG)
+    assert (done.step, is_trusted(done.now, here.home)) == (Step.REPLACE, False)
+
+
+def test_what_cannot_be_updated(here, tmp_path, made, one):
+    source(made, name="other")
+    with pytest.raises(InstallError, match=r"its source .* is now the extension 'other'"):
+        update(one, here, CONFIG)
+    (made / "extension.json").write_text("{")
+    with pytest.raises(InstallError, match="parse manifest"):
+        update(one, here, CONFIG)
+    made.rename(tmp_path / "moved")
+    with pytest.raises(InstallError, match=r"is not there any more; .*zot ext install --force PATH"):
+        update(one, here, CONFIG)
+    by_hand = look_at(source(one.folder.parent / "by-hand", name="by-hand"), Scope.GLOBAL)
+    with pytest.raises(MisuseError, match="was not installed by zot ext install"):
+        update(by_hand, here, CONFIG)
+    (one.folder.parent / "link").symlink_to(one.folder)
+    with pytest.raises(MisuseError, match="is a link to"):
+        update(look_at(one.folder.parent / "link", Scope.GLOBAL), here, CONFIG)
+    (one.folder / ".zot-install.json").write_text('{"source": 3}')
+    with pytest.raises(InstallError, match=r"source.*; install it again, with --force"):
+        update(look_at(one.folder, Scope.GLOBAL), here, CONFIG)
+    assert contents(one.folder.parent) == ["by-hand", "guard", "link"]
+
+
+def test_another_command_meanwhile(here, made, one):
+    source(made, version="1.1", env=["A_KEY"])
+    with pytest.raises(InstallError, match="changed by another command meanwhile"):
+        update(one, here, CONFIG, consent=lambda *_: switch(one, here.home, on=False))
+    assert manifest_in(one.folder)["version"] == "1.0"
+
+
+# --- the swap -------------------------------------------------------------------------------------------------
+
+
+class Killed(BaseException):
+    pass
+
+
+@pytest.fixture
+def two(tmp_path):
+    """An extension, and a stage with its new version."""
+    parent = tmp_path / "extensions"
+    source(parent / "guard")
+    with staging.locked(parent):
+        stage = staging.Stage(parent, "guard")
+    source(stage.tree, version="2.0")
+    return parent / "guard", stage
+
+
+@pytest.mark.parametrize("in_one_step", [True, False])
+def test_a_swap(two, in_one_step):
+    target, stage = two
+    with stage:
+        staging.swap(stage.tree, target, in_one_step=in_one_step)
+    assert manifest_in(target)["version"] == "2.0"
+    assert contents(target.parent) == ["guard"]
+
+
+@pytest.mark.parametrize("renames", [0, 1, 2])
+def test_killed_within_a_swap_of_two_steps(two, monkeypatch, renames):
+    """As after kill -9: nothing tidies up. The next command does, and one whole version is there."""
+    target, stage = two
+    rename, done = os.rename, []
+
+    def dies(*args):
+        if len(done) == renames:
+            raise Killed
+        done.append(args)
+        rename(*args)
+
+    monkeypatch.setattr(os, "rename", dies)
+    monkeypatch.setattr(staging, "delete", lambda _folder: None)
+    with pytest.raises(Killed):
+        staging.swap(stage.tree, target, in_one_step=False)
+    monkeypatch.undo()
+    os.close(stage._fd)
+    staging.sweep(target.parent)
+    assert contents(target.parent) == ["guard"]
+    assert manifest_in(target)["version"] == ("1.0" if renames < 2 else "2.0")
+    assert (target / "run").exists()
+
+
+def test_a_second_rename_that_fails_is_undone(two, monkeypatch):
+    target, stage = two
+    rename, calls = os.rename, []
+
+    def fails_once(*args):
+        calls.append(args)
+        if len(calls) == 2:
+            raise OSError(5, "Input/output error")
+        rename(*args)
+
+    monkeypatch.setattr(os, "rename", fails_once)
+    with stage, pytest.raises(OSError, match="Input/output"):
+        staging.swap(stage.tree, target, in_one_step=False)
+    assert manifest_in(target)["version"] == "1.0"
+    assert contents(target.parent) == ["guard"]
+
+
+def test_only_what_nobody_holds_is_swept(two):
+    target, stage = two
+    (target.parent / ".x.0123abcd.gone" / "tree").mkdir(parents=True)
+    (target.parent / ".mine").mkdir()
+    staging.sweep(target.parent)
+    assert contents(target.parent) == sorted([stage.folder.name, ".mine", "guard"])
+    with stage:
+        assert stage.folder.exists()
+    assert contents(target.parent) == [".mine", "guard"]
+
+
+def test_folders_that_deny_it_are_deleted_all_the_same(tmp_path):
+    closed = tmp_path / "a" / "b"
+    closed.mkdir(parents=True)
+    (closed / "x").write_text("")
+    closed.chmod(0o500)
+    closed.parent.chmod(0o500)
+    staging.delete(tmp_path / "a")
+    assert not (tmp_path / "a").exists()
+
+
+def test_the_lock_is_not_waited_for_without_end(tmp_path):
+    clock = iter(range(100))
+    with (
+        staging.locked(tmp_path),
+        pytest.raises(InstallError, match=r"another zot ext is changing .*; try again"),
+        staging.locked(tmp_path, patience_s=3.0, clock=lambda: next(clock)),
+    ):
+        pass
+    with staging.locked(tmp_path, patience_s=0.0):
+        pass
+
+
+def test_what_is_staged_is_not_taken_for_an_extension(here, one):
+    with staging.Stage(one.folder.parent, "guard") as stage:
+        source(stage.tree)
+        assert [which.folder for which in installed(here)] == [one.folder]
+
+
+def test_the_hash_is_of_what_an_extension_is(tmp_path):
+    made = source(tmp_path / "made")
+    files = tree.files(made)
+    first = tree.content_hash(made, files)
+    assert first == tree.content_hash(source(tmp_path / "again"), files)
+    (made / "data.json").write_text("1")
+    os.utime(made / "run", (1, 1))
+    assert tree.content_hash(made, files) == first
+    (made / "run").chmod(0o644)
+    without_exec = tree.content_hash(made, files)
+    (made / "run").write_text("other")
+    assert len({first, without_exec, tree.content_hash(made, files), tree.content_hash(made, files[:1])}) == 4
+
+
+def test_a_record_of_another_version_is_read(one):
+    path = one.folder / ".zot-install.json"
+    path.write_text(path.read_text().replace("{", '{"later": 1,', 1))
+    assert dataclasses.replace(look_at(one.folder, one.scope)).record == one.record

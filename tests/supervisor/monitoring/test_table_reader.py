@@ -1,0 +1,235 @@
+"""The sampler's cheap way to read the process table says the same as the dear one, also when pids are reused."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from supervisor.monitoring import table_reader
+from supervisor.monitoring.table_reader import STRANGERS_S, ProcessReader
+from supervisor.process.table import ProcessTable, read_process
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="it reads /proc")
+LAST_PID = Path("/proc/sys/kernel/ns_last_pid")
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def reader(clock: Clock) -> Iterator[ProcessReader]:
+    one = ProcessReader(clock)
+    yield one
+    one.close()
+
+
+@pytest.fixture
+def child() -> Iterator[subprocess.Popen[bytes]]:
+    with sleep() as one:
+        yield one
+        one.kill()
+
+
+def sleep(**options: object) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(["sleep", "60"], start_new_session=True, **options)  # type: ignore[call-overload,no-any-return]
+
+
+def open_files() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+def open_files_of_the_table() -> int:
+    """Descriptors of this process that are open on a file of /proc/PID/stat."""
+    found = 0
+    for name in os.listdir("/proc/self/fd"):
+        try:
+            found += os.readlink(f"/proc/self/fd/{name}").endswith("/stat")
+        except OSError:
+            continue
+    return found
+
+
+def test_it_finds_what_the_plain_table_finds_below_the_host(reader: ProcessReader, child: subprocess.Popen[bytes]):
+    for _ in range(3):
+        table = reader.read({child.pid})
+        assert set(table.tree([os.getpid()])) == set(ProcessTable.read().tree([os.getpid()]))
+        found = table.by_pid[child.pid]
+        assert found.identity == read_process(child.pid).identity
+        assert (found.parent, found.session) == (os.getpid(), child.pid)
+
+
+def test_it_sees_them_change(reader: ProcessReader):
+    code = "import sys\nsys.stdin.readline()\nheld = b'm' * (50 << 20)\nprint(flush=True)\nsys.stdin.read()"
+    command = [sys.executable, "-I", "-S", "-c", code]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as one:
+        reader.read(set())
+        before = reader.read(set()).by_pid[one.pid].rss
+        one.stdin.write(b"\n")
+        one.stdin.flush()
+        one.stdout.readline()
+        assert reader.read(set()).by_pid[one.pid].rss > before + (40 << 20)
+        one.stdin.close()
+
+
+def test_new_ones_are_found_and_ended_ones_are_gone(reader: ProcessReader, child: subprocess.Popen[bytes]):
+    reader.read({child.pid})
+    with sleep() as second:
+        assert second.pid in reader.read(set()).by_pid
+        second.kill()
+    table = reader.read(set())
+    assert second.pid not in table.by_pid
+    assert child.pid in table.by_pid
+
+
+def test_one_that_has_ended_and_is_not_collected_is_a_zombie(reader: ProcessReader):
+    with sleep() as one:
+        reader.read(set())
+        one.kill()
+        os.waitid(os.P_PID, one.pid, os.WEXITED | os.WNOWAIT)
+        for _ in range(2):
+            table = reader.read(set())
+            assert table.by_pid[one.pid].is_zombie
+            assert one.pid not in table.tree([os.getpid()])
+
+
+def test_strangers_are_read_seldom(reader: ProcessReader, clock: Clock):
+    first = reader.read(set())
+    assert 1 in first.by_pid, "at first each is looked at"
+    assert 1 not in reader.read(set()).by_pid
+    clock.now += STRANGERS_S / 2
+    assert 1 not in reader.read(set()).by_pid
+    clock.now += STRANGERS_S / 2
+    assert 1 in reader.read(set()).by_pid
+
+
+def test_a_strangers_number_is_looked_at_again_in_the_end(
+    reader: ProcessReader, clock: Clock, child: subprocess.Popen[bytes]
+):
+    reader.read(set())
+    reader._strangers.add(child.pid)  # it had the number before
+    for pid in list(reader._files):
+        if pid == child.pid:
+            os.close(reader._files.pop(pid))
+    clock.now += STRANGERS_S
+    assert child.pid in reader.read(set()).by_pid
+
+
+def test_members_of_a_session_are_kept_though_their_parent_is_not_ours(reader: ProcessReader):
+    """As in a host that is no subreaper; here a session of strangers plays it."""
+    session = os.getsid(1) or read_process(1).session
+    members = {pid for pid, one in ProcessTable.read().by_pid.items() if one.session == session and not one.is_zombie}
+    assert members
+    reader.read({session})
+    assert members & reader.read({session}).by_pid.keys()
+
+
+@pytest.mark.skipif(not (LAST_PID.exists() and os.access(LAST_PID, os.W_OK)), reason="pids cannot be chosen here")
+def test_a_pid_that_is_reused_is_another_process(reader: ProcessReader):
+    for _ in range(200):
+        with sleep() as first:
+            before = reader.read(set()).by_pid[first.pid]
+            assert first.pid in reader._files
+            first.kill()
+        try:
+            LAST_PID.write_text(str(first.pid - 1))
+        except OSError:
+            pytest.skip("pids cannot be chosen here")
+        with subprocess.Popen(["sleep", "61"]) as second:
+            try:
+                if second.pid != first.pid:
+                    continue  # somebody else was quicker
+                found = reader.read(set()).by_pid[second.pid]
+                assert found == read_process(second.pid)._replace(cpu_s=found.cpu_s, rss=found.rss)
+                assert (found.session, before.session) == (os.getsid(0), first.pid)
+                return
+            finally:
+                second.kill()
+    pytest.skip("the number was never free")
+
+
+def test_each_of_ours_has_one_descriptor_and_it_is_closed_with_it(reader: ProcessReader):
+    before, plain = open_files_of_the_table(), open_files()
+    children = [sleep() for _ in range(5)]
+    reader.read(set())
+    assert open_files_of_the_table() == before + len(children) + 1, "the host itself is one of them"
+    for _ in range(3):
+        reader.read(set())
+    assert open_files_of_the_table() == before + len(children) + 1
+    for one in children:
+        one.kill()
+        one.wait()
+    reader.read(set())
+    assert open_files_of_the_table() == before + 1
+    reader.close()
+    assert open_files() == plain
+    reader.close()
+
+
+def test_it_can_be_used_after_it_was_closed(reader: ProcessReader, child: subprocess.Popen[bytes]):
+    reader.read(set())
+    reader.close()
+    assert child.pid in reader.read(set()).by_pid
+
+
+def test_no_more_are_kept_than_are_allowed(reader: ProcessReader, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(table_reader, "KEPT", 2)
+    children = [sleep() for _ in range(4)]
+    try:
+        for _ in range(2):
+            table = reader.read(set())
+            assert {one.pid for one in children} <= table.by_pid.keys()
+            assert len(reader._files) == 2
+    finally:
+        for one in children:
+            one.kill()
+            one.wait()
+
+
+def test_without_a_descriptor_to_read_with_it_says_so_and_gives_up_its_own(
+    reader: ProcessReader, child: subprocess.Popen[bytes]
+):
+    import resource
+
+    reader.read(set())
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+    try:
+        with pytest.raises(OSError, match="Too many open files"):
+            reader.read(set())
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert reader._files == {}
+    assert child.pid in reader.read(set()).by_pid
+
+
+def test_elsewhere_the_portable_table_does(reader: ProcessReader, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(table_reader, "ON_LINUX", False)
+    assert os.getpid() in reader.read(set()).by_pid
+    assert reader._files == {}
+
+
+def test_signals_and_stops_are_no_ends(reader: ProcessReader, child: subprocess.Popen[bytes]):
+    reader.read(set())
+    os.kill(child.pid, signal.SIGSTOP)
+    os.waitid(os.P_PID, child.pid, os.WSTOPPED | os.WNOWAIT)
+    found = reader.read(set()).by_pid[child.pid]
+    assert not found.is_zombie

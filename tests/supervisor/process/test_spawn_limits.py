@@ -1,0 +1,258 @@
+"""A child gets its limits before it is the program, and whatever it is called, it is started as it is."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import socket
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from supervisor.loop.loop import Loop
+from supervisor.process import spawn_limits
+from supervisor.process.child import Child, SpawnError
+from supervisor.process.spawn_limits import Confinement, find_program, launch, limit_core, prefixed
+from wire.manifest import Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+ASKED = Confinement(open_files=64)
+PATIENCE_S = 20.0
+TELL = f"""#!{sys.executable} -IS
+import json, os, resource, sys
+limits = {{name: resource.getrlimit(getattr(resource, "RLIMIT_" + name)) for name in ("CORE", "NOFILE", "FSIZE")}}
+print(json.dumps({{"argv": [os.fsencode(a).hex() for a in sys.argv], "env": dict(os.environ), "limits": limits,
+                   "pid": os.getpid(), "cwd": os.getcwd()}}))
+"""
+OPEN = """
+import os
+for number in range(1024):
+    try:
+        os.fstat(number)
+    except OSError:
+        continue
+    print(number, end=" ", flush=True)
+"""
+SHELLS = [one for one in ("/bin/dash", "/bin/bash", "/bin/busybox") if os.path.exists(one)]
+
+
+@pytest.fixture
+def teller(tmp_path: Path) -> Path:
+    """A program that says how it was started."""
+    return program(tmp_path / "teller", TELL)
+
+
+def program(path: Path, text: str, mode: int = 0o755) -> Path:
+    path.write_text(text)
+    path.chmod(mode)
+    return path
+
+
+@pytest.fixture(params=SHELLS)
+def shell(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Each shell that a system may have as its /bin/sh, under that name."""
+    link = tmp_path / "shell" / "sh"
+    link.parent.mkdir()
+    link.symlink_to(request.param)
+    monkeypatch.setattr(spawn_limits, "SHELL", str(link))
+    return str(link)
+
+
+def start(argv: list[str], confinement: Confinement, cwd: Path, env: dict[str, str] | None = None):
+    env = dict(os.environ) if env is None else env
+    command = launch(argv, confinement, cwd=str(cwd), env=env)
+    with subprocess.Popen(command, cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+        out, errors = child.communicate(timeout=PATIENCE_S)
+        return child.pid, out, errors.decode()
+
+
+def test_nothing_asked_nothing_changed(teller: Path, tmp_path: Path):
+    argv = ["no such program", "a"]
+    assert launch(argv, Confinement(), cwd="/nowhere", env={}) == argv
+    assert Confinement.of(Limits(rss_mb=5, processes=3)).is_empty
+
+
+def test_limits_are_set_and_final(shell: str, teller: Path, tmp_path: Path):
+    confinement = Confinement.of(Limits(open_files=64, file_mb=0.5))
+    pid, out, errors = start([str(teller), "a b"], confinement, tmp_path)
+    said = json.loads(out)
+    assert said["limits"] == {"CORE": [0, 0], "NOFILE": [64, 64], "FSIZE": [512 * 1024] * 2}
+    assert said["pid"] == pid, "the shell has become the program"
+    assert said["cwd"] == str(tmp_path)
+    assert errors == ""
+
+
+def test_a_lower_limit_of_our_own_stays(teller: Path, tmp_path: Path):
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    _, out, errors = start([str(teller)], Confinement(open_files=hard + 1), tmp_path)
+    assert json.loads(out)["limits"]["NOFILE"] == [hard, hard]
+    assert errors == ""
+
+
+def test_what_cannot_be_set_is_a_line_and_no_obstacle(shell: str, teller: Path, tmp_path: Path):
+    confinement = Confinement(open_files=10**18, join_file=tmp_path / "gone" / "cgroup.procs")
+    argv = prefixed([str(teller)], confinement, os.environ)
+    done = subprocess.run(argv, capture_output=True, timeout=PATIENCE_S, check=True)
+    assert json.loads(done.stdout)["argv"] == [os.fsencode(teller).hex()]
+    first, second = done.stderr.decode().splitlines()
+    assert first == "zot: could not limit open files to 1000000000000000000; goes on without"
+    assert second == f"zot: could not join the cgroup {tmp_path / 'gone'}; goes on outside"
+
+
+def test_it_joins_before_it_is_the_program(shell: str, teller: Path, tmp_path: Path):
+    folder = tmp_path / "a $(touch made) 'leaf' \"\\"
+    folder.mkdir()
+    file = folder / "cgroup.procs"
+    file.touch()
+    pid, _, errors = start([str(teller)], Confinement(join_file=file), tmp_path)
+    assert file.read_text() == f"{pid}\n"
+    assert errors == ""
+    assert not (tmp_path / "made").exists()
+
+
+def test_any_bytes_pass(shell: str, tmp_path: Path):
+    everything = os.fsdecode(bytes(range(1, 256)))
+    odd = [everything, "", " ", "-x", "--", "$(touch made)", "`touch made`", "a\nb", "'\"\\", "${0}", "*"]
+    folder = tmp_path / os.fsdecode(b"dir \xff\xc3 $(touch made) '\"\n=")
+    folder.mkdir()
+    teller = program(folder / "-prog ram", TELL)
+    _, out, errors = start([str(teller), *odd], ASKED, tmp_path)
+    assert [bytes.fromhex(one) for one in json.loads(out)["argv"]] == [os.fsencode(one) for one in (teller, *odd)]
+    assert errors == ""
+    assert not (tmp_path / "made").exists()
+
+
+@settings(max_examples=25)
+@given(st.lists(st.binary(max_size=30).map(lambda raw: os.fsdecode(raw.replace(b"\0", b""))), max_size=6))
+def test_arguments_arrive_as_they_were(arguments):
+    argv = prefixed(["/usr/bin/printf", "%s\\0", "x", *arguments], ASKED, {})
+    out = subprocess.run(argv, stdout=subprocess.PIPE, check=True).stdout
+    assert out.split(b"\0")[:-1] == [b"x", *map(os.fsencode, arguments)]
+
+
+def test_variables_whose_names_are_no_shells_pass_too(shell: str, teller: Path, tmp_path: Path):
+    odd = {"BASH_FUNC_f%%": "() { :; }", "a-b": "1", "c.d": " $(touch made) ", "1": "one"}
+    env = {"PATH": os.environ["PATH"], "PLAIN": "x\ny", "IFS": "a", "ENV": "/nowhere", **odd}
+    _, out, errors = start([str(teller)], ASKED, tmp_path, env)
+    there = json.loads(out)["env"]
+    assert {name: there.get(name) for name in odd} == odd
+    assert (there["PLAIN"], there["PATH"], there["ENV"]) == ("x\ny", env["PATH"], "/nowhere")
+    assert errors == ""
+    assert not (tmp_path / "made").exists()
+
+
+def test_a_program_is_found_as_it_would_be_without(teller: Path, tmp_path: Path):
+    env = {"PATH": str(tmp_path)}
+    assert find_program("teller", cwd="/", env=env) == str(teller)
+    assert find_program("./teller", cwd=str(tmp_path), env={}) == f"{tmp_path}/./teller"
+    assert find_program(str(teller), cwd="/", env={}) == str(teller)
+
+
+def faulty(tmp_path: Path) -> dict[str, tuple[str, str]]:
+    """Program and folder, by what is wrong."""
+    program(tmp_path / "plain", "data", 0o644)
+    program(tmp_path / "orphan", "#!/no/such/interpreter -x\n")
+    program(tmp_path / "script", "echo no first line\n")
+    program(tmp_path / "good", TELL)
+    (tmp_path / "folder").mkdir()
+    there = str(tmp_path)
+    return {
+        "missing": (f"{there}/missing", there),
+        "relative": ("./missing", there),
+        "not on PATH": ("surely-no-such-program", there),
+        "not executable": (f"{there}/plain", there),
+        "a folder": (f"{there}/folder", there),
+        "no interpreter": (f"{there}/orphan", there),
+        "no first line": (f"{there}/script", there),
+        "no folder": (f"{there}/good", f"{there}/gone"),
+    }
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        "missing",
+        "relative",
+        "not on PATH",
+        "not executable",
+        "a folder",
+        "no interpreter",
+        "no first line",
+        "no folder",
+    ],
+)
+def test_what_cannot_be_started_is_said_in_the_same_words(tmp_path: Path, fault: str):
+    """Whether a shell stands between or not."""
+    name, cwd = faulty(tmp_path)[fault]
+    loop = Loop()
+    with pytest.raises(SpawnError) as direct:
+        Child(loop, [name], cwd=cwd, env=dict(os.environ), on_stdout=lambda _: None, on_exit=lambda _: None)
+    loop.close()
+    with pytest.raises(SpawnError) as confined:
+        launch([name], ASKED, cwd=cwd, env=dict(os.environ))
+    assert str(confined.value) == str(direct.value)
+
+
+# --- what a child inherits ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def busy_loop(tmp_path: Path) -> Iterator[Loop]:
+    """A host with sockets, pipes, files and other children."""
+    loop = Loop()
+    ends = socket.socketpair()
+    server = socket.socket(socket.AF_UNIX)
+    server.bind(str(tmp_path / "s"))
+    server.listen()
+    log = open(tmp_path / "log", "w")  # noqa: SIM115
+    other = Child(
+        loop, ["/bin/cat"], cwd="/", env={}, on_stdout=lambda _: None, on_stderr=lambda _: None, on_exit=lambda _: None
+    )
+    yield loop
+    other.stdin.close()
+    assert loop.run_until(lambda: not other.is_running, loop.clock() + PATIENCE_S)
+    for one in (*ends, server, log):
+        one.close()
+    loop.close()
+
+
+@pytest.mark.parametrize("confinement", [Confinement(), ASKED], ids=["plain", "confined"])
+def test_a_child_inherits_exactly_three_descriptors(busy_loop: Loop, confinement: Confinement):
+    heard: list[bytes] = []
+    argv = launch([sys.executable, "-I", "-S", "-c", OPEN], confinement, cwd="/", env={})
+    child = Child(
+        busy_loop, argv, cwd="/", env={}, on_stdout=heard.append, on_stderr=heard.append, on_exit=lambda _: None
+    )
+    assert busy_loop.run_until(lambda: not child.is_running, busy_loop.clock() + PATIENCE_S)
+    child.stdin.close()
+    child.stderr.close()
+    assert b"".join(heard) == b"0 1 2 "
+
+
+def test_core_files_are_off_for_all_that_is_started(teller: Path, tmp_path: Path):
+    before = resource.getrlimit(resource.RLIMIT_CORE)
+    try:
+        limit_core()
+        assert resource.getrlimit(resource.RLIMIT_CORE) == (0, before[1])
+        _, out, _ = start([str(teller)], Confinement(), tmp_path)
+        assert json.loads(out)["limits"]["CORE"] == [0, before[1]]
+    finally:
+        resource.setrlimit(resource.RLIMIT_CORE, before)
+
+
+@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="a Linux call")
+def test_core_files_of_one_child_leave_the_host_alone():
+    before = resource.getrlimit(resource.RLIMIT_CORE)
+    with subprocess.Popen(["/bin/cat"], stdin=subprocess.PIPE) as child:
+        limit_core(child.pid)
+        assert resource.prlimit(child.pid, resource.RLIMIT_CORE) == (0, 0)
+    assert resource.getrlimit(resource.RLIMIT_CORE) == before
+    limit_core(child.pid)

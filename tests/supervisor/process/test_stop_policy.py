@@ -1,0 +1,85 @@
+"""The steps by which a tree is stopped: each path ends, in bounded time, and none leaves out the kill."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from supervisor.process.teardown import Patience, Stage, Step, next_step
+
+SECONDS = st.floats(0, 5)
+PATIENCES = st.builds(
+    lambda hint, more, term, kill: Patience(hint, hint + more, term, kill), SECONDS, SECONDS, SECONDS, SECONDS
+)
+LIVES = st.lists(st.tuples(st.booleans(), st.booleans()), max_size=60)
+TICK = 0.25
+
+
+def steps(patience: Patience, lives: list[tuple[bool, bool]], first: Stage = Stage.ASKED) -> list[tuple[float, Step]]:
+    """Carries the policy out, with a clock that ticks; a leader that has gone stays gone, the last state lasts. A kill
+    is repeated as long as something lives, and counts once."""
+    taken, stage, entered, now, alive = [], first, 0.0, 0.0, True
+    for tick in range(400):
+        leader, others = lives[tick] if tick < len(lives) else (lives[-1] if lives else (True, True))
+        alive = alive and leader
+        while True:
+            step, following = next_step(
+                stage, since=now - entered, leader_lives=alive, others_live=others, patience=patience
+            )
+            if step is not Step.WAIT and not (step is Step.KILL and taken and taken[-1][1] is Step.KILL):
+                taken.append((now, step))
+            if following is stage:
+                break
+            stage, entered = following, now
+            if stage in (Stage.GONE, Stage.STUCK):
+                return taken
+        now += TICK
+    raise AssertionError(f"does not end: {taken}")
+
+
+@given(PATIENCES, LIVES)
+def test_every_path_ends_within_the_patience(patience: Patience, lives: list[tuple[bool, bool]]):
+    *_, (ended, last) = steps(patience, lives)
+    assert last in (Step.FINISH, Step.GIVE_UP)
+    assert ended <= patience.ask + patience.term + patience.kill + 5 * TICK
+
+
+@given(PATIENCES, LIVES)
+def test_each_step_is_taken_once_and_in_order(patience: Patience, lives: list[tuple[bool, bool]]):
+    taken = [step for _, step in steps(patience, lives)]
+    order = [Step.CLOSE_STDIN, Step.TERMINATE, Step.KILL, Step.FINISH, Step.GIVE_UP]
+    assert taken == sorted(taken, key=order.index)
+    assert len(set(taken)) == len(taken)
+    if Step.GIVE_UP in taken:
+        assert taken[-3:] == [Step.TERMINATE, Step.KILL, Step.GIVE_UP]
+
+
+@given(PATIENCES)
+def test_a_stubborn_tree_goes_through_all_of_them(patience: Patience):
+    taken = steps(patience, [])
+    assert [step for _, step in taken] == [Step.CLOSE_STDIN, Step.TERMINATE, Step.KILL, Step.GIVE_UP]
+    times = {step: at for at, step in taken}
+    assert times[Step.CLOSE_STDIN] >= patience.hint
+    assert times[Step.TERMINATE] - times[Step.CLOSE_STDIN] >= patience.ask - patience.hint
+    assert times[Step.KILL] - times[Step.TERMINATE] >= patience.term
+    assert times[Step.GIVE_UP] - times[Step.KILL] >= patience.kill
+
+
+@given(PATIENCES, st.sampled_from([Stage.ASKED, Stage.HINTED]))
+def test_what_a_dead_leader_left_is_terminated_at_once(patience: Patience, stage: Stage):
+    taken = next_step(stage, since=0.0, leader_lives=False, others_live=True, patience=patience)
+    assert taken == (Step.TERMINATE, Stage.TERMINATED)
+
+
+@given(PATIENCES, st.sampled_from([Stage.ASKED, Stage.HINTED, Stage.TERMINATED, Stage.KILLED]), SECONDS)
+def test_nothing_alive_is_finished_whatever_came_before(patience: Patience, stage: Stage, since: float):
+    taken = next_step(stage, since=since, leader_lives=False, others_live=False, patience=patience)
+    assert taken == (Step.FINISH, Stage.GONE)
+
+
+@given(PATIENCES)
+def test_at_once_begins_with_a_kill(patience: Patience):
+    step, stage = next_step(
+        Stage.TERMINATED, since=patience.term, leader_lives=True, others_live=True, patience=patience
+    )
+    assert (step, stage) == (Step.KILL, Stage.KILLED)

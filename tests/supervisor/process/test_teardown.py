@@ -1,0 +1,181 @@
+"""Stopping takes no longer for many than for one, leaves nothing behind, and cannot be refused."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from supervisor.extension.lifecycle import State
+from supervisor.process.table import read_process
+from supervisor.process.teardown import Patience, stop_all
+from tests.support.host import Host
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+PATIENCE = Patience()
+STUBBORN_S = PATIENCE.ask + PATIENCE.term
+
+
+def is_gone(pid: int) -> bool:
+    return read_process(pid) is None
+
+
+def test_the_polite_leave_at_once(host: Host):
+    for number in range(5):
+        host.add("echo", name=f"echo{number}")
+    host.start()
+    pids = [one.pid for one in host.supervisor.extensions]
+    assert host.stop() < 2
+    assert all(map(is_gone, pids))
+    assert {one.state for one in host.supervisor.extensions} == {State.EXITED}
+    assert {cost.exit_status for cost in host.supervisor.costs().values()} == {"exit 0"}
+    assert [notice for notice in host.notices if notice[1] != "started"] == []
+
+
+def test_those_that_know_only_end_of_file_leave_soon(host: Host):
+    code = 'hello()\nsend(type="ready")\nwhile os.read(0, 65536): pass'
+    host.write("eof", code)
+    host.start()
+    assert 0.15 < host.stop() < 2
+    assert host.cost("eof").exit_status == "exit 0"
+
+
+def test_an_ack_is_believed_and_stdin_stays_open(host: Host):
+    code = (
+        'hello()\nsend(type="ready")\nfor _ in frames(): pass\n'
+        "ended = bool(select.select([0], [], [], 0.5)[0])\nsys.exit(5 if ended else 0)"
+    )
+    host.write("slow_goodbye", code)
+    host.start()
+    host.stop()
+    assert host.cost("slow_goodbye").exit_status == "exit 0"
+
+
+def test_twenty_stubborn_ones_take_as_long_as_one(host: Host):
+    for number in range(20):
+        host.add("ignores_shutdown", name=f"stubborn{number}")
+    host.start()
+    seconds = host.stop()
+    assert STUBBORN_S - 0.1 < seconds < STUBBORN_S + 2
+    assert {cost.exit_status for cost in host.supervisor.costs().values()} == {"signal SIGKILL"}
+
+
+@pytest.mark.parametrize("child", ["grandchild", "daemon_grandchild"])
+def test_what_an_extension_leaves_behind_is_ended(host: Host, tmp_path: Path, child: str):
+    host.add(child, tmp_path / "pid")
+    host.start()
+    pid = int((tmp_path / "pid").read_text())
+    assert not is_gone(pid)
+    assert host.text("echo", text="x") == "x"
+    assert host.stop() < 3
+    assert is_gone(pid)
+    assert host.cost(child).exit_status == "exit 0"
+    if child == "grandchild":
+        assert host.cost(child).processes_peak == 2
+
+
+def test_grandchildren_of_one_that_died_long_ago_are_ended(host: Host, tmp_path: Path):
+    code = (
+        "hello()\n"
+        'a = subprocess.Popen(["sleep", "600"])\n'
+        'b = subprocess.Popen(["sleep", "600"], start_new_session=True)\n'
+        f'open({str(tmp_path / "pids")!r}, "w").write(f"{{a.pid}} {{b.pid}}")\nos._exit(1)'
+    )
+    host.write("gone", code)
+    host.start()
+    pids = list(map(int, (tmp_path / "pids").read_text().split()))
+    assert not any(map(is_gone, pids))
+    assert host.stop() < 3
+    assert all(map(is_gone, pids))
+
+
+def test_children_that_keep_coming_are_ended(host: Host):
+    code = (
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nhello()\nsend(type='ready')\n"
+        "for _ in range(50):\n    if os.fork() == 0:\n        os.setpgid(0, 0)\n        signal.pause()\n"
+        "while True:\n    time.sleep(0.01)\n    if os.fork() == 0: time.sleep(0.05); os._exit(0)\n"
+        "    try:\n        while os.waitpid(-1, os.WNOHANG)[0]: pass\n    except ChildProcessError: pass"
+    )
+    host.write("many", code)
+    host.start()
+    host.until(lambda: host.supervisor.sample() or host.cost("many").processes_peak > 50)
+    assert host.stop() < STUBBORN_S + 3
+
+
+def test_a_stopped_process_is_ended(host: Host):
+    host.write(
+        "frozen", 'hello("a")\nsend(type="ready")\nos.kill(os.getpid(), signal.SIGSTOP)', timeouts={"tool_call": 0.2}
+    )
+    host.start()
+    assert host.call("a").reason == "no answer within 0.2 s"
+    assert host.stop() < STUBBORN_S + 2
+    assert host.extension("frozen").state is State.EXITED
+
+
+def test_at_once_kills_without_asking(host: Host):
+    for number in range(5):
+        host.add("ignores_shutdown", name=f"stubborn{number}")
+    host.add("echo")
+    host.start()
+    assert host.stop(at_once=True) < 1.5
+    assert {cost.exit_status for cost in host.supervisor.costs().values()} == {"signal SIGKILL"}
+
+
+def test_kill_now_fails_what_is_waited_for(host: Host):
+    host.add("ignores_shutdown")
+    host.add("never_answers", timeouts={"tool_call": 60})
+    host.start()
+    host.loop.call_later(0.1, host.supervisor.kill_now)
+    answer, seconds = host.timed(host.call, "hang")
+    assert answer.reason == "it ended (signal SIGKILL)"
+    assert seconds < 5
+    host.until(lambda: not any(one.child.is_running for one in host.supervisor.extensions))
+    assert host.stop() < 1
+
+
+def test_stopping_twice_is_stopping_once(host: Host):
+    host.add("echo")
+    host.start()
+    host.supervisor.stop()
+    host.supervisor.stop()
+    assert host.cost("echo").exits == 1
+
+
+def test_one_that_is_still_silent_at_the_stop_is_told(host: Host):
+    host.add("silent")
+    host.add("echo")
+    host.launch()
+    host.until(lambda: host.extension("echo").state is State.READY)
+    assert host.stop() < 2
+    ((kind, line),) = host.said_of("silent")
+    assert kind == "failed"
+    assert line.startswith("said no hello in the 0.")
+    assert line.endswith(" s of the run; stopped with it")
+
+
+def test_a_signal_from_outside_is_an_exit_like_any_other(host: Host):
+    host.add("echo")
+    host.start()
+    os.kill(host.extension("echo").pid, signal.SIGTERM)
+    host.until(lambda: host.said_of("echo"))
+    assert host.said_of("echo") == [("exited", f"it ended (signal SIGTERM) (log: {host.extension('echo').log.path})")]
+
+
+def test_stop_all_of_nothing(host: Host):
+    assert stop_all(host.loop, []) == []
+
+
+def test_an_embedded_host_leaves_the_other_children_of_its_process_alone(tmp_path: Path):
+    with subprocess.Popen(["sleep", "600"]) as other, Host(tmp_path, owns_process=False) as embedded:
+        embedded.add("grandchild", tmp_path / "pid")
+        embedded.start()
+        assert embedded.stop() < 3
+        assert is_gone(int((tmp_path / "pid").read_text()))
+        assert other.poll() is None
+        other.kill()

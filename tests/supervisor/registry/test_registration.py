@@ -1,0 +1,173 @@
+"""Tools that a provider would refuse are refused here, with a line that says what would be right."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import UNSET, Raw
+
+from supervisor.registry.registration import (
+    DESCRIPTION_LIMIT,
+    EMPTY_SCHEMA,
+    SCHEMA_DEPTH,
+    SCHEMA_LIMIT,
+    RefusedError,
+    Tool,
+    command_name_fault,
+    is_deeper,
+    judge_tool,
+)
+from tests.support.any_message import JSON
+from wire.frames import RegisterTool
+
+
+def judge(schema: object, name: str = "tool") -> Tool:
+    return judge_tool(RegisterTool(name, schema=Raw(json.dumps(schema).encode())))
+
+
+def refusal(frame: RegisterTool) -> str:
+    with pytest.raises(RefusedError) as caught:
+        judge_tool(frame)
+    return str(caught.value)
+
+
+def nested(levels: int) -> dict:
+    schema: dict = {}
+    for _ in range(levels - 1):
+        schema = {"not": schema}
+    return schema | {"type": "object"}
+
+
+def test_no_schema_means_no_arguments():
+    assert judge_tool(RegisterTool("a", "what it does", UNSET)) == Tool("a", "what it does", EMPTY_SCHEMA)
+    assert judge_tool(RegisterTool("a")).description == ""
+
+
+@pytest.mark.parametrize(
+    ("given_", "schema"),
+    [
+        ({}, {"type": "object"}),
+        ({"type": "object"}, {"type": "object"}),
+        ({"properties": {"a": {"type": "string"}}}, {"properties": {"a": {"type": "string"}}, "type": "object"}),
+        (
+            {"$schema": "http://example.invalid/x", "type": "object"},
+            {"$schema": "http://example.invalid/x", "type": "object"},
+        ),
+        (
+            {"type": "object", "$ref": "http://example.invalid/x"},
+            {"type": "object", "$ref": "http://example.invalid/x"},
+        ),
+    ],
+    ids=str,
+)
+def test_good_schemas(given_: dict, schema: dict):
+    assert judge(given_).schema == schema
+
+
+@pytest.mark.parametrize(
+    ("schema", "reason"),
+    [
+        (None, "schema must be a JSON Schema object, not null"),
+        ("object", "schema must be a JSON Schema object, not str"),
+        (5, "schema must be a JSON Schema object, not int"),
+        (True, "schema must be a JSON Schema object, not bool"),
+        ([], "schema must be a JSON Schema object, not list"),
+        ({"type": "string"}, "schema must have type \"object\", not 'string'"),
+        ({"type": ["object", "null"]}, "schema must have type \"object\", not ['object', 'null']"),
+        ({"type": None}, 'schema must have type "object", not None'),
+        ({"type": 5}, 'schema must have type "object", not 5'),
+        ({"properties": {"a": {"type": 5}}}, "schema is not valid JSON Schema: 5 is not valid under any of"),
+        ({"properties": []}, 'schema is not valid JSON Schema: [] is not of type "object" (at properties)'),
+        ({"required": "a"}, "(at required)"),
+        (nested(SCHEMA_DEPTH + 1), "schema is nested deeper than 100 levels"),
+        (nested(900), "schema is nested deeper than 100 levels"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_bad_schemas(schema: object, reason: str):
+    line = refusal(RegisterTool("tool", schema=Raw(json.dumps(schema).encode())))
+    assert line.startswith("tool 'tool': ")
+    assert reason in line
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (b"{", "schema is not JSON: Input data was truncated"),
+        (b"{'a': 1}", "schema is not JSON: "),
+        (b'{"a":' + b"[" * 50_000 + b"]" * 50_000 + b"}", "schema is not JSON: nested too deeply"),
+        (b'{"description":"' + b"x" * SCHEMA_LIMIT + b'"}', "schema is larger than 262144 bytes"),
+    ],
+    ids=lambda value: str(value[:20]),
+)
+def test_schemas_that_cannot_be_used_as_text(text: bytes, reason: str):
+    assert refusal(RegisterTool("tool", schema=Raw(text))).startswith(f"tool 'tool': {reason}")
+
+
+def test_a_schema_of_many_levels_is_fine():
+    assert judge(nested(SCHEMA_DEPTH)).schema
+
+
+NAMES = {"a": True, "A-b_9": True, "x" * 128: True, "x" * 129: False, "": False, "has spaces": False, "a.b": False,
+         "a/b": False, "é": False, "a\n": False, "\x1b[31m": False, "a\x00": False}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "good"), NAMES.items(), ids=lambda value: repr(value)[:20])
+def test_names(name: str, good: bool):
+    if good:
+        assert judge({}, name).name == name
+    else:
+        line = refusal(RegisterTool(name))
+        assert line == f"tool name {name[:80]!r} is not usable: 1 to 128 letters, digits, '_' or '-' are needed"
+        assert line.isprintable()
+
+
+def test_a_description_is_not_a_book():
+    assert judge_tool(RegisterTool("a", "d" * DESCRIPTION_LIMIT))
+    assert "description is longer than 65536" in refusal(RegisterTool("a", "d" * (DESCRIPTION_LIMIT + 1)))
+
+
+@given(
+    JSON | st.dictionaries(st.sampled_from(["type", "properties", "required", "$ref", "enum", "items", "$id"]), JSON)
+)
+def test_any_schema_is_judged(schema: object):
+    try:
+        assert judge(schema).schema["type"] == "object"
+        said = ""
+    except RefusedError as error:
+        said = str(error)
+    assert isinstance(said, str)
+
+
+@given(JSON)
+def test_depth_is_counted(value: object):
+    def depth(one: object) -> int:
+        inner = one.values() if isinstance(one, dict) else one if isinstance(one, list) else None
+        return 0 if inner is None else 1 + max(map(depth, inner), default=0)
+
+    for levels in range(5):
+        assert is_deeper(value, levels) is (depth(value) > levels)
+
+
+def test_the_largest_schema_is_judged_in_a_moment():
+    wide = {"properties": {f"p{n}": {"type": "string", "enum": ["a", "b"]} for n in range(4000)}}
+    assert len(json.dumps(wide)) < SCHEMA_LIMIT
+    started = time.monotonic()
+    judge(wide)
+    assert time.monotonic() - started < 1.0
+
+
+@pytest.mark.parametrize("name", ["a", "git:commit", "über", "-x", "a.b_c"])
+def test_names_of_commands(name: str):
+    assert command_name_fault(name) is None
+
+
+@pytest.mark.parametrize(
+    "name", ["", "x" * 129, "two words", "a/b", "/a", "a\x1b[2Jb", "a\u202eb", "notiz:", "a\n", "*"]
+)
+def test_commands_that_nobody_could_type(name: str):
+    assert command_name_fault(name) is not None

@@ -1,0 +1,277 @@
+"""A control server with something to serve that needs no processes, and clients that say exactly what a test wants."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from supervisor.calls.verdict import UNTOUCHED
+from supervisor.control.server import ControlServer
+from supervisor.loop.loop import Loop
+from wire import frames
+from wire.stats import ExtensionStats, HostStats
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from typing import Self
+
+    from supervisor.loop.pending import Failure
+
+PATIENCE = 20.0
+
+
+@dataclass
+class FakeExtension:
+    name: str
+
+
+@dataclass
+class FakeTool:
+    name: str
+    description: str = "Does it."
+    schema: dict[str, Any] = field(default_factory=lambda: {"type": "object"})
+
+
+@dataclass
+class OwnedFake:
+    owner: FakeExtension
+    tool: FakeTool | None = None
+    command: FakeTool | None = None
+
+
+@dataclass
+class FakeAnswer:
+    frame: Any = None
+    failure: Failure | None = None
+    reason: str = ""
+
+
+@dataclass
+class FakeAsked:
+    """A request that a test answers when it likes."""
+
+    what: tuple[Any, ...]
+    done: Callable[[Any], None]
+    cancelled: str | None = None
+
+    def cancel(self, reason: str) -> None:
+        self.cancelled = reason
+
+    def answer(self, text: str) -> None:
+        self.done(FakeAnswer(frames.ToolResult("internal-7", [frames.ContentBlock("text", text=text)])))
+
+
+class FakeServed:
+    """What a supervisor is to the control socket."""
+
+    def __init__(self, loop: Loop, names: tuple[str, ...] = ("alpha", "beta")) -> None:
+        self._loop = loop
+        self.extensions = [FakeExtension(name) for name in names]
+        self.sampled_at = -1000.0
+        self.samples = 0
+        self.restarted: list[str] = []
+        self.reloads: list[tuple[str | None, Any]] = []
+        self.told: list[frames.Event] = []
+        self.asked: list[FakeAsked] = []
+        self.padding = ""
+
+    def sample(self) -> None:
+        self.samples += 1
+        self.sampled_at = self._loop.clock()
+
+    def stats(self) -> dict[str, ExtensionStats]:
+        return {one.name: extension_stats(failure=self.padding) for one in self.extensions}
+
+    def host_stats(self, kind: Any, version: str, cwd: str) -> HostStats:
+        return host_stats(kind=kind, version=version, cwd=cwd)
+
+    def tools(self) -> dict[str, OwnedFake]:
+        return {"echo": OwnedFake(self.extensions[0], tool=FakeTool("echo"))}
+
+    def commands(self) -> dict[str, OwnedFake]:
+        return {"hello": OwnedFake(self.extensions[1], command=FakeTool("hello", "Greets."))}
+
+    def restart(self, name: str) -> None:
+        if name not in [one.name for one in self.extensions]:
+            raise KeyError(name)
+        self.restarted.append(name)
+
+    def begin_reload(self, name: str | None, done: Any) -> None:
+        if name is not None and name not in [one.name for one in self.extensions]:
+            raise KeyError(name)
+        self.reloads.append((name, done))
+
+    def tell(self, event: frames.Event) -> None:
+        self.told.append(event)
+
+    def begin_call(self, tool: str, args: bytes, done: Any, on_progress: Any = None) -> FakeAsked:
+        if tool not in self.tools():
+            raise KeyError(tool)
+        return self._begin(("call", tool, json.loads(args)), done)
+
+    def begin_command(self, name: str, args: str, done: Any) -> FakeAsked:
+        if name not in self.commands():
+            raise KeyError(name)
+        return self._begin(("command", name, args), done)
+
+    def begin_intercept(self, event: frames.Event, done: Any) -> FakeAsked:
+        return self._begin(("intercept", event), done)
+
+    def _begin(self, what: tuple[Any, ...], done: Any) -> FakeAsked:
+        asked = FakeAsked(what, done)
+        self.asked.append(asked)
+        return asked
+
+    def allow_all(self) -> None:
+        for asked in self.asked:
+            asked.done(UNTOUCHED)
+
+
+class Serving:
+    """A control server on a loop of its own. Closed at the end of the `with` block."""
+
+    def __init__(self, folder: Path, **options: Any) -> None:
+        self.skew = 0.0
+        """Seconds that the loop's clock is ahead."""
+        self.loop = Loop(lambda: time.monotonic() + self.skew)
+        self.stops = 0
+        self.served = FakeServed(self.loop)
+        self.server = ControlServer(
+            self.loop,
+            self.served,
+            runtime_dir=folder,
+            on_stop=self._on_stop,
+            **{"kind": "host", "version": "1.0", "cwd": "/project", **options},
+        )
+        self._peers: list[Peer] = []
+
+    def _on_stop(self) -> None:
+        self.stops += 1
+
+    def __enter__(self) -> Self:
+        assert self.server.start() is None
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for peer in self._peers:
+            peer.close()
+        self.server.close()
+        self.loop.close()
+
+    def client(self) -> Peer:
+        peer = Peer(self)
+        self._peers.append(peer)
+        return peer
+
+    def until(self, predicate: Callable[[], Any], poll_s: float | None = None) -> None:
+        """Runs the loop; with `poll_s` it wakes up so often for what it does not watch."""
+
+        def tick() -> None:
+            self.loop.call_later(poll_s or 0.0, tick)
+
+        if poll_s is not None:
+            tick()
+        assert self.loop.run_until(lambda: bool(predicate()), self.loop.clock() + PATIENCE), "it did not come about"
+
+
+class Peer:
+    """One client. Its waits run the server's loop."""
+
+    def __init__(self, serving: Serving) -> None:
+        self._serving = serving
+        self._taken = b""
+        self.ended = False
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(str(serving.server.path))
+        self.socket.setblocking(False)
+
+    def say(self, *requests: dict[str, Any]) -> None:
+        self.write(b"".join(json.dumps(one).encode() + b"\n" for one in requests))
+
+    def write(self, data: bytes) -> None:
+        """All of it, with the loop running while the server has to read first. Ends early if it is cut off."""
+        left = memoryview(data)
+        deadline = time.monotonic() + PATIENCE
+        while left and time.monotonic() < deadline:
+            try:
+                left = left[self.socket.send(left) :]
+            except BlockingIOError:
+                self._serving.loop.run_until(lambda: False, self._serving.loop.clock())
+            except OSError:
+                return
+        assert not left
+
+    def replies(self, count: int) -> list[dict[str, Any]]:
+        """The next so many lines, decoded."""
+        self._serving.until(lambda: self._pull() >= count or self.ended)
+        *lines, self._taken = self._taken.split(b"\n", count)
+        assert len(lines) == count, (lines, self._taken)
+        return [json.loads(line) for line in lines]
+
+    def ask(self, **request: Any) -> dict[str, Any]:
+        self.say(request)
+        return self.replies(1)[0]
+
+    def _pull(self) -> int:
+        """Whole lines that are there."""
+        try:
+            while data := self.socket.recv(1 << 20):
+                self._taken += data
+            self.ended = True
+        except BlockingIOError:
+            pass
+        except OSError:
+            self.ended = True
+        return self._taken.count(b"\n")
+
+    def wait_for_end(self) -> None:
+        self._serving.until(lambda: self._pull() < 0 or self.ended)
+
+    def close(self) -> None:
+        self.socket.close()
+
+
+def host_stats(**fields: Any) -> HostStats:
+    return HostStats(
+        **{
+            "pid": 1,
+            "kind": "host",
+            "version": "1.0",
+            "cwd": "/project",
+            "started": 0.0,
+            "uptime_s": 1.0,
+            "cpu_percent": 0.0,
+            "cpu_s": 0.0,
+            "rss_bytes": 1,
+            "open_files": 3,
+            "wakeups": 0,
+            "samples": 0,
+            "sampling_cpu_s": 0.0,
+            "sampling_interval_s": 1.0,
+            **fields,
+        }
+    )
+
+
+def extension_stats(**fields: Any) -> ExtensionStats:
+    zeros: dict[str, Any] = dict.fromkeys(ExtensionStats.__struct_fields__, 0)
+    return ExtensionStats(
+        **{
+            **zeros,
+            "state": "ready",
+            "failure": "",
+            "pids": (4242,),
+            "workers": 1,
+            "uptime_s": 1.0,
+            "exit_status": None,
+            "open_files": 5,
+            "p50_ms": None,
+            "p99_ms": None,
+            "latency_ms": (),
+            **fields,
+        }
+    )

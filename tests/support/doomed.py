@@ -1,0 +1,118 @@
+"""Hosts that are going to be killed, and processes that must not be touched by that."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import select
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from supervisor.process.cgroup_survey import OPT_OUT
+from supervisor.process.table import ProcessTable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PROGRAM = Path(__file__).with_name("doomed_host.py")
+PATIENCE_S = 20.0
+VISIBLE = ",".join(
+    (
+        "plain", "stubborn", "daemon", "gone", "left behind", "scrubbed in a session", "scrubbed", "busy", "stopped",
+    )
+)  # fmt: skip
+"""All kinds but the one that only a cgroup leaf can hold."""
+
+
+class Doomed:
+    """A running `doomed_host.py`."""
+
+    def __init__(self, folder: Path, kinds: str = VISIBLE, pause_s: float = 0.0, *, leaves: bool = False) -> None:
+        self.folder = folder
+        self.token = secrets.token_hex(16)
+        self.mark = str(secrets.randbelow(10**12) + 10**12)
+        command = [sys.executable, "-I", str(PROGRAM), str(folder), self.token, self.mark, kinds, str(pause_s)]
+        env = {**os.environ, OPT_OUT: "0" if leaves else "1"}
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env, bufsize=0, start_new_session=True
+        )
+        self.watchdog = int(self.hear("watchdog"))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
+        self.watchdog_ends()
+
+    def hear(self, word: str) -> str:
+        """The rest of the next line that begins with this word."""
+        while line := self.process.stdout.readline().decode():
+            if line.startswith(word):
+                return line.removeprefix(word).strip()
+        raise AssertionError(f"it ended without a word of {word}")
+
+    def say(self, *words: object) -> None:
+        self.process.stdin.write(" ".join(map(str, words)).encode() + b"\n")
+
+    def survivors(self) -> list[str]:
+        """Command lines of what it has started."""
+        found = []
+        for pid in ProcessTable.read().by_pid:
+            try:
+                command = Path(f"/proc/{pid}/cmdline").read_bytes()
+            except OSError:
+                continue
+            if self.mark.encode() in command and str(PROGRAM).encode() not in command:
+                found.append(f"{pid}: {command!r}")
+        return found
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def watchdog_ends(self) -> None:
+        wait_for_exit(self.watchdog)
+
+
+def wait_for_exit(pid: int) -> None:
+    """Of a process that was no child of ours before its parent died."""
+    try:
+        fd = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    try:
+        assert select.select([fd], [], [], PATIENCE_S)[0], f"{pid} does not end"
+    finally:
+        os.close(fd)
+
+
+def collect_orphans() -> None:
+    """What a dead host had started has come to us, since the tests are a subreaper."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        pass
+
+
+@contextmanager
+def sleeper(env: dict[str, str] | None = None, *, stubborn: bool = False) -> Iterator[subprocess.Popen[bytes]]:
+    """A process in a session of its own, with this environment, that is surely there."""
+    script = "trap '' TERM; echo; while :; do read _; done" if stubborn else "echo; read _"
+    command = ["/bin/sh", "-c", script]
+    env = dict(os.environ) if env is None else {"PATH": os.environ["PATH"], **env}
+    with subprocess.Popen(
+        command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+    ) as child:
+        try:
+            child.stdout.readline()
+            yield child
+        finally:
+            child.kill()

@@ -1,0 +1,95 @@
+"""A host for tests, to be killed: keeps a record, has a watchdog, and starts children of all kinds until it dies.
+
+Usage: doomed_host.py FOLDER TOKEN MARK KIND,… PAUSE_S. Says its watchdog's pid in the first line, and the pid of each
+child in one of its own. What the children start can be known by MARK in their command lines. On standard input:
+`note PID STARTED`, `other PID STARTED` and `forget PID STARTED` are passed on to the watchdog, `fork` makes a copy that
+holds its pipe, `name` has it say the watchdog's pid again.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from supervisor.cleanup.tracker import Custody
+from supervisor.discovery.environment import TOKEN
+from supervisor.loop.loop import Loop
+from supervisor.loop.pipes import Inlet
+from supervisor.process.child import Child
+from supervisor.process.table import Identity
+from wire.manifest import Limits
+
+KINDS = {
+    "plain": "exec sleep 600.{mark}",
+    "stubborn": "trap '' TERM HUP INT; sleep 600.{mark} & sleep 600.{mark}",
+    "daemon": "setsid sh -c 'sleep 600.{mark} & sleep 600.{mark} &' & exec sleep 600.{mark}",
+    "gone": "setsid sh -c 'sleep 600.{mark} &'",
+    "left behind": "sleep 600.{mark} & exit 3",
+    "scrubbed in a session": "env -i setsid sleep 600.{mark} & exec sleep 600.{mark}",
+    "scrubbed": "(env -i sleep 600.{mark} &); exec sleep 600.{mark}",
+    "busy": "while :; do sleep 0.01{mark}; done",
+    "hidden": "env -i setsid sh -c 'setsid sleep 600.{mark} & exit'; exec sleep 600.{mark}",
+    "stopped": "kill -STOP $$; exec sleep 600.{mark}",
+}
+
+
+def main() -> None:
+    folder, token, mark = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+    kinds = [kind for kind in sys.argv[4].split(",") if kind]
+    pause = float(sys.argv[5])
+    loop = Loop()
+    custody = Custody(
+        loop, token, folder=folder, version="0", owns_process=True, say=lambda line: say(f"said {line}")
+    )  # fmt: skip
+    custody.open()
+    say(f"watchdog {custody.watchdog_pid}")
+    Inlet(loop, os.dup(0), lambda data: obey(data, custody), lambda: None)
+    for kind in kinds:
+        start(loop, custody, KINDS[kind].format(mark=mark), {**os.environ, TOKEN: token})
+        loop.run_until(lambda: False, loop.clock() + pause)
+    say("all there")
+    loop.run_until(lambda: False)
+
+
+def start(loop: Loop, custody: Custody, script: str, env: dict[str, str]) -> None:
+    argv, leaf = custody.confine("x", ["/bin/sh", "-c", script], Limits(), cwd="/", env=env)
+    child = Child(
+        loop,
+        argv,
+        cwd="/",
+        env=env,
+        on_stdout=lambda _: None,
+        on_exit=lambda _: custody.collected(child.identity),
+    )
+    custody.started(child.identity, leaf)
+    say(f"child {child.pid}")
+
+
+def obey(data: bytes, custody: Custody) -> None:
+    for line in data.decode().splitlines():
+        word, *rest = line.split()
+        if word == "note":
+            custody.started(Identity(int(rest[0]), float(rest[1])))
+        elif word == "other":
+            custody.adopted(Identity(int(rest[0]), float(rest[1])))
+        elif word == "forget":
+            custody.collected(Identity(int(rest[0]), float(rest[1])))
+        elif word == "fork":
+            copy = os.fork()
+            if copy == 0:
+                signal.pause()
+            say(f"copy {copy}")
+        elif word == "name":
+            say(f"watchdog {custody.watchdog_pid}")
+
+
+def say(line: str) -> None:
+    os.write(1, line.encode() + b"\n")
+
+
+if __name__ == "__main__":
+    main()

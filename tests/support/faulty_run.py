@@ -1,0 +1,171 @@
+"""A whole run, in this process, with one healthy extension and some bad ones; the model is a script.
+
+What a person would see on stderr goes to a file, and the deadlines are short, so that every fault shows within seconds.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from agent.configure import Launch, launch
+from agent.model.provider import Stream
+from agent.runtime import Headless
+from tests.support.extension_folder import extension, folder
+from tests.support.host import PRELUDE
+from wire import events
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from supervisor.supervisor import Supervisor
+
+QUICK = {"hello": 1.0, "ready": 0.6, "tool_call": 0.8, "intercept": 0.4}
+SOON = {"backoff_s": [0.1, 0.1]}
+"""A restart policy under which a restart is not waited for."""
+PATIENCE_S = 30.0
+"""After which a run is ended that would hang because of a defect; its status is then `timeout`."""
+HEALTHY = "echo"
+Call = tuple[str, dict[str, Any]]
+ECHO: Call = ("echo", {"text": "still here"})
+
+
+class ScriptedProvider:
+    """Each turn calls the next batch of tools; when there are no more, it answers."""
+
+    name = "scripted"
+    is_ready = True
+    error = None
+
+    def __init__(self, batches: Sequence[Sequence[Call]]) -> None:
+        self._batches = list(batches)
+        self.requests: list[dict[str, Any]] = []
+        self.may_answer: Callable[[int], bool] = lambda _turn: True
+        """Whether the model may be done with this turn; it is asked again after every turn of the loop."""
+
+    def start(self) -> None:
+        pass
+
+    def request(self, params: dict[str, Any]) -> Stream:
+        self.requests.append(json.loads(json.dumps(params)))
+        turn = len(self.requests)
+        usage = {"input": 1, "output": 1, "cache_read": 0, "cache_write": 0}
+        calls = self._batches[turn - 1] if turn <= len(self._batches) else ()
+        content: list[dict[str, Any]] = [
+            {"type": "tool_call", "id": f"t{turn}.{number}", "name": name, "args": json.dumps(args)}
+            for number, (name, args) in enumerate(calls)
+        ] or [{"type": "text", "text": "all done"}]
+        reason = "tool_use" if calls else "end_turn"
+        return _Held(
+            lambda: self.may_answer(turn),
+            [{"type": "final", "content": content, "stop_reason": reason, "usage": usage}],
+        )
+
+    def cancel(self) -> None:
+        pass
+
+    def stoppables(self) -> Sequence[Any]:
+        return ()
+
+
+class _Held(Stream):
+    def __init__(self, may_answer: Callable[[], bool], lines: Sequence[dict[str, Any]]) -> None:
+        super().__init__(lines)
+        self._may_answer = may_answer
+
+    def has_line(self) -> bool:
+        return super().has_line() and self._may_answer()
+
+
+@dataclass
+class Observed:
+    """What came of a run."""
+
+    records: list[events.Record]
+    result: events.Result
+    stderr: list[str]
+    requests: list[dict[str, Any]]
+    seconds: float
+
+    def lines_about(self, name: str) -> list[str]:
+        return [line for line in self.stderr if line.startswith(f"zot: extension {name}: ")]
+
+    def answer_of(self, call_id: str) -> tuple[str, bool]:
+        for record in self.records:
+            if isinstance(record, events.ToolResult) and record.id == call_id:
+                return "".join(
+                    part.text for part in record.content if isinstance(part, events.TextContent)
+                ), record.is_error
+        raise AssertionError(f"no result for {call_id}")
+
+    def offered(self, turn: int) -> set[str]:
+        return {tool["name"] for tool in self.requests[turn - 1].get("tools", [])}
+
+    def events_of(self, name: str) -> list[str]:
+        """What happened to an extension, by the stream of the run."""
+        return [one.event for one in self.records if isinstance(one, events.Extension) and one.extension == name]
+
+
+def program(place: Path, name: str, code: str, *args: str | Path, **manifest: Any) -> Path:
+    """An extension for one test, from its source; what `PRELUDE` defines is there."""
+    script = place / f"{name}.py"
+    script.write_text(PRELUDE + code)
+    return folder(place, name, [sys.executable, "-I", "-S", str(script), *map(str, args)], **manifest)
+
+
+def is_back(name: str, restarts: int = 1) -> Callable[[Supervisor], bool]:
+    """It has been started again so often, and is ready."""
+    return lambda supervisor: supervisor.find(name).account.restarts >= restarts
+
+
+def is_given_up(name: str) -> Callable[[Supervisor], bool]:
+    return lambda supervisor: supervisor.find(name).is_given_up
+
+
+def observe(
+    place: Path,
+    *bad: Path,
+    batches: Sequence[Sequence[Call]] = (),
+    healthy_first: bool = True,
+    hold: Mapping[int, Callable[[Supervisor], bool]] | None = None,
+    home: Path | None = None,
+    **asked: Any,
+) -> Observed:
+    """Runs a prompt with the bad extensions beside the healthy one. `hold` names turns in which the model takes its
+    time, before it says anything, until something has come about."""
+    healthy = extension(place, "echo", name=HEALTHY)
+    folders = [healthy, *bad] if healthy_first else [*bad, healthy]
+    project = place / "project"
+    project.mkdir()
+    prepared = launch(
+        Launch(
+            base_url="http://127.0.0.1:9",
+            cwd=str(project),
+            home=home or place / "home",
+            extensions=tuple(map(str, folders)),
+            discover=False,
+            **{"timeout": PATIENCE_S, **asked},
+        )
+    )
+    provider = ScriptedProvider(batches)
+    records: list[events.Record] = []
+    with open(place / "stderr", "w+b") as stderr:
+        started = time.monotonic()
+        run = Headless(
+            prepared.options,
+            version="test",
+            make_provider=lambda _loop: provider,
+            on_record=records.append,
+            stderr=stderr.fileno(),
+        )
+        if hold:
+            provider.may_answer = lambda turn: turn not in hold or hold[turn](run._supervisor)
+        result = run.run("go")
+        seconds = time.monotonic() - started
+        stderr.seek(0)
+        lines = stderr.read().decode().splitlines()
+    return Observed(records, result, lines, provider.requests, seconds)

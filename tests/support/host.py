@@ -1,0 +1,163 @@
+"""A supervisor with real children, and all that it said of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from supervisor.calls.guards import OwnedTool
+from supervisor.discovery.discover import Found, Scope
+from supervisor.loop.loop import Loop
+from supervisor.supervisor import Supervisor
+from wire import frames
+from wire.dialects.base import HostInfo
+from wire.manifest import parse_manifest
+
+if TYPE_CHECKING:
+    from supervisor.calls.guards import Answer
+    from supervisor.calls.verdict import Judgement
+    from supervisor.extension.extension import Extension
+    from wire.events import Cost
+
+CHILDREN = Path(__file__).parent.parent / "children"
+QUICK = {"hello": 5.0, "ready": 2.0, "tool_call": 5.0, "intercept": 5.0}
+"""Long enough for a loaded machine; the tests that wait for a deadline set a short one."""
+ONCE = {"policy": "temporary"}
+"""Most tests look at one life of a process; those of restarts say another policy."""
+PATIENCE = 20.0
+"""Seconds after which a wait of the tests themselves fails."""
+PRELUDE = """
+import json, os, select, signal, subprocess, sys, time
+def send(**frame):
+    print(json.dumps(frame), flush=True)
+def hello(*tools, intercept=(), events=()):
+    send(type="hello", name="x")
+    for tool in tools:
+        send(type="register_tool", name=tool, schema={"type": "object"})
+    if intercept or events:
+        send(type="subscribe", intercept=list(intercept), events=list(events))
+def frames():
+    for line in sys.stdin:
+        frame = json.loads(line)
+        if frame["type"] == "shutdown":
+            send(type="shutdown_ack")
+            return
+        if frame["type"] != "hello_ack":
+            yield frame
+def result(frame, text):
+    send(type="tool_result", id=frame["id"], content=[{"type": "text", "text": text}])
+"""
+
+
+class Host:
+    """Give it children, `start` it, and it is stopped at the end of the `with` block."""
+
+    def __init__(self, folder: Path, *, owns_process: bool = True, **options: Any) -> None:
+        self.folder = folder
+        self.loop = Loop()
+        self.notices: list[tuple[str, str, str]] = []
+        self.notes: list[tuple[str, str, str]] = []
+        self.supervisor = Supervisor(
+            self.loop,
+            host=HostInfo("1.0", "replay", "model-x", "/project"),
+            logs=folder / "logs",
+            owns_process=owns_process,
+            on_notice=lambda one, kind, message: self.notices.append((one.name, kind, message)),
+            on_note=lambda one, level, message: self.notes.append((one.name, level, message)),
+            **options,
+        )
+        self.found: list[Found] = []
+        self._stopped = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+        self.loop.close()
+
+    def add(self, child: str, *argv: str | Path, name: str | None = None, **manifest: Any) -> None:
+        """One of `tests/children`."""
+        script = CHILDREN / (child if "." in child else f"{child}.py")
+        program = ["/bin/sh"] if script.suffix == ".sh" else [sys.executable, "-I", "-S"]
+        self._add(name or script.stem, [*program, str(script), *map(str, argv)], manifest)
+
+    def write(self, name: str, code: str, *, prelude: bool = True, **manifest: Any) -> None:
+        """A child for one test, from its source."""
+        script = self.folder / f"{name}.py"
+        script.write_text((PRELUDE if prelude else "") + code)
+        self._add(name, [sys.executable, "-I", "-S", str(script)], manifest)
+
+    def _add(self, name: str, argv: list[str], manifest: dict[str, Any]) -> None:
+        fields = {"timeouts": {}, "restart": ONCE, **manifest}
+        fields = {"name": name, "exec": argv[0], "args": argv[1:], **fields}
+        fields["timeouts"] = {**QUICK, **fields["timeouts"]}
+        text = json.dumps(fields).encode()
+        self.found.append(Found(CHILDREN, parse_manifest(text), Scope.EXPLICIT, len(self.found)))
+
+    def start(self) -> Self:
+        """Starts all and waits until each is ready or has failed."""
+        self.launch()
+        assert self.supervisor.settle(self.loop.clock() + PATIENCE)
+        return self
+
+    def launch(self) -> None:
+        self.supervisor.start(sorted(self.found, key=lambda one: one.order), dict(os.environ))
+
+    def stop(self, **how: Any) -> float:
+        """Seconds that it took."""
+        started = time.monotonic()
+        if not self._stopped:
+            self._stopped = True
+            self.supervisor.stop(**how)
+        return time.monotonic() - started
+
+    # --- looking ------------------------------------------------------------------------------------------
+
+    def extension(self, name: str) -> Extension:
+        return next(one for one in self.supervisor.extensions if one.name == name)
+
+    def cost(self, name: str) -> Cost:
+        return self.supervisor.costs()[name]
+
+    def tools(self) -> set[str]:
+        return set(self.supervisor.tools())
+
+    def said_of(self, name: str) -> list[tuple[str, str]]:
+        """Kind and text of what a user was told of it, but for the news that it has started."""
+        return [(kind, message) for who, kind, message in self.notices if who == name and kind != "started"]
+
+    def log(self, name: str) -> str:
+        return (self.folder / "logs" / f"ext-{name}.log").read_text(errors="replace")
+
+    # --- doing --------------------------------------------------------------------------------------------
+
+    def until(self, predicate: Any) -> None:
+        assert self.loop.run_until(predicate, self.loop.clock() + PATIENCE), f"in vain; notices: {self.notices}"
+
+    def call(self, tool: str, **args: Any) -> Answer:
+        return self.supervisor.call(self.supervisor.tools()[tool], json.dumps(args).encode())
+
+    def call_of(self, name: str, tool: str, **args: Any) -> Answer:
+        """Calls this extension's tool, be it hidden or its extension dead."""
+        owner = self.extension(name)
+        return self.supervisor.call(OwnedTool(owner.tools[tool], owner), json.dumps(args).encode())
+
+    def text(self, tool: str, **args: Any) -> str:
+        """The text of a call that must succeed."""
+        answer = self.call(tool, **args)
+        assert answer.frame is not None, answer
+        return "".join(block.text or "" for block in answer.frame.content or ())
+
+    def ask(self, event: str = "tool_call", **fields: Any) -> Judgement:
+        if event == "tool_call":
+            fields = {"tool_id": "t", "tool_name": "read", "tool_args": frames.Raw(b'{"path": "a"}')} | fields
+        return self.supervisor.intercept(frames.Event(event, **fields))
+
+    def timed(self, action: Any, *args: Any, **kwargs: Any) -> tuple[Any, float]:
+        started = time.monotonic()
+        return action(*args, **kwargs), time.monotonic() - started

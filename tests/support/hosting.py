@@ -1,0 +1,71 @@
+"""`zot host` as a process, and clients of its socket."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from supervisor.control.client import ControlClient, Endpoint
+from tests.support.zot_process import wait_until
+from wire import control, frames
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.support.zot_process import Running, Zot
+
+PATIENCE_S = 20.0
+STARTING = ("spawned", "greeted")
+
+
+class Hosted:
+    """A host that runs, with a client connected to it."""
+
+    def __init__(self, zot: Zot, running: Running) -> None:
+        self.zot = zot
+        self.running = running
+        self.pid = running.pid
+        self.socket = zot.home / "run" / f"{running.pid}.sock"
+        wait_until(lambda: self.socket.exists() or running.process.poll() is not None)
+        assert self.socket.exists(), running.errors()
+        self.client = self.connect()
+
+    def connect(self) -> ControlClient:
+        return ControlClient(Endpoint(self.pid, self.socket), PATIENCE_S)
+
+    def settle(self) -> None:
+        """Waits until every extension is ready or has failed."""
+        wait_until(lambda: all(one.state not in STARTING for one in self.stats().values()))
+
+    def stats(self) -> dict[str, Any]:
+        return dict(self.client.ask(control.GetStats(self.client.next_id()), control.StatsReply).stats.extensions)
+
+    def call(self, tool: str, text: str = "", client: ControlClient | None = None) -> str:
+        client = client or self.client
+        args = frames.Raw(control._encoder.encode({"text": text}))
+        result = client.ask(frames.ToolCall(client.next_id(), tool, args), frames.ToolResult)
+        return "".join(block.text or "" for block in result.content or ())
+
+    def next_notice(self, event: str) -> Any:
+        """The next of this kind, of those that are watched for."""
+        deadline = time.monotonic() + PATIENCE_S
+        while (reply := self.client.next(deadline - time.monotonic())) is not None:
+            if getattr(reply, "event", None) == event:
+                return reply
+        raise AssertionError(f"no {event}; {self.running.errors()}")
+
+
+@contextmanager
+def hosting(zot: Zot, *extensions: Path, flags: tuple[str, ...] = ()) -> Iterator[Hosted]:
+    """A `zot host` with these extensions, all of them settled."""
+    zot.env.pop("XDG_RUNTIME_DIR", None)
+    named = [word for path in extensions for word in ("-e", path)]
+    with zot.start("host", *named, *flags) as running:
+        hosted = Hosted(zot, running)
+        try:
+            hosted.settle()
+            yield hosted
+        finally:
+            hosted.client.close()

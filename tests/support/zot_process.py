@@ -1,0 +1,267 @@
+"""Runs the product as its users do: `zot` as a process with its own home, folder and environment."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import time
+import uuid
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import psutil
+
+from tests.support import warm_start
+from tests.support.warm_start import MARK, ROOT
+from wire import events
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.support.replay_script import Script
+
+PATIENCE_S = 30.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a finished process left: its status, its output, and what is still running of it."""
+
+    status: int
+    stdout: bytes
+    stderr: str
+    leftovers: list[str] = field(default_factory=list)
+
+    @cached_property
+    def records(self) -> list[Any]:
+        """The event stream, each line checked against its definition."""
+        assert self.stdout.endswith(b"\n"), self.stdout[-200:]
+        return [events.decode(line) for line in self.stdout.splitlines()]
+
+    @cached_property
+    def result(self) -> events.Result:
+        (found,) = self.of(events.Result)
+        return found
+
+    @property
+    def text(self) -> str:
+        return self.stdout.decode()
+
+    @property
+    def warnings(self) -> list[str]:
+        return self.stderr.splitlines()
+
+    def of(self, kind: type) -> list[Any]:
+        return [record for record in self.records if isinstance(record, kind)]
+
+    def tool_texts(self) -> list[str]:
+        """The texts of all tool results, in order."""
+        return ["".join(part.text for part in result.content) for result in self.of(events.ToolResult)]
+
+    def check(self, status: events.Status) -> Outcome:
+        """The promises that hold for every stream, whatever happened."""
+        records = self.records
+        assert isinstance(records[0], events.Session)
+        assert [type(record) for record in records[-2:]] == [events.Result, events.Done]
+        for once in (events.Session, events.Result, events.Done, events.UserMessage):
+            assert len(self.of(once)) <= 1
+        assert (self.result.status, self.result.exit_code, self.status) == (status.value, *[status.exit_code] * 2)
+        assert bool(self.result.reason) == (status is not events.Status.OK), self.result
+        announced = [record.id for record in self.of(events.ToolCall)]
+        assert [record.id for record in self.of(events.ToolResult)] == announced
+        assert self.leftovers == []
+        return self
+
+
+class Running:
+    """A `zot` that was started; its output is read as the test asks for it."""
+
+    def __init__(self, argv: list[str], *, env: dict[str, str], cwd: Path, folder: Path, **popen: Any) -> None:
+        self._mark = env[MARK]
+        self._errors = folder / f"stderr-{self._mark}"
+        self._lines: list[bytes] = []
+        self._taken = bytearray()
+        self._partial = bytearray()
+        begin = popen.pop("begin", subprocess.Popen)
+        with self._errors.open("wb") as stderr:
+            streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": stderr, **popen}
+            self.process: subprocess.Popen[bytes] = begin(argv, env=env, cwd=cwd, **streams)
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def __enter__(self) -> Running:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self._wait_for_watchdog()
+        for stream in (self.process.stdin, self.process.stdout):
+            if stream is not None and not stream.closed:
+                stream.close()
+        for pid in _marked(self._mark):
+            os.kill(pid, signal.SIGKILL)
+
+    def _wait_for_watchdog(self) -> None:
+        """It ends what a killed `zot` has left, and then itself. By now it is a child of ours, and to be waited for."""
+        for child in psutil.Process().children():
+            try:
+                command = child.cmdline()
+            except psutil.Error:
+                continue
+            if str(self.pid) in command and any("reaper_program" in word for word in command):
+                child.wait(PATIENCE_S)
+
+    def wait_for(self, kind: type, **fields: Any) -> Any:
+        """Reads up to the first record of this type with these field values."""
+        deadline = time.monotonic() + PATIENCE_S
+        while line := self._read_line(deadline):
+            record = events.decode(line)
+            if isinstance(record, kind) and all(getattr(record, name) == value for name, value in fields.items()):
+                return record
+        raise AssertionError(f"no {kind.__name__} {fields}; got {self._taken.decode()}\n{self.errors()}")
+
+    def child(self, name: str) -> int:
+        """The pid of a child whose command line holds this text; waits until there is one."""
+        return wait_until(lambda: self.find_child(name))
+
+    def find_child(self, name: str) -> int | None:
+        return next((pid for pid in _marked(self._mark) if pid != self.pid and name in _command_line(pid)), None)
+
+    def signal(self, number: signal.Signals) -> None:
+        self.process.send_signal(number)
+
+    def errors(self) -> str:
+        return self._errors.read_text(errors="replace")
+
+    def finish(self, timeout_s: float = PATIENCE_S) -> Outcome:
+        """Waits for the end; all of its output is in the outcome."""
+        deadline = time.monotonic() + timeout_s
+        if self.process.stdout is not None and not self.process.stdout.closed:
+            while self._read_line(deadline):
+                pass
+        try:
+            status = self.process.wait(max(0.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"still running; {self._taken.decode()}\n{self.errors()}") from None
+        return Outcome(status, bytes(self._taken), self.errors(), [_command_line(pid) for pid in _marked(self._mark)])
+
+    def _read_line(self, deadline: float) -> bytes:
+        """The next line, or what there is of it at the end of the output."""
+        stdout = self.process.stdout
+        assert stdout is not None
+        while not self._lines:
+            ready, _, _ = select.select([stdout], [], [], max(0.0, deadline - time.monotonic()))
+            if not ready:
+                raise AssertionError(f"nothing more came; {self._taken[-5000:].decode()}\n{self.errors()}")
+            data = os.read(stdout.fileno(), 1 << 20)
+            if not data:
+                rest, self._partial = bytes(self._partial), bytearray()
+                return rest
+            self._taken += data
+            self._partial += data
+            if b"\n" in data:
+                *lines, rest = bytes(self._partial).split(b"\n")
+                self._lines = [line + b"\n" for line in lines]
+                self._partial = bytearray(rest)
+        return self._lines.pop(0)
+
+
+class Zot:
+    """A home, a project folder, and an environment without a key of the developer's."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.home = folder / "home"
+        self.cwd = folder / "project"
+        self.cwd.mkdir()
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(("ANTHROPIC_", "ZOT"))}
+        self.env = {**inherited, "ZOT_HOME": str(self.home), "PYTHONPATH": str(ROOT), "TMPDIR": str(folder)}
+        for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"):
+            self.env.pop(name, None)
+        self.command = warm_start.COMMAND
+
+    def start(self, *args: str | Path, cold: bool = False, **popen: Any) -> Running:
+        """From a zygote where possible; `cold` is for what depends on how the program itself begins."""
+        env = {**self.env, **popen.pop("env", {}), MARK: uuid.uuid4().hex}
+        argv = [*popen.pop("command", self.command), *map(str, args)]
+        begin = subprocess.Popen if cold else warm_start.start
+        return Running(argv, env=env, cwd=popen.pop("cwd", self.cwd), folder=self.folder, begin=begin, **popen)
+
+    def run(self, *args: str | Path, **popen: Any) -> Outcome:
+        with self.start(*args, **popen) as running:
+            return running.finish()
+
+    def replay(self, script: Script, *args: str | Path, **popen: Any) -> Outcome:
+        return self.run(*self.replay_flags(script), *args, "go", **popen)
+
+    def replay_flags(self, script: Script) -> list[str]:
+        return ["--json", "--replay", str(script.write(self.folder / "cassette.jsonl"))]
+
+    def session_rows(self) -> list[Any]:
+        """The rows of the only session file; each line must be whole."""
+        (path,) = self.session_files()
+        return rows(path.read_bytes())
+
+    def session_files(self) -> list[Path]:
+        return sorted(self.home.glob("sessions/*/*.jsonl"))
+
+
+def wait_until(condition: Callable[[], Any]) -> Any:
+    """For what another process does without telling us: looks again and again, and returns what it found."""
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        if found := condition():
+            return found
+        time.sleep(0.005)
+    raise AssertionError("it did not come about")
+
+
+def rows(data: bytes) -> list[Any]:
+    assert data.endswith(b"\n")
+    return [msgspec.json.decode(line) for line in data.splitlines()]
+
+
+def check_transcript(session: list[Any]) -> None:
+    """A session as any reader of the format may rely on: a header, and a result for each tool call."""
+    assert session[0]["type"] == "meta"
+    assert {row["type"] for row in session} <= {"meta", "message", "usage"}
+    messages = [row["message"] for row in session if row["type"] == "message"]
+    assert messages[0]["role"] == "user"
+    open_calls: list[str] = []
+    for message in messages:
+        if message["role"] == "tool":
+            assert [block["call_id"] for block in message["content"]] == open_calls
+            open_calls = []
+        assert not open_calls
+        open_calls = [block["id"] for block in message["content"] if "arguments" in block]
+    assert not open_calls
+
+
+def _marked(mark: str) -> list[int]:
+    """Processes that inherited the mark, zombies left out."""
+    wanted = f"{MARK}={mark}".encode()
+    found = []
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                if wanted in Path("/proc", name, "environ").read_bytes().split(b"\0"):
+                    found.append(int(name))
+            except OSError:
+                pass
+    return found
+
+
+def _command_line(pid: int) -> str:
+    try:
+        return Path("/proc", str(pid), "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+    except OSError:
+        return ""

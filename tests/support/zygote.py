@@ -1,0 +1,118 @@
+"""A process that has the modules of `zot` in memory, and becomes a `zot` of its own for each request.
+
+A program of its own, so that nothing of the tests (their modules, threads, handlers, warning filters) is in it.
+Usage: `zygote.py FD plain|model`; FD is its end of a SEQPACKET pair; with `model`, the SDK is in memory as well, and a
+run makes its model worker of it. A request is `[argv, env, cwd, new session, process group]` with three descriptors;
+the reply is `{"pid": N}`, or `{"pid": N, "errno": N, "why": TEXT}` if the child could not be had and has ended. The
+child's parent is the nearest subreaper above. `warm_start.py` is the other end.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import importlib
+import json
+import os
+import pkgutil
+import runpy
+import signal
+import socket
+import sys
+import time
+from typing import Any
+
+from standard_streams import reopen
+
+REQUEST_BYTES = 1 << 17
+MARK = b"ZOT_TEST_RUN="
+"""What is inherited, and looked for in /proc: its value there is the one that the process was started with."""
+MARK_BYTES = 32
+ENV_START = 47
+"""Where the environment begins: this word of /proc/self/stat, counted after the name."""
+
+
+def warm_up() -> None:
+    """All modules of the command, and with them what a run imports. Typer's own help reads the environment as it is
+    imported, and is left to those who ask for it."""
+    import cli
+
+    for module in pkgutil.walk_packages(cli.__path__, "cli."):
+        importlib.import_module(module.name)
+
+
+def serve(server: socket.socket) -> None:
+    """Returns in each child, which is then to go on as `zot`. The zygote itself ends here, with its last client."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.collect()
+    gc.freeze()
+    server.send(b"ready")
+    while True:
+        request, fds, _, _ = socket.recv_fds(server, REQUEST_BYTES, 3)
+        if not request:
+            os._exit(0)
+        between = os.fork()
+        if between == 0:
+            between = os.getpid()
+            if os.fork() == 0:
+                become(server, between, json.loads(request), fds)
+                return
+            os._exit(0)
+        os.waitpid(between, 0)
+        for fd in fds:
+            os.close(fd)
+
+
+def become(server: socket.socket, between: int, request: list[Any], fds: list[int]) -> None:
+    """As `python -m pyzot` is when it begins. The parent, streams, folder and group are there when this is told."""
+    argv, env, cwd, new_session, group = request
+    while os.getppid() == between:
+        time.sleep(0.0002)
+    try:
+        os.chdir(cwd)
+        if new_session:
+            os.setsid()
+        if group is not None:
+            os.setpgid(0, group)
+        mark(env)
+        for number, fd in enumerate(fds):
+            os.dup2(fd, number)
+        os.environ.clear()
+        os.environ.update(env)
+        time.tzset()
+        reopen()
+        sys.argv = argv
+        sys.path[0] = os.getcwd()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    except Exception as error:
+        number = getattr(error, "errno", 0)
+        server.send(json.dumps({"pid": os.getpid(), "errno": number, "why": repr(error)}).encode())
+        os._exit(255)
+    server.send(json.dumps({"pid": os.getpid()}).encode())
+    server.close()
+    for fd in fds:
+        os.close(fd)
+
+
+def mark(env: dict[str, str]) -> None:
+    """Writes the run's mark over the zygote's own, in the memory that the kernel shows as the environment."""
+    with open("/proc/self/stat") as file:
+        words = file.read().rpartition(")")[2].split()
+    start, end = int(words[ENV_START]), int(words[ENV_START + 1])
+    at = ctypes.string_at(start, end - start).index(MARK) + len(MARK)
+    value = env[MARK.decode()[:-1]].encode()
+    assert len(value) == MARK_BYTES
+    ctypes.memmove(start + at, value, MARK_BYTES)
+
+
+if __name__ == "__main__":
+    warm_up()
+    with_model = sys.argv[2] == "model"
+    if with_model:
+        import warm_model_worker
+
+        warm_model_worker.warm_up()
+    serve(socket.socket(fileno=int(sys.argv[1])))
+    if with_model:
+        warm_model_worker.install()
+    runpy.run_module("pyzot", run_name="__main__", alter_sys=True)

@@ -1,0 +1,99 @@
+"""zot's dialect: what the supervisor means is said in its frames, on one line each."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.any_message import JSON, TEXT, any_of, plain
+from wire import frames
+from wire.dialects.base import HostInfo
+from wire.dialects.zot import GUARDABLE, OBSERVABLE, ZotDialect, describe_oversize, one_line
+from wire.framing import LineSplitter, Oversize
+
+DIALECT = ZotDialect()
+
+
+@given(any_of(frames.EventIntercept), st.integers(1, 10**9).map(str))
+def test_a_question_with_its_id_put_in_is_the_frame(asked: frames.EventIntercept, call_id: str):
+    fields = {name: getattr(asked, name) for name in asked.__struct_fields__ if name != "id"}
+    question = DIALECT.question(frames.Event(**fields))
+    said = json.loads(question.frame(call_id.encode()))
+    assert said == plain(asked) | {"id": call_id}
+    assert list(said)[:2] == ["type", "id"]
+    frame = frames.decode_from_host(question.frame(call_id.encode()))
+    assert isinstance(frame, frames.EventIntercept)
+    assert frame.id == call_id
+
+
+@given(JSON, st.sampled_from([None, 2, "\r\n"]), st.booleans())
+def test_arguments_keep_their_value_on_one_line(value: object, indent: int | str | None, ascii_only: bool):
+    text = json.dumps(value, indent=indent, ensure_ascii=ascii_only).encode()
+    line = bytes(one_line(text))
+    assert b"\n" not in line
+    assert json.loads(line) == value
+    call = DIALECT.call("7", "tool", text)
+    assert call.count(b"\n") == 1
+    assert json.loads(call) == {"type": "tool_call", "id": "7", "name": "tool", "args": value}
+
+
+def test_numbers_and_escapes_of_arguments_are_not_touched():
+    text = rb'{"big": 123456789012345678901234567890, "exact": 1.10, "text": "\u00e9\/\ud83d\ude00\n"}'
+    assert bytes(one_line(text)) == text
+    broken = text.replace(b", ", b",\n  ")
+    assert json.loads(bytes(one_line(broken))) == json.loads(text)
+    assert b"123456789012345678901234567890" in bytes(one_line(broken))
+    assert b"1.10" in bytes(one_line(broken))
+
+
+@given(TEXT, TEXT, TEXT)
+def test_the_greeting_has_all_of_zots_members_in_its_order(model: str, cwd: str, folder: str):
+    said = json.loads(DIALECT.greet(HostInfo("1.2", "anthropic", model, cwd), folder, folder))
+    assert list(said.items()) == [
+        ("type", "hello_ack"),
+        ("protocol_version", 1),
+        ("zot_version", "1.2"),
+        ("provider", "anthropic"),
+        ("model", model),
+        ("cwd", cwd),
+        ("extension_dir", folder),
+        ("data_dir", folder),
+        ("features", list(frames.FEATURES)),
+    ]
+
+
+def test_what_is_empty_is_not_said():
+    assert DIALECT.tell(frames.Event("session_start")) == b'{"type":"event","event":"session_start"}\n'
+    assert DIALECT.tell(frames.Event("turn_start", step=1)) == b'{"type":"event","event":"turn_start","step":1}\n'
+    assert DIALECT.invoke("1", "greet", "") == b'{"type":"command_invoked","id":"1","name":"greet"}\n'
+    assert DIALECT.invoke("1", "greet", "a b") == b'{"type":"command_invoked","id":"1","name":"greet","args":"a b"}\n'
+    assert DIALECT.stop() == b'{"type":"shutdown"}\n'
+
+
+def test_the_events_are_zots_and_ours():
+    zots = {"session_start", "turn_start", "tool_call", "turn_end", "assistant_message"}
+    assert zots | {"user_prompt", "tool_result", "error", "session_end"} == OBSERVABLE
+    assert {"tool_call", "turn_start", "assistant_message"} | {"user_prompt", "tool_result"} == GUARDABLE
+    assert DIALECT.guardable == GUARDABLE
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (
+            b'{"type":"tool_result","id":"7","content":[',
+            "a tool_result frame of 200 bytes is over the limit of 100 bytes; dropped",
+        ),
+        (b"no frame at all ", "a line of 200 bytes is over the limit of 100 bytes; dropped"),
+    ],
+)
+def test_an_oversize_line_is_described(line: bytes, reason: str):
+    splitter = ZotDialect(frame_limit=100).splitter()
+    assert isinstance(splitter, LineSplitter)
+    (dropped,) = splitter.feed(line.ljust(200, b"x") + b"\n")
+    assert isinstance(dropped, Oversize)
+    frame = describe_oversize(dropped, 100)
+    assert (frame.reason, frame.id) == (reason, "7" if b"id" in line else None)

@@ -1,0 +1,87 @@
+"""zot's own dialect: one JSON object per line, protocol version 1."""
+
+from __future__ import annotations
+
+from msgspec import Raw
+
+from wire import frames
+from wire.dialects.base import HostInfo, PanelChange, Question
+from wire.framing import DEFAULT_FRAME_LIMIT, LineSplitter, Oversize
+
+OBSERVABLE = frozenset(
+    {
+        "session_start", "user_prompt", "turn_start", "assistant_message", "tool_call", "tool_result", "turn_end",
+        "error", "session_end",
+    }
+)  # fmt: skip
+GUARDABLE = frozenset({"user_prompt", "turn_start", "assistant_message", "tool_call", "tool_result"})
+"""Of these and of the observable ones, zot knows no user_prompt, tool_result, error and session_end."""
+_QUESTION_HEAD = b'{"type":"event_intercept","id":"'
+_EVENT_HEAD = len('{"type":"event')
+_BREAKS_TO_SPACES = bytes.maketrans(b"\n\r", b"  ")
+
+
+class ZotDialect:
+    observable = OBSERVABLE
+    guardable = GUARDABLE
+
+    def __init__(self, frame_limit: int = DEFAULT_FRAME_LIMIT) -> None:
+        self._frame_limit = frame_limit
+
+    def splitter(self) -> LineSplitter:
+        return LineSplitter(self._frame_limit)
+
+    decode = staticmethod(frames.decode_from_extension)
+
+    def greet(self, host: HostInfo, extension_dir: str, data_dir: str) -> bytes:
+        return frames.encode(
+            frames.HelloAck(
+                protocol_version=frames.PROTOCOL_VERSION,
+                zot_version=host.version,
+                provider=host.provider,
+                model=host.model,
+                cwd=host.cwd,
+                extension_dir=extension_dir,
+                data_dir=data_dir,
+                features=frames.FEATURES,
+            )
+        )
+
+    def call(self, call_id: str, tool: str, args: bytes) -> bytes:
+        return frames.encode(frames.ToolCall(call_id, tool, one_line(args)))
+
+    def invoke(self, call_id: str, command: str, args: str) -> bytes:
+        return frames.encode(frames.CommandInvoked(call_id, command, args or None))
+
+    def cancel(self, call_id: str, reason: str) -> bytes:
+        return frames.encode(frames.Cancel(call_id, reason or None))
+
+    def panel(self, change: PanelChange) -> bytes:
+        return frames.encode(change)
+
+    def question(self, event: frames.Event) -> Question:
+        # The members after `type` and `id` are the event's own.
+        return Question(_QUESTION_HEAD, frames.encode(event)[_EVENT_HEAD:])
+
+    def tell(self, event: frames.Event) -> bytes:
+        return frames.encode(event)
+
+    def stop(self) -> bytes:
+        return frames.encode(frames.Shutdown())
+
+    def ping(self, ping_id: str) -> bytes:
+        return frames.encode(frames.Ping(ping_id))
+
+
+def one_line(json_text: bytes) -> Raw:
+    """JSON text without line breaks, so that it fits a frame. They stand between tokens only: in strings JSON has none
+    that is not escaped."""
+    return Raw(json_text.translate(_BREAKS_TO_SPACES))
+
+
+def describe_oversize(line: Oversize, limit: int) -> frames.Malformed:
+    """The error for a frame that was too long, with the type and id where its start shows them."""
+    kind = f"{line.frame_type} frame" if line.frame_type else "line"
+    return frames.Malformed(
+        f"a {kind} of {line.size} bytes is over the limit of {limit} bytes; dropped", line.frame_type, line.frame_id
+    )

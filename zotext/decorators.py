@@ -1,0 +1,245 @@
+# ruff: noqa: F811 - `overload` is not the one of `typing` at run time, which would have to be imported
+"""The decorators: how an extension's functions become tools, commands, guards and handlers."""
+
+from __future__ import annotations
+
+import sys
+from _thread import RLock
+
+from . import arity
+from .errors import RegistrationError
+from .events import EVENTS
+from .registry import Registry, subscription
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Collection, Mapping
+    from typing import Any, Literal, TypeVar, overload
+
+    from .events import (
+        AssistantMessage,
+        Event,
+        PanelClosed,
+        PanelKey,
+        PanelSize,
+        ToolCall,
+        ToolResult,
+        TurnStart,
+        UserPrompt,
+    )
+    from .responses import Response
+    from .verdicts import Allow, Block, ReplaceResult, ReplaceText, RewriteArgs
+
+    Answer = str | Response | None
+    OnToolCall = Allow | Block | RewriteArgs | None
+    OnTurnStart = Allow | Block | None
+    OnText = Allow | Block | ReplaceText | None
+    OnToolResult = Allow | Block | ReplaceResult | None
+    ToolT = TypeVar("ToolT", bound=Callable[..., object])
+    CommandT = TypeVar("CommandT", bound=Callable[..., Answer | Awaitable[Answer]])
+    EventT = TypeVar("EventT", bound=Callable[[Event], object] | Callable[[], object])
+    ToolCallT = TypeVar("ToolCallT", bound=Callable[[ToolCall], OnToolCall | Awaitable[OnToolCall]])
+    TurnStartT = TypeVar("TurnStartT", bound=Callable[[TurnStart], OnTurnStart | Awaitable[OnTurnStart]])
+    MessageT = TypeVar("MessageT", bound=Callable[[AssistantMessage], OnText | Awaitable[OnText]])
+    UserPromptT = TypeVar("UserPromptT", bound=Callable[[UserPrompt], OnText | Awaitable[OnText]])
+    ToolResultT = TypeVar("ToolResultT", bound=Callable[[ToolResult], OnToolResult | Awaitable[OnToolResult]])
+    KeyT = TypeVar("KeyT", bound=Callable[[PanelKey], object] | Callable[[], object])
+    SizeT = TypeVar("SizeT", bound=Callable[[PanelSize], object] | Callable[[], object])
+    ClosedT = TypeVar("ClosedT", bound=Callable[[PanelClosed], object] | Callable[[], object])
+    LastT = TypeVar("LastT", bound=Callable[[], object])
+    EventName = Literal[
+        "session_start", "user_prompt", "turn_start", "tool_call", "tool_result", "assistant_message", "turn_end",
+        "error", "session_end",
+    ]  # fmt: skip
+else:
+
+    def overload(function: object) -> object:
+        return function
+
+
+class Registering:
+    """What is registered before the host has been greeted is in the greeting; what is registered later is sent by
+    `_declare`."""
+
+    def __init__(self, name: str, version: str) -> None:
+        self.registry = Registry(name, version)
+        """What has been registered. For the SDK and its tests."""
+        self._lock = RLock()
+
+    def _declare(self, frame: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+    @overload
+    def tool(self, handler: ToolT, /) -> ToolT: ...
+    @overload
+    def tool(
+        self,
+        handler: None = None,
+        /,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        schema: Mapping[str, Any] | None = None,
+        timeout_s: float | None = None,
+        idempotent: bool = False,
+        read_only: bool = False,
+    ) -> Callable[[ToolT], ToolT]: ...
+    def tool(
+        self,
+        handler: Any = None,
+        /,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        schema: Mapping[str, Any] | None = None,
+        timeout_s: float | None = None,
+        idempotent: bool = False,
+        read_only: bool = False,
+    ) -> Any:
+        """Registers a function that the model can call. `@ext.tool` or `@ext.tool(...)`.
+
+        Name, description and JSON Schema come from the function's name, docstring and type hints. With `schema` it gets
+        one dict with all arguments, unchecked. `timeout_s`: how long the host waits for it (default: what the manifest
+        says, or 60). `idempotent`: a call that a crash has cut short may be made again. `read_only`: it changes
+        nothing, so several may run at once. Raises `RegistrationError`, which names the parameter that is wrong.
+        """
+        from .tools import Tool
+
+        names = sys._getframe(1).f_locals
+
+        def register(function: Any) -> Any:
+            tool = Tool(
+                function, name=name, description=description, schema=schema, timeout_s=timeout_s,
+                idempotent=idempotent, read_only=read_only, local_names=names,
+            )  # fmt: skip
+            with self._lock:
+                if tool.name in self.registry.tools:
+                    raise RegistrationError(f"tool {tool.name!r} is already there; unregister_tool() it first")
+                self.registry.tools[tool.name] = tool
+                self._declare(tool.registration())
+            return function
+
+        return register if handler is None else register(handler)
+
+    def unregister_tool(self, name: str) -> None:
+        """Takes a tool back. Calls under way are finished. `KeyError` if there is none of this name."""
+        with self._lock:
+            del self.registry.tools[name]
+            self._declare({"type": "unregister_tool", "name": name})
+
+    @overload
+    def command(self, handler: CommandT, /) -> CommandT: ...
+    @overload
+    def command(
+        self, handler: None = None, /, *, name: str | None = None, description: str | None = None
+    ) -> Callable[[CommandT], CommandT]: ...
+    def command(self, handler: Any = None, /, *, name: str | None = None, description: str | None = None) -> Any:
+        """Registers a slash command: a function of what was typed after its name, which may also take nothing. It
+        returns a str (shown to the user), None, or a response such as `Prompt(...)`."""
+        from .tools import Command
+
+        names = sys._getframe(1).f_locals
+
+        def register(function: Any) -> Any:
+            command = Command(function, name=name, description=description, local_names=names)
+            with self._lock:
+                if command.name in self.registry.commands:
+                    raise RegistrationError(f"command {command.name!r} is already there")
+                self.registry.commands[command.name] = command
+                self._declare(command.registration())
+            return function
+
+        return register if handler is None else register(handler)
+
+    def on(self, event: EventName) -> Callable[[EventT], EventT]:
+        """Calls the function after something has happened, with the `Event` or with nothing. All handlers of an
+        extension run on one thread, in the order in which things happened."""
+        if event not in EVENTS:
+            raise RegistrationError(f"there is no event {event!r}; there are {', '.join(EVENTS)}")
+
+        def register(handler: EventT) -> EventT:
+            with self._lock:
+                self.registry.handlers.setdefault(event, []).append(
+                    arity.with_subject(handler, f"handler of {event!r}")
+                )
+                self._declare(subscription([event], []))
+            return handler
+
+        return register
+
+    @overload
+    def intercept_tool_call(self, handler: ToolCallT, /) -> ToolCallT: ...
+    @overload
+    def intercept_tool_call(
+        self, handler: None = None, /, *, tools: Collection[str]
+    ) -> Callable[[ToolCallT], ToolCallT]: ...
+    def intercept_tool_call(self, handler: Any = None, /, *, tools: Collection[str] | None = None) -> Any:
+        """Asks the function before a tool runs; `tools` limits it to tools of these names. It returns None or
+        `allow()`, `block(reason)` or `rewrite_args(args)`. If it raises, the call is blocked."""
+        return self._guard("tool_call", handler, tools)
+
+    def intercept_turn_start(self, handler: TurnStartT, /) -> TurnStartT:
+        """Asks the function before the model is called: None or `allow()`, or `block(reason)`."""
+        return self._guard("turn_start", handler)  # type: ignore[no-any-return]
+
+    def intercept_assistant_message(self, handler: MessageT, /) -> MessageT:
+        """Asks the function before anyone sees what the model wrote: None or `allow()`, `block(reason)` or
+        `replace_text(text)`."""
+        return self._guard("assistant_message", handler)  # type: ignore[no-any-return]
+
+    def intercept_user_prompt(self, handler: UserPromptT, /) -> UserPromptT:
+        """Asks the function before a prompt is sent to the model: None or `allow()`, `block(reason)` or
+        `replace_text(text)`. Only hosts with the feature `user_prompt_intercept` ask."""
+        return self._guard("user_prompt", handler)  # type: ignore[no-any-return]
+
+    @overload
+    def intercept_tool_result(self, handler: ToolResultT, /) -> ToolResultT: ...
+    @overload
+    def intercept_tool_result(
+        self, handler: None = None, /, *, tools: Collection[str]
+    ) -> Callable[[ToolResultT], ToolResultT]: ...
+    def intercept_tool_result(self, handler: Any = None, /, *, tools: Collection[str] | None = None) -> Any:
+        """Asks the function before the model sees a tool's result: None or `allow()`, `block(reason)` or
+        `replace_result(content)`. Only hosts with the feature `tool_result_intercept` ask."""
+        return self._guard("tool_result", handler, tools)
+
+    def on_panel_key(self, panel_id: str) -> Callable[[KeyT], KeyT]:
+        """Calls the function with each `PanelKey` that is pressed in this panel."""
+        return self._on_panel("panel_key", panel_id)  # type: ignore[no-any-return]
+
+    def on_panel_resize(self, panel_id: str) -> Callable[[SizeT], SizeT]:
+        """Calls the function with the `PanelSize` when it changes."""
+        return self._on_panel("panel_resize", panel_id)  # type: ignore[no-any-return]
+
+    def on_panel_close(self, panel_id: str) -> Callable[[ClosedT], ClosedT]:
+        """Calls the function when the user closes this panel."""
+        return self._on_panel("panel_close", panel_id)  # type: ignore[no-any-return]
+
+    def on_shutdown(self, handler: LastT, /) -> LastT:
+        """Calls the function once at the end, after what was under way; all of these together have half a second."""
+        arity.check(handler, "handler of on_shutdown", 0)
+        self.registry.shutdown_handlers.append(handler)
+        return handler
+
+    def _guard(self, point: str, handler: Any, tools: Collection[str] | None = None) -> Any:
+        from .guards import Guard
+
+        if isinstance(tools, str):
+            raise RegistrationError(f"tools is a list of names, not {tools!r}")
+
+        def register(function: Any) -> Any:
+            arity.check(function, f"guard of {point!r}", 1)
+            with self._lock:
+                self.registry.guards.setdefault(point, []).append(Guard(function, tools))
+                self._declare(subscription([], [point]))
+            return function
+
+        return register if handler is None else register(handler)
+
+    def _on_panel(self, kind: str, panel_id: str) -> Any:
+        def register(handler: Any) -> Any:
+            called = arity.with_subject(handler, f"handler of {kind} of {panel_id!r}")
+            self.registry.panel_handlers.setdefault((kind, panel_id), []).append(called)
+            return handler
+
+        return register
