@@ -33,6 +33,9 @@ settings.load_profile("patient")
 # process passes it on to the workers of pytest-xdist and to all that they start.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+# A shell starts background jobs with SIGINT ignored, and children inherit that: `zot` could not be interrupted.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def children_now() -> set[int]:
