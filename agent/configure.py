@@ -20,7 +20,7 @@ from supervisor.discovery.admission import Consent
 from supervisor.home.config import ConfigError, load_config
 from supervisor.home.zot_home import zot_home
 from wire.events import Status
-from wire.valid_text import valid_text
+from wire.text import valid_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

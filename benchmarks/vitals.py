@@ -6,7 +6,7 @@ import os
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
-from supervisor.discovery.environment import TOKEN
+from supervisor.cleanup.env_marks import TOKEN
 from supervisor.process.table import Process, ProcessTable, count_open_files, read_process
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ def exit_with(command: str, run: Callable[[], int]) -> None:
     """Runs it and exits with its status. A host that cannot be asked and what the system denies get one line and status
     1, a reader that leaves 130."""
     from supervisor.control.client import HostError
-    from supervisor.extension.log import one_line
+    from wire.text import one_line
 
     try:
         status = run()

@@ -13,7 +13,6 @@ from supervisor.discovery import data_dir
 from supervisor.discovery.admission import Admission, Consent
 from supervisor.discovery.discover import discover
 from supervisor.discovery.environment import extension_environment
-from supervisor.extension.log import one_line
 from supervisor.home.config import load_config
 from supervisor.home.runtime_dir import runtime_dir
 from supervisor.home.zot_home import zot_home
@@ -22,8 +21,8 @@ from supervisor.monitoring.stats_file import Recording
 from supervisor.reload.plan import FAILED
 from supervisor.reload.watch_mode import parents_of, watch
 from supervisor.supervisor import Supervisor
-from supervisor.terminal import has_terminal
 from wire.dialects.base import HostInfo
+from wire.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -278,3 +277,17 @@ class Host:
 
 def _nobody_listens(_line: str) -> None:
     """A host that is embedded may have nobody to tell."""
+
+
+TERMINAL = "/dev/tty"
+
+
+def has_terminal(path: str = TERMINAL) -> bool:
+    """The kernel takes the terminal away from every process of the session before it sends SIGHUP, and this then cannot
+    be opened any more (ENXIO; EIO on some systems)."""
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
+    os.close(fd)
+    return True

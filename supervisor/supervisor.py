@@ -12,9 +12,9 @@ from supervisor.calls.catalogue import Offers
 from supervisor.calls.guards import Answer, Calls, OwnedTool
 from supervisor.calls.panels import Screen
 from supervisor.calls.request import AskedCommand, AskedTool, AskedVerdict, CommandAnswer
+from supervisor.cleanup.env_marks import EXTENSION, TOKEN
 from supervisor.cleanup.orphans import Strays
 from supervisor.cleanup.tracker import Custody
-from supervisor.discovery.environment import EXTENSION, TOKEN
 from supervisor.extension.extension import Extension, Listener
 from supervisor.extension.lifecycle import State
 from supervisor.loop.pending import Failure

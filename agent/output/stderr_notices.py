@@ -6,9 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from agent.output.fd_writer import Output
-from supervisor.extension.log import printable
 from wire import events
-from wire.valid_text import valid_text
+from wire.text import printable, valid_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

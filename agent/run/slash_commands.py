@@ -10,7 +10,7 @@ from supervisor.loop.pending import Failure
 from wire import events
 from wire.events import Status
 from wire.suggest import no_such
-from wire.valid_text import valid_text
+from wire.text import valid_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 
-from agent.tools.failure import ToolError
+from agent.tools.outcome import ToolError
 
 Arguments = dict[str, object]
 

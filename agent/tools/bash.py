@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent.tools import arguments
-from agent.tools.failure import ToolError
+from agent.tools.outcome import ToolError
 from agent.tools.shell import output_window
 
 if TYPE_CHECKING:

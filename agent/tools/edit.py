@@ -9,12 +9,11 @@ from __future__ import annotations
 from itertools import pairwise
 
 from agent.tools import arguments
-from agent.tools.failure import ToolError, os_failure
 from agent.tools.files.atomic import replace_file
 from agent.tools.files.diff import Replacement, render
 from agent.tools.files.line_ends import Unified, with_lf
 from agent.tools.files.regular_file import open_regular
-from agent.tools.outcome import Outcome
+from agent.tools.outcome import Outcome, ToolError, os_failure
 
 MAX_FILE_BYTES = 64 << 20
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"

@@ -9,10 +9,9 @@ from __future__ import annotations
 import codecs
 
 from agent.tools import arguments
-from agent.tools.failure import ToolError, os_failure
 from agent.tools.files import image
 from agent.tools.files.regular_file import open_regular
-from agent.tools.outcome import Outcome
+from agent.tools.outcome import Outcome, ToolError, os_failure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import orjson
 from agent.model.request import ToolSpec
 from agent.tools import arguments, bash, catalogue
 from agent.tools.extension_result import extension_result, failed
-from agent.tools.failure import ToolError
 from agent.tools.file_worker.client import CALL_S, FILE_TOOLS, FileTools
+from agent.tools.outcome import ToolError
 from agent.tools.shell.command import Command, log_folder
 from agent.transcript import Image, Text, ToolResult
 from supervisor.loop.pending import Failure

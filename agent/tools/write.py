@@ -6,9 +6,8 @@ import os
 import stat
 
 from agent.tools import arguments
-from agent.tools.failure import os_failure
 from agent.tools.files.atomic import replace_file
-from agent.tools.outcome import Outcome
+from agent.tools.outcome import Outcome, os_failure
 
 
 def run(args: arguments.Arguments, cwd: str) -> Outcome:

@@ -7,8 +7,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from cli.doctor.checks import Check, Level, examine
-from supervisor.extension.log import printable
 from wire.events import Status
+from wire.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

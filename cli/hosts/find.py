@@ -13,6 +13,8 @@ from wire import control
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from wire.stats import ExtensionStats
+
 SURVEY_S = 2.0
 """How long all hosts together are waited for."""
 NONE_RUNS = "no host is running; start one with zot host"
@@ -118,3 +120,13 @@ def close(clients: Iterable[ControlClient | None]) -> None:
     for client in clients:
         if client is not None:
             client.close()
+
+
+WORST_FIRST = ("failed", "backoff", "exited", "stopping", "spawned", "greeted", "reloading", "ready")
+
+
+def count_states(extensions: Iterable[ExtensionStats]) -> list[tuple[str, int]]:
+    """How many are in each state, the good ones first."""
+    states = [one.state for one in extensions]
+    known = [state for state in reversed(WORST_FIRST) if state in states]
+    return [(state, states.count(state)) for state in [*known, *sorted(set(states) - set(known))]]

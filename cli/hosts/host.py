@@ -10,13 +10,12 @@ from cli.choices import CommandLineError
 from cli.run.trust_prompt import ask
 from pyzot import __version__
 from supervisor.discovery.admission import Consent
-from supervisor.extension.log import printable
 from supervisor.home.config import ConfigError
 from supervisor.home.zot_home import zot_home
 from supervisor.host import CannotServeError, Host, Phase
 from supervisor.monitoring.stats_file import RecordingError
 from wire.events import Status
-from wire.valid_text import valid_text
+from wire.text import printable, valid_text
 
 FLUSH_S = 0.5
 

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from cli import number_format
-from cli.hosts.find import NONE_RUNS, ask_all, close, survey
-from cli.top.model import count_states
+from cli.hosts.find import NONE_RUNS, ask_all, close, count_states, survey
 from supervisor.control.client import HostError
-from supervisor.extension.log import one_line
 from wire import control
+from wire.text import one_line
 
 if TYPE_CHECKING:
     from cli.hosts.find import Surveyed

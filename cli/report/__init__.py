@@ -6,14 +6,14 @@ import os
 import sys
 from pathlib import Path
 
-from agent.tools.failure import ToolError
 from agent.tools.files.atomic import replace_file
+from agent.tools.outcome import ToolError
 from cli.report.page.page import SIGNATURE, render
 from cli.report.reading.recording import InputError
 from cli.report.reading.source import read_recording
 from pyzot import __version__
-from supervisor.extension.log import printable
 from wire.events import Status
+from wire.text import printable
 
 STDIN = "/dev/stdin"
 

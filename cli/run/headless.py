@@ -14,10 +14,9 @@ from agent.runtime import Headless
 from cli.run.status_line import StatusLine
 from pyzot import __version__
 from supervisor.discovery.admission import Consent
-from supervisor.extension.log import printable
 from supervisor.monitoring.stats_file import RecordingError
 from wire.events import Status
-from wire.valid_text import valid_text
+from wire.text import printable, valid_text
 
 if TYPE_CHECKING:
     from agent.model.request import Reasoning

@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from supervisor.extension.log import printable
 from wire import events
+from wire.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable

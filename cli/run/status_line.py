@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 
-from supervisor.extension.log import printable
 from wire import events
+from wire.text import printable
 
 ERASE = "\r\x1b[2K"
 

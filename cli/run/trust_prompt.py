@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from supervisor.discovery.content_hash import Content
     from supervisor.discovery.discover import Found
-    from supervisor.discovery.trust_store import Judged
+    from supervisor.discovery.trust_rules import Judged
     from supervisor.home.config import Config
     from wire.manifest import Manifest
 
@@ -35,7 +35,8 @@ def ask(explicit: tuple[str, ...], cwd: str, home: Path) -> Consent:
     if not (Path(cwd) / ".zot" / "extensions").is_dir() or not can_ask():
         return Consent()
     from supervisor.discovery.discover import discover
-    from supervisor.discovery.trust_store import Standing, TrustError, TrustStore
+    from supervisor.discovery.trust_rules import Standing
+    from supervisor.discovery.trust_store import TrustError, TrustStore
     from supervisor.home.config import load_config
 
     store = TrustStore(home)
@@ -162,7 +163,7 @@ def _say(text: str, end: str = "\n") -> None:
 
 def cut(text: str) -> str:
     """One line for a terminal. What is left out of it is not left out silently."""
-    from supervisor.extension.log import printable
+    from wire.text import printable
 
     line = printable(text.replace("\n", " "))
     more = len(line) - LINE

@@ -8,13 +8,13 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from cli import number_format
+from cli.hosts.find import WORST_FIRST
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from wire.stats import ExtensionStats, Stats
 
-WORST_FIRST = ("failed", "backoff", "exited", "stopping", "spawned", "greeted", "reloading", "ready")
 HISTORY = 120
 """Moments that are remembered."""
 SPARK = 8
@@ -194,13 +194,6 @@ def arrange(extensions: dict[str, ExtensionStats], view: View) -> list[str]:
     known = [name for name in names if column.value(extensions[name]) is not None]
     known.sort(key=lambda name: column.value(extensions[name]), reverse=descending)
     return known + unknown
-
-
-def count_states(extensions: Iterable[ExtensionStats]) -> list[tuple[str, int]]:
-    """How many are in each state, the good ones first."""
-    states = [one.state for one in extensions]
-    known = [state for state in reversed(WORST_FIRST) if state in states]
-    return [(state, states.count(state)) for state in [*known, *sorted(set(states) - set(known))]]
 
 
 # --- what keys do ----------------------------------------------------------------------------------------------

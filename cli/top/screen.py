@@ -9,8 +9,9 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from cli import number_format
-from cli.top.model import COLUMNS, GAP, NAME, Mode, arrange, count_states, fit
-from supervisor.extension.log import one_line
+from cli.hosts.find import count_states
+from cli.top.model import COLUMNS, GAP, NAME, Mode, arrange, fit
+from wire.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,7 +16,7 @@ from collections import defaultdict
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
-from supervisor.discovery.environment import TOKEN
+from supervisor.cleanup.env_marks import bears_token, environment_of
 from supervisor.process.cgroup_files import kill_leaves, members
 from supervisor.process.table import ON_LINUX, Identity, ProcessTable, read_process, send_signal
 
@@ -219,38 +219,8 @@ def groups_of(found: dict[int, Process], table: ProcessTable) -> set[int]:
     return groups - {0, 1, os.getpgrp()}
 
 
-def environment_of(pid: int) -> bytes:
-    """With which this user's process was started, each variable ended by a zero; empty if it cannot be read."""
-    if not ON_LINUX:
-        return _environment_portable(pid)
-    try:
-        if os.stat(f"/proc/{pid}").st_uid != os.geteuid():
-            return b""
-        with open(f"/proc/{pid}/environ", "rb") as file:
-            return file.read()
-    except OSError:
-        return b""
-
-
-def bears_token(environment: bytes, token: str) -> bool:
-    mark = f"{TOKEN}={token}".encode()
-    return mark in environment and mark in environment.split(b"\0")
-
-
 def _pids() -> set[int]:
     return {int(name) for name in os.listdir("/proc") if name.isdigit()} if ON_LINUX else set()
-
-
-def _environment_portable(pid: int) -> bytes:
-    try:
-        import psutil
-
-        process = psutil.Process(pid)
-        if process.uids().effective != os.geteuid():
-            return b""
-        return b"".join(os.fsencode(f"{name}={value}") + b"\0" for name, value in process.environ().items())
-    except (ImportError, OSError, psutil.Error):
-        return b""
 
 
 def _kill_unseen_group(leader: int, table: ProcessTable) -> None:

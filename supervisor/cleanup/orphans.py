@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from supervisor.discovery.environment import EXTENSION, TOKEN
+from supervisor.cleanup.env_marks import EXTENSION, START, TOKEN
 from supervisor.process.shared_table import reap_adopted
 
 if TYPE_CHECKING:
@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from supervisor.loop.loop import Loop
     from supervisor.process.table import Identity, ProcessTable
 
-
-START = "ZOT_EXTENSION_START"
-"""Tells the starts of one extension apart: during a reload two versions of it run at the same time."""
 
 Origin = tuple[str, str]
 """The name of an extension, and the mark of one of its starts."""

@@ -1,6 +1,6 @@
 """The watchdog process of a host: waits until the host is gone, and ends what it has left.
 
-Usage: reaper_program.py HOST_PID RECORD, with a pipe from the host as standard input. Lines on it: `token HEX`,
+Usage: reaper_main.py HOST_PID RECORD, with a pipe from the host as standard input. Lines on it: `token HEX`,
 `cgroup FOLDER`, `child PID STARTED`, `other PID STARTED`, `forget PID STARTED`. The end of the input, or of the host,
 means that the host was killed: one that ends in order ends the watchdog itself, last of all.
 

@@ -10,6 +10,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from supervisor.cleanup.env_marks import TOKEN
 from supervisor.cleanup.host_record import (
     EXPIRY_S,
     UNFINISHED,
@@ -22,7 +23,6 @@ from supervisor.cleanup.host_record import (
     unlink,
 )
 from supervisor.cleanup.kill_leftovers import Hunt, Trail
-from supervisor.discovery.environment import TOKEN
 from supervisor.loop.loop import Loop
 from supervisor.process.cgroup_files import remove_leaves
 from supervisor.process.table import read_process

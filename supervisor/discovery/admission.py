@@ -49,7 +49,7 @@ class Admission:
         if found.scope is Scope.PROJECT:
             why = self(found)
             return f"not trusted ({why})" if why else None
-        from supervisor.discovery.trust_store import widens
+        from supervisor.discovery.trust_rules import widens
 
         more = widens(old, found.manifest, self._config)
         if not more or self._store.examine(found.folder, found.manifest).is_trusted:

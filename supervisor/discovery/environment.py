@@ -35,10 +35,6 @@ MINIMAL = (
 only what talks to the network needs them. Not what changes how programs run, such as `LD_PRELOAD` or `PYTHONPATH`."""
 NO_BYTECODE = {"PYTHONDONTWRITEBYTECODE": "1"}
 """What Python writes beside its modules would be a change of what was trusted."""
-TOKEN = "ZOT_HOST_TOKEN"  # noqa: S105  (a name, and it opens nothing)
-"""Names the host that a process belongs to, so that what outlives a killed host can be found."""
-EXTENSION = "ZOT_EXTENSION"
-"""Names the extension that a process belongs to."""
 
 
 def child_environment() -> dict[str, str]:

@@ -6,9 +6,7 @@ those under `$ZOT_HOME` by having been put there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,95 +14,20 @@ import msgspec
 
 from supervisor.discovery.content_hash import Content, ContentError, hash_content
 from supervisor.discovery.discover import Scope
-from supervisor.discovery.environment import NEVER, may_have, policy_of
 from supervisor.discovery.trust_file import TrustError, TrustFile
+from supervisor.discovery.trust_rules import Entry, Judged, Standing, _reason, changes, decide, widens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from supervisor.discovery.discover import Found
     from supervisor.discovery.trust_file import Rows
-    from supervisor.home.config import Config
     from wire.manifest import Manifest
 
 __all__ = ["Entry", "Judged", "Standing", "TrustError", "TrustStore", "decide", "widens"]
 
 
 PARTS_KEPT = 500
-
-
-class Standing(Enum):
-    TRUSTED = "trusted"
-    NEVER_SEEN = "never seen"
-    CHANGED = "changed"
-    """Something in its folder is not what it was when it was trusted."""
-    ASKS_FOR_MORE_ENV = "asks for more"
-    """Its manifest names variables that were not granted."""
-    UNKNOWN = "unknown"
-    """It cannot be told: its files or the record of what is trusted cannot be read. Not trusted, that is."""
-
-
-class Entry(msgspec.Struct, frozen=True):
-    """What was trusted. Fields of other versions are left alone."""
-
-    hash: str
-    name: str
-    env: tuple[str, ...] = ()
-    """Names of variables that it asked for."""
-    time: str = ""
-    """ISO 8601, UTC."""
-    parts: dict[str, str] = {}
-    """A short hash of each file, to say which have changed; none if there are more than `PARTS_KEPT`."""
-
-
-@dataclass(frozen=True)
-class Judged:
-    standing: Standing
-    reason: str
-    """In a few words: why it is not trusted."""
-    content: Content | None = None
-    """None if it did not have to be read, or cannot be."""
-    changes: tuple[str, ...] = ()
-    """What has changed since it was trusted, as far as that is known: `rules.py`, `lib/new.py (new)`."""
-
-    @property
-    def is_trusted(self) -> bool:
-        return self.standing is Standing.TRUSTED
-
-
-def decide(entry: Entry | None, content: str, env: tuple[str, ...]) -> Standing:
-    """What becomes of an extension with this hash that asks for these variables. Pure."""
-    if entry is None:
-        return Standing.NEVER_SEEN
-    if not set(env) <= set(entry.env):
-        return Standing.ASKS_FOR_MORE_ENV
-    return Standing.TRUSTED if content == entry.hash else Standing.CHANGED
-
-
-def changes(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[str, ...]:
-    """Which parts differ, sorted, with what became of them. Pure."""
-    said = []
-    for path in sorted({*before, *after}):
-        if path not in before:
-            said.append(f"{path} (new)")
-        elif path not in after:
-            said.append(f"{path} (gone)")
-        elif before[path] != after[path]:
-            said.append(path)
-    return tuple(said)
-
-
-def widens(old: Manifest, new: Manifest, config: Config) -> list[str]:
-    """What the new manifest of an extension gets of the host's environment that the old one did not: names of
-    variables that it asks for, and `env_policy` where all the others come with it. Pure. Empty: nothing more."""
-    more = [
-        name
-        for name in dict.fromkeys(new.env)
-        if name not in NEVER and may_have(name, new, config) and not may_have(name, old, config)
-    ]
-    if policy_of(old, config) == "minimal" and policy_of(new, config) == "inherit":
-        more.append("env_policy: inherit")
-    return more
 
 
 class TrustStore:
@@ -182,16 +105,3 @@ def _entry(path: Path, folder: str, row: dict[str, Any]) -> Entry:
         return msgspec.convert(row, Entry)
     except msgspec.ValidationError as error:
         raise TrustError(f"{path}: the entry of {folder} is damaged ({error}); remove it or the file") from None
-
-
-def _reason(standing: Standing, entry: Entry | None, manifest: Manifest) -> str:
-    match standing:
-        case Standing.NEVER_SEEN:
-            return "never seen"
-        case Standing.CHANGED:
-            return "its files have changed"
-        case Standing.ASKS_FOR_MORE_ENV:
-            granted = entry.env if entry is not None else ()
-            return f"it now asks for {', '.join(name for name in manifest.env if name not in granted)}"
-        case _:
-            return ""

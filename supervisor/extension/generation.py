@@ -11,12 +11,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from supervisor.accounting.limits import LOG_MB
-from supervisor.cleanup.orphans import START
+from supervisor.cleanup.env_marks import START
 from supervisor.discovery import data_dir
 from supervisor.extension.exit_message import obituary
 from supervisor.extension.lifecycle import Occurrence, State
 from supervisor.extension.lifecycle import advance as advance_state
-from supervisor.extension.log import ExtensionLog, one_line
+from supervisor.extension.log import ExtensionLog
 from supervisor.extension.notices import NOTICE_LENGTH, Voice
 from supervisor.extension.restart import Again, Cause, Decision, Ending, Left, decide
 from supervisor.extension.slot import Place
@@ -24,10 +24,11 @@ from supervisor.extension.stalls import Hanging
 from supervisor.extension.watchdog import Watchdog
 from supervisor.extension.worker import Worker
 from supervisor.process.spawn_limits import Confinement, launch
-from supervisor.process.teardown import Stage
+from supervisor.process.stop_policy import Stage
 from supervisor.reload.plan import Standing, Turn, advance, may_take_over
 from wire.dialects.zot import ZotDialect
 from wire.framing import DEFAULT_FRAME_LIMIT
+from wire.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

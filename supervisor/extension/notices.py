@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from supervisor.extension.log import one_line
 from supervisor.loop.rate_limit import LENGTH, NoteGate
+from wire.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable

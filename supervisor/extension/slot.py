@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from supervisor.extension.restart import History
-from supervisor.process.teardown import Stage, Teardown
+from supervisor.process.stop_policy import Stage
+from supervisor.process.teardown import Teardown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -6,9 +6,12 @@ import signal
 from typing import TYPE_CHECKING
 
 from supervisor.extension.restart import Cause
-from supervisor.process.threads import evidence
+from supervisor.process.table import read_process
+from supervisor.process.threads import MIB, _threads
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from supervisor.extension.log import ExtensionLog
     from supervisor.extension.worker import Worker
     from supervisor.loop.loop import Loop
@@ -54,3 +57,18 @@ class Hanging:
     def reason(self, worker: Worker) -> str | None:
         """Why a worker that has ended was taken to hang, be it that it took SIGQUIT for its end. Asked once."""
         return self._reasons.pop(worker, None)
+
+
+IDS_SHOWN = 20
+
+
+def evidence(worker: Worker) -> Iterator[str]:
+    """Lines: what it owes, its size, and what the kernel says its threads do."""
+    ids = list(worker.pending)
+    if ids:
+        more = f" and {len(ids) - IDS_SHOWN} more" if len(ids) > IDS_SHOWN else ""
+        yield f"pending: {', '.join(ids[:IDS_SHOWN])}{more}"
+    if worker.pid is None or (process := read_process(worker.pid)) is None:
+        return
+    yield f"pid {worker.pid}, rss {process.rss / MIB:.1f} MiB, cpu {process.cpu_s:.2f} s, {process.threads} threads"
+    yield from _threads(worker.pid)

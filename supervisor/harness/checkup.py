@@ -9,12 +9,12 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from supervisor.extension.handshake import Handshake, Phase
-from supervisor.extension.log import one_line
 from supervisor.process.child import SpawnError
-from supervisor.process.teardown import Patience
+from supervisor.process.stop_policy import Patience
 from supervisor.registry.registry import Registry
 from wire import frames
 from wire.dialects.zot import ZotDialect
+from wire.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -10,8 +10,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from supervisor.cleanup.env_marks import EXTENSION, TOKEN
 from supervisor.cleanup.orphans import Strays
-from supervisor.discovery.environment import EXTENSION, TOKEN, extension_environment
+from supervisor.discovery.environment import extension_environment
 from supervisor.harness.matching import Places
 from supervisor.harness.recorded_process import Actor
 from supervisor.home.config import Config
@@ -19,7 +20,7 @@ from supervisor.loop.loop import Loop
 from supervisor.process.shared_table import Lookout
 from supervisor.process.spawn_limits import Confinement, launch
 from supervisor.process.table import become_subreaper
-from supervisor.process.teardown import Patience, Teardown, stop_all, sweep
+from supervisor.process.teardown import Teardown, stop_all, sweep
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from supervisor.harness.recorded_process import Said
     from supervisor.loop.loop import Clock
     from supervisor.process.child import ExitStatus
+    from supervisor.process.stop_policy import Patience
     from supervisor.process.table import Process
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from supervisor.extension.log import printable
 from supervisor.harness.script import Side
 from supervisor.process.child import Child
 from wire import frames
 from wire.dialects.zot import describe_oversize
 from wire.framing import LineSplitter, Oversize
+from wire.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

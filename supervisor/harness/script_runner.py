@@ -8,20 +8,19 @@ from typing import TYPE_CHECKING
 
 from supervisor.discovery.discover import Found, Scope, read_manifest
 from supervisor.extension.handshake import Handshake, Phase
-from supervisor.harness.answers import answer_to
 from supervisor.harness.harness import Room
 from supervisor.harness.matching import differences
-from supervisor.harness.messages import hello_ack
+from supervisor.harness.messages import answer_to, hello_ack
 from supervisor.harness.result import Failure, Outcome
 from supervisor.harness.script import Script, Side, write_line
 from supervisor.process.child import EXIT_FOLLOWS_S, SpawnError
-from supervisor.process.teardown import Patience
+from supervisor.process.stop_policy import Patience
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from supervisor.harness.answers import Answer
     from supervisor.harness.matching import Places
+    from supervisor.harness.messages import Answer
     from supervisor.harness.recorded_process import Actor, Said
     from supervisor.harness.script import Step
     from supervisor.home.config import Config

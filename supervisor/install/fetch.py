@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from supervisor.discovery.data_dir import RECORD
 from supervisor.discovery.discover import read_manifest
 from supervisor.install import git, tree
-from supervisor.install.checks import need_manifest
+from supervisor.install.details import need_manifest
 from supervisor.install.errors import InstallError
 from supervisor.install.record import Record, write_record
 from supervisor.install.source import GitSource, LocalSource

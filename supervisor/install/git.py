@@ -8,10 +8,10 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-from supervisor.extension.log import one_line
 from supervisor.install.errors import InstallError
 from supervisor.install.source import HEX
 from supervisor.install.staging import delete
+from wire.text import one_line
 
 if TYPE_CHECKING:
     from pathlib import Path

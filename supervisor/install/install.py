@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING
 
 from supervisor.discovery.discover import Scope
 from supervisor.discovery.staging_names import is_staging
-from supervisor.install import checks, data, staging
+from supervisor.install import data, details, staging
 from supervisor.install.errors import ConflictError
 from supervisor.install.fetch import Fetched, fetch, finish, manifest_of
 from supervisor.install.fetch import staging as new_stage
 from supervisor.install.git import TIMEOUT_S
-from supervisor.install.installed import Installed, look_at
+from supervisor.install.installed import Installed, look_at, trust
+from supervisor.install.manage import write_enabled
 from supervisor.install.source import LocalSource
-from supervisor.install.switching import write_enabled
-from supervisor.install.trusting import trust
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,7 +73,7 @@ def install(
     arrived = look_at(target, scope)
     is_trusted, trouble = _trust(arrived, shelves)
     found = arrived.found
-    warnings += [] if found is None else checks.program_warnings(found)
+    warnings += [] if found is None else details.program_warnings(found)
     return Arrival(arrived, before, (*warnings, *trouble), is_trusted)
 
 

@@ -6,8 +6,10 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from supervisor.discovery.content_hash import ContentError
 from supervisor.discovery.discover import Found, Scope, read_manifest
 from supervisor.discovery.staging_names import is_staging
+from supervisor.discovery.trust_store import TrustError, TrustStore
 from supervisor.install.errors import MisuseError
 from supervisor.install.record import Record, RecordError, read_record
 from supervisor.install.staging import sweep
@@ -17,6 +19,8 @@ from wire.suggest import no_such
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
+
+    from supervisor.discovery.trust_rules import Judged
 
 BOTH = (Scope.PROJECT, Scope.GLOBAL)
 
@@ -123,3 +127,24 @@ def named(name: str, candidates: Sequence[Installed]) -> Installed:
 
 def _unknown(name: str, known: Sequence[str]) -> str:
     return no_such("installed extension", name, known)
+
+
+def trust(one: Installed, home: Path) -> str:
+    """Records that the user trusts a project's extension as it is now; why that cannot be done, "" if it is."""
+    if one.manifest is None:
+        return one.trouble
+    try:
+        TrustStore(home).trust(one.folder, one.manifest)
+    except (TrustError, ContentError) as error:
+        return str(error)
+    return ""
+
+
+def is_trusted(one: Installed, home: Path) -> bool:
+    """Whether it would be started without a question."""
+    return one.found is not None and TrustStore(home).judge(one.found).is_trusted
+
+
+def standing(one: Installed, home: Path) -> Judged | None:
+    """None for one that cannot be started at all."""
+    return None if one.found is None else TrustStore(home).judge(one.found)

@@ -10,16 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from supervisor.discovery.discover import Scope
-from supervisor.discovery.trust_store import widens
-from supervisor.install import checks, staging, tree
+from supervisor.discovery.trust_rules import widens
+from supervisor.install import details, staging, tree
 from supervisor.install.errors import InstallError, MisuseError, NeedsConsentError
 from supervisor.install.fetch import Fetched, fetch, finish, manifest_of
 from supervisor.install.fetch import staging as new_stage
 from supervisor.install.git import TIMEOUT_S
 from supervisor.install.install import replace, utc_now
-from supervisor.install.installed import look_at
+from supervisor.install.installed import is_trusted, look_at, trust
 from supervisor.install.source import GitSource, LocalSource
-from supervisor.install.trusting import is_trusted, trust
 from wire.manifest import Manifest
 
 if TYPE_CHECKING:
@@ -112,7 +111,7 @@ def update(
     if one.scope is Scope.PROJECT and was_trusted and (trouble := trust(arrived, shelves.home)):
         warnings.append(f"it is not trusted any more, and will not be started: {trouble}")
     if arrived.found is not None:
-        warnings += checks.program_warnings(arrived.found)
+        warnings += details.program_warnings(arrived.found)
     return Update(step, one, arrived, is_changed, tuple(warnings))
 
 

@@ -5,28 +5,12 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from supervisor.process.table import read_process
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from supervisor.extension.worker import Worker
 
 THREADS_SHOWN = 20
-IDS_SHOWN = 20
 MIB = 1024 * 1024
-
-
-def evidence(worker: Worker) -> Iterator[str]:
-    """Lines: what it owes, its size, and what the kernel says its threads do."""
-    ids = list(worker.pending)
-    if ids:
-        more = f" and {len(ids) - IDS_SHOWN} more" if len(ids) > IDS_SHOWN else ""
-        yield f"pending: {', '.join(ids[:IDS_SHOWN])}{more}"
-    if worker.pid is None or (process := read_process(worker.pid)) is None:
-        return
-    yield f"pid {worker.pid}, rss {process.rss / MIB:.1f} MiB, cpu {process.cpu_s:.2f} s, {process.threads} threads"
-    yield from _threads(worker.pid)
 
 
 def _threads(pid: int) -> Iterator[str]:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from supervisor.extension.log import one_line
 from supervisor.registry.schema_cost import FAULT_LENGTH, Extent, cost, extent, patterns_written
 from wire.lenient_json import UNREADABLE, read
+from wire.text import one_line
 
 FAULTS_NAMED = 5
 STEPS_LIMIT = 5_000_000

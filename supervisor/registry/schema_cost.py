@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from supervisor.extension.log import one_line
+from wire.text import one_line
 
 FAULT_LENGTH = 200
 """Characters of what an error quotes."""

@@ -17,7 +17,7 @@ from benchmarks.cast import Schedule
 from benchmarks.ledger import Ledger, Outcome
 from benchmarks.programs import hostile
 from benchmarks.vitals import left_behind, quarters
-from supervisor.discovery.environment import TOKEN
+from supervisor.cleanup.env_marks import TOKEN
 from tests.benchmarks.test_benchmarks import MARK, ROOT, marked
 from tests.children.conversation import Conversation
 from tests.support.zot_process import wait_until

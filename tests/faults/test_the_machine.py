@@ -49,7 +49,7 @@ def watchdog_of(running: Running) -> int:
 
     def look() -> int | None:
         children = [one.pid for one in psutil.Process(running.pid).children()]
-        return next((pid for pid in children if "reaper_program" in _command_line(pid)), None)
+        return next((pid for pid in children if "reaper_main" in _command_line(pid)), None)
 
     return wait_until(look)
 

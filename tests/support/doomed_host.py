@@ -15,8 +15,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+from supervisor.cleanup.env_marks import TOKEN
 from supervisor.cleanup.tracker import Custody
-from supervisor.discovery.environment import TOKEN
 from supervisor.loop.loop import Loop
 from supervisor.loop.pipes import Inlet
 from supervisor.process.child import Child

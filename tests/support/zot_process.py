@@ -117,7 +117,7 @@ class Running:
                 command = child.cmdline()
             except psutil.Error:
                 continue
-            if str(self.pid) in command and any("reaper_program" in word for word in command):
+            if str(self.pid) in command and any("reaper_main" in word for word in command):
                 child.wait(PATIENCE_S)
 
     def wait_for(self, kind: type, **fields: Any) -> Any:

@@ -6,7 +6,7 @@ The first line out is `{"type": "ready"}`. Requests are answered in order, each 
 request contains ends the process. The end of the input does, with status 0. A line that cannot be understood
 is answered with id null, or with its id where it has one.
 
-Start it as `python -I -S PATH/agent/tools/worker.py`. It imports its siblings and the standard library only,
+Start it as `python -I -S PATH/agent/tools/file_worker/main.py`. It imports its siblings and the standard library only,
 and of that only what starts fast.
 """
 
@@ -24,8 +24,7 @@ if __name__ == "__main__":
     sys.path.append(root)
 
 from agent.tools import arguments, edit, read, write
-from agent.tools.failure import ToolError
-from agent.tools.outcome import Outcome
+from agent.tools.outcome import Outcome, ToolError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import errno
 import os
 import stat
 
-from agent.tools.failure import os_failure
 from agent.tools.files.regular_file import require_regular
+from agent.tools.outcome import os_failure
 
 _NO_SIBLING = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY, errno.EXDEV})
 """What the kernel says when a writable file has a directory that is not, or is itself a mount point."""

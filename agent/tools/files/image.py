@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import binascii
 
-from agent.tools.failure import ToolError
+from agent.tools.outcome import ToolError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
-from agent.tools.failure import ToolError, os_failure
+from agent.tools.outcome import ToolError, os_failure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from agent.tools.shell.full_log import FullLog
 from agent.tools.shell.output_window import OutputWindow
 from supervisor.discovery.environment import child_environment
 from supervisor.process.child import Child, SpawnError
-from supervisor.process.teardown import Patience, stop_all
+from supervisor.process.stop_policy import Patience
+from supervisor.process.teardown import stop_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable

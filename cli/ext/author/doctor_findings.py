@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cli.doctor.checks import Level
 from supervisor.extension.handshake import Phase
 from supervisor.harness.checkup import Force
-from supervisor.process.teardown import Patience
+from supervisor.process.stop_policy import Patience
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from cli.doctor.checks import Level
 from cli.ext.author.doctor_findings import Finding, judge, worst
 from supervisor.discovery.discover import MANIFEST, Found, Scope, discover, read_manifest
-from supervisor.extension.log import printable
 from supervisor.harness.checkup import examine
 from supervisor.harness.harness import InterruptedRehearsalError, Room
 from supervisor.home.config import ConfigError, load_config
@@ -19,6 +18,7 @@ from supervisor.home.zot_home import zot_home
 from wire.events import Status
 from wire.manifest import ManifestError
 from wire.suggest import no_such
+from wire.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

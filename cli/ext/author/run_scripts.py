@@ -10,7 +10,6 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from supervisor.extension.log import printable
 from supervisor.harness.harness import InterruptedRehearsalError, Room
 from supervisor.harness.matching import shown
 from supervisor.harness.script import Script, ScriptError, Side, read_script
@@ -19,6 +18,7 @@ from supervisor.home.config import ConfigError, load_config
 from supervisor.home.zot_home import zot_home
 from wire.events import Status
 from wire.manifest import ManifestError
+from wire.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

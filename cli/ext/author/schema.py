@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from typing import Annotated
 
 import typer
 
+from cli.choices import unknown
 from cli.exits import exit_with
 from cli.parameters import Json
+from wire.events import Status
+from wire.schema import definitions, render
 
 
 def register(app: typer.Typer) -> None:
@@ -26,6 +31,22 @@ def ext_schema(
 
     Example: [bold]zot ext schema manifest > extension.schema.json[/bold]
     """
-    from cli.ext.author.schema_names import run_schema
 
     exit_with("ext schema", lambda: run_schema(name, as_json=as_json))
+
+
+def run_schema(name: str | None, *, as_json: bool) -> int:
+    """Prints one schema, or the names of all. A frame may be named without `frame.`; 2 for an unknown name."""
+    known = {key: title for key, (_kind, title) in definitions().items() if key.startswith(("manifest", "frame."))}
+    if name is None:
+        for key, title in known.items():
+            print(json.dumps({"name": key, "title": title}) if as_json else f"{key:34} {title}")  # noqa: T201
+        return 0
+    full = name if name in known else f"frame.{name}"
+    if full not in known:
+        short = [key.removeprefix("frame.") for key in known]
+        print(f"zot ext schema: {unknown(name, short)}", file=sys.stderr)  # noqa: T201
+        return Status.USAGE.exit_code
+    text = render(full)
+    sys.stdout.write(json.dumps(json.loads(text)) + "\n" if as_json else text)
+    return 0

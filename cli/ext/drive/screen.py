@@ -6,9 +6,9 @@ import os
 import sys
 from typing import TYPE_CHECKING, TextIO
 
-from supervisor.extension.log import printable
 from supervisor.harness.matching import shown
 from supervisor.harness.script import Side, write_line
+from wire.text import printable
 
 if TYPE_CHECKING:
     from cli.ext.drive.line_editor import LineEditor

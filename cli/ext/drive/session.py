@@ -14,8 +14,8 @@ from cli.ext.drive.line_editor import LineEditor, Typed
 from cli.ext.drive.screen import Screen, wants_colour
 from cli.ext.drive.typed_commands import HELP, CommandError, Known, frame_for
 from supervisor.extension.handshake import Handshake, Phase
-from supervisor.harness.answers import answer_to
 from supervisor.harness.harness import InterruptedRehearsalError, Room
+from supervisor.harness.messages import answer_to
 from supervisor.harness.script import Side
 from supervisor.harness.script_runner import QUIET_S, ended_badly, found_in, recording_of
 from supervisor.home.config import ConfigError, load_config
@@ -26,8 +26,8 @@ from wire.manifest import ManifestError
 
 if TYPE_CHECKING:
     from supervisor.discovery.discover import Found
-    from supervisor.harness.answers import Answer
     from supervisor.harness.matching import Places
+    from supervisor.harness.messages import Answer
     from supervisor.harness.recorded_process import Actor, Said
 
 

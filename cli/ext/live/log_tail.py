@@ -91,6 +91,7 @@ class Follower:
                 return b""
         data = self._rest()
         while (newer := self._newer()) is not None:
+            data += self._rest()  # what was written between the read above and the rotation
             self._open(newer)
             data += self._rest()
         return data

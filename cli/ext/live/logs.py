@@ -12,10 +12,10 @@ import msgspec
 from cli.choices import CommandLineError
 from cli.ext.live.log_tail import Follower, last_lines, rotation
 from supervisor.control.client import HostError
-from supervisor.extension.log import printable
 from supervisor.home.zot_home import zot_home
 from wire.events import Status
 from wire.suggest import no_such
+from wire.text import printable
 
 POLL_S = 0.2
 LONGEST_PARTIAL = 64 * 1024

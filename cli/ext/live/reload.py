@@ -10,8 +10,8 @@ import msgspec
 from cli.choices import CommandLineError
 from cli.hosts.find import close, connect, listed, survey
 from supervisor.control.client import HostError
-from supervisor.extension.log import one_line
 from wire import control
+from wire.text import one_line
 
 if TYPE_CHECKING:
     from supervisor.control.client import ControlClient

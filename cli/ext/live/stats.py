@@ -11,9 +11,9 @@ from cli import number_format
 from cli.choices import CommandLineError
 from cli.hosts.find import NONE_RUNS, close, connect, listed, survey
 from supervisor.control.client import HostError
-from supervisor.extension.log import one_line, printable
 from wire import control
 from wire.suggest import no_such
+from wire.text import one_line, printable
 
 if TYPE_CHECKING:
     from supervisor.control.client import ControlClient

@@ -61,7 +61,7 @@ def ext_disable(
 
 
 def _run(name: str, where: tuple[bool, bool], cwd: str | None, *, on: bool, as_json: bool) -> int:
-    from supervisor.install.switching import switch
+    from supervisor.install.manage import switch
 
     shelves = shelves_at(cwd)
     one = the_one(name, shelves, project=where[0], everywhere=where[1])

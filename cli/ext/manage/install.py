@@ -94,7 +94,7 @@ def _record(arrival: Arrival) -> None:
 
 def _tell(arrival: Arrival) -> None:
     from supervisor.discovery.discover import Scope
-    from supervisor.install.checks import command_line
+    from supervisor.install.details import command_line
 
     one = arrival.now
     assert one.found is not None

@@ -77,7 +77,7 @@ def _row(one: Installed, home: Path) -> tuple[str, ...]:
 def _trusted(one: Installed, home: Path) -> str | None:
     """Only what is in a project has to be trusted."""
     from supervisor.discovery.discover import Scope
-    from supervisor.install.trusting import is_trusted
+    from supervisor.install.installed import is_trusted
 
     if one.scope is not Scope.PROJECT or one.found is None:
         return None

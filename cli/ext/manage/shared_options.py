@@ -72,7 +72,7 @@ def _interrupt(_number: int, _frame: object) -> NoReturn:
 
 
 def complain(command: str, text: str) -> None:
-    from supervisor.extension.log import one_line
+    from wire.text import one_line
 
     say(f"zot ext {command}: {one_line(text, 4000)}")
 
@@ -142,7 +142,7 @@ def the_one(name: str, shelves: Shelves, *, project: bool, everywhere: bool) -> 
 
 def shown(text: object, limit: int = 200) -> str:
     """Text of a stranger, for a terminal; `-` for nothing."""
-    from supervisor.extension.log import one_line
+    from wire.text import one_line
 
     return "-" if text is None else one_line(str(text).encode("utf-8", "replace").decode(), limit) or "-"
 

@@ -14,18 +14,19 @@ from cli.run.trust_prompt import answer_to, can_ask, card, cut
 from supervisor.discovery.content_hash import ContentError
 from supervisor.discovery.discover import Found, Scope, installed, read_manifest
 from supervisor.discovery.environment import policy_of
-from supervisor.discovery.trust_store import Standing, TrustError, TrustStore, key_of
-from supervisor.extension.log import one_line, printable
+from supervisor.discovery.trust_rules import Standing
+from supervisor.discovery.trust_store import TrustError, TrustStore, key_of
 from supervisor.home.config import ConfigError, load_config
 from supervisor.home.zot_home import zot_home
 from wire.events import Status
 from wire.manifest import ManifestError
 from wire.suggest import no_such
+from wire.text import one_line, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from supervisor.discovery.trust_store import Judged
+    from supervisor.discovery.trust_rules import Judged
     from supervisor.home.config import Config
 
 NAME = "zot ext trust"

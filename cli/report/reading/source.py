@@ -11,8 +11,8 @@ import msgspec
 from cli.report.reading.event_stream import EVENT_TYPES, EventReader
 from cli.report.reading.recording import InputError, Recording
 from cli.report.reading.stats_file import StatsReader
-from supervisor.extension.log import printable
 from wire.lenient_json import UNREADABLE, reason, repaired
+from wire.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

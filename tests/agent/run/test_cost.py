@@ -14,7 +14,7 @@ from agent.run.system_prompt import IDENTITY, system_prompt
 from agent.transcript import Image, Text, Thinking, ToolCall, ToolResult
 from wire import events
 from wire.events import Totals
-from wire.valid_text import valid_text
+from wire.text import valid_text
 
 DAY = date(2026, 1, 2)
 counts = st.integers(0, 10**9)

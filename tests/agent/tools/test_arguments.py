@@ -3,7 +3,7 @@
 import pytest
 
 from agent.tools import arguments
-from agent.tools.failure import ToolError
+from agent.tools.outcome import ToolError
 
 
 def refusal(function, *args: object) -> str:

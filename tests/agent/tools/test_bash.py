@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from agent.tools.bash import MAX_TIMEOUT_S, Call, Ending, decode_call, human_duration, result_text
-from agent.tools.failure import ToolError
+from agent.tools.outcome import ToolError
 from agent.tools.shell.output_window import OutputWindow, Tail
 
 

@@ -6,8 +6,8 @@ import pytest
 from agent.tools import arguments
 from agent.tools.bash import decode_call
 from agent.tools.catalogue import SPECS
-from agent.tools.failure import ToolError
 from agent.tools.file_worker import main
+from agent.tools.outcome import ToolError
 
 PARAMETERS = {
     "bash": ({"command": "string", "timeout": "integer"}, ["command"]),

@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from agent.tools import edit
-from agent.tools.failure import ToolError
+from agent.tools.outcome import ToolError
 
 
 def edited(directory: Path, content: bytes, *edits: tuple[str, str]) -> tuple[bytes, str]:

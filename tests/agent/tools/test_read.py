@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.tools import read
-from agent.tools.failure import ToolError
 from agent.tools.files import image
+from agent.tools.outcome import ToolError
 from agent.tools.read import MAX_BYTES, MAX_LINES, read_window
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20

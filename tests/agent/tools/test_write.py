@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from agent.tools import write
-from agent.tools.failure import ToolError
 from agent.tools.files import atomic
 from agent.tools.files.atomic import replace_file
+from agent.tools.outcome import ToolError
 
 
 def written(directory: Path, **args: object) -> str:

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from cli import number_format
+from cli.hosts.find import count_states
 from cli.top.keyboard import Keys
-from cli.top.model import COLUMNS, HISTORY, SORT_KEYS, Histories, Mode, View, arrange, count_states, fit, press
+from cli.top.model import COLUMNS, HISTORY, SORT_KEYS, Histories, Mode, View, arrange, fit, press
 from cli.top.screen import page_height, screen, table
 from tests.support.control_peer import extension_stats, host_stats
 from wire.stats import Stats

@@ -19,19 +19,10 @@ from hypothesis import strategies as st
 
 from supervisor.cleanup import kill_leftovers
 from supervisor.cleanup import reaper as reaper_module
-from supervisor.cleanup.kill_leftovers import (
-    Hunt,
-    Stage,
-    Trail,
-    bears_token,
-    environment_of,
-    groups_of,
-    next_stage,
-    related,
-)
+from supervisor.cleanup.env_marks import TOKEN, bears_token, environment_of
+from supervisor.cleanup.kill_leftovers import Hunt, Stage, Trail, groups_of, next_stage, related
 from supervisor.cleanup.process_groups import end_groups, start_time
 from supervisor.cleanup.reaper import Reaper, State
-from supervisor.discovery.environment import TOKEN
 from supervisor.loop.loop import Loop
 from supervisor.process.cgroup_survey import Unavailable, survey
 from supervisor.process.table import Identity, Process, ProcessTable, read_process

@@ -17,9 +17,9 @@ import msgspec
 import pytest
 
 from supervisor.cleanup import host_record
+from supervisor.cleanup.env_marks import TOKEN
 from supervisor.cleanup.host_record import EXPIRY_S, Fate, Here, HostRecord, fate, fate_of, here, records_in
 from supervisor.cleanup.startup_sweep import Sweep, Swept, sweep_leftovers
-from supervisor.discovery.environment import TOKEN
 from supervisor.loop.loop import Loop
 from supervisor.process.table import read_process
 from tests.support.doomed import PATIENCE_S, Doomed, collect_orphans, sleeper

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from supervisor.cleanup.env_marks import TOKEN
 from supervisor.cleanup.host_record import records_in
 from supervisor.cleanup.tracker import Custody
-from supervisor.discovery.environment import TOKEN
 from supervisor.loop.loop import Loop
 from supervisor.process.cgroup_survey import OPT_OUT, Unavailable, survey
 from supervisor.process.cgroups import Cgroups

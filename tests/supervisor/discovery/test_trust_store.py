@@ -20,7 +20,8 @@ from supervisor.discovery.content_hash import Bounds, ContentError, hash_content
 from supervisor.discovery.discover import Found, Scope, discover
 from supervisor.discovery.environment import extension_environment, policy_of
 from supervisor.discovery.trust_file import TrustFile
-from supervisor.discovery.trust_store import Entry, Standing, TrustError, TrustStore, decide, widens
+from supervisor.discovery.trust_rules import Entry, Standing, decide, widens
+from supervisor.discovery.trust_store import TrustError, TrustStore
 from supervisor.home.config import Config
 from wire.manifest import Manifest
 

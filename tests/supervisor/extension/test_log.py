@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.extension.log import LINE_SHOWN, LOG_LIMIT, LOGS_KEPT, ExtensionLog, one_line, printable
+from supervisor.extension.log import LINE_SHOWN, LOG_LIMIT, LOGS_KEPT, ExtensionLog
+from wire.text import one_line, printable
 
 
 @pytest.fixture

@@ -17,8 +17,8 @@ from supervisor.extension.watchdog import Watchdog
 from supervisor.extension.worker import Worker
 from supervisor.loop.loop import Loop
 from supervisor.loop.pending import Failure
+from supervisor.process.stop_policy import Patience
 from supervisor.process.table import read_process
-from supervisor.process.teardown import Patience
 from wire import frames
 
 if TYPE_CHECKING:

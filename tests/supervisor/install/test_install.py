@@ -15,10 +15,10 @@ from supervisor.install import staging, tree
 from supervisor.install.errors import ConflictError, InstallError
 from supervisor.install.git import GitError
 from supervisor.install.install import install
+from supervisor.install.installed import is_trusted
+from supervisor.install.manage import switch
 from supervisor.install.record import read_record
 from supervisor.install.source import GitSource, LocalSource, parse_source
-from supervisor.install.switching import switch
-from supervisor.install.trusting import is_trusted
 from tests.support.installing import Scope, commit, contents, git, manifest_in, repository, shelves, source
 
 NOON = datetime(2026, 1, 2, 12, 0, 0, tzinfo=UTC)

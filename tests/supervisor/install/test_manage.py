@@ -10,11 +10,9 @@ import pytest
 
 from supervisor.install.errors import InstallError, MisuseError
 from supervisor.install.install import install
-from supervisor.install.installed import Shelves, installed, look_at, named
-from supervisor.install.manage import remove
+from supervisor.install.installed import Shelves, installed, is_trusted, look_at, named
+from supervisor.install.manage import remove, switch
 from supervisor.install.source import LocalSource
-from supervisor.install.switching import switch
-from supervisor.install.trusting import is_trusted
 from tests.support.installing import Scope, contents, manifest_in, shelves, source
 
 

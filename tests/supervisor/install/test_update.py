@@ -14,11 +14,10 @@ from supervisor.home.config import Config
 from supervisor.install import staging, tree
 from supervisor.install.errors import InstallError, MisuseError, NeedsConsentError
 from supervisor.install.install import install
-from supervisor.install.installed import installed, look_at
+from supervisor.install.installed import installed, is_trusted, look_at
+from supervisor.install.manage import switch
 from supervisor.install.record import write_record
 from supervisor.install.source import GitSource, LocalSource
-from supervisor.install.switching import switch
-from supervisor.install.trusting import is_trusted
 from supervisor.install.update import Step, asked_for_anew, update
 from tests.support.installing import Scope, commit, contents, manifest_in, repository, shelves, source
 from wire.manifest import Manifest

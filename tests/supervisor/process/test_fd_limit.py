@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PROGRAM = """
 import json, resource, sys
-from supervisor import descriptors
+from supervisor.process import fd_limit
 soft, hard, workers = map(int, sys.argv[1:])
 resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-missing = descriptors.provide(workers)
+missing = fd_limit.provide(workers)
 print(json.dumps([missing, *resource.getrlimit(resource.RLIMIT_NOFILE)]))
 """
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.process.teardown import Patience, Stage, Step, next_step
+from supervisor.process.stop_policy import Patience, Stage, Step, next_step
 
 SECONDS = st.floats(0, 5)
 PATIENCES = st.builds(

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from supervisor.extension.lifecycle import State
+from supervisor.process.stop_policy import Patience
 from supervisor.process.table import read_process
-from supervisor.process.teardown import Patience, stop_all
+from supervisor.process.teardown import stop_all
 from tests.support.host import Host
 
 if TYPE_CHECKING:

@@ -113,7 +113,7 @@ def test_stray_prints_do_not_reach_the_host() -> None:
     program = (
         "import os, runpy, sys, atexit\n"
         "sys.path.insert(0, sys.argv[1])\n"
-        "from agent.tools import worker\n"
+        "from agent.tools.file_worker import main as worker\n"
         "def noisy(args, cwd):\n"
         "    print('noise', flush=True); os.system('echo more'); sys.stdin.readline()\n"
         "    return worker.Outcome.of_text('quiet')\n"

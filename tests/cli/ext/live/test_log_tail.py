@@ -80,6 +80,24 @@ def test_nothing_is_lost_or_said_twice_across_rotations(log):
     follower.close()
 
 
+def test_what_is_written_and_rotated_between_two_looks_is_read(log, monkeypatch):
+    log.write_bytes(b"")
+    follower = Follower(log)
+    look = follower._newer
+
+    def rotated_before_the_look():
+        monkeypatch.setattr(follower, "_newer", look)
+        append(log, b"1\n")
+        rotate(log)
+        log.write_bytes(b"2\n")
+        return look()
+
+    monkeypatch.setattr(follower, "_newer", rotated_before_the_look)
+    assert follower.read() == b"1\n2\n"
+    assert (follower.read(), follower.lost) == (b"", 0)
+    follower.close()
+
+
 def test_what_was_rotated_away_before_it_could_be_read_is_owned_up_to(log):
     log.write_bytes(b"")
     follower = Follower(log)

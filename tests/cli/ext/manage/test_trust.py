@@ -10,7 +10,7 @@ import pytest
 from cli.run.trust_prompt import LINE, card, cut
 from supervisor.discovery.content_hash import Content
 from supervisor.discovery.discover import Found, Scope
-from supervisor.discovery.trust_store import Judged, Standing
+from supervisor.discovery.trust_rules import Judged, Standing
 from supervisor.home.config import Config
 from tests.support.forked import run
 from tests.support.installing import source

@@ -1,0 +1,48 @@
+"""Durations as a histogram, from which percentiles are read without keeping the samples."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+_PER_DOUBLING = 8
+
+
+_BOUNDS = tuple(1e-7 * 2 ** (index / _PER_DOUBLING) for index in range(36 * _PER_DOUBLING))
+"""Upper ends of the buckets in seconds, from 100 ns to two hours."""
+
+
+class Histogram:
+    """Durations in logarithmic buckets: eight to each doubling, so a percentile is off by 5 % at most."""
+
+    __slots__ = ("_counts",)
+
+    def __init__(self) -> None:
+        self._counts = [0] * (len(_BOUNDS) + 1)
+
+    def add(self, seconds: float) -> None:
+        self._counts[bisect_left(_BOUNDS, seconds)] += 1
+
+    @property
+    def count(self) -> int:
+        return sum(self._counts)
+
+    def percentile(self, fraction: float) -> float | None:
+        """Seconds, the middle of the bucket that holds this fraction of the samples; None without samples."""
+        wanted = fraction * self.count
+        passed = 0
+        for index, count in enumerate(self._counts):
+            passed += count
+            if count and passed >= wanted:
+                return _middle(index)
+        return None
+
+    def buckets(self) -> tuple[tuple[float, int], ...]:
+        """Upper end in seconds and count of each bucket that is not empty, ascending."""
+        ends = (*_BOUNDS, _BOUNDS[-1])
+        return tuple((end, count) for end, count in zip(ends, self._counts, strict=True) if count)
+
+
+def _middle(index: int) -> float:
+    if index == len(_BOUNDS):
+        return _BOUNDS[-1]
+    return _BOUNDS[index] * 2 ** (-0.5 / _PER_DOUBLING)

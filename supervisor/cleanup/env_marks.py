@@ -1,0 +1,51 @@
+"""Marks in the environment of every child: which host started it, for which extension, and in which start.
+
+By them a process is known whose parents have ended.
+"""
+
+from __future__ import annotations
+
+import os
+
+from supervisor.process.table import ON_LINUX
+
+TOKEN = "ZOT_HOST_TOKEN"  # noqa: S105  (a name, and it opens nothing)
+"""Names the host that a process belongs to, so that what outlives a killed host can be found."""
+
+
+EXTENSION = "ZOT_EXTENSION"
+"""Names the extension that a process belongs to."""
+
+
+START = "ZOT_EXTENSION_START"
+"""Tells the starts of one extension apart: during a reload two versions of it run at the same time."""
+
+
+def environment_of(pid: int) -> bytes:
+    """With which this user's process was started, each variable ended by a zero; empty if it cannot be read."""
+    if not ON_LINUX:
+        return _environment_portable(pid)
+    try:
+        if os.stat(f"/proc/{pid}").st_uid != os.geteuid():
+            return b""
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
+
+
+def bears_token(environment: bytes, token: str) -> bool:
+    mark = f"{TOKEN}={token}".encode()
+    return mark in environment and mark in environment.split(b"\0")
+
+
+def _environment_portable(pid: int) -> bytes:
+    try:
+        import psutil
+
+        process = psutil.Process(pid)
+        if process.uids().effective != os.geteuid():
+            return b""
+        return b"".join(os.fsencode(f"{name}={value}") + b"\0" for name, value in process.environ().items())
+    except (ImportError, OSError, psutil.Error):
+        return b""
