@@ -12,6 +12,7 @@ from supervisor.discovery import data_dir
 from supervisor.discovery.admission import Admission
 from supervisor.discovery.discover import discover
 from supervisor.discovery.environment import extension_environment
+from supervisor.reload.reloader import Reloader
 from supervisor.reload.watch_mode import parents_of, watch
 
 if TYPE_CHECKING:
@@ -53,7 +54,16 @@ def find_extensions(options: Options) -> Findings:
     return Findings(discovery, options)
 
 
-def start_extensions(findings: Findings, supervisor: Supervisor, news: News) -> str:
+def make_reloader(options: Options, supervisor: Supervisor) -> Reloader:
+    """Reloads by the rules by which the run's extensions were found and admitted."""
+    return Reloader(
+        supervisor,
+        may_run=Admission(options.home, options.consent, options.config).may_run,
+        rediscover=lambda: find_extensions(options).discovery,
+    )
+
+
+def start_extensions(findings: Findings, supervisor: Supervisor, reloader: Reloader, news: News) -> str:
     """Starts all that were found, without waiting; returns what could not be loaded, "" if there is nothing."""
     discovery, options = findings.discovery, findings.options
     unloaded = ""
@@ -67,10 +77,8 @@ def start_extensions(findings: Findings, supervisor: Supervisor, news: News) -> 
         lambda found: extension_environment(found, options.config, os.environ),
         options.home / data_dir.FOLDER,
     )
-    supervisor.reloader.may_run = Admission(options.home, options.consent, options.config).may_run
-    supervisor.reloader.rediscover = lambda: find_extensions(options).discovery
     if options.watch:
-        watch(supervisor, parents_of(Path(options.cwd), options.home) if options.discover else (), news.say)
+        watch(supervisor, reloader, parents_of(Path(options.cwd), options.home) if options.discover else (), news.say)
     return unloaded
 
 

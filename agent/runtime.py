@@ -96,9 +96,11 @@ class Headless:
             on_note=self._news.note,
             on_show=self._show,
         )
+        self._reloader = starting.make_reloader(options, self._supervisor)
         self._control = ControlServer(
             self._loop,
             self._supervisor,
+            self._reloader,
             kind="run",
             version=version,
             cwd=options.cwd,
@@ -198,7 +200,7 @@ class Headless:
         provider = None if command is not None or isinstance(self._provider, Refusal) else self._provider
         if provider is not None:
             self._start_model(provider)
-        unloaded = starting.start_extensions(found, self._supervisor, self._news)
+        unloaded = starting.start_extensions(found, self._supervisor, self._reloader, self._news)
         if provider is not None:
             starting.settle(self._options, self._supervisor, provider, self._abort)
         elif command is not None:

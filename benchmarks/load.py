@@ -11,7 +11,7 @@ from msgspec import Raw
 
 from benchmarks.cast import GUARDED_BY_BOTH, GUARDED_BY_FRIENDS, GUARDED_STRICTLY
 from benchmarks.ledger import Outcome
-from supervisor.calls.guards import OwnedTool
+from supervisor.calls.catalogue import OwnedTool
 from supervisor.loop.pending import Failure
 from wire import frames
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from benchmarks.cast import Schedule
     from benchmarks.hosts import Blocking
     from benchmarks.ledger import Ledger
-    from supervisor.calls.guards import Answer
     from supervisor.calls.request import Asked
+    from supervisor.calls.tool_call import Answer
     from supervisor.calls.verdict import Judgement
     from supervisor.extension.extension import Extension
     from supervisor.supervisor import Supervisor
@@ -101,7 +101,10 @@ class Load:
             extension = self._choose(WAITED_HOSTILE_SHARE)
             text, args = self._text()
             answered = self._open_call(extension, text, KINDS[0])
-            answered(self._supervisor.call(self._owned[extension], args))
+            answers: list[Answer] = []
+            self._supervisor.start_call(self._owned[extension], args, answers.append, lambda _said: None)
+            self._supervisor.loop.run_until(lambda: bool(answers))
+            answered(answers[0])
 
     def _compare(self) -> None:
         when = self._schedule.measured(self._clock() - self._began)

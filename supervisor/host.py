@@ -13,12 +13,12 @@ from supervisor.discovery import data_dir
 from supervisor.discovery.admission import Admission, Consent
 from supervisor.discovery.discover import discover
 from supervisor.discovery.environment import extension_environment
+from supervisor.extension.generation_state import FAILED
 from supervisor.home.config import load_config
 from supervisor.home.runtime_dir import runtime_dir
 from supervisor.home.zot_home import zot_home
 from supervisor.loop.loop import Loop
-from supervisor.monitoring.stats_file import Recording
-from supervisor.reload.plan import FAILED
+from supervisor.reload.reloader import Reloader
 from supervisor.reload.watch_mode import parents_of, watch
 from supervisor.supervisor import Supervisor
 from wire.dialects.base import HostInfo
@@ -28,13 +28,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from contextlib import AbstractContextManager
 
-    from supervisor.control.served import Kind
     from supervisor.discovery.discover import Discovery
     from supervisor.extension.extension import Extension
     from supervisor.extension.notices import Kind as NoticeKind
+    from supervisor.monitoring.stats_file import Recording
     from supervisor.reload.file_watcher import Watching
     from wire.control import ReloadOutcome
     from wire.events import Record
+    from wire.stats import HostKind
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LINE_LIMIT = 1000
@@ -79,7 +80,7 @@ class Host:
         say: Callable[[str], None] | None = None,
         stats_file: Path | None = None,
         metrics_file: Path | None = None,
-        kind: Kind = "host",
+        kind: HostKind = "host",
         consent: Consent | None = None,
         watch_files: bool = False,
     ) -> None:
@@ -116,18 +117,19 @@ class Host:
             on_show=self._on_show,
         )
         if stats_file is not None or metrics_file is not None:
-            self._recording = Recording(
-                self.supervisor,
-                kind=kind,
-                version=version,
-                cwd=self.cwd,
+            self._recording = self.supervisor.write_stats(
+                kind,
+                version,
+                self.cwd,
                 stats_file=stats_file,
                 metrics_file=metrics_file,
                 on_error=lambda text: self._say_once(f"zot: {text}"),
             )
+        self._reloader = Reloader(self.supervisor, may_run=self._admission.may_run, rediscover=self._discover)
         self.control = ControlServer(
             self.loop,
             self.supervisor,
+            self._reloader,
             kind=kind,
             version=version,
             cwd=self.cwd,
@@ -154,8 +156,6 @@ class Host:
         if (trouble := self.control.start()) is not None:
             raise CannotServeError(trouble)
         self.phase = Phase.SERVING
-        self.supervisor.reloader.may_run = self._admission.may_run
-        self.supervisor.reloader.rediscover = self._discover
         discovery = self._discover()
         count = len(discovery.found)
         self.say(
@@ -174,7 +174,7 @@ class Host:
         )
         if self._watch_files:
             parents = parents_of(Path(self.cwd), self.home) if self._discover_more else ()
-            self._watching = watch(self.supervisor, parents, self._say_once)
+            self._watching = watch(self.supervisor, self._reloader, parents, self._say_once)
         self.supervisor.begin_session()
         if self.missing:
             self.request_stop(f"the required extension {self.missing.partition(':')[0]}, which is not trusted")
@@ -230,7 +230,7 @@ class Host:
         has_hung_up = self._had_terminal and not has_terminal()
         if self.phase is Phase.SERVING and number is signal.SIGHUP and not has_hung_up:
             self.say(f"zot host {os.getpid()}: reloading all extensions ({number.name})")
-            self.supervisor.begin_reload(None, self._reloaded)
+            self._reloader.begin(None, self._reloaded)
         elif self.phase is Phase.SERVING:
             self.request_stop(number.name)
             self.say(f"zot host {os.getpid()}: stopping ({number.name}); once more to stop at once")

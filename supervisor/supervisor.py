@@ -6,12 +6,14 @@ import os
 import signal
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from supervisor.calls.catalogue import Offers
-from supervisor.calls.guards import Answer, Calls, OwnedTool
+from supervisor.calls.catalogue import Offers, OwnedTool
+from supervisor.calls.command_call import CommandAnswer, CommandInFlight
+from supervisor.calls.guard_chain import GuardChain, VerdictInFlight
+from supervisor.calls.guards import Guards
 from supervisor.calls.panels import Screen
-from supervisor.calls.request import AskedCommand, AskedTool, AskedVerdict, CommandAnswer
+from supervisor.calls.tool_call import Answer, ToolCallInFlight
 from supervisor.cleanup.env_marks import EXTENSION, TOKEN
 from supervisor.cleanup.orphans import Strays
 from supervisor.cleanup.tracker import Custody
@@ -25,7 +27,6 @@ from supervisor.process import fd_limit
 from supervisor.process.shared_table import Lookout
 from supervisor.process.table import become_subreaper
 from supervisor.process.teardown import stop_all, sweep
-from supervisor.reload.reloader import Reloader
 from wire import frames
 from wire.dialects.zot import ZotDialect
 
@@ -33,19 +34,19 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
     from pathlib import Path
 
-    from supervisor.calls.request import Asked
+    from supervisor.calls.request import InFlight
     from supervisor.calls.verdict import Judgement
     from supervisor.discovery.discover import Found
     from supervisor.extension.notices import Kind
     from supervisor.extension.worker import Shown, Worker
     from supervisor.loop.loop import Loop
+    from supervisor.monitoring.stats_file import Recording
     from supervisor.process.table import ProcessTable
     from supervisor.process.teardown import Stoppable
-    from wire.control import ReloadOutcome
     from wire.dialects.base import HostInfo
     from wire.events import Cost, Record
     from wire.manifest import Limits
-    from wire.stats import ExtensionStats, HostStats
+    from wire.stats import ExtensionStats, HostKind, HostStats
 
 OnAsked = Callable[[str, str, str, Moment, str], None]
 """Gets `tool_call` or `intercept`, the name of the tool or event, the extension that answered or blocked, when it
@@ -113,23 +114,19 @@ class Supervisor(Listener):
                 say=say or _unheard,
             )
         self._strays = Strays(loop, self.token, self._custody)
-        self._calls = Calls(loop, self.extensions, self._dialect, self, strict=strict_guards)
+        self._guards = Guards(loop, self.extensions, self._dialect, strict=strict_guards)
+        self._chain = GuardChain(loop, self._guards, self._dialect)
         self._offers = Offers(self.extensions, reserved_tools)
         self.tools = self._offers.tools
         self.owner_of = self._offers.owner_of
         self.commands = self._offers.commands
-        self.intercept: Callable[[frames.Event], Judgement] = self._calls.intercept
-        """`intercept(event) -> Judgement`, see `Calls.intercept`."""
-        self.call = self._calls.call
-        """`call(owned_tool, args) -> Answer`, see `Calls.call`."""
-        self.guards_of = self._calls.guards_of
-        self.cancel_pending = self._calls.cancel_pending
+        self.guards_of = self._guards.of
+        self.cancel_pending = self._guards.cancel_pending
         self.on_asked: OnAsked | None = None
-        """Hears of each call and verdict of clients when it has ended."""
+        """Called when a verdict has ended, or a tool call of a client of the control socket."""
         self.on_sample: list[Callable[[], None]] = []
         """Called after each look at the process trees."""
         self.sampler = Sampler(loop, self.extensions, adopted=self.adopted, on_sample=self._sampled)
-        self.reloader = Reloader(self)
         self.closed = False
 
     # --- start --------------------------------------------------------------------------------------------
@@ -171,7 +168,7 @@ class Supervisor(Listener):
         return extension
 
     def _start(self, found: Found) -> Extension:
-        self._calls.expect_more()
+        self._guards.expect_more()
         extension = Extension(
             self.loop, found, host=self._host, logs=self._logs, listener=self, limits=self._limits,
             custody=self._custody,
@@ -188,7 +185,7 @@ class Supervisor(Listener):
 
     def _sort(self) -> None:
         self.extensions.sort(key=lambda one: one.found.order)
-        self._calls.forget_guards()
+        self._guards.forget()
         self._offers.forget()
 
     def environment_of(self, found: Found) -> dict[str, str]:
@@ -199,7 +196,7 @@ class Supervisor(Listener):
     @property
     def is_settled(self) -> bool:
         """Every extension is ready or has failed."""
-        return self._calls.is_settled
+        return self._guards.is_settled
 
     def settle(self, deadline: float, enough: Callable[[], bool] | None = None) -> bool:
         """Waits until every extension is ready or has failed, `enough` holds, or the deadline passes."""
@@ -217,10 +214,6 @@ class Supervisor(Listener):
         self.find(name).restart()
         self.sampler.hurry()
 
-    def begin_reload(self, name: str | None, done: Callable[[tuple[ReloadOutcome, ...]], None]) -> None:
-        """Reloads one extension, or all: see `Reloader`. Raises `KeyError`."""
-        self.reloader.begin(name, done)
-
     # --- what they registered -----------------------------------------------------------------------------
 
     def may_guard(self, event: str) -> bool:
@@ -232,7 +225,7 @@ class Supervisor(Listener):
         self.registered(extension)
 
     def registered(self, extension: Extension) -> None:
-        self._calls.forget_guards()
+        self._guards.forget()
         self._offers.forget()
         self.sampler.hurry()
         self.screen.prune()
@@ -267,7 +260,7 @@ class Supervisor(Listener):
         args: bytes,
         done: Callable[[Answer], None],
         on_progress: Callable[[str], None] | None = None,
-    ) -> Asked:
+    ) -> InFlight:
         """Calls a tool; `done` hears the answer. Raises `KeyError` if there is no such tool now."""
         owned = self._offers.tool(tool)
         if (heard := self.on_asked) is not None:
@@ -277,9 +270,9 @@ class Supervisor(Listener):
                 heard("tool_call", tool, owned.owner.name, began, answer.reason)
                 answered(answer)
 
-        return AskedTool(self.loop, self._calls, owned, args, done, on_progress)
+        return ToolCallInFlight(self.loop, owned, args, done, on_progress)
 
-    def begin_command(self, name: str, args: str, done: Callable[[CommandAnswer], None]) -> Asked:
+    def begin_command(self, name: str, args: str, done: Callable[[CommandAnswer], None]) -> InFlight:
         """Runs a slash command; `done` hears what it said. A panel that it opens is open by then. Raises `KeyError` if
         there is none of that name now."""
         owned = self._offers.commands()[name]
@@ -294,15 +287,24 @@ class Supervisor(Listener):
                     answer = CommandAnswer(None, Failure.BAD_ANSWER, refusal)
             done(answer)
 
-        return AskedCommand(self.loop, owned, args, answered)
+        return CommandInFlight(self.loop, owned, args, answered)
 
     def start_call(
         self, owned: OwnedTool, args: bytes, done: Callable[[Answer], None], on_progress: Callable[[str], None]
-    ) -> Asked:
+    ) -> InFlight:
         """Calls a tool of the caller's choice, whom `on_progress` keeps up to date."""
-        return AskedTool(self.loop, self._calls, owned, args, done, on_progress)
+        return ToolCallInFlight(self.loop, owned, args, done, on_progress)
 
-    def begin_intercept(self, event: frames.Event, done: Callable[[Judgement], None]) -> Asked:
+    def intercept(self, event: frames.Event) -> Judgement:
+        """Asks the guards of an event and waits for their judgement: see `GuardChain.judge`."""
+        if (heard := self.on_asked) is None or not self.guards_of(event.event):
+            return self._chain.judge(event)
+        began = Moment.now()
+        judgement = self._chain.judge(event)
+        heard("intercept", event.event, judgement.blocked_by or "", began, judgement.reason)
+        return judgement
+
+    def begin_intercept(self, event: frames.Event, done: Callable[[Judgement], None]) -> InFlight:
         """Asks the guards of an event; `done` hears the judgement. Raises `KeyError` for what cannot be guarded."""
         if (heard := self.on_asked) is not None:
             began, answered = Moment.now(), done
@@ -311,7 +313,7 @@ class Supervisor(Listener):
                 heard("intercept", event.event, judgement.blocked_by or "", began, judgement.reason)
                 answered(judgement)
 
-        return AskedVerdict(self.loop, self._calls, self._dialect, event, done)
+        return VerdictInFlight(self.loop, self._guards, self._dialect, event, done)
 
     # --- watching -----------------------------------------------------------------------------------------
 
@@ -352,7 +354,34 @@ class Supervisor(Listener):
         now = self.loop.clock()
         return {one.name: reports.of_extension(one, now) for one in self.extensions}
 
-    def host_stats(self, kind: Literal["run", "host"], version: str, cwd: str) -> HostStats:
+    def write_stats(
+        self,
+        kind: HostKind,
+        version: str,
+        cwd: str,
+        *,
+        stats_file: Path | None,
+        metrics_file: Path | None,
+        on_error: Callable[[str], None],
+    ) -> Recording:
+        """Writes the figures to these files from now on; `close` what is returned after `stop`. `on_error` gets a line
+        for the user. Raises `RecordingError`."""
+        from supervisor.monitoring.stats_file import Recording
+
+        recording = Recording(
+            self.loop.clock,
+            lambda: self.host_stats(kind, version, cwd),
+            self.stats,
+            stats_file=stats_file,
+            metrics_file=metrics_file,
+            on_error=on_error,
+        )
+        self.on_sample.append(lambda: recording.sampled(is_last=self.closed))
+        if stats_file is not None:
+            self.on_asked = recording.asked
+        return recording
+
+    def host_stats(self, kind: HostKind, version: str, cwd: str) -> HostStats:
         return reports.of_host(self.loop, self.sampler, self._started, kind=kind, version=version, cwd=cwd)
 
     def kill_now(self) -> None:

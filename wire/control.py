@@ -13,7 +13,7 @@ import msgspec
 
 from wire import events, frames
 from wire.lenient_json import UNREADABLE, reason
-from wire.stats import Stats
+from wire.stats import HostKind, Stats
 
 
 class Message(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=True):
@@ -129,7 +129,7 @@ Request = (
 class HostInfoReply(Message, frozen=True, tag="host_info", omit_defaults=False):
     id: str
     pid: int
-    kind: Literal["run", "host"]
+    kind: HostKind
     version: str
     cwd: str
     started: float

@@ -10,6 +10,9 @@ import msgspec
 
 from wire.lenient_json import UNREADABLE, reason
 
+HostKind = Literal["run", "host"]
+"""The host of an agent's run, or `zot host`."""
+
 
 class ExtensionStats(msgspec.Struct, frozen=True):
     """One extension: gauges of this moment, and counters since the host started."""
@@ -62,7 +65,7 @@ class ExtensionStats(msgspec.Struct, frozen=True):
 
 class HostStats(msgspec.Struct, frozen=True):
     pid: int
-    kind: Literal["run", "host"]
+    kind: HostKind
     """An agent's run, or `zot host`."""
     version: str
     cwd: str

@@ -38,16 +38,8 @@ class Timeline:
         self._recording: Recording | None = None
         self._turn = (0, Moment.now())  # its number, and when it began
         if stats_file is not None or metrics_file is not None:
-            from supervisor.monitoring.stats_file import Recording
-
-            self._recording = Recording(
-                supervisor,
-                kind="run",
-                version=version,
-                cwd=cwd,
-                stats_file=stats_file,
-                metrics_file=metrics_file,
-                on_error=on_error,
+            self._recording = supervisor.write_stats(
+                "run", version, cwd, stats_file=stats_file, metrics_file=metrics_file, on_error=on_error
             )
 
     def seen(self, record: events.Record) -> None:

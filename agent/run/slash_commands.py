@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from agent.abort import Abort
     from agent.run.run import Reporter
-    from supervisor.calls.request import CommandAnswer
+    from supervisor.calls.command_call import CommandAnswer
     from supervisor.supervisor import Supervisor
     from wire.frames import CommandResponse, Panel
 

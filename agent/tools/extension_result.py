@@ -16,7 +16,7 @@ from supervisor.loop.pending import Failure
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from supervisor.calls.guards import Answer
+    from supervisor.calls.tool_call import Answer
     from wire.frames import ContentBlock
 
 

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from supervisor.accounting.latency import Histogram
 from wire.events import Cost
-
-if TYPE_CHECKING:
-    from supervisor.process.child import ExitStatus
 
 
 class Account:
@@ -56,14 +51,15 @@ class Account:
             self.frames_out_per_s = (self.frames_out - count) / (now - before) if before else 0.0
             self._sent = (now, self.frames_out)
 
-    def exited(self, status: ExitStatus, seen_cpu_s: float | None = None) -> None:
-        """One of its processes has ended; `seen_cpu_s` is what its tree had used at the last look, if it was not all
-        that lived of the extension."""
+    def exited(self, status: str, *, cpu_s: float, rss_peak: int, seen_cpu_s: float | None = None) -> None:
+        """One of its processes has ended. `status` is for people; `cpu_s` and `rss_peak` (bytes) are what the kernel
+        says of the process. `seen_cpu_s` is what its tree had used at the last sample, if that tree was not all that
+        lived of the extension."""
         self.exits += 1
-        self.exit_status = str(status)
-        self.rss_peak = max(self.rss_peak, status.rss_peak)
+        self.exit_status = status
+        self.rss_peak = max(self.rss_peak, rss_peak)
         seen = self._cpu_now if seen_cpu_s is None else min(seen_cpu_s, self._cpu_now)
-        self._cpu_before += max(seen, status.cpu_s)
+        self._cpu_before += max(seen, cpu_s)
         self._cpu_now -= seen
 
     def cost(self, state: str) -> Cost:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from supervisor.calls.guards import OwnedTool
-from supervisor.calls.request import OwnedCommand
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from supervisor.extension.extension import Extension
+    from supervisor.registry.registration import Command, Tool
 
 
 LOST_KEPT = 1000
@@ -99,3 +98,24 @@ class Offers:
 def _is_lost(owned: OwnedTool) -> bool:
     """Whether its extension, started again, has not registered it again."""
     return owned.owner.is_up and owned.tool.name not in owned.owner.tools
+
+
+@dataclass(frozen=True)
+class OwnedTool:
+    """A tool and the extension that answers calls of it."""
+
+    tool: Tool
+    owner: Extension
+
+    @property
+    def patience_s(self) -> float:
+        """How long a call may take."""
+        return self.tool.timeout_s or self.owner.timeouts.tool_call
+
+
+@dataclass(frozen=True)
+class OwnedCommand:
+    """A slash command and the extension that runs it."""
+
+    command: Command
+    owner: Extension

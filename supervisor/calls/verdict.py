@@ -11,11 +11,13 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from msgspec import UNSET
+from msgspec import UNSET, Raw
 
+from wire import frames
 from wire.lenient_json import UNREADABLE, read, reason
 
 if TYPE_CHECKING:
+    from supervisor.loop.pending import Pending
     from wire.frames import InterceptResponse, ModifiedResult
 
 DEFAULT_REASONS = {
@@ -127,3 +129,25 @@ def fold(judgement: Judgement, extension: str, verdict: Verdict, *, deny_on_fail
     if verdict.modified_result is not None:
         return replace(judgement, result=verdict.modified_result)
     return judgement
+
+
+def no_answer(pending: Pending) -> Verdict:
+    """What is to be made of anything but a verdict."""
+    if pending.failure is not None:
+        return Verdict(Outcome.NO_VERDICT, pending.reason)
+    return Verdict(Outcome.NO_VERDICT, f"it answered with {pending.value.__struct_config__.tag}")
+
+
+def rewritten(event: frames.Event, verdict: Verdict) -> frames.Event:
+    """The event as the next guard is to see it."""
+    result = verdict.modified_result
+    return frames.Event(
+        event.event,
+        step=event.step,
+        tool_id=event.tool_id,
+        tool_name=event.tool_name,
+        tool_args=event.tool_args if verdict.modified_args is None else Raw(verdict.modified_args),
+        text=event.text if verdict.replace_text is None else verdict.replace_text,
+        is_error=event.is_error if result is None or result.is_error is None else result.is_error,
+        content=event.content if result is None else result.content,
+    )

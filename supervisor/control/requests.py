@@ -15,13 +15,17 @@ from wire import control, frames
 from wire.dialects.zot import GUARDABLE, OBSERVABLE
 from wire.stats import Stats
 from wire.suggest import no_such
+from wire.text import valid_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from supervisor.control.served import Asked, Kind, Served
+    from supervisor.calls.request import InFlight
     from supervisor.control.session import Client
     from supervisor.loop.loop import Loop
+    from supervisor.reload.reloader import Reloader
+    from supervisor.supervisor import Supervisor
+    from wire.stats import HostKind
 
 REQUESTS_LIMIT = 1000
 """Calls, commands and verdicts of one client under way."""
@@ -44,15 +48,24 @@ class Answers:
     guards and passes events on."""
 
     def __init__(
-        self, loop: Loop, served: Served, *, kind: Kind, version: str, cwd: str, on_stop: Callable[[], None]
+        self,
+        loop: Loop,
+        supervisor: Supervisor,
+        reloader: Reloader,
+        *,
+        kind: HostKind,
+        version: str,
+        cwd: str,
+        on_stop: Callable[[], None],
     ) -> None:
         self.stopping = False
         """Nothing new is begun any more; what can be looked at still can."""
         self._loop = loop
-        self._served = served
-        self._kind: Kind = kind
+        self._supervisor = supervisor
+        self._reloader = reloader
+        self._kind: HostKind = kind
         self._version = version
-        self._cwd = valid(cwd)
+        self._cwd = valid_text(cwd)
         self._on_stop = on_stop
         self._stats = Raw(b"")
         self._stats_at = -1.0
@@ -90,7 +103,7 @@ class Answers:
                 version=self._version,
                 cwd=self._cwd,
                 started=self._started,
-                extensions=tuple(valid(one.name) for one in self._served.extensions),
+                extensions=tuple(valid_text(one.name) for one in self._supervisor.extensions),
             )
         )
 
@@ -100,11 +113,11 @@ class Answers:
                 request.id,
                 tools=tuple(
                     control.ToolInfo(name, one.tool.description, one.tool.schema, one.owner.name)
-                    for name, one in self._served.tools().items()
+                    for name, one in self._supervisor.tools().items()
                 ),
                 commands=tuple(
                     control.CommandInfo(name, one.command.description, one.owner.name)
-                    for name, one in self._served.commands().items()
+                    for name, one in self._supervisor.commands().items()
                 ),
             )
         )
@@ -120,10 +133,10 @@ class Answers:
 
     def _stats_now(self) -> Raw:
         now = self._loop.clock()
-        if now - self._served.sampled_at > FRESH_S:
-            self._served.sample()
-        host = self._served.host_stats(self._kind, self._version, self._cwd)
-        self._stats = Raw(msgspec.json.encode(Stats(time.time(), host, self._served.stats())))
+        if now - self._supervisor.sampled_at > FRESH_S:
+            self._supervisor.sample()
+        host = self._supervisor.host_stats(self._kind, self._version, self._cwd)
+        self._stats = Raw(msgspec.json.encode(Stats(time.time(), host, self._supervisor.stats())))
         self._stats_at = now
         return self._stats
 
@@ -149,9 +162,11 @@ class Answers:
             client.fail(request.id, STOPPING)
             return
         try:
-            self._served.restart(request.name)
+            self._supervisor.restart(request.name)
         except KeyError:
-            client.fail(request.id, no_such("extension", request.name, [one.name for one in self._served.extensions]))
+            client.fail(
+                request.id, no_such("extension", request.name, [one.name for one in self._supervisor.extensions])
+            )
         else:
             client.say(control.Ok(request.id))
 
@@ -165,10 +180,10 @@ class Answers:
         one = UnderWay(client, request.id, request.name or "")
         client.under_way.add(one)
         try:
-            self._served.begin_reload(request.name, one.reloaded)
+            self._reloader.begin(request.name, one.reloaded)
         except KeyError:
             client.under_way.discard(one)
-            known = [extension.name for extension in self._served.extensions]
+            known = [extension.name for extension in self._supervisor.extensions]
             client.fail(request.id, no_such("extension", request.name or "", known))
 
     def _is_too_much(self, client: Client, request: str) -> bool:
@@ -179,7 +194,7 @@ class Answers:
         return True
 
     def _panel(self, client: Client, request: control.PanelKey | control.PanelResize | control.PanelClose) -> None:
-        screen = self._served.screen
+        screen = self._supervisor.screen
         try:
             match request:
                 case control.PanelKey(extension=extension, panel_id=panel, key=key, text=text):
@@ -206,7 +221,7 @@ class Answers:
         elif request.event not in OBSERVABLE:
             client.fail(None, no_such("event", request.event, OBSERVABLE))
         else:
-            self._served.tell(request)
+            self._supervisor.tell(request)
 
     def _begin(self, client: Client, request: Calling) -> None:
         if refusal := self._refusal():
@@ -223,24 +238,24 @@ class Answers:
             client.under_way.discard(one)
             client.fail(request.id, self._unknown(request, name))
 
-    def _ask(self, request: Calling, one: UnderWay) -> Asked:
+    def _ask(self, request: Calling, one: UnderWay) -> InFlight:
         """Raises `KeyError` for a name that nobody has registered."""
         match request:
             case frames.ToolCall(name=name, args=args):
-                return self._served.begin_call(name, bytes(args), one.called, one.progressed)
+                return self._supervisor.begin_call(name, bytes(args), one.called, one.progressed)
             case frames.CommandInvoked(name=name, args=text):
-                return self._served.begin_command(name, text or "", one.commanded)
+                return self._supervisor.begin_command(name, text or "", one.commanded)
             case frames.EventIntercept(event=name):
                 if name not in GUARDABLE:
                     raise KeyError(name)
-                return self._served.begin_intercept(_event_of(request), one.judged)
+                return self._supervisor.begin_intercept(_event_of(request), one.judged)
 
     def _unknown(self, request: Calling, name: str) -> str:
         match request:
             case frames.ToolCall():
-                return no_such("tool", name, self._served.tools())
+                return no_such("tool", name, self._supervisor.tools())
             case frames.CommandInvoked():
-                return no_such("command", name, self._served.commands())
+                return no_such("command", name, self._supervisor.commands())
             case frames.EventIntercept():
                 return no_such("event that can be intercepted", name, GUARDABLE)
 
@@ -269,8 +284,3 @@ def _event_of(request: frames.EventIntercept) -> frames.Event:
         is_error=request.is_error,
         content=request.content,
     )
-
-
-def valid(text: str) -> str:
-    """Paths and names may hold bytes that are not UTF-8, which JSON has no room for."""
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

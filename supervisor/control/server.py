@@ -13,19 +13,22 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from supervisor.control import unix_socket
-from supervisor.control.requests import Answers, valid
+from supervisor.control.requests import Answers
 from supervisor.control.session import Client
 from wire import control
 from wire.events import encode
+from wire.text import valid_text
 
 if TYPE_CHECKING:
     import socket
     from collections.abc import Callable
     from pathlib import Path
 
-    from supervisor.control.served import Kind, Served
     from supervisor.loop.loop import Loop
+    from supervisor.reload.reloader import Reloader
+    from supervisor.supervisor import Supervisor
     from wire.events import Record
+    from wire.stats import HostKind
 
 CLIENTS_LIMIT = 64
 ACCEPTED_PER_TURN = 16
@@ -42,9 +45,10 @@ class ControlServer:
     def __init__(
         self,
         loop: Loop,
-        served: Served,
+        supervisor: Supervisor,
+        reloader: Reloader,
         *,
-        kind: Kind,
+        kind: HostKind,
         version: str,
         cwd: str,
         runtime_dir: Path,
@@ -53,7 +57,7 @@ class ControlServer:
     ) -> None:
         self.path: Path | None = None
         """Where it listens, while it does."""
-        self._answers = Answers(loop, served, kind=kind, version=version, cwd=cwd, on_stop=on_stop)
+        self._answers = Answers(loop, supervisor, reloader, kind=kind, version=version, cwd=cwd, on_stop=on_stop)
         self._loop = loop
         self._folder = runtime_dir
         self._peer_uid = peer_uid
@@ -83,7 +87,7 @@ class ControlServer:
         line = b""
         for client in list(self._clients):
             if client.wants_notices:
-                line = line or msgspec.json.encode(_Notice(valid(name), kind, valid(message))) + b"\n"
+                line = line or msgspec.json.encode(_Notice(valid_text(name), kind, valid_text(message))) + b"\n"
                 client.pass_on(line)
 
     def shown(self, record: Record) -> None:

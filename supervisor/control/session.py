@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import Callable
 
+    from supervisor.calls.command_call import CommandAnswer
+    from supervisor.calls.request import InFlight
+    from supervisor.calls.tool_call import Answer
     from supervisor.calls.verdict import Judgement
-    from supervisor.control.served import Asked, CommandAnswer, ToolAnswer
     from supervisor.loop.loop import Loop, Timer
     from supervisor.loop.pending import Failure
     from wire.framing import Line
@@ -150,9 +152,9 @@ class UnderWay:
         self.id = id_
         self.name = name
         """Of the tool, the command or the event."""
-        self.asked: Asked | None = None
+        self.asked: InFlight | None = None
 
-    def called(self, answer: ToolAnswer) -> None:
+    def called(self, answer: Answer) -> None:
         self._pass_on("tool", answer.frame, answer.failure, answer.reason)
 
     def progressed(self, text: str) -> None:

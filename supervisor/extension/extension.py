@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from supervisor.accounting.account import Account
 from supervisor.extension.generation import BEST_FIRST, Crew
+from supervisor.extension.generation_state import FAILED, LEAVING_LIMIT, Standing, Turn, advance
 from supervisor.extension.lifecycle import State
 from supervisor.process.shared_table import Lookout
-from supervisor.reload.plan import FAILED, LEAVING_LIMIT, Standing, Turn, advance
 from wire.control import ReloadOutcome
 
 if TYPE_CHECKING:

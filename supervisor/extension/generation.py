@@ -14,6 +14,7 @@ from supervisor.accounting.limits import LOG_MB
 from supervisor.cleanup.env_marks import START
 from supervisor.discovery import data_dir
 from supervisor.extension.exit_message import obituary
+from supervisor.extension.generation_state import Standing, Turn, advance, may_take_over
 from supervisor.extension.lifecycle import Occurrence, State
 from supervisor.extension.lifecycle import advance as advance_state
 from supervisor.extension.log import ExtensionLog
@@ -25,7 +26,6 @@ from supervisor.extension.watchdog import Watchdog
 from supervisor.extension.worker import Worker
 from supervisor.process.spawn_limits import Confinement, launch
 from supervisor.process.stop_policy import Stage
-from supervisor.reload.plan import Standing, Turn, advance, may_take_over
 from wire.dialects.zot import ZotDialect
 from wire.framing import DEFAULT_FRAME_LIMIT
 from wire.text import one_line

@@ -1,123 +1,41 @@
-"""The handshake of a rehearsal, by the rules of a run."""
+"""The rules of the handshake, the same for a run and for the harness. Pure.
+
+The first frame must be `hello`, within a deadline. After it the first registrations come; they are complete with
+`ready`, after 250 ms without a frame (zot's rule), or at a deadline, whichever is first.
+"""
 
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING
 
-from supervisor.extension.worker import IDLE_IS_READY_S
-from supervisor.harness.messages import hello_ack
-from supervisor.process.child import EXIT_FOLLOWS_S
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from supervisor.harness.matching import Places
-    from supervisor.harness.recorded_process import Actor
-    from supervisor.loop.loop import Loop, Timer
+IDLE_IS_READY_S = 0.25
+"""Seconds without a frame after the hello that count as `ready`."""
+NO_NAME = "its hello has no name"
+MUTE = "closed its stdout and can say nothing any more"
 
 
-class Phase(Enum):
-    """How far it has come."""
+class Readiness(Enum):
+    """Whether a process that has said hello, but not `ready`, is taken as ready."""
 
-    WAITING = "waiting for its hello"
-    GREETED = "greeted"
-    READY = "ready"
-    SILENT = "taken as ready"
-    """It never said so: silence after the hello counts, or the deadline."""
-    FAILED = "failed"
-
-    @property
-    def is_over(self) -> bool:
-        return self in (Phase.READY, Phase.SILENT, Phase.FAILED)
+    NOT_YET = "not yet"
+    SILENT = "silent"
+    LATE = "late"
 
 
-class Handshake:
-    """Call `hear` with all that the extension says, and `end` when its process has ended. `on_over` is called once."""
+def readiness(now: float, *, last_frame: float, latest: float) -> tuple[Readiness, float]:
+    """Times in seconds of one clock: `last_frame` of the last frame, the hello included, `latest` of the deadline for
+    `ready`. The second value is when to look again."""
+    if now >= latest:
+        return Readiness.LATE, now
+    silent_at = last_frame + IDLE_IS_READY_S
+    if now >= silent_at:
+        return Readiness.SILENT, now
+    return Readiness.NOT_YET, min(latest, silent_at)
 
-    def __init__(self, loop: Loop, actor: Actor, places: Places, on_over: Callable[[], None] | None = None) -> None:
-        self.phase = Phase.WAITING
-        self.failure = ""
-        self.hello_at: float | None = None
-        self.ready_at: float | None = None
-        self._loop = loop
-        self._actor = actor
-        self._places = places
-        self._on_over = on_over
-        self._taken = 0
-        self._timer: Timer | None = None
-        self._has_lost_voice = False
-        timeouts = actor.found.manifest.timeouts
-        self._ready_s = timeouts.ready
-        hello_s = timeouts.hello or actor.found.default_hello_s
-        self._after(hello_s, lambda: self._fail(f"said no hello within {hello_s:g} s"))
 
-    def look(self) -> bool:
-        """Takes in what has been said since; returns whether the handshake is over."""
-        while not self.phase.is_over and self._taken < len(self._actor.heard):
-            frame = self._actor.heard[self._taken].frame
-            self._taken += 1
-            if frame is not None and "type" in frame:
-                self._hear(str(frame["type"]), frame.get("name"), self._actor.heard[self._taken - 1].fault)
-        if not self.phase.is_over and not self._actor.is_running:
-            early = "before its hello " if self.phase is Phase.WAITING else ""
-            self._fail(f"it exited {early}({self._actor.exit})")
-        elif not self.phase.is_over and self._actor.is_mute and not self._has_lost_voice:
-            self._has_lost_voice = True
-            self._after(EXIT_FOLLOWS_S, lambda: self._fail("closed its stdout and can say nothing any more"))
-        return self.phase.is_over
+def no_hello(hello_s: float) -> str:
+    return f"said no hello within {hello_s:g} s"
 
-    def _hear(self, kind: str, name: object, fault: str) -> None:
-        now = self._loop.clock()
-        if self.phase is Phase.WAITING:
-            if kind != "hello":
-                self._fail(f"its first frame must be hello, not {kind[:80]}")
-            elif fault or not name:
-                self._fail(fault or "its hello has no name")
-            else:
-                self.hello_at = now
-                self.phase = Phase.GREETED
-                self._actor.say(hello_ack(self._places))
-                self._await_ready(now + self._ready_s)
-        elif kind == "ready":
-            self._settle(Phase.READY)
 
-    def _await_ready(self, latest: float) -> None:
-        self.look()
-        if self.phase is not Phase.GREETED:
-            return
-        now = self._loop.clock()
-        assert self.hello_at is not None
-        silent_at = max(self._actor.last_heard_at, self.hello_at) + IDLE_IS_READY_S
-        if now >= min(latest, silent_at):
-            self._settle(Phase.SILENT)
-        else:
-            self._after(min(latest, silent_at) - now, lambda: self._await_ready(latest))
-
-    def _settle(self, phase: Phase) -> None:
-        self.ready_at = self._loop.clock()
-        self._over(phase)
-
-    def _fail(self, reason: str) -> None:
-        self.failure = reason
-        self._over(Phase.FAILED)
-
-    def _over(self, phase: Phase) -> None:
-        self.phase = phase
-        self._cancel()
-        if self._on_over is not None:
-            self._on_over()
-
-    def _after(self, seconds: float, callback: Callable[[], None]) -> None:
-        self._cancel()
-        self._timer = self._loop.call_later(seconds, callback)
-
-    def _cancel(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    @property
-    def taken(self) -> int:
-        """How many of the heard lines belong to it."""
-        return self._taken
+def not_hello(frame_type: str) -> str:
+    return f"its first frame must be hello, not {frame_type}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from supervisor.extension.restart import Cause
 from supervisor.process.table import read_process
-from supervisor.process.threads import MIB, _threads
+from supervisor.process.threads import describe_threads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from supervisor.loop.loop import Loop
     from wire.manifest import Manifest
 
+MIB = 1024 * 1024
 DUMP_S = 0.5
 """From SIGQUIT until a process that hangs is ended: time to write where it is."""
 
@@ -71,4 +72,4 @@ def evidence(worker: Worker) -> Iterator[str]:
     if worker.pid is None or (process := read_process(worker.pid)) is None:
         return
     yield f"pid {worker.pid}, rss {process.rss / MIB:.1f} MiB, cpu {process.cpu_s:.2f} s, {process.threads} threads"
-    yield from _threads(worker.pid)
+    yield from describe_threads(worker.pid)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from supervisor.accounting.rates import Usage
 from supervisor.extension.channel import Conversation
+from supervisor.extension.handshake import MUTE, NO_NAME, Readiness, no_hello, not_hello, readiness
 from supervisor.extension.lifecycle import Occurrence, State, advance
 from supervisor.extension.restart import Cause, Ending
 from supervisor.loop.pending import Failure
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     from wire.dialects.base import Dialect, HostInfo
     from wire.manifest import Timeouts
 
-IDLE_IS_READY_S = 0.25
-"""zot's rule: no frame for this long after the hello means that all first registrations have come."""
 LARGE_FRAME = 64 * 1024
 
 
@@ -149,7 +148,7 @@ class Worker(Conversation):
         except SpawnError as error:
             self.give_up(str(error), Cause.REFUSED if error.may_pass else Cause.UNSTARTABLE)
             return False
-        late = f"said no hello within {hello_s:g} s"
+        late = no_hello(hello_s)
         self._timer = self._loop.call_later(hello_s, lambda: self.give_up(late, Cause.REFUSED))
         return True
 
@@ -158,7 +157,7 @@ class Worker(Conversation):
             self._voice.remark("a second hello; ignored")
             return
         if not hello.name:
-            self.give_up("its hello has no name", Cause.REFUSED)
+            self.give_up(NO_NAME, Cause.REFUSED)
             return
         if hello.name != self._owner.name:
             self._owner.log.note(f"says hello as {hello.name[:80]!r}; known here by its manifest's name")
@@ -173,22 +172,21 @@ class Worker(Conversation):
         self._await_ready(greeted + self.timeouts.ready)
 
     def _on_too_early(self, frame: frames.Frame) -> None:
-        self.give_up(f"its first frame must be hello, not {frame.__struct_config__.tag}", Cause.REFUSED)
+        self.give_up(not_hello(str(frame.__struct_config__.tag)), Cause.REFUSED)
 
     def _await_ready(self, latest: float) -> None:
         """Ready is what it says, or silence after the hello, or the deadline; whichever comes first."""
         if self.state is not State.GREETED:
             return
-        now = self._clock()
-        if now >= latest:
+        found, again_at = readiness(self._clock(), last_frame=self._last_frame, latest=latest)
+        if found is Readiness.NOT_YET:
+            self._restart_timer(again_at, lambda: self._await_ready(latest))
+            return
+        if found is Readiness.LATE:
             self._owner.log.note(f"no ready within {self.timeouts.ready:g} s of the hello; going on without it")
-            self._settle()
-        elif now >= self._last_frame + IDLE_IS_READY_S:
-            self._owner.log.note("no ready frame; taken as ready after 250 ms of silence")
-            self._settle()
         else:
-            soon = min(latest, self._last_frame + IDLE_IS_READY_S)
-            self._restart_timer(soon, lambda: self._await_ready(latest))
+            self._owner.log.note("no ready frame; taken as ready after 250 ms of silence")
+        self._settle()
 
     def _on_ready(self, _frame: frames.Ready) -> None:
         self._settle()
@@ -282,8 +280,7 @@ class Worker(Conversation):
 
     def _on_mute(self) -> None:
         """Its stdout has ended: mostly because it is ending."""
-        said = "closed its stdout and can say nothing any more"
-        self._loop.call_later(EXIT_FOLLOWS_S, lambda: self.give_up(said, Cause.REFUSED))
+        self._loop.call_later(EXIT_FOLLOWS_S, lambda: self.give_up(MUTE, Cause.REFUSED))
 
     def ask_to_stop(self) -> None:
         """Sends the shutdown frame, behind everything already queued."""
@@ -310,7 +307,7 @@ class Worker(Conversation):
     def _on_exit(self, status: ExitStatus) -> None:
         self._owner.log.note(f"ended: {status}")
         self._owner.collected(self)
-        self.account.exited(status, self.usage.spent_s)
+        self.account.exited(str(status), cpu_s=status.cpu_s, rss_peak=status.rss_peak, seen_cpu_s=self.usage.spent_s)
         self.usage = Usage()
         self._restart_timer(None)
         if self.state not in (State.SPAWNED, State.GREETED, State.READY):

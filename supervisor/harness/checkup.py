@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from supervisor.extension.handshake import Handshake, Phase
+from supervisor.harness.handshake import Handshake, Phase
 from supervisor.process.child import SpawnError
 from supervisor.process.stop_policy import Patience
 from supervisor.registry.registry import Registry

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from supervisor.discovery.discover import Found, Scope, read_manifest
-from supervisor.extension.handshake import Handshake, Phase
+from supervisor.harness.handshake import Handshake, Phase
 from supervisor.harness.harness import Room
 from supervisor.harness.matching import differences
 from supervisor.harness.messages import answer_to, hello_ack

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from supervisor.process.table import count_open_files, read_process
 from wire.stats import ExtensionStats, HostStats
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from supervisor.extension.extension import Extension
     from supervisor.loop.loop import Loop
     from supervisor.monitoring.sampler import Sampler
+    from wire.stats import HostKind
 
 RELOADING = "reloading"
 """The state of one that is up, and whose new version is starting."""
@@ -64,7 +65,7 @@ def of_extension(extension: Extension, now: float) -> ExtensionStats:
 
 
 def of_host(
-    loop: Loop, sampler: Sampler, started: tuple[float, float], *, kind: Literal["run", "host"], version: str, cwd: str
+    loop: Loop, sampler: Sampler, started: tuple[float, float], *, kind: HostKind, version: str, cwd: str
 ) -> HostStats:
     """`started` on the loop's clock and in seconds since the epoch."""
     process = read_process(os.getpid())

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from supervisor.loop.timestamp import Moment
 from supervisor.monitoring import openmetrics
@@ -18,11 +18,9 @@ from wire.stats import Mark, Stats
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from supervisor.calls.verdict import Judgement
     from supervisor.extension.extension import Extension
     from supervisor.extension.notices import Kind
-    from supervisor.supervisor import Supervisor
-    from wire.frames import Event
+    from wire.stats import ExtensionStats, HostStats
 
 SHORTEST_S = 1.0
 """Between two stats lines, or two versions of the metrics, up to `PER_SECOND` extensions; in proportion with more."""
@@ -37,50 +35,46 @@ class RecordingError(OSError):
 
 
 class Recording:
-    """Writes after the supervisor's own samples, and once more at the end. Raises `RecordingError`."""
+    """Writes after each `sampled`, and once more at the end. `on_error` gets a line for the user. Raises
+    `RecordingError`."""
 
     def __init__(
         self,
-        supervisor: Supervisor,
+        clock: Callable[[], float],
+        host_stats: Callable[[], HostStats],
+        extension_stats: Callable[[], dict[str, ExtensionStats]],
         *,
-        kind: Literal["run", "host"],
-        version: str,
-        cwd: str,
         stats_file: Path | None,
         metrics_file: Path | None,
         on_error: Callable[[str], None],
     ) -> None:
-        self._supervisor = supervisor
-        self._about = (kind, version, cwd)
+        self._clock = clock
+        self._host_stats = host_stats
+        self._extension_stats = extension_stats
         self._on_error = on_error
         self._stats_path = stats_file
         self._metrics_path = metrics_file
         self._complained: set[str] = set()
         self._written_at: float | None = None
+        self._pause_s = SHORTEST_S
         self._marks = 0
         self._fd = -1 if stats_file is None else _begin(stats_file)
         if metrics_file is not None:
             self._write_metrics(self._now(), first=True)
-        supervisor.on_sample.append(self._on_sample)
-        if stats_file is not None:
-            supervisor.intercept = self._timed(supervisor.intercept)
-            supervisor.on_asked = lambda kind, name, extension, began, detail: self.mark(
-                kind, name, extension, began, detail=detail
-            )
 
     def _now(self) -> Stats:
-        kind, version, cwd = self._about
-        return Stats(time.time(), self._supervisor.host_stats(kind, version, cwd), self._supervisor.stats())
+        return Stats(time.time(), self._host_stats(), self._extension_stats())
 
-    def _on_sample(self) -> None:
-        now = self._supervisor.loop.clock()
-        pause = SHORTEST_S * max(1.0, len(self._supervisor.extensions) / PER_SECOND)
-        if self._written_at is None or now - self._written_at >= pause or self._supervisor.closed:
+    def sampled(self, *, is_last: bool = False) -> None:
+        """The supervisor has new figures. They are written unless the last ones were written a moment ago."""
+        now = self._clock()
+        if self._written_at is None or now - self._written_at >= self._pause_s or is_last:
             self._written_at = now
             self._write()
 
     def _write(self) -> None:
         record = self._now()
+        self._pause_s = SHORTEST_S * max(1.0, len(record.extensions) / PER_SECOND)
         if self._stats_path is not None:
             self._append(stats.encode(record))
         if self._metrics_path is not None:
@@ -110,21 +104,14 @@ class Recording:
         duration = round(began.age_ms, 3) if ended else None
         self._append(stats.encode(Mark(began.wall, kind, name, extension, duration, detail)))  # type: ignore[arg-type]
 
+    def asked(self, kind: str, name: str, extension: str, began: Moment, detail: str) -> None:
+        """A tool call or a verdict has ended: see `Supervisor.on_asked`."""
+        self.mark(kind, name, extension, began, detail=detail)
+
     def notice(self, extension: Extension, kind: Kind, message: str) -> None:
         """Something that a user was told of an extension."""
         if kind in MARKED_KINDS:
             self.mark(kind, "", extension.name, Moment.now(), ended=False, detail=message)
-
-    def _timed(self, intercept: Callable[[Event], Judgement]) -> Callable[[Event], Judgement]:
-        def timed(event: Event) -> Judgement:
-            if not self._supervisor.guards_of(event.event):
-                return intercept(event)
-            began = Moment.now()
-            judgement = intercept(event)
-            self.mark("intercept", event.event, judgement.blocked_by or "", began, detail=judgement.reason)
-            return judgement
-
-        return timed
 
     # --- files --------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""What can be seen of a process that hangs, before it is ended: for its log."""
+"""What the threads of a process do, as far as the kernel tells, in lines for a log."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ if TYPE_CHECKING:
 
 
 THREADS_SHOWN = 20
-MIB = 1024 * 1024
 
 
-def _threads(pid: int) -> Iterator[str]:
+def describe_threads(pid: int) -> Iterator[str]:
+    """One line for each of the first `THREADS_SHOWN` threads; nothing for a process that has gone."""
     folder = f"/proc/{pid}/task"
     try:
         names = os.listdir(folder)

@@ -8,11 +8,9 @@ version as it is.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from enum import Enum
 from typing import TYPE_CHECKING
 
 from supervisor.discovery.discover import Scope
-from supervisor.extension.lifecycle import State
 from wire.manifest import Manifest, ManifestError
 
 if TYPE_CHECKING:
@@ -20,48 +18,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from supervisor.discovery.discover import Discovery, Found, Skipped
-
-FAILED = "reload failed: "
-"""How the warning begins that a new version has not taken over."""
-LEAVING_LIMIT = 8
-"""Versions of one extension that still finish their calls; with so many no further one is started."""
-
-
-class Standing(Enum):
-    """What the processes of one version are to their extension."""
-
-    CANDIDATE = "candidate"
-    """Starting, beside the present ones; nobody asks them anything."""
-    PRESENT = "present"
-    """They are asked and told."""
-    LEAVING = "leaving"
-    """They finish what they were asked, or are being ended. Nothing of them is started again."""
-    LEFT = "left"
-    """Nothing of them is there any more."""
-
-
-class Turn(Enum):
-    PROMOTED = "promoted"
-    DISMISSED = "dismissed"
-    CLEARED = "cleared"
-
-
-_TRANSITIONS = {
-    (Standing.CANDIDATE, Turn.PROMOTED): Standing.PRESENT,
-    (Standing.CANDIDATE, Turn.DISMISSED): Standing.LEAVING,
-    (Standing.PRESENT, Turn.DISMISSED): Standing.LEAVING,
-    (Standing.LEAVING, Turn.CLEARED): Standing.LEFT,
-}
-
-
-def advance(standing: Standing, turn: Turn) -> Standing:
-    """The next standing; the same one where the turn means nothing."""
-    return _TRANSITIONS.get((standing, turn), standing)
-
-
-def may_take_over(states: Collection[State]) -> bool:
-    """Whether a candidate whose processes are in these states takes the place of the present ones."""
-    return all(state is State.READY for state in states)
 
 
 # --- what to do with each -------------------------------------------------------------------------------------

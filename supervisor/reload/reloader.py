@@ -31,13 +31,21 @@ processes that nobody will ask anything."""
 
 
 class Reloader:
-    """One for each supervisor. Whoever runs that sets what it is allowed to do."""
+    """One for each supervisor.
 
-    def __init__(self, supervisor: Supervisor) -> None:
-        self.may_run: Callable[[Found, Manifest], str | None] = _anything_may_run
-        """`may_run(found, old manifest)` says why a new version may not take over, None if it may."""
-        self.rediscover: Callable[[], Discovery] | None = None
-        """Finds all extensions again. Without it those that run are read again, and no others are started."""
+    `may_run(found, old manifest)` returns why a new version may not take over, None if it may. `rediscover` finds all
+    extensions again; without it those that run are read again, and no others are started.
+    """
+
+    def __init__(
+        self,
+        supervisor: Supervisor,
+        *,
+        may_run: Callable[[Found, Manifest], str | None] | None = None,
+        rediscover: Callable[[], Discovery] | None = None,
+    ) -> None:
+        self._may_run = may_run or _anything_may_run
+        self._rediscover = rediscover
         self._supervisor = supervisor
         self._loop = supervisor.loop
         self._of_all = 0
@@ -104,16 +112,16 @@ class Reloader:
         return plan_one(_known(extension), _read(extension.found))
 
     def _find_new(self, name: str) -> Found:
-        for found in () if self.rediscover is None else self.rediscover().found:
+        for found in () if self._rediscover is None else self._rediscover().found:
             if found.manifest.name == name:
                 return found
         raise KeyError(name)
 
     def _plan_all(self) -> list[tuple[str, Plan]]:
         extensions = self._supervisor.extensions
-        if self.rediscover is None:
+        if self._rediscover is None:
             return [(one.name, plan_one(_known(one), _read(one.found))) for one in extensions]
-        return plan_all([_known(one) for one in extensions], self.rediscover())
+        return plan_all([_known(one) for one in extensions], self._rediscover())
 
     # --- doing it ---------------------------------------------------------------------------------------------
 
@@ -133,7 +141,7 @@ class Reloader:
                 assert_never(plan)
 
     def _replace(self, extension: Extension, found: Found, done: Done) -> None:
-        if (refusal := self.may_run(found, extension.manifest)) is not None:
+        if (refusal := self._may_run(found, extension.manifest)) is not None:
             name = extension.name
             extension.refuse(f"{refusal}; zot ext trust {name}, then zot ext reload {name}", done)
             return

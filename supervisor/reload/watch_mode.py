@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
+    from supervisor.reload.reloader import Reloader
     from supervisor.supervisor import Supervisor
     from wire.control import ReloadOutcome
 
@@ -21,7 +22,7 @@ def parents_of(project: Path, home: Path) -> tuple[Path, ...]:
     return (project / ".zot" / "extensions", home / "extensions")
 
 
-def watch(supervisor: Supervisor, parents: Iterable[Path], say: Callable[[str], None]) -> Watching:
+def watch(supervisor: Supervisor, reloader: Reloader, parents: Iterable[Path], say: Callable[[str], None]) -> Watching:
     """Begins at once; `stop` it before the supervisor is. `parents` are folders of extension folders, `say` gets lines
     for the user about what is skipped; of all else the extensions' own notices tell."""
 
@@ -36,11 +37,11 @@ def watch(supervisor: Supervisor, parents: Iterable[Path], say: Callable[[str], 
         more = f" and {len(named) - FILES_NAMED} more" if len(named) > FILES_NAMED else ""
         if not supervisor.closed:
             supervisor.find(name).log.note(f"changed: {', '.join(named[:FILES_NAMED])}{more}")
-            supervisor.begin_reload(name, ended)
+            reloader.begin(name, ended)
 
     def on_folders() -> None:
         if not supervisor.closed:
-            supervisor.reloader.catch_up(ended)
+            reloader.catch_up(ended)
 
     watching = Watching(
         supervisor.loop,

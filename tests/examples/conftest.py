@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from supervisor.calls.request import CommandAnswer
+    from supervisor.calls.command_call import CommandAnswer
 
 EXTENSIONS = EXAMPLES
 NEVER_READY = {"clock": 3}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from supervisor.reload.reloader import Reloader
 from tests.support.faulty_run import ECHO, HEALTHY, observe
 from tests.support.host import PRELUDE
 
@@ -45,7 +46,7 @@ def reloading(change: Callable[[], object]) -> Callable[[Supervisor], bool]:
         if not begun:
             begun.append(True)
             change()
-            supervisor.begin_reload("one", got.append)
+            Reloader(supervisor).begin("one", got.append)
         return bool(got)
 
     return has_ended

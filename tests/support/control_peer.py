@@ -66,7 +66,7 @@ class FakeAsked:
 
 
 class FakeServed:
-    """What a supervisor is to the control socket."""
+    """What a supervisor, and its reloader, are to the control socket."""
 
     def __init__(self, loop: Loop, names: tuple[str, ...] = ("alpha", "beta")) -> None:
         self._loop = loop
@@ -100,7 +100,7 @@ class FakeServed:
             raise KeyError(name)
         self.restarted.append(name)
 
-    def begin_reload(self, name: str | None, done: Any) -> None:
+    def begin(self, name: str | None, done: Any) -> None:
         if name is not None and name not in [one.name for one in self.extensions]:
             raise KeyError(name)
         self.reloads.append((name, done))
@@ -142,6 +142,7 @@ class Serving:
         self.served = FakeServed(self.loop)
         self.server = ControlServer(
             self.loop,
+            self.served,
             self.served,
             runtime_dir=folder,
             on_stop=self._on_stop,

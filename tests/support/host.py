@@ -9,16 +9,17 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from supervisor.calls.guards import OwnedTool
+from supervisor.calls.catalogue import OwnedTool
 from supervisor.discovery.discover import Found, Scope
 from supervisor.loop.loop import Loop
+from supervisor.reload.reloader import Reloader
 from supervisor.supervisor import Supervisor
 from wire import frames
 from wire.dialects.base import HostInfo
 from wire.manifest import parse_manifest
 
 if TYPE_CHECKING:
-    from supervisor.calls.guards import Answer
+    from supervisor.calls.tool_call import Answer
     from supervisor.calls.verdict import Judgement
     from supervisor.extension.extension import Extension
     from wire.events import Cost
@@ -70,6 +71,7 @@ class Host:
             on_note=lambda one, level, message: self.notes.append((one.name, level, message)),
             **options,
         )
+        self.reloader = Reloader(self.supervisor)
         self.found: list[Found] = []
         self._stopped = False
 
@@ -140,12 +142,18 @@ class Host:
         assert self.loop.run_until(predicate, self.loop.clock() + PATIENCE), f"in vain; notices: {self.notices}"
 
     def call(self, tool: str, **args: Any) -> Answer:
-        return self.supervisor.call(self.supervisor.tools()[tool], json.dumps(args).encode())
+        return self.call_owned(self.supervisor.tools()[tool], json.dumps(args).encode())
 
     def call_of(self, name: str, tool: str, **args: Any) -> Answer:
         """Calls this extension's tool, be it hidden or its extension dead."""
         owner = self.extension(name)
-        return self.supervisor.call(OwnedTool(owner.tools[tool], owner), json.dumps(args).encode())
+        return self.call_owned(OwnedTool(owner.tools[tool], owner), json.dumps(args).encode())
+
+    def call_owned(self, owned: OwnedTool, args: bytes) -> Answer:
+        answers: list[Answer] = []
+        self.supervisor.start_call(owned, args, answers.append, lambda _said: None)
+        self.loop.run_until(lambda: bool(answers))
+        return answers[0]
 
     def text(self, tool: str, **args: Any) -> str:
         """The text of a call that must succeed."""

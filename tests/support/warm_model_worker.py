@@ -1,7 +1,7 @@
 """The model worker as a fork of a `zot` that has the SDK in memory: the import takes two seconds of a processor.
 
-What the worker then does, from its first line on, is what `worker_main.py` does. It is a child of the host, in a session of
-its own, on the host's pipes; its command line in /proc is that of the zygote.
+What the worker then does, from its first line on, is what `worker_main.py` does. It is a child of the host, in a
+session of its own, on the host's pipes; its command line in /proc is that of the zygote.
 """
 
 from __future__ import annotations

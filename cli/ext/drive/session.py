@@ -13,7 +13,7 @@ from cli.ext.drive.input import Input, LinesIn, TerminalIn
 from cli.ext.drive.line_editor import LineEditor, Typed
 from cli.ext.drive.screen import Screen, wants_colour
 from cli.ext.drive.typed_commands import HELP, CommandError, Known, frame_for
-from supervisor.extension.handshake import Handshake, Phase
+from supervisor.harness.handshake import Handshake, Phase
 from supervisor.harness.harness import InterruptedRehearsalError, Room
 from supervisor.harness.messages import answer_to
 from supervisor.harness.script import Side

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from supervisor.accounting.account import Account
 from supervisor.accounting.latency import Histogram
-from supervisor.process.child import ExitStatus
 
 DURATIONS = st.lists(st.floats(1e-6, 3600, allow_nan=False), min_size=1, max_size=200)
 
@@ -60,9 +59,9 @@ def test_samples_only_raise(samples: list[tuple[float, int, int]]):
 def test_the_last_word_on_cpu_is_the_exit_of_each_process():
     account = Account()
     account.sampled(2.0, 100, 1)
-    account.exited(ExitStatus(0, 3.0, 50))
+    account.exited("exit 0", cpu_s=3.0, rss_peak=50)
     assert account.cpu_s == 3.0
     account.sampled(1.0, 10, 1)
-    account.exited(ExitStatus(-9, 0.5, 700))
+    account.exited("signal SIGKILL", cpu_s=0.5, rss_peak=700)
     cost = account.cost("exited")
     assert (cost.cpu_ms, cost.rss_peak_bytes, cost.exits, cost.exit_status) == (4000, 700, 2, "signal SIGKILL")

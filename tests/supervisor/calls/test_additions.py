@@ -11,7 +11,7 @@ from supervisor.calls.catalogue import LOST_KEPT
 from supervisor.loop.pending import Failure
 
 if TYPE_CHECKING:
-    from supervisor.calls.guards import Answer
+    from supervisor.calls.tool_call import Answer
     from tests.support.host import Host
 
 HEARS = """

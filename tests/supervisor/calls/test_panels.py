@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from supervisor.calls.request import CommandAnswer
+    from supervisor.calls.command_call import CommandAnswer
 
 PANEL = """
 import json

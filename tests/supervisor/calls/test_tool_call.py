@@ -52,7 +52,7 @@ def test_a_tool_that_was_offered_and_has_died_fails_at_once(host: Host):
     host.start()
     offered = host.supervisor.tools()["die"]
     host.call("die")
-    answer, seconds = host.timed(host.supervisor.call, offered, b"{}")
+    answer, seconds = host.timed(host.call_owned, offered, b"{}")
     assert seconds < AT_ONCE
     assert (answer.failure, answer.reason) == (Failure.DIED, "it ended (exit 7)")
     assert len(host.said_of("dies_in_call")) == 1

@@ -328,7 +328,7 @@ def test_while_it_is_down_its_tools_answer_at_once_with_the_reason(host: Host, m
     host.start()
     offered = host.supervisor.tools()["life"]
     host.call("die", code=7)
-    answer, seconds = host.timed(host.supervisor.call, offered, b"{}")
+    answer, seconds = host.timed(host.call_owned, offered, b"{}")
     assert seconds < 1
     assert answer.failure is Failure.DIED
     assert re.fullmatch(r"it ended \(exit 7\); it is started again in \d\d\.\d s", answer.reason)

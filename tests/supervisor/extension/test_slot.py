@@ -19,7 +19,7 @@ from wire import frames
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from supervisor.calls.guards import Answer
+    from supervisor.calls.tool_call import Answer
     from supervisor.extension.worker import Worker
     from tests.support.host import Host
 

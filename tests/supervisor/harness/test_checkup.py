@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor.extension.handshake import Phase
 from supervisor.harness.checkup import Facts, Force, examine
+from supervisor.harness.handshake import Phase
 from supervisor.harness.harness import Room
 from supervisor.harness.script_runner import found_in
 from tests.support.extension_folder import extension, folder

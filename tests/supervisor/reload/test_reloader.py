@@ -14,23 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.discovery.discover import Discovery, Found, Scope, Skipped
+from supervisor.extension.generation_state import Standing, Turn, advance, may_take_over
 from supervisor.extension.lifecycle import State
 from supervisor.process.table import read_process
 from supervisor.reload.file_watcher import LOOK_S
-from supervisor.reload.plan import (
-    Keep,
-    Known,
-    Replace,
-    Skip,
-    Standing,
-    Start,
-    Stop,
-    Turn,
-    advance,
-    may_take_over,
-    plan_all,
-    plan_one,
-)
+from supervisor.reload.plan import Keep, Known, Replace, Skip, Start, Stop, plan_all, plan_one
+from supervisor.reload.reloader import Reloader
 from tests.support.host import ONCE, PRELUDE, QUICK, Host
 from wire import frames
 from wire.manifest import ManifestError, parse_manifest
@@ -107,7 +96,7 @@ class Folder:
 def reload(host: Host, name: str | None = None) -> tuple[ReloadOutcome, ...]:
     """Reloads, and waits for what has become of it."""
     got: list[tuple[ReloadOutcome, ...]] = []
-    host.supervisor.begin_reload(name, got.append)
+    host.reloader.begin(name, got.append)
     assert not got, "never from within the call"
     host.until(lambda: got)
     return got[0]
@@ -304,10 +293,10 @@ def test_a_verdict_is_never_missing(host: Host, folder: Folder):
         reloads += 1
         if reloads < 8:
             folder.version(f"v{reloads + 2}")
-            host.supervisor.begin_reload("one", again)
+            host.reloader.begin("one", again)
 
     folder.version("v2")
-    host.supervisor.begin_reload("one", again)
+    host.reloader.begin("one", again)
     while reloads < 8:
         verdicts.append(host.ask().reason)
     assert [kind for kind, _ in host.said_of("one")] == ["reloaded"] * 8
@@ -333,7 +322,7 @@ def test_a_version_that_guards_no_more_takes_over_in_the_middle_of_a_verdict(hos
 
     def during_the_verdict() -> None:
         if asked.exists():
-            host.supervisor.begin_reload("one", lambda _outcomes: gate.touch())
+            host.reloader.begin("one", lambda _outcomes: gate.touch())
         else:
             host.loop.call_later(0.001, during_the_verdict)
 
@@ -413,7 +402,7 @@ def test_one_that_may_not_run_is_not_started(host: Host, folder: Folder):
         asked.append((found.manifest.env, old.env))
         return "it asks for OPENAI_API_KEY"
 
-    host.supervisor.reloader.may_run = may_run
+    host.reloader = Reloader(host.supervisor, may_run=may_run)
     folder.version("v2", env=["OPENAI_API_KEY"])
     assert folder.reload().outcome == "kept"
     assert asked == [(("OPENAI_API_KEY",), ())]
@@ -437,7 +426,7 @@ def slowly(host: Host, folder: Folder) -> tuple[Path, list[tuple[ReloadOutcome, 
     gate, begun = host.folder / "gate", host.folder / "begun"
     folder.code(SLOWLY % (str(begun), str(gate)) + SERVES % {"marks": str(folder.marks)})
     got: list[tuple[ReloadOutcome, ...]] = []
-    host.supervisor.begin_reload("one", got.append)
+    host.reloader.begin("one", got.append)
     host.until(begun.exists)
     return gate, got
 
@@ -568,7 +557,7 @@ def test_all_are_found_again(host: Host, tmp_path: Path):
         (stays_found, new_found),
         (Skipped(off.path, "disabled", is_error=False), Skipped(tmp_path / "odd", "read manifest: nothing")),
     )
-    host.supervisor.reloader.rediscover = lambda: discovery
+    host.reloader = Reloader(host.supervisor, rediscover=lambda: discovery)
     said = {one.name: (one.outcome, one.reason) for one in reload(host)}
     assert said == {
         "stays": ("reloaded", ""),
@@ -585,7 +574,7 @@ def test_all_are_found_again(host: Host, tmp_path: Path):
     assert host.ask().blocked_by == "new", "a named one is asked before the others"
     assert [one.name for one in reload(host)] == ["new", "stays", "odd"]
     found = next(one for one in host.found if one.manifest.name == "off")
-    host.supervisor.reloader.rediscover = lambda: Discovery((stays_found, new_found, found), ())
+    host.reloader = Reloader(host.supervisor, rediscover=lambda: Discovery((stays_found, new_found, found), ()))
     assert ("off", "started") in [(one.name, one.outcome) for one in reload(host)]
 
 
@@ -594,7 +583,7 @@ def test_one_that_a_reload_has_stopped_is_started_again_as_it_was(host: Host, fo
     host.found = [replace(one, scope=Scope.GLOBAL) for one in host.found]
     host.start()
     before = folder.says("env")
-    host.supervisor.reloader.rediscover = lambda: Discovery((), ())
+    host.reloader = Reloader(host.supervisor, rediscover=lambda: Discovery((), ()))
     assert [one.outcome for one in reload(host)] == ["stopped"]
     host.supervisor.restart("one")
     host.until(lambda: "env" in host.supervisor.tools())
@@ -609,11 +598,11 @@ def test_one_that_is_disabled_while_it_is_started_again_does_not_start(host: Hos
     host.start()
     (there,) = host.found
     disabled = Skipped(folder.path, "disabled", is_error=False)
-    host.supervisor.reloader.rediscover = lambda: Discovery((), (disabled,))
+    host.reloader = Reloader(host.supervisor, rediscover=lambda: Discovery((), (disabled,)))
     assert [one.outcome for one in reload(host)] == ["stopped"]
-    host.supervisor.reloader.rediscover = lambda: Discovery((there,), ())
+    host.reloader = Reloader(host.supervisor, rediscover=lambda: Discovery((there,), ()))
     gate, got = slowly(host, folder)
-    host.supervisor.reloader.rediscover = lambda: Discovery((), (disabled,))
+    host.reloader = Reloader(host.supervisor, rediscover=lambda: Discovery((), (disabled,)))
     folder.version("v3", enabled=False)
     assert [one.outcome for one in reload(host, name)] == ["stopped"]
     host.until(lambda: got)
@@ -627,20 +616,20 @@ def test_a_name_that_is_new_is_found_and_one_that_is_not_there_is_an_error(host:
     host.start()
     host.found = []
     new = Folder(host, "new")
-    host.supervisor.reloader.rediscover = lambda: Discovery(tuple(host.found), ())
+    host.reloader = Reloader(host.supervisor, rediscover=lambda: Discovery(tuple(host.found), ()))
     assert reload(host, "new")[0].outcome == "started"
     assert new.extension.is_up
     with pytest.raises(KeyError):
-        host.supervisor.begin_reload("nobody", lambda _outcomes: None)
+        host.reloader.begin("nobody", lambda _outcomes: None)
 
 
 def test_a_storm_of_reloads_of_all_starts_few_versions_and_ends_with_the_last(host: Host, folder: Folder):
     host.start()
     got: list[tuple[ReloadOutcome, ...]] = []
     for _ in range(30):
-        host.supervisor.begin_reload(None, got.append)
+        host.reloader.begin(None, got.append)
     folder.version("last")
-    host.supervisor.begin_reload(None, got.append)
+    host.reloader.begin(None, got.append)
     host.until(lambda: len(got) == 31)
     assert {one.outcome for one in got[-1]} == {"reloaded"}
     assert folder.says()["version"] == "last"

@@ -426,8 +426,8 @@ def test_doctor_of_nothing(zot):
 def test_what_doctor_makes_of_how_one_ends(tmp_path):
     from cli.doctor.checks import Level
     from cli.ext.author.doctor_findings import judge, worst
-    from supervisor.extension.handshake import Phase
     from supervisor.harness.checkup import Facts, Force
+    from supervisor.harness.handshake import Phase
     from supervisor.harness.script_runner import found_in
     from supervisor.process.child import ExitStatus
 

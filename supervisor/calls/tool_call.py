@@ -1,0 +1,102 @@
+"""Calls a tool of an extension without waiting: checks the arguments, chooses a worker, retries where it may."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from supervisor.calls.request import InFlight
+from supervisor.loop.pending import Failure
+from wire import frames
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from supervisor.calls.catalogue import OwnedTool
+    from supervisor.extension.worker import Worker
+    from supervisor.loop.loop import Loop
+    from supervisor.loop.pending import Pending
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What became of a tool call. A failure has a reason and no frame."""
+
+    frame: frames.ToolResult | None
+    failure: Failure | None = None
+    reason: str = ""
+
+
+def unfit(owned: OwnedTool, args: bytes) -> Answer | None:
+    """The answer to a call whose arguments do not fit the tool's schema; None for one that may be made."""
+    checker = owned.tool.checker
+    fault = checker.fault(args)
+    if checker.trouble:
+        name = owned.tool.name
+        owned.owner.voice.warn(f"schema {name}", f"calls of its tool {name!r} are not checked: {checker.trouble}")
+    return None if fault is None else Answer(None, Failure.INVALID_ARGS, fault)
+
+
+def second_worker(owned: OwnedTool, first: Worker, pending: Pending) -> Worker | None:
+    """Who may be asked again after the first one has died over a call."""
+    if pending.failure is not Failure.DIED or not owned.tool.retry:
+        return None
+    other = owned.owner.least_busy(besides=first)
+    return other if other.state.is_up else None
+
+
+def read_answer(owned: OwnedTool, pending: Pending) -> Answer:
+    """The answer in an ended request. Counts an error, and tells the user where the extension is at fault."""
+    extension, tool = owned.owner, owned.tool.name
+    if pending.failure is not None:
+        if pending.failure not in (Failure.CANCELLED, Failure.DIED):  # the user knows of these
+            extension.noticed("warning", f"its tool {tool} failed: {pending.reason}")
+        return Answer(None, pending.failure, pending.reason)
+    frame: frames.FromExtension = pending.value
+    if not isinstance(frame, frames.ToolResult):
+        extension.account.errors += 1
+        reason = f"it answered a tool call with {frame.__struct_config__.tag}"
+        extension.noticed("warning", f"its tool {tool} failed: {reason}")
+        return Answer(None, Failure.BAD_ANSWER, reason)
+    if frame.is_error:
+        extension.account.errors += 1
+    return Answer(frame)
+
+
+class ToolCallInFlight(InFlight):
+    """A call of a tool. Arguments that do not fit the tool's schema are answered by what is wrong with them; the
+    extension hears nothing. A call that its worker's death has cut short is made again, once, if the tool allows it
+    and there is another worker. `on_progress` is called with each progress message."""
+
+    def __init__(
+        self,
+        loop: Loop,
+        owned: OwnedTool,
+        args: bytes,
+        done: Callable[[Answer], None],
+        on_progress: Callable[[str], None] | None = None,
+    ) -> None:
+        super().__init__(loop)
+        self._on_progress = on_progress
+        self._owned = owned
+        self._args = args
+        self._done = done
+        if (refusal := unfit(owned, args)) is not None:
+            loop.call_later(0, lambda: done(refusal))
+            return
+        self._call(owned.owner.least_busy(), may_retry=True)
+
+    def _call(self, worker: Worker, *, may_retry: bool) -> None:
+        def ended(pending: Pending) -> None:
+            other = second_worker(self._owned, worker, pending) if may_retry else None
+            if self._cancelled is not None and other is not None:
+                self._done(Answer(None, Failure.CANCELLED, self._cancelled))
+            elif other is not None:
+                self._call(other, may_retry=False)
+            else:
+                self._done(read_answer(self._owned, pending))
+
+        patience_s = self._owned.patience_s
+        pending = worker.call(self._owned.tool.name, self._args, patience_s)
+        pending.on_progress = self._on_progress
+        self._await(worker, pending, patience_s, ended)
