@@ -15,7 +15,7 @@ from agent.model.anthropic_provider import AnthropicProvider, key_from_environme
 from agent.model.replay_provider import RecordingProvider, ReplayProvider
 from agent.options import Options
 from agent.run.system_prompt import system_prompt
-from agent.runtime import Refusal
+from agent.runtime import ProviderUnavailable
 from supervisor.discovery.admission import Consent
 from supervisor.home.config import ConfigError, load_config
 from supervisor.home.zot_home import zot_home
@@ -41,7 +41,7 @@ class UsageError(ValueError):
 
 
 @dataclass(frozen=True)
-class Launch:
+class RunRequest:
     """What a user asked for; None where a default is wanted."""
 
     provider: str | None = None
@@ -73,10 +73,10 @@ class Launch:
 @dataclass(frozen=True)
 class Prepared:
     options: Options
-    make_provider: Callable[[Loop], Provider | Refusal]
+    make_provider: Callable[[Loop], Provider | ProviderUnavailable]
 
 
-def launch(asked: Launch) -> Prepared:
+def launch(asked: RunRequest) -> Prepared:
     """Raises `UsageError` before anything has been started."""
     cwd = _folder(asked.cwd)
     home = asked.home or zot_home()
@@ -117,13 +117,13 @@ def launch(asked: Launch) -> Prepared:
         metrics_file=None if asked.metrics is None else Path(asked.metrics).absolute(),
     )
 
-    def make_provider(loop: Loop) -> Provider | Refusal:
+    def make_provider(loop: Loop) -> Provider | ProviderUnavailable:
         if provider == "replay":
             assert player is not None
             return ReplayProvider(player)
         key = asked.api_key or key_from_environment()
         if key is None and asked.base_url is None:
-            return Refusal(
+            return ProviderUnavailable(
                 Status.AUTHENTICATION,
                 "no credential for anthropic: set ANTHROPIC_API_KEY or pass --api-key (zot demo needs none)",
             )
@@ -147,7 +147,7 @@ def _folder(given: str | None) -> str:
     return path
 
 
-def _check_texts(asked: Launch, cwd: str, home: Path) -> None:
+def _check_texts(asked: RunRequest, cwd: str, home: Path) -> None:
     """The model and the extensions are told all of these in JSON, which has room for text only. An operating system's
     arguments and paths may be any bytes."""
     texts = {
@@ -165,7 +165,7 @@ def _check_texts(asked: Launch, cwd: str, home: Path) -> None:
                 raise UsageError(f"{where} {valid_text(value)!r}: not valid UTF-8, and nobody could be told of it")
 
 
-def _provider_name(asked: Launch) -> str:
+def _provider_name(asked: RunRequest) -> str:
     name = asked.provider or ("replay" if asked.replay is not None else "anthropic")
     if name not in PROVIDERS:
         near = get_close_matches(name, PROVIDERS, n=1)

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from agent.abort import Abort
     from agent.model.provider import Provider
     from agent.options import Options
-    from agent.output.event_writer import Reporter
-    from agent.output.stderr_notices import News
+    from agent.output.event_writer import EventWriter
+    from agent.output.stderr_notices import StderrNotices
     from supervisor.discovery.discover import Discovery
     from supervisor.extension.extension import Extension
     from supervisor.supervisor import Supervisor
@@ -63,7 +63,7 @@ def make_reloader(options: Options, supervisor: Supervisor) -> Reloader:
     )
 
 
-def start_extensions(findings: Findings, supervisor: Supervisor, reloader: Reloader, news: News) -> str:
+def start_extensions(findings: Findings, supervisor: Supervisor, reloader: Reloader, news: StderrNotices) -> str:
     """Starts all that were found, without waiting; returns what could not be loaded, "" if there is nothing."""
     discovery, options = findings.discovery, findings.options
     unloaded = ""
@@ -112,7 +112,7 @@ def is_owner_known(command: str, extensions: Iterable[Extension]) -> bool:
     return False
 
 
-def missing_extension(supervisor: Supervisor, reporter: Reporter, abort: Abort) -> str | None:
+def missing_extension(supervisor: Supervisor, reporter: EventWriter, abort: Abort) -> str | None:
     """Waits for those that the run must not do without, and says why one of them is not there."""
     required = [one for one in supervisor.extensions if one.manifest.required]
     if not required:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from agent import extensions as starting
 from agent.abort import Abort
 from agent.model import catalogue
-from agent.output.event_writer import Reporter
-from agent.output.fd_writer import Output
+from agent.output.event_writer import EventWriter
+from agent.output.fd_writer import FdWriter
 from agent.output.stats_timeline import Timeline
-from agent.output.stderr_notices import News
+from agent.output.stderr_notices import StderrNotices
 from agent.run.run import Ending, Run
 from agent.run.slash_commands import Commands, Invocation, parse
 from agent.sessions.file import SessionFile
@@ -38,7 +38,7 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass(frozen=True)
-class Refusal:
+class ProviderUnavailable:
     """A run that cannot even begin: no credential, a cassette that cannot be read."""
 
     status: Status
@@ -59,7 +59,7 @@ class Headless:
         options: Options,
         *,
         version: str,
-        make_provider: Callable[[Loop], Provider | Refusal],
+        make_provider: Callable[[Loop], Provider | ProviderUnavailable],
         on_record: Callable[[events.Record], None] | None = None,
         before_line: Callable[[], None] | None = None,
         owns_process: bool = True,
@@ -76,10 +76,10 @@ class Headless:
         self._wanted_all = True
         """Whether all extensions were to take part; a command needs only its own."""
         self._provider = make_provider(self._loop)
-        self._stdout = None if stdout is None else Output(self._loop, stdout, self.stdout_broken)
+        self._stdout = None if stdout is None else FdWriter(self._loop, stdout, self.stdout_broken)
         self._on_record = on_record
-        self._reporter = Reporter(self._loop, self._abort, self._write, self._stdout)
-        self._news = News(self._loop, self._reporter, stderr=stderr, before_line=before_line)
+        self._reporter = EventWriter(self._loop, self._abort, self._write, self._stdout)
+        self._news = StderrNotices(self._loop, self._reporter, stderr=stderr, before_line=before_line)
         self._session = self._open_session() if options.session else None
         self._session_id = self._session.id if self._session else os.urandom(8).hex()
         self._supervisor = Supervisor(
@@ -161,7 +161,7 @@ class Headless:
     # --- phases -------------------------------------------------------------------------------------------
 
     def _prompt(self, prompt: str, command: Invocation | None) -> tuple[Run | None, Ending]:
-        if command is None and isinstance(self._provider, Refusal):
+        if command is None and isinstance(self._provider, ProviderUnavailable):
             self._begin()
             return None, Ending(self._provider.status, self._provider.reason)
         ending = self._start(command)
@@ -174,7 +174,7 @@ class Headless:
                 self._wanted_all = False
                 return None, Ending(outcome.status, outcome.reason)
             prompt = outcome.prompt
-        if isinstance(self._provider, Refusal):
+        if isinstance(self._provider, ProviderUnavailable):
             return None, Ending(self._provider.status, self._provider.reason)
         if command is not None:
             self._start_model(self._provider)
@@ -197,7 +197,7 @@ class Headless:
         not started before it is known. Returns why the run is over already, if it is."""
         found = starting.find_extensions(self._options)
         self._supervisor.prepare()
-        provider = None if command is not None or isinstance(self._provider, Refusal) else self._provider
+        provider = None if command is not None or isinstance(self._provider, ProviderUnavailable) else self._provider
         if provider is not None:
             self._start_model(provider)
         unloaded = starting.start_extensions(found, self._supervisor, self._reloader, self._news)
@@ -262,7 +262,9 @@ class Headless:
     def _stop(self) -> None:
         self._control.wind_down()
         provider = self._provider
-        others = [] if isinstance(provider, Refusal) else [*provider.stoppables(), *self._toolbox.stoppables()]
+        others = (
+            [] if isinstance(provider, ProviderUnavailable) else [*provider.stoppables(), *self._toolbox.stoppables()]
+        )
         self._supervisor.stop(others, at_once=self._abort.at_once, wanted_all=self._wanted_all)
 
     def _cut_short(self, run: Run | None, ending: Ending, cut: Ending) -> events.Result:
@@ -332,7 +334,7 @@ class Headless:
 
     @property
     def _provider_name(self) -> str:
-        return "none" if isinstance(self._provider, Refusal) else self._provider.name
+        return "none" if isinstance(self._provider, ProviderUnavailable) else self._provider.name
 
     def _open_session(self) -> SessionFile:
         options = self._options

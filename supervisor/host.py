@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from supervisor.extension.extension import Extension
     from supervisor.extension.notices import Kind as NoticeKind
     from supervisor.monitoring.stats_file import Recording
-    from supervisor.reload.file_watcher import Watching
+    from supervisor.reload.file_watcher import FileWatcher
     from wire.control import ReloadOutcome
     from wire.events import Record
     from wire.stats import HostKind
@@ -98,7 +98,7 @@ class Host:
         self._said: set[str] = set()
         self._recording: Recording | None = None
         self._watch_files = watch_files
-        self._watching: Watching | None = None
+        self._watching: FileWatcher | None = None
         self._had_terminal = has_terminal()
         self._config = load_config(self.home)
         self._admission = Admission(self.home, consent or Consent(), self._config)

@@ -8,23 +8,23 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from supervisor.calls.catalogue import Offers, OwnedTool
+from supervisor.calls.catalogue import Catalogue, OwnedTool
 from supervisor.calls.command_call import CommandAnswer, CommandInFlight
 from supervisor.calls.guard_chain import GuardChain, VerdictInFlight
 from supervisor.calls.guards import Guards
 from supervisor.calls.panels import Screen
 from supervisor.calls.tool_call import Answer, ToolCallInFlight
 from supervisor.cleanup.env_marks import EXTENSION, TOKEN
-from supervisor.cleanup.orphans import Strays
-from supervisor.cleanup.tracker import Custody
+from supervisor.cleanup.orphans import Orphans
+from supervisor.cleanup.tracker import ProcessTracker
 from supervisor.extension.extension import Extension, Listener
 from supervisor.extension.lifecycle import State
 from supervisor.loop.pending import Failure
-from supervisor.loop.timestamp import Moment
+from supervisor.loop.timestamp import Timestamp
 from supervisor.monitoring import stats as reports
 from supervisor.monitoring.sampler import Sampler
 from supervisor.process import fd_limit
-from supervisor.process.shared_table import Lookout
+from supervisor.process.shared_table import SharedProcessTable
 from supervisor.process.table import become_subreaper
 from supervisor.process.teardown import stop_all, sweep
 from wire import frames
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from wire.manifest import Limits
     from wire.stats import ExtensionStats, HostKind, HostStats
 
-OnAsked = Callable[[str, str, str, Moment, str], None]
+OnAsked = Callable[[str, str, str, Timestamp, str], None]
 """Gets `tool_call` or `intercept`, the name of the tool or event, the extension that answered or blocked, when it
 began, and what went wrong."""
 
@@ -102,10 +102,10 @@ class Supervisor(Listener):
         """Where the data folders of all extensions are."""
         self._session_begun = False
         self._started = (loop.clock(), time.time())
-        self._lookout = Lookout(loop)
-        self._custody: Custody | None = None
+        self._shared_table = SharedProcessTable(loop)
+        self._tracker: ProcessTracker | None = None
         if runtime_folder is not None:
-            self._custody = Custody(
+            self._tracker = ProcessTracker(
                 loop,
                 self.token,
                 folder=runtime_folder,
@@ -113,13 +113,13 @@ class Supervisor(Listener):
                 owns_process=owns_process,
                 say=say or _unheard,
             )
-        self._strays = Strays(loop, self.token, self._custody)
+        self._orphans = Orphans(loop, self.token, self._tracker)
         self._guards = Guards(loop, self.extensions, self._dialect, strict=strict_guards)
         self._chain = GuardChain(loop, self._guards, self._dialect)
-        self._offers = Offers(self.extensions, reserved_tools)
-        self.tools = self._offers.tools
-        self.owner_of = self._offers.owner_of
-        self.commands = self._offers.commands
+        self._catalogue = Catalogue(self.extensions, reserved_tools)
+        self.tools = self._catalogue.tools
+        self.owner_of = self._catalogue.owner_of
+        self.commands = self._catalogue.commands
         self.guards_of = self._guards.of
         self.cancel_pending = self._guards.cancel_pending
         self.on_asked: OnAsked | None = None
@@ -135,11 +135,11 @@ class Supervisor(Listener):
         """Sees to it that nothing will be left behind, before this process starts its first child. `start` does it too,
         which is soon enough unless a program has the kernel limit its extensions (cgroups)."""
         if self._owns_process:
-            self._lookout.is_subreaper = become_subreaper()
+            self._shared_table.is_subreaper = become_subreaper()
             os.environ[TOKEN] = self.token  # so that whatever this process starts can be known by it
-        self._lookout.hold()
-        if self._custody is not None:
-            self._custody.open()
+        self._shared_table.hold()
+        if self._tracker is not None:
+            self._tracker.open()
 
     def start(
         self,
@@ -171,8 +171,8 @@ class Supervisor(Listener):
         self._guards.expect_more()
         extension = Extension(
             self.loop, found, host=self._host, logs=self._logs, listener=self, limits=self._limits,
-            custody=self._custody,
-            lookout=self._lookout,
+            tracker=self._tracker,
+            shared_table=self._shared_table,
         )  # fmt: skip
         self.extensions.append(extension)
         extension.start(self.environment_of(found), self.data_folder)
@@ -186,7 +186,7 @@ class Supervisor(Listener):
     def _sort(self) -> None:
         self.extensions.sort(key=lambda one: one.found.order)
         self._guards.forget()
-        self._offers.forget()
+        self._catalogue.forget()
 
     def environment_of(self, found: Found) -> dict[str, str]:
         """What processes of this extension find in their environment."""
@@ -226,7 +226,7 @@ class Supervisor(Listener):
 
     def registered(self, extension: Extension) -> None:
         self._guards.forget()
-        self._offers.forget()
+        self._catalogue.forget()
         self.sampler.hurry()
         self.screen.prune()
         self._tell_of_session(extension)
@@ -262,9 +262,9 @@ class Supervisor(Listener):
         on_progress: Callable[[str], None] | None = None,
     ) -> InFlight:
         """Calls a tool; `done` hears the answer. Raises `KeyError` if there is no such tool now."""
-        owned = self._offers.tool(tool)
+        owned = self._catalogue.tool(tool)
         if (heard := self.on_asked) is not None:
-            began, answered = Moment.now(), done
+            began, answered = Timestamp.now(), done
 
             def done(answer: Answer) -> None:
                 heard("tool_call", tool, owned.owner.name, began, answer.reason)
@@ -275,7 +275,7 @@ class Supervisor(Listener):
     def begin_command(self, name: str, args: str, done: Callable[[CommandAnswer], None]) -> InFlight:
         """Runs a slash command; `done` hears what it said. A panel that it opens is open by then. Raises `KeyError` if
         there is none of that name now."""
-        owned = self._offers.commands()[name]
+        owned = self._catalogue.commands()[name]
 
         def answered(answer: CommandAnswer) -> None:
             frame = answer.frame
@@ -299,7 +299,7 @@ class Supervisor(Listener):
         """Asks the guards of an event and waits for their judgement: see `GuardChain.judge`."""
         if (heard := self.on_asked) is None or not self.guards_of(event.event):
             return self._chain.judge(event)
-        began = Moment.now()
+        began = Timestamp.now()
         judgement = self._chain.judge(event)
         heard("intercept", event.event, judgement.blocked_by or "", began, judgement.reason)
         return judgement
@@ -307,7 +307,7 @@ class Supervisor(Listener):
     def begin_intercept(self, event: frames.Event, done: Callable[[Judgement], None]) -> InFlight:
         """Asks the guards of an event; `done` hears the judgement. Raises `KeyError` for what cannot be guarded."""
         if (heard := self.on_asked) is not None:
-            began, answered = Moment.now(), done
+            began, answered = Timestamp.now(), done
 
             def done(judgement: Judgement) -> None:
                 heard("intercept", event.event, judgement.blocked_by or "", began, judgement.reason)
@@ -330,7 +330,7 @@ class Supervisor(Listener):
             self._on_note(extension, level, message)
 
     def adopted(self, table: ProcessTable, extension: str, start: str | None = None) -> Iterable[int]:
-        return self._strays.of(table, extension, start) if self._owns_process else ()
+        return self._orphans.of(table, extension, start) if self._owns_process else ()
 
     def sample(self) -> None:
         """Looks at all process trees now."""
@@ -418,7 +418,7 @@ class Supervisor(Listener):
 
     def _stop_all(self, others: Iterable[Stoppable], *, at_once: bool) -> None:
         left = {worker: known for one in self.extensions for worker, known in one.retire().items()}
-        stuck = stop_all(self.loop, [*left, *others], at_once=at_once, known=left, lookout=self._lookout)
+        stuck = stop_all(self.loop, [*left, *others], at_once=at_once, known=left, shared_table=self._shared_table)
         if self._owns_process:
             sweep(self.loop)
         for extension in self.extensions:
@@ -426,9 +426,9 @@ class Supervisor(Listener):
                 if worker in stuck:
                     self.noticed(extension, "warning", f"process {worker.pid} could not be killed")
             extension.close()
-        if self._custody is not None:
-            self._custody.close()
-        self._lookout.close()
+        if self._tracker is not None:
+            self._tracker.close()
+        self._shared_table.close()
 
 
 def _unseen(_record: Record) -> None:

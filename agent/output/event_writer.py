@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agent.abort import Abort
-    from agent.output.fd_writer import Output
+    from agent.output.fd_writer import FdWriter
     from supervisor.loop.loop import Loop
     from wire.events import Record
 
@@ -21,14 +21,16 @@ PROGRESS_WAITING = 256
 """Records from callbacks that wait to be emitted, above which tool progress is left out."""
 
 
-class Reporter:
+class EventWriter:
     """`sink` takes each record at once. With `output`, emitting waits while the reader is behind.
 
     Callbacks of the loop must not wait; what they report is posted, and emitted before the next record or while the
     run waits for something.
     """
 
-    def __init__(self, loop: Loop, abort: Abort, sink: Callable[[Record], None], output: Output | None = None) -> None:
+    def __init__(
+        self, loop: Loop, abort: Abort, sink: Callable[[Record], None], output: FdWriter | None = None
+    ) -> None:
         self._loop = loop
         self._abort = abort
         self._sink = sink

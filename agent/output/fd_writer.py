@@ -25,7 +25,7 @@ HIGH_WATER = 1024 * 1024
 """Bytes waiting for the reader, above which whoever writes should wait (or, for a lossy output, is not heard)."""
 
 
-class Output:
+class FdWriter:
     """`on_broken` is called once, when nothing can be written any more: with "" when the reader has gone, else with the
     reason (a full disk). What is written afterwards is dropped."""
 

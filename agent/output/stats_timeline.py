@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent.transcript import Text
-from supervisor.loop.timestamp import Moment
+from supervisor.loop.timestamp import Timestamp
 from wire import events
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Timeline:
         on_error: Callable[[str], None],
     ) -> None:
         self._recording: Recording | None = None
-        self._turn = (0, Moment.now())  # its number, and when it began
+        self._turn = (0, Timestamp.now())  # its number, and when it began
         if stats_file is not None or metrics_file is not None:
             self._recording = supervisor.write_stats(
                 "run", version, cwd, stats_file=stats_file, metrics_file=metrics_file, on_error=on_error
@@ -48,13 +48,13 @@ class Timeline:
             return
         match record:
             case events.TurnStart(step=step):
-                self._turn = (step, Moment.now())
+                self._turn = (step, Timestamp.now())
             case events.TurnEnd(stop=stop, error=error):
                 step, began = self._turn
                 detail = error if isinstance(error, str) else stop
                 self._recording.mark("turn", str(step), "", began, detail=detail[:DETAIL])
 
-    def tool_ran(self, tool: str, extension: str, began: Moment, result: ToolResult) -> None:
+    def tool_ran(self, tool: str, extension: str, began: Timestamp, result: ToolResult) -> None:
         if self._recording is not None:
             detail = ""
             if result.is_error:

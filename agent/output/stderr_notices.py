@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from agent.output.fd_writer import Output
+from agent.output.fd_writer import FdWriter
 from wire import events
 from wire.text import printable, valid_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agent.output.event_writer import Reporter
+    from agent.output.event_writer import EventWriter
     from supervisor.extension.extension import Extension
     from supervisor.extension.notices import Kind
     from supervisor.loop.loop import Loop
@@ -21,11 +21,11 @@ FLUSH_S = 0.5
 _FIGURES = re.compile(r"[\d(]")
 
 
-class News:
+class StderrNotices:
     """Lines for a person, each once; the event stream has each instance."""
 
     def __init__(
-        self, loop: Loop, reporter: Reporter, *, stderr: int, before_line: Callable[[], None] | None = None
+        self, loop: Loop, reporter: EventWriter, *, stderr: int, before_line: Callable[[], None] | None = None
     ) -> None:
         self.has_begun = False
         """Whether the first request is under way."""
@@ -34,7 +34,7 @@ class News:
         self._loop = loop
         self._reporter = reporter
         self._before_line = before_line
-        self._stderr = Output(loop, stderr, _nothing, lossy=True)
+        self._stderr = FdWriter(loop, stderr, _nothing, lossy=True)
         self._said: set[str] = set()
 
     def say(self, line: str) -> None:

@@ -63,7 +63,7 @@ def _without_calls(content: tuple[Block, ...]) -> tuple[Block, ...]:
 
 
 @dataclass
-class Assembly:
+class ReplyBuilder:
     """Takes the stream's lines. With `withhold`, nothing is passed on until the guards have seen the whole text."""
 
     withhold: bool

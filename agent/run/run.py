@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from msgspec import Raw
 
 from agent.model.request import build_params
 from agent.output import event_content
 from agent.run import cost
-from agent.run.reply_builder import Assembly, Reply
+from agent.run.reply_builder import Reply, ReplyBuilder
 from agent.tools.extension_result import failed, parts_of, within_bounds
 from agent.tools.toolbox import object_or_reason
 from agent.transcript import Block, Image, Message, Text, ToolResult, now, text_of
@@ -24,18 +24,11 @@ if TYPE_CHECKING:
     from agent.abort import Abort
     from agent.model.provider import Provider
     from agent.options import Options
+    from agent.output.event_writer import EventWriter
     from agent.sessions.file import SessionFile
     from agent.tools.toolbox import Toolbox
     from agent.transcript import ToolCall
     from supervisor.supervisor import Supervisor
-
-
-class Reporter(Protocol):
-    """Where records go. `emit` may wait for a slow reader, within the loop; `wait` waits for something else while
-    what callbacks have to report goes on being emitted."""
-
-    def emit(self, record: events.Record) -> None: ...
-    def wait(self, predicate: Callable[[], bool], deadline: float | None = None) -> bool: ...
 
 
 @dataclass(frozen=True)
@@ -56,7 +49,7 @@ class Run:
         supervisor: Supervisor,
         provider: Provider,
         toolbox: Toolbox,
-        reporter: Reporter,
+        reporter: EventWriter,
         session: SessionFile | None,
         abort: Abort,
     ) -> None:
@@ -148,7 +141,7 @@ class Run:
         stream = self._provider.request(params)
         self._toolbox.warm_up()
         guarded = self._supervisor.may_guard("assistant_message")
-        assembly = Assembly(withhold=guarded and not options.stream_before_guards)
+        assembly = ReplyBuilder(withhold=guarded and not options.stream_before_guards)
         started = False
         while assembly.reply is None:
             if not self._reporter.wait(stream.has_line):
@@ -165,7 +158,7 @@ class Run:
         self._finish_reply(assembly, assembly.reply, started=started)
         return assembly.reply
 
-    def _finish_reply(self, assembly: Assembly, reply: Reply, *, started: bool) -> None:
+    def _finish_reply(self, assembly: ReplyBuilder, reply: Reply, *, started: bool) -> None:
         """The transcript keeps what the model said; readers and observers get what the guards let through."""
         original = text_of(reply.kept)
         judgement = self._judge_text(original)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agent.abort import Abort
-    from agent.run.run import Reporter
+    from agent.output.event_writer import EventWriter
     from supervisor.calls.command_call import CommandAnswer
     from supervisor.supervisor import Supervisor
     from wire.frames import CommandResponse, Panel
@@ -52,7 +52,7 @@ def parse(prompt: str) -> Invocation | None:
 class Commands:
     """Runs one command within its extension's deadline, 30 s unless its manifest says otherwise."""
 
-    def __init__(self, supervisor: Supervisor, reporter: Reporter, abort: Abort) -> None:
+    def __init__(self, supervisor: Supervisor, reporter: EventWriter, abort: Abort) -> None:
         self._supervisor = supervisor
         self._reporter = reporter
         self._abort = abort

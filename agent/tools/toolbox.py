@@ -15,7 +15,7 @@ from agent.tools.outcome import ToolError
 from agent.tools.shell.command import Command, log_folder
 from agent.transcript import Image, Text, ToolResult
 from supervisor.loop.pending import Failure
-from supervisor.loop.timestamp import Moment
+from supervisor.loop.timestamp import Timestamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -47,7 +47,7 @@ class Toolbox:
         cwd: str,
         enabled: Collection[str],
         on_progress: Callable[[str, str], None],
-        on_ran: Callable[[str, str, Moment, ToolResult], None] | None = None,
+        on_ran: Callable[[str, str, Timestamp, ToolResult], None] | None = None,
     ) -> None:
         """`on_ran` hears of each call that has ended: the tool, its extension ("" for a built-in one), when it began,
         and what came of it."""
@@ -104,7 +104,7 @@ class Toolbox:
         ]
 
     def _begin(self, place: int, call: ToolCall, args: bytes, wait: Waiting, results: list[ToolResult | None]) -> None:
-        began = Moment.now()
+        began = Timestamp.now()
         owner = None if call.name in self._enabled else self._supervisor.owner_of(call.name)
 
         def ended(result: ToolResult) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from agent.output.fd_writer import Output
+from agent.output.fd_writer import FdWriter
 from cli.choices import CommandLineError
 from cli.run.trust_prompt import ask
 from pyzot import __version__
@@ -53,7 +53,7 @@ def run_host(
     except (ConfigError, RecordingError) as error:
         raise CommandLineError(str(error)) from None
     # A terminal that is held up with Ctrl-S must not hold up the extensions.
-    stderr = Output(host.loop, 2, _nobody_reads, lossy=True)
+    stderr = FdWriter(host.loop, 2, _nobody_reads, lossy=True)
     host.say = lambda line: stderr.write(printable(line).encode("utf-8", "replace") + b"\n")
     try:
         phase = host.run()

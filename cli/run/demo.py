@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from agent.configure import Launch, launch
+from agent.configure import RunRequest, launch
 from agent.demo import CASSETTE, EXTENSIONS, PROJECT, PROMPT
 from agent.runtime import Headless
 from pyzot import __version__
@@ -20,7 +20,7 @@ def run_demo(*, as_json: bool) -> int:
         shutil.copytree(PROJECT, project)
         (project / "build").mkdir()
         prepared = launch(
-            Launch(
+            RunRequest(
                 replay=str(CASSETTE),
                 cwd=str(project),
                 home=Path(folder) / "home",

@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from agent.configure import Launch, Prepared, UsageError, launch
+from agent.configure import Prepared, RunRequest, UsageError, launch
 from agent.runtime import Headless
 from cli.run.status_line import StatusLine
 from pyzot import __version__
@@ -60,7 +60,7 @@ def run(request: Request) -> int:
     try:
         prompt = read_prompt(request.words, request.timeout)
         prepared = launch(
-            Launch(
+            RunRequest(
                 provider=request.provider,
                 model=request.model,
                 api_key=request.api_key,

@@ -35,7 +35,7 @@ def ask(explicit: tuple[str, ...], cwd: str, home: Path) -> Consent:
     if not (Path(cwd) / ".zot" / "extensions").is_dir() or not can_ask():
         return Consent()
     from supervisor.discovery.discover import discover
-    from supervisor.discovery.trust_rules import Standing
+    from supervisor.discovery.trust_rules import TrustState
     from supervisor.discovery.trust_store import TrustError, TrustStore
     from supervisor.home.config import load_config
 
@@ -48,7 +48,7 @@ def ask(explicit: tuple[str, ...], cwd: str, home: Path) -> Consent:
 
     skipped = discover(explicit, Path(cwd), home, distrust).skipped
     wanted = [one.untrusted for one in skipped if one.untrusted is not None]
-    wanted = [one for one in wanted if judged[one.folder].standing is not Standing.UNKNOWN]  # the run will say why
+    wanted = [one for one in wanted if judged[one.folder].standing is not TrustState.UNKNOWN]  # the run will say why
     config = load_config(home)
     once: set[Path] = set()
     everything = False

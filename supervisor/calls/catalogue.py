@@ -16,7 +16,7 @@ LOST_KEPT = 1000
 """Tools that were taken back and are remembered, so that a late call of one can be told so."""
 
 
-class Offers:
+class Catalogue:
     """Built-in tools win over extensions; among these the first in guard order that was merged keeps the name."""
 
     def __init__(self, extensions: Sequence[Extension], reserved: Collection[str]) -> None:
@@ -83,7 +83,7 @@ class Offers:
             return
         self._clashes.add((extension.name, name))
         what = "command" if name.startswith("/") else "tool"
-        extension.voice.warn(f"{what} {name}", f"its {what} {name!r} is hidden: {winner} has that name")
+        extension.notices.warn(f"{what} {name}", f"its {what} {name!r} is hidden: {winner} has that name")
 
     def _winner_over(self, tool: str, extension: Extension) -> str | None:
         """Who has the name instead of this extension; None if it may have it."""

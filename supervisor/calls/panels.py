@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from supervisor.loop.rate_limit import NoteGate
+from supervisor.loop.rate_limit import TokenBucket
 from wire import events, frames
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class OpenPanel:
     extension: Extension
     worker: Worker
     id: str
-    gate: NoteGate
+    gate: TokenBucket
     title: str = ""
     lines: tuple[str, ...] = ()
     footer: str = ""
@@ -98,7 +98,7 @@ class Screen:
             if sum(1 for name, _ in self._panels if name == extension.name) >= PANELS_LIMIT:
                 return f"it has {PANELS_LIMIT} panels open, and may not have more"
             panel = OpenPanel(
-                extension, worker, asked.id, NoteGate(self._loop.clock(), RENDERS_BURST, RENDERS_PER_SECOND)
+                extension, worker, asked.id, TokenBucket(self._loop.clock(), RENDERS_BURST, RENDERS_PER_SECOND)
             )
             self._panels[key] = panel
         panel.worker = worker
@@ -113,7 +113,7 @@ class Screen:
             return
         panel = self._panels.get((extension.name, frame.panel_id))
         if panel is None or panel.worker is not worker:
-            extension.voice.remark(
+            extension.notices.remark(
                 f"{frame.__struct_config__.tag} for {frame.panel_id[:80]!r}, which is not open; ignored"
             )
         elif isinstance(frame, frames.PanelClosed):

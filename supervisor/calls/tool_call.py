@@ -33,7 +33,7 @@ def unfit(owned: OwnedTool, args: bytes) -> Answer | None:
     fault = checker.fault(args)
     if checker.trouble:
         name = owned.tool.name
-        owned.owner.voice.warn(f"schema {name}", f"calls of its tool {name!r} are not checked: {checker.trouble}")
+        owned.owner.notices.warn(f"schema {name}", f"calls of its tool {name!r} are not checked: {checker.trouble}")
     return None if fault is None else Answer(None, Failure.INVALID_ARGS, fault)
 
 

@@ -97,7 +97,7 @@ class HostRecord(msgspec.Struct, frozen=True):
             pass
 
 
-class Fate(Enum):
+class HostStatus(Enum):
     LIVING = "living"
     DEAD = "dead"
     OF_ANOTHER_BOOT = "of another boot"
@@ -106,16 +106,16 @@ class Fate(Enum):
     """Of another machine or container: not ours to judge."""
 
 
-def fate(record: HostRecord, where: Here, *, lives: bool) -> Fate:
+def fate(record: HostRecord, where: Here, *, lives: bool) -> HostStatus:
     """`lives` says whether there is a process with its pid and start time, here."""
     if (record.boot, record.namespace) == (where.boot, where.namespace):
-        return Fate.LIVING if lives else Fate.DEAD
+        return HostStatus.LIVING if lives else HostStatus.DEAD
     if record.node == where.node and record.boot != where.boot:
-        return Fate.OF_ANOTHER_BOOT
-    return Fate.FOREIGN
+        return HostStatus.OF_ANOTHER_BOOT
+    return HostStatus.FOREIGN
 
 
-def fate_of(record: HostRecord) -> Fate:
+def fate_of(record: HostRecord) -> HostStatus:
     """Looks for its process."""
     found = read_process(record.pid)
     lives = found is not None and not found.is_zombie and found.identity == Identity(record.pid, record.started)

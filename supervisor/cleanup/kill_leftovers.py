@@ -38,7 +38,7 @@ CROWD = 50
 """So many that were not there at the first look are no orderly end: SIGKILL at once."""
 
 
-class Trail(NamedTuple):
+class HostMarks(NamedTuple):
     """By what the processes of a host are known."""
 
     token: str
@@ -57,11 +57,11 @@ class Stage(Enum):
     GIVEN_UP = "given up"
 
 
-class Hunt:
+class LeftoverKiller:
     """Ends what belongs to a trail. Call `step` again after as many seconds as it says, until it says None."""
 
     def __init__(
-        self, trail: Trail, clock: Callable[[], float], *, spared: Iterable[int] = (), term_s: float = TERM_S
+        self, trail: HostMarks, clock: Callable[[], float], *, spared: Iterable[int] = (), term_s: float = TERM_S
     ) -> None:
         """`spared` pids are left alone, whatever their environment; so are we, and process 1."""
         self.stage = Stage.TERMINATING

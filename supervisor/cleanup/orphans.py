@@ -10,7 +10,7 @@ from supervisor.cleanup.env_marks import EXTENSION, START, TOKEN
 from supervisor.process.shared_table import reap_adopted
 
 if TYPE_CHECKING:
-    from supervisor.cleanup.tracker import Custody
+    from supervisor.cleanup.tracker import ProcessTracker
     from supervisor.loop.loop import Loop
     from supervisor.process.table import Identity, ProcessTable
 
@@ -19,11 +19,11 @@ Origin = tuple[str, str]
 """The name of an extension, and the mark of one of its starts."""
 
 
-class Strays:
+class Orphans:
     """Reads each environment once. One that has been emptied tells nothing; the final sweep finds such a process."""
 
-    def __init__(self, loop: Loop, token: str, custody: Custody | None = None) -> None:
-        self._custody = custody
+    def __init__(self, loop: Loop, token: str, tracker: ProcessTracker | None = None) -> None:
+        self._tracker = tracker
         self._loop = loop
         self._token = token
         self._known: dict[Identity, Origin | None] = {}
@@ -48,11 +48,11 @@ class Strays:
             known[identity] = origin
             if origin is not None:
                 found.setdefault(origin[0], []).append((pid, origin[1]))
-        if self._custody is not None:
+        if self._tracker is not None:
             for identity in known.keys() - self._known.keys():
-                self._custody.adopted(identity)
+                self._tracker.adopted(identity)
             for identity in self._known.keys() - known.keys():
-                self._custody.collected(identity)
+                self._tracker.collected(identity)
         self._known = known
         return found
 

@@ -92,7 +92,9 @@ def end_remains(known: Known, record: str) -> None:
 
         end_groups(children, term_s=kill_leftovers.TERM_S)
     else:
-        hunt = kill_leftovers.Hunt(kill_leftovers.Trail(known.token, children, others, known.cgroup), time.monotonic)
+        hunt = kill_leftovers.LeftoverKiller(
+            kill_leftovers.HostMarks(known.token, children, others, known.cgroup), time.monotonic
+        )
         while (delay := hunt.step()) is not None:
             time.sleep(delay)
         if hunt.left:

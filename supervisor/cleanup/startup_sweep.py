@@ -15,14 +15,14 @@ from supervisor.cleanup.host_record import (
     EXPIRY_S,
     UNFINISHED,
     Entry,
-    Fate,
+    HostStatus,
     fate_of,
     names_in,
     open_entry,
     record_paths,
     unlink,
 )
-from supervisor.cleanup.kill_leftovers import Hunt, Trail
+from supervisor.cleanup.kill_leftovers import HostMarks, LeftoverKiller
 from supervisor.loop.loop import Loop
 from supervisor.process.cgroup_files import remove_leaves
 from supervisor.process.table import read_process
@@ -113,9 +113,9 @@ class Sweep:
         if os.environ.get(TOKEN) == record.token:
             return False  # it has started us: we, and who called us, are what it has left
         became = fate_of(record)
-        if became is Fate.OF_ANOTHER_BOOT or (became is Fate.FOREIGN and entry.age_s > EXPIRY_S):
+        if became is HostStatus.OF_ANOTHER_BOOT or (became is HostStatus.FOREIGN and entry.age_s > EXPIRY_S):
             entry.remove()
-        return became is Fate.DEAD
+        return became is HostStatus.DEAD
 
     def _step(self) -> None:
         self._timer = None
@@ -144,8 +144,8 @@ class _Case:
         self.record = entry.record
         # A host that lives now may have this pid, and then the folder is its.
         cgroup = self.record.cgroup if read_process(self.record.pid) is None else None
-        self.trail = Trail(self.record.token, cgroup=_own_cgroup(cgroup, self.record.pid))
-        self.hunt = Hunt(self.trail, loop.clock)
+        self.trail = HostMarks(self.record.token, cgroup=_own_cgroup(cgroup, self.record.pid))
+        self.hunt = LeftoverKiller(self.trail, loop.clock)
 
     def finish(self, folder: Path) -> Swept:
         left = len(self.hunt.left)

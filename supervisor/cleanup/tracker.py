@@ -33,7 +33,7 @@ EMPTY_S = 0.5
 EMPTY_POLL_S = 0.01
 
 
-class Custody:
+class ProcessTracker:
     """One for each host, beside its token. `open` it before anything is started, `close` it when everything has ended.
 
     A host that does not own its process, but is embedded in a program, moves nothing and changes no limit of that

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Raw
 
-from supervisor.control.session import UnderWay
+from supervisor.control.session import OpenRequest
 from wire import control, frames
 from wire.dialects.zot import GUARDABLE, OBSERVABLE
 from wire.stats import Stats
@@ -43,7 +43,7 @@ OF_A_RUN = (
 Calling = frames.ToolCall | frames.CommandInvoked | frames.EventIntercept
 
 
-class Answers:
+class RequestHandler:
     """A `run` answers questions about itself, and restarts and stops; a `host` also calls tools and commands, asks
     guards and passes events on."""
 
@@ -177,7 +177,7 @@ class Answers:
             return
         if self._is_too_much(client, request.id):
             return
-        one = UnderWay(client, request.id, request.name or "")
+        one = OpenRequest(client, request.id, request.name or "")
         client.under_way.add(one)
         try:
             self._reloader.begin(request.name, one.reloaded)
@@ -230,7 +230,7 @@ class Answers:
         if self._is_too_much(client, request.id):
             return
         name = request.event if isinstance(request, frames.EventIntercept) else request.name
-        one = UnderWay(client, request.id, name)
+        one = OpenRequest(client, request.id, name)
         client.under_way.add(one)
         try:
             one.asked = self._ask(request, one)
@@ -238,7 +238,7 @@ class Answers:
             client.under_way.discard(one)
             client.fail(request.id, self._unknown(request, name))
 
-    def _ask(self, request: Calling, one: UnderWay) -> InFlight:
+    def _ask(self, request: Calling, one: OpenRequest) -> InFlight:
         """Raises `KeyError` for a name that nobody has registered."""
         match request:
             case frames.ToolCall(name=name, args=args):

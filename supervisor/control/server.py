@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from supervisor.control import unix_socket
-from supervisor.control.requests import Answers
+from supervisor.control.requests import RequestHandler
 from supervisor.control.session import Client
 from wire import control
 from wire.events import encode
@@ -39,7 +39,8 @@ ACCEPT_AGAIN_S = 1.0
 class ControlServer:
     """Serves `runtime_dir/<pid>.sock` from `start` to `close`.
 
-    What is answered differs with the kind of host, see `Answers`. `on_stop` is called when a client wants it to stop.
+    What is answered differs with the kind of host, see `RequestHandler`. `on_stop` is called when a client asks it
+    to stop.
     """
 
     def __init__(
@@ -57,7 +58,7 @@ class ControlServer:
     ) -> None:
         self.path: Path | None = None
         """Where it listens, while it does."""
-        self._answers = Answers(loop, supervisor, reloader, kind=kind, version=version, cwd=cwd, on_stop=on_stop)
+        self._answers = RequestHandler(loop, supervisor, reloader, kind=kind, version=version, cwd=cwd, on_stop=on_stop)
         self._loop = loop
         self._folder = runtime_dir
         self._peer_uid = peer_uid

@@ -47,7 +47,7 @@ class Client:
     """Lives from its connection to its end. What it asked and has not been answered is cancelled then."""
 
     def __init__(self, loop: Loop, sock: socket.socket, answers: Answering, on_end: Callable[[Client], None]) -> None:
-        self.under_way: set[UnderWay] = set()
+        self.under_way: set[OpenRequest] = set()
         self.wants_notices = False
         self.wants_shown = False
         self._answers = answers
@@ -116,7 +116,7 @@ class Client:
         if not self._connection.is_slow:
             self._connection.send(bytes(self._answers.stats()) + b"\n")
 
-    def answered(self, one: UnderWay, reply: msgspec.Struct) -> None:
+    def answered(self, one: OpenRequest, reply: msgspec.Struct) -> None:
         """Passes an answer on, unless the client has gone meanwhile."""
         if one in self.under_way:
             self.under_way.discard(one)
@@ -142,7 +142,7 @@ class Client:
         self._on_end(self)
 
 
-class UnderWay:
+class OpenRequest:
     """A call, a command or a verdict that a client waits for. Its methods take what became of it."""
 
     __slots__ = ("asked", "client", "id", "name")

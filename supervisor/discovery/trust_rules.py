@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from wire.manifest import Manifest
 
 
-class Standing(Enum):
+class TrustState(Enum):
     TRUSTED = "trusted"
     NEVER_SEEN = "never seen"
     CHANGED = "changed"
@@ -44,7 +44,7 @@ class Entry(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Judged:
-    standing: Standing
+    standing: TrustState
     reason: str
     """In a few words: why it is not trusted."""
     content: Content | None = None
@@ -54,16 +54,16 @@ class Judged:
 
     @property
     def is_trusted(self) -> bool:
-        return self.standing is Standing.TRUSTED
+        return self.standing is TrustState.TRUSTED
 
 
-def decide(entry: Entry | None, content: str, env: tuple[str, ...]) -> Standing:
+def decide(entry: Entry | None, content: str, env: tuple[str, ...]) -> TrustState:
     """What becomes of an extension with this hash that asks for these variables. Pure."""
     if entry is None:
-        return Standing.NEVER_SEEN
+        return TrustState.NEVER_SEEN
     if not set(env) <= set(entry.env):
-        return Standing.ASKS_FOR_MORE_ENV
-    return Standing.TRUSTED if content == entry.hash else Standing.CHANGED
+        return TrustState.ASKS_FOR_MORE_ENV
+    return TrustState.TRUSTED if content == entry.hash else TrustState.CHANGED
 
 
 def changes(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[str, ...]:
@@ -92,13 +92,13 @@ def widens(old: Manifest, new: Manifest, config: Config) -> list[str]:
     return more
 
 
-def _reason(standing: Standing, entry: Entry | None, manifest: Manifest) -> str:
+def _reason(standing: TrustState, entry: Entry | None, manifest: Manifest) -> str:
     match standing:
-        case Standing.NEVER_SEEN:
+        case TrustState.NEVER_SEEN:
             return "never seen"
-        case Standing.CHANGED:
+        case TrustState.CHANGED:
             return "its files have changed"
-        case Standing.ASKS_FOR_MORE_ENV:
+        case TrustState.ASKS_FOR_MORE_ENV:
             granted = entry.env if entry is not None else ()
             return f"it now asks for {', '.join(name for name in manifest.env if name not in granted)}"
         case _:

@@ -15,7 +15,7 @@ import msgspec
 from supervisor.discovery.content_hash import Content, ContentError, hash_content
 from supervisor.discovery.discover import Scope
 from supervisor.discovery.trust_file import TrustError, TrustFile
-from supervisor.discovery.trust_rules import Entry, Judged, Standing, _reason, changes, decide, widens
+from supervisor.discovery.trust_rules import Entry, Judged, TrustState, _reason, changes, decide, widens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from supervisor.discovery.trust_file import Rows
     from wire.manifest import Manifest
 
-__all__ = ["Entry", "Judged", "Standing", "TrustError", "TrustStore", "decide", "widens"]
+__all__ = ["Entry", "Judged", "TrustError", "TrustState", "TrustStore", "decide", "widens"]
 
 
 PARTS_KEPT = 500
@@ -44,7 +44,7 @@ class TrustStore:
     def judge(self, found: Found) -> Judged:
         """Whether it may start. Only a project's extension is looked at; nothing is raised."""
         if found.scope is not Scope.PROJECT:
-            return Judged(Standing.TRUSTED, "")
+            return Judged(TrustState.TRUSTED, "")
         return self.examine(found.folder, found.manifest)
 
     def examine(self, folder: Path, manifest: Manifest) -> Judged:
@@ -53,7 +53,7 @@ class TrustStore:
             entry = self.entries().get(key_of(folder))
             content = hash_content(folder, manifest)
         except (TrustError, ContentError) as error:
-            return Judged(Standing.UNKNOWN, str(error))
+            return Judged(TrustState.UNKNOWN, str(error))
         standing = decide(entry, content.hash, manifest.env)
         differ = changes(entry.parts, _storable(content.parts)) if entry is not None and entry.parts else ()
         return Judged(standing, _reason(standing, entry, manifest), content, differ)

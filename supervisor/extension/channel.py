@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 from supervisor.extension.lifecycle import State
 from supervisor.loop.pending import Failure, Pending
-from supervisor.loop.rate_limit import NoteGate
+from supervisor.loop.rate_limit import TokenBucket
 from supervisor.process.child import EXIT_FOLLOWS_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from supervisor.accounting.account import Account
-    from supervisor.extension.notices import Voice
+    from supervisor.extension.notices import Notices
     from supervisor.loop.loop import Loop
     from supervisor.process.child import Child
     from wire import frames
@@ -32,11 +32,23 @@ POSSIBLE_ANSWERS = frozenset({None, "tool_result", "event_intercept_response", "
 """Types of bad frames that may have been an answer; None where the type could not be read."""
 
 
-class Conversation:
+class RequestChannel:
     # Without slots, a class of more than 30 attributes is slow to look at: it costs 2 % of a call.
     __slots__ = (
-        "_clock", "_dialect", "_hears_cancel", "_loop", "_out_of_time", "_progress_gate", "_voice", "account", "child",
-        "failure", "pending", "state", "timeouts", "timeouts_in_row",
+        "_clock",
+        "_dialect",
+        "_hears_cancel",
+        "_loop",
+        "_notices",
+        "_out_of_time",
+        "_progress_gate",
+        "account",
+        "child",
+        "failure",
+        "pending",
+        "state",
+        "timeouts",
+        "timeouts_in_row",
     )  # fmt: skip
 
     def __init__(
@@ -44,7 +56,7 @@ class Conversation:
         loop: Loop,
         dialect: Dialect,
         account: Account,
-        voice: Voice,
+        notices: Notices,
         timeouts: Timeouts,
         out_of_time: Callable[[], None],
     ) -> None:
@@ -61,9 +73,9 @@ class Conversation:
         self._loop = loop
         self._clock = loop.clock
         self._dialect = dialect
-        self._voice = voice
+        self._notices = notices
         self._out_of_time = out_of_time
-        self._progress_gate = NoteGate(loop.clock(), PROGRESS_BURST, PROGRESS_PER_SECOND)
+        self._progress_gate = TokenBucket(loop.clock(), PROGRESS_BURST, PROGRESS_PER_SECOND)
 
     # --- asking -------------------------------------------------------------------------------------------
 
@@ -147,7 +159,7 @@ class Conversation:
     def _on_answer(self, frame: frames.InterceptResponse | frames.ToolResult | frames.CommandResponse) -> None:
         pending = self.pending.pop(frame.id, None)
         if pending is None:
-            self._voice.remark(
+            self._notices.remark(
                 f"an answer to {frame.id[:80]!r}, which nobody waits for (late, repeated or unknown); ignored"
             )
             return
@@ -176,7 +188,7 @@ class Conversation:
         pending = None if key is None else self.pending.pop(key, None)
         if pending is None:
             return False
-        self._voice.remark(frame.reason)
+        self._notices.remark(frame.reason)
         pending.fail(Failure.BAD_ANSWER, frame.reason)
         return True
 
@@ -224,7 +236,7 @@ class Conversation:
 
     def _warn_of_dropped_events(self) -> None:
         if self.state.is_up:
-            self._voice.warn("events", "does not read its stdin; events for it are dropped and counted")
+            self._notices.warn("events", "does not read its stdin; events for it are dropped and counted")
 
     def ping(self, ping_id: str) -> None:
         self.write(self._dialect.ping(ping_id))

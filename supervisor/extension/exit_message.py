@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from supervisor.extension.restart import Again, Cause, Decision, Ending, GivenUp
+from supervisor.extension.restart import Cause, Decision, Ending, GiveUp, RestartIn
 
 if TYPE_CHECKING:
     from supervisor.extension.notices import Kind
 
 
 @dataclass(frozen=True)
-class Obituary:
+class ExitMessage:
     """A line for the user, in two parts: what an extension may have had a hand in, and what to do about it."""
 
     kind: Kind
@@ -22,7 +22,7 @@ class Obituary:
     """Why the extension is of no use now: the answer to whoever asks something of it."""
 
 
-def obituary(
+def exit_message(
     extension: str,
     ending: Ending,
     decision: Decision,
@@ -33,21 +33,21 @@ def obituary(
     last_words: str,
     log: str,
     is_silent: bool,
-) -> Obituary:
+) -> ExitMessage:
     """`reason` is why it ended, `told` the same with what it was doing; `last_words` end a sentence. A policy that is
     temporary has been chosen by somebody: `is_silent` leaves it out."""
     place = f" (log: {log})"
-    if isinstance(decision, GivenUp):
+    if isinstance(decision, GiveUp):
         last = exit_status if ending.cause is Cause.EXIT else reason
         failure = f"{decision.exits} exits in {decision.span_s:.0f} s, last {last}{last_words}"
-        return Obituary("failed", failure, f"; given up: zot ext restart {extension} tries again{place}", failure)
-    if isinstance(decision, Again):
+        return ExitMessage("failed", failure, f"; given up: zot ext restart {extension} tries again{place}", failure)
+    if isinstance(decision, RestartIn):
         wait = f"{decision.delay_s:.1f} s"
         kind: Kind = "limit" if ending.cause is Cause.OVER_LIMIT else "exited"
         evidence = f"{last_words}; starting it again in {wait}{place}"
-        return Obituary(kind, told, evidence, f"{reason}; it is started again in {wait}")
+        return ExitMessage(kind, told, evidence, f"{reason}; it is started again in {wait}")
     then = "" if is_silent else f"; not started again: {decision.why}"
     kind = "exited" if ending.was_ready and ending.cause is Cause.EXIT else "failed"
     if ending.cause is Cause.OVER_LIMIT:
         kind = "limit"
-    return Obituary(kind, told, f"{last_words}{then}{place}", reason)
+    return ExitMessage(kind, told, f"{last_words}{then}{place}", reason)

@@ -11,21 +11,21 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from supervisor.accounting.account import Account
-from supervisor.extension.generation import BEST_FIRST, Crew
-from supervisor.extension.generation_state import FAILED, LEAVING_LIMIT, Standing, Turn, advance
+from supervisor.extension.generation import BEST_FIRST, Generation
+from supervisor.extension.generation_state import DRAINING_LIMIT, FAILED, GenerationState, GenerationTrigger, advance
 from supervisor.extension.lifecycle import State
-from supervisor.process.shared_table import Lookout
+from supervisor.process.shared_table import SharedProcessTable
 from wire.control import ReloadOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
-    from supervisor.cleanup.tracker import Custody
+    from supervisor.cleanup.tracker import ProcessTracker
     from supervisor.discovery.discover import Found
     from supervisor.extension.log import ExtensionLog
-    from supervisor.extension.notices import Kind, Voice
-    from supervisor.extension.slot import Place
+    from supervisor.extension.notices import Kind, Notices
+    from supervisor.extension.slot import WorkerSlot
     from supervisor.extension.worker import Shown, Worker
     from supervisor.loop.loop import Loop
     from supervisor.process.child import Child
@@ -71,9 +71,9 @@ class Extension:
         logs: Path,
         listener: Listener,
         limits: Limits | None = None,
-        custody: Custody | None = None,
+        tracker: ProcessTracker | None = None,
         dice: Callable[[], float] = random.random,
-        lookout: Lookout | None = None,
+        shared_table: SharedProcessTable | None = None,
     ) -> None:
         self.name = found.manifest.name
         self.account = Account()
@@ -92,18 +92,18 @@ class Extension:
         self._listener = listener
         self._defaults = limits
         self._dice = dice
-        self._lookout = lookout or Lookout(loop)
-        self._custody = custody
+        self._shared_table = shared_table or SharedProcessTable(loop)
+        self._tracker = tracker
         self._starts = 0
-        self._candidate: Crew | None = None
-        self._leaving: list[Crew] = []
+        self._candidate: Generation | None = None
+        self._leaving: list[Generation] = []
         self._waiting: list[Callable[[ReloadOutcome], None]] = []
         """Who wants to know what becomes of the candidate."""
-        self._take(self._new_crew(found, Standing.PRESENT))
+        self._take(self._new_generation(found, GenerationState.CURRENT))
 
-    def _new_crew(self, found: Found, standing: Standing) -> Crew:
+    def _new_generation(self, found: Found, standing: GenerationState) -> Generation:
         asked = found.manifest.limits
-        return Crew(
+        return Generation(
             self._loop,
             self,
             found,
@@ -111,45 +111,45 @@ class Extension:
             host=self._host,
             logs=self._logs,
             limits=asked if self._defaults is None else asked.over(self._defaults),
-            custody=self._custody,
-            lookout=self._lookout,
+            tracker=self._tracker,
+            shared_table=self._shared_table,
         )
 
-    def _take(self, crew: Crew) -> None:
+    def _take(self, generation: Generation) -> None:
         """Makes it the present one. Plain attributes, since every call looks at them."""
-        self._crew = crew
-        self.found = crew.found
-        self.manifest = crew.manifest
-        self.timeouts = crew.timeouts
-        self.limits = crew.limits
-        self.places: list[Place] = crew.places
-        self.lead: Worker = crew.lead
+        self._generation = generation
+        self.found = generation.found
+        self.manifest = generation.manifest
+        self.timeouts = generation.timeouts
+        self.limits = generation.limits
+        self.slots: list[WorkerSlot] = generation.slots
+        self.lead: Worker = generation.lead
         """The worker that is asked for verdicts and told of events."""
 
     # --- what it is -----------------------------------------------------------------------------------------
 
     @property
     def log(self) -> ExtensionLog:
-        return self._crew.log
+        return self._generation.log
 
     @property
-    def voice(self) -> Voice:
-        return self._crew.voice
+    def notices(self) -> Notices:
+        return self._generation.notices
 
     @property
     def workers(self) -> list[Worker]:
         """Of the version that is asked and told."""
-        return self._crew.workers
+        return self._generation.workers
 
     @property
-    def crews(self) -> list[Crew]:
+    def generations(self) -> list[Generation]:
         """Of all versions of which something may run, the present one first."""
-        return [self._crew, *([] if self._candidate is None else [self._candidate]), *self._leaving]
+        return [self._generation, *([] if self._candidate is None else [self._candidate]), *self._leaving]
 
     @property
     def all_workers(self) -> list[Worker]:
         """Of all versions."""
-        return [worker for crew in self.crews for worker in crew.workers]
+        return [worker for generation in self.generations for worker in generation.workers]
 
     @property
     def state(self) -> State:
@@ -158,7 +158,7 @@ class Extension:
 
     @property
     def is_up(self) -> bool:
-        return any(place.worker.state.is_up for place in self.places)
+        return any(slot.worker.state.is_up for slot in self.slots)
 
     @property
     def is_reloading(self) -> bool:
@@ -168,7 +168,7 @@ class Extension:
     @property
     def is_settled(self) -> bool:
         """Its start has come to an end, once. Starts after that are nobody's to wait for."""
-        return self._crew.is_settled
+        return self._generation.is_settled
 
     @property
     def is_given_up(self) -> bool:
@@ -178,7 +178,7 @@ class Extension:
     @property
     def start_s(self) -> float:
         """Seconds within which it must be ready, by its own deadlines."""
-        return self._crew.hello_s + self.timeouts.ready
+        return self._generation.hello_s + self.timeouts.ready
 
     @property
     def failure(self) -> str:
@@ -188,23 +188,23 @@ class Extension:
     @property
     def registry(self) -> Registry:
         """What its present or last process has registered; during a restart still what the one before had."""
-        return self._crew.reference
+        return self._generation.reference
 
     @property
     def tools(self) -> dict[str, Tool]:
-        return self._crew.reference.tools
+        return self._generation.reference.tools
 
     @property
     def commands(self) -> dict[str, Command]:
-        return self._crew.reference.commands
+        return self._generation.reference.commands
 
     @property
     def observes(self) -> set[str]:
-        return self._crew.reference.observes
+        return self._generation.reference.observes
 
     @property
     def guards(self) -> set[str]:
-        return self._crew.reference.guards
+        return self._generation.reference.guards
 
     @property
     def child(self) -> Child | None:
@@ -219,12 +219,12 @@ class Extension:
     def start(self, env: Mapping[str, str], data: Path | None = None) -> None:
         """Starts its processes. What cannot be started leaves it failed, and the reason noticed. `data` is where the
         data folders of all extensions are."""
-        self._crew.start(env, data)
+        self._generation.start(env, data)
 
     def restart(self) -> None:
         """Ends what runs of it, in order, and starts it anew, whatever had become of it."""
         self.is_stopped = False
-        self._crew.restart()
+        self._generation.restart()
 
     def reload(
         self, found: Found, env: Mapping[str, str], data: Path | None, done: Callable[[ReloadOutcome], None]
@@ -234,16 +234,16 @@ class Extension:
         `done` hears later what became of it, at the latest when the new version's own deadlines are over. A reload
         while one is under way starts over with what is found now, and both hear the same.
         """
-        if len(self._leaving) >= LEAVING_LIMIT:
-            self.refuse(f"{LEAVING_LIMIT} earlier versions still finish their calls; try again later", done)
+        if len(self._leaving) >= DRAINING_LIMIT:
+            self.refuse(f"{DRAINING_LIMIT} earlier versions still finish their calls; try again later", done)
             return
         self._waiting.append(done)
         if (before := self._candidate) is not None:
             before.log.note("reload: starting over, since something has changed again")
             self._dismiss(before)
-        self._candidate = crew = self._new_crew(found, Standing.CANDIDATE)
-        crew.log.note("reload: starting a new version beside the one that runs")
-        crew.start(env, data)
+        self._candidate = generation = self._new_generation(found, GenerationState.CANDIDATE)
+        generation.log.note("reload: starting a new version beside the one that runs")
+        generation.start(env, data)
 
     def refuse(self, reason: str, done: Callable[[ReloadOutcome], None]) -> None:
         """No new version is started."""
@@ -252,33 +252,33 @@ class Extension:
 
     def put_away(self, reason: str, done: Callable[[ReloadOutcome], None]) -> None:
         """It is not wanted any more: it offers nothing from now on, finishes what it was asked, and is stopped."""
-        before = self._crew
-        idle = self._new_crew(self.found, Standing.PRESENT)
+        before = self._generation
+        idle = self._new_generation(self.found, GenerationState.CURRENT)
         idle.lie_idle(f"it was stopped by a reload: {reason}", before)
         if self._candidate is not None:
             self._dismiss(self._candidate)
         self._replace(idle)
         self.is_stopped = True
         before.log.note(f"stopped by a reload: {reason}")
-        idle.voice.tell("exited", f"stopped by a reload: {reason}")
+        idle.notices.tell("exited", f"stopped by a reload: {reason}")
         self._answer(ReloadOutcome(self.name, "stopped", reason))
         self._loop.call_later(0, lambda: done(ReloadOutcome(self.name, "stopped", reason)))
 
-    def candidate_ready(self, crew: Crew) -> None:
+    def candidate_ready(self, generation: Generation) -> None:
         was_there = any(worker.state in (State.SPAWNED, State.GREETED, State.READY) for worker in self.workers)
         self._candidate = None
         self.reloads += 1
         self.is_stopped = False
-        self._replace(crew)
-        version = f"version {crew.manifest.version}, " if crew.manifest.version else ""
-        pids = " ".join(str(worker.pid) for worker in crew.workers)
+        self._replace(generation)
+        version = f"version {generation.manifest.version}, " if generation.manifest.version else ""
+        pids = " ".join(str(worker.pid) for worker in generation.workers)
         line = f"reload {self.reloads}: {version}pid {pids} has taken over"
-        crew.log.note(line)
-        crew.voice.tell("reloaded", line)
+        generation.log.note(line)
+        generation.notices.tell("reloaded", line)
         self._answer(ReloadOutcome(self.name, "reloaded" if was_there else "started"))
 
-    def candidate_failed(self, crew: Crew, reason: str) -> None:
-        self._dismiss(crew)
+    def candidate_failed(self, generation: Generation, reason: str) -> None:
+        self._dismiss(generation)
         self._candidate = None
         self._tell_of_failure(reason)
         self._answer(ReloadOutcome(self.name, "kept", reason))
@@ -286,28 +286,28 @@ class Extension:
     def _tell_of_failure(self, reason: str) -> None:
         then = "the version that was running goes on" if self.is_up else "it stays down as it was"
         self.log.note(f"{FAILED}{reason}")
-        self.voice.tell("warning", FAILED + reason, f"; {then} (log: {self.log.path})")
+        self.notices.tell("warning", FAILED + reason, f"; {then} (log: {self.log.path})")
 
-    def _replace(self, crew: Crew) -> None:
+    def _replace(self, generation: Generation) -> None:
         """In one step: whoever asks or tells next, asks or tells the new one."""
-        before = self._crew
-        crew.standing = advance(crew.standing, Turn.PROMOTED)
-        self._take(crew)
+        before = self._generation
+        generation.standing = advance(generation.standing, GenerationTrigger.PROMOTED)
+        self._take(generation)
         self.was_ready = True  # nobody waits for its first start any more
-        crew.choose_lead()
+        generation.choose_lead()
         self._listener.replaced(self)
         self._dismiss(before)
         self.settled()
 
-    def _dismiss(self, crew: Crew) -> None:
-        self._leaving.append(crew)
-        if self._candidate is crew:
+    def _dismiss(self, generation: Generation) -> None:
+        self._leaving.append(generation)
+        if self._candidate is generation:
             self._candidate = None
-        crew.leave()
+        generation.leave()
 
-    def left(self, crew: Crew) -> None:
+    def left(self, generation: Generation) -> None:
         """Nothing of it is there any more."""
-        self._leaving = [one for one in self._leaving if one is not crew]
+        self._leaving = [one for one in self._leaving if one is not generation]
         self._listener.registered(self)
 
     def _answer(self, outcome: ReloadOutcome) -> None:
@@ -318,7 +318,7 @@ class Extension:
     # --- what its processes tell ------------------------------------------------------------------------------
 
     def changed(self) -> None:
-        self.lead = self._crew.lead
+        self.lead = self._generation.lead
         self._listener.registered(self)
 
     def settled(self) -> None:
@@ -370,23 +370,23 @@ class Extension:
 
     def over_limit(self, worker: Worker, figures: str) -> None:
         """Ends the worker, to be started again or not as its limits say."""
-        for crew in self.crews:
-            if worker in crew.workers:
-                crew.over_limit(worker, figures)
+        for generation in self.generations:
+            if worker in generation.workers:
+                generation.over_limit(worker, figures)
 
     # --- end ------------------------------------------------------------------------------------------------
 
     def forgo_restarts(self) -> None:
         """No more starts: what ends from now on has ended for good."""
-        for crew in self.crews:
-            crew.forgo_restarts()
+        for generation in self.generations:
+            generation.forgo_restarts()
 
     def retire(self) -> dict[Stoppable, Iterable[Process]]:
         """No more starts; returns the workers, whose processes the caller is to end, each with what is known to be
         left of it besides."""
         self._answer(ReloadOutcome(self.name, "kept", "the host is stopping"))
-        return {worker: known for crew in self.crews for worker, known in crew.retire().items()}
+        return {worker: known for generation in self.generations for worker, known in generation.retire().items()}
 
     def close(self) -> None:
-        for crew in self.crews:
-            crew.voice.close()
+        for generation in self.generations:
+            generation.notices.close()

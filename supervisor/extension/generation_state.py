@@ -15,38 +15,38 @@ FAILED = "reload failed: "
 """How the warning begins that a new version has not taken over."""
 
 
-LEAVING_LIMIT = 8
+DRAINING_LIMIT = 8
 """Versions of one extension that still finish their calls; with so many no further one is started."""
 
 
-class Standing(Enum):
+class GenerationState(Enum):
     """What the processes of one version are to their extension."""
 
     CANDIDATE = "candidate"
     """Starting, beside the present ones; nobody asks them anything."""
-    PRESENT = "present"
+    CURRENT = "present"
     """They are asked and told."""
-    LEAVING = "leaving"
+    DRAINING = "leaving"
     """They finish what they were asked, or are being ended. Nothing of them is started again."""
-    LEFT = "left"
+    GONE = "left"
     """Nothing of them is there any more."""
 
 
-class Turn(Enum):
+class GenerationTrigger(Enum):
     PROMOTED = "promoted"
     DISMISSED = "dismissed"
     CLEARED = "cleared"
 
 
 _TRANSITIONS = {
-    (Standing.CANDIDATE, Turn.PROMOTED): Standing.PRESENT,
-    (Standing.CANDIDATE, Turn.DISMISSED): Standing.LEAVING,
-    (Standing.PRESENT, Turn.DISMISSED): Standing.LEAVING,
-    (Standing.LEAVING, Turn.CLEARED): Standing.LEFT,
+    (GenerationState.CANDIDATE, GenerationTrigger.PROMOTED): GenerationState.CURRENT,
+    (GenerationState.CANDIDATE, GenerationTrigger.DISMISSED): GenerationState.DRAINING,
+    (GenerationState.CURRENT, GenerationTrigger.DISMISSED): GenerationState.DRAINING,
+    (GenerationState.DRAINING, GenerationTrigger.CLEARED): GenerationState.GONE,
 }
 
 
-def advance(standing: Standing, turn: Turn) -> Standing:
+def advance(standing: GenerationState, turn: GenerationTrigger) -> GenerationState:
     """The next standing; the same one where the turn means nothing."""
     return _TRANSITIONS.get((standing, turn), standing)
 

@@ -31,7 +31,7 @@ class State(Enum):
         self.is_up = value in ("greeted", "ready")
 
 
-class Occurrence(Enum):
+class Trigger(Enum):
     HELLO = "hello"
     SETTLED = "settled"
     """`ready` came, or was assumed."""
@@ -46,25 +46,25 @@ class Occurrence(Enum):
     """Nothing is to take its place after all."""
 
 
-_TRANSITIONS: dict[tuple[State, Occurrence], State] = {
-    (State.SPAWNED, Occurrence.HELLO): State.GREETED,
-    (State.GREETED, Occurrence.SETTLED): State.READY,
-    (State.SPAWNED, Occurrence.STOP): State.STOPPING,
-    (State.GREETED, Occurrence.STOP): State.STOPPING,
-    (State.READY, Occurrence.STOP): State.STOPPING,
-    (State.SPAWNED, Occurrence.REFUSED): State.FAILED,
-    (State.GREETED, Occurrence.REFUSED): State.FAILED,
-    (State.READY, Occurrence.REFUSED): State.FAILED,
-    (State.SPAWNED, Occurrence.GONE): State.FAILED,
-    (State.GREETED, Occurrence.GONE): State.FAILED,
-    (State.READY, Occurrence.GONE): State.FAILED,
-    (State.STOPPING, Occurrence.GONE): State.EXITED,
-    (State.FAILED, Occurrence.RETRY): State.BACKOFF,
-    (State.EXITED, Occurrence.RETRY): State.BACKOFF,
-    (State.BACKOFF, Occurrence.ABANDONED): State.FAILED,
+_TRANSITIONS: dict[tuple[State, Trigger], State] = {
+    (State.SPAWNED, Trigger.HELLO): State.GREETED,
+    (State.GREETED, Trigger.SETTLED): State.READY,
+    (State.SPAWNED, Trigger.STOP): State.STOPPING,
+    (State.GREETED, Trigger.STOP): State.STOPPING,
+    (State.READY, Trigger.STOP): State.STOPPING,
+    (State.SPAWNED, Trigger.REFUSED): State.FAILED,
+    (State.GREETED, Trigger.REFUSED): State.FAILED,
+    (State.READY, Trigger.REFUSED): State.FAILED,
+    (State.SPAWNED, Trigger.GONE): State.FAILED,
+    (State.GREETED, Trigger.GONE): State.FAILED,
+    (State.READY, Trigger.GONE): State.FAILED,
+    (State.STOPPING, Trigger.GONE): State.EXITED,
+    (State.FAILED, Trigger.RETRY): State.BACKOFF,
+    (State.EXITED, Trigger.RETRY): State.BACKOFF,
+    (State.BACKOFF, Trigger.ABANDONED): State.FAILED,
 }
 
 
-def advance(state: State, occurrence: Occurrence) -> State:
+def advance(state: State, occurrence: Trigger) -> State:
     """The next state; the same one where the occurrence means nothing (a second `ready`, the end of a failed child)."""
     return _TRANSITIONS.get((state, occurrence), state)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from supervisor.loop.rate_limit import LENGTH, NoteGate
+from supervisor.loop.rate_limit import LENGTH, TokenBucket
 from wire.text import one_line
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ REMARKS_PER_SECOND = 20.0
 Kind = Literal["started", "exited", "restarted", "reloaded", "failed", "no_verdict", "limit", "late", "warning"]
 
 
-class Voice:
+class Notices:
     """`on_notice` hears a kind and a line, `on_note` a level and what the extension itself wants said."""
 
     def __init__(
@@ -42,8 +42,8 @@ class Voice:
         self._account = account
         self._on_notice = on_notice
         self._on_note = on_note
-        self._note_gate = NoteGate(loop.clock())
-        self._remark_gate = NoteGate(loop.clock(), REMARKS_BURST, REMARKS_PER_SECOND)
+        self._note_gate = TokenBucket(loop.clock())
+        self._remark_gate = TokenBucket(loop.clock(), REMARKS_BURST, REMARKS_PER_SECOND)
         self._remarks_left_out = 0
         self._warned: set[str] = set()
 

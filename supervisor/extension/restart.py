@@ -61,21 +61,21 @@ class History:
 
 
 @dataclass(frozen=True)
-class Again:
+class RestartIn:
     """It is started again."""
 
     delay_s: float
 
 
 @dataclass(frozen=True)
-class Left:
+class StayDown:
     """It is not started again, as the policy says."""
 
     why: str
 
 
 @dataclass(frozen=True)
-class GivenUp:
+class GiveUp:
     """It is not started again, since that has been tried often enough."""
 
     exits: int
@@ -83,7 +83,7 @@ class GivenUp:
     """From the first of these exits to the last."""
 
 
-Decision = Again | Left | GivenUp
+Decision = RestartIn | StayDown | GiveUp
 
 
 def decide(
@@ -91,18 +91,18 @@ def decide(
 ) -> tuple[Decision, History]:
     """What becomes of an extension whose process has just ended, and what to remember. `dice` is from 0 to 1."""
     if ending.cause is Cause.RESTARTED:
-        return Again(0.0), History()
+        return RestartIn(0.0), History()
     if ending.was_ready and ending.uptime_s >= HEALTHY_AFTER_S:
         history = History()
     recent = (*(at for at in history.exits if now - at < policy.window_s), now)
     unready = () if ending.was_ready else (*history.unready, now)
     history = History(recent, history.row + 1, unready)
     if (why := _reason_to_leave(policy, ending, stop_on_limit)) is not None:
-        return Left(why), history
+        return StayDown(why), history
     for exits in (recent, unready):
         if len(exits) >= policy.max:
-            return GivenUp(len(exits), now - exits[0]), history
-    return Again(backoff(policy, history.row, dice)), history
+            return GiveUp(len(exits), now - exits[0]), history
+    return RestartIn(backoff(policy, history.row, dice)), history
 
 
 def backoff(policy: Policy, row: int, dice: float) -> float:

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
     from supervisor.extension.worker import Worker
     from supervisor.loop.loop import Loop, Timer
-    from supervisor.process.shared_table import Lookout
+    from supervisor.process.shared_table import SharedProcessTable
     from supervisor.process.table import Process, ProcessTable
     from supervisor.process.teardown import Stoppable
 
 
-class Place:
+class WorkerSlot:
     """`on_free` is called when it is due to be filled and nothing of the last process is left, `on_cleared` when all of
     a process has gone, with whether any of it could not be killed."""
 
@@ -26,9 +26,9 @@ class Place:
         self,
         loop: Loop,
         worker: Worker,
-        lookout: Lookout,
+        shared_table: SharedProcessTable,
         *,
-        on_free: Callable[[Place], None],
+        on_free: Callable[[WorkerSlot], None],
         on_cleared: Callable[[Worker, bool], None],
         adopted: Callable[[ProcessTable, Stoppable], Iterable[int]],
     ) -> None:
@@ -38,7 +38,7 @@ class Place:
         self.mark = ""
         """In the environment of its present process and of all that this one starts: which start they belong to."""
         self._loop = loop
-        self._lookout = lookout
+        self._shared_table = shared_table
         self._on_free = on_free
         self._on_cleared = on_cleared
         self._adopted = adopted
@@ -55,7 +55,7 @@ class Place:
             first=first,
             on_over=self._cleared,
             adopted=self._adopted,
-            lookout=self._lookout,
+            shared_table=self._shared_table,
         )
 
     def _cleared(self) -> None:

@@ -22,7 +22,7 @@ DUMP_S = 0.5
 """From SIGQUIT until a process that hangs is ended: time to write where it is."""
 
 
-class Hanging:
+class StallHandler:
     def __init__(self, loop: Loop, manifest: Manifest, log: ExtensionLog) -> None:
         self._loop = loop
         self._manifest = manifest

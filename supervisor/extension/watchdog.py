@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from supervisor.loop.loop import Loop
 
 
-class Watchdog:
+class Heartbeat:
     """Sends a ping every `interval_s`, from now on and as long as the worker is ready. One that has not been answered
     when the next is due is reported to `on_stall`, once."""
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from supervisor.accounting.rates import Usage
-from supervisor.extension.channel import Conversation
+from supervisor.extension.channel import RequestChannel
 from supervisor.extension.handshake import MUTE, NO_NAME, Readiness, no_hello, not_hello, readiness
-from supervisor.extension.lifecycle import Occurrence, State, advance
+from supervisor.extension.lifecycle import State, Trigger, advance
 from supervisor.extension.restart import Cause, Ending
 from supervisor.loop.pending import Failure
 from supervisor.process.child import EXIT_FOLLOWS_S, Child, SpawnError
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from supervisor.accounting.account import Account
     from supervisor.extension.log import ExtensionLog
-    from supervisor.extension.notices import Voice
+    from supervisor.extension.notices import Notices
     from supervisor.loop.loop import Loop, Timer
     from supervisor.process.child import ExitStatus
     from wire.dialects.base import Dialect, HostInfo
@@ -47,7 +47,7 @@ class Owner(Protocol):
     account: Account
     log: ExtensionLog
     timeouts: Timeouts
-    voice: Voice
+    notices: Notices
 
     def registered(self, worker: Worker) -> None:
         """It registered something, or came up or went down."""
@@ -70,17 +70,19 @@ class Owner(Protocol):
         """It has not answered a request in time."""
 
 
-class Worker(Conversation):
+class Worker(RequestChannel):
     __slots__ = (
         "_acked", "_decode", "_folder", "_handlers", "_host", "_last_frame", "_owner", "_splitter", "_timer",
         "can_ping", "frames_in", "index", "knows_session", "on_pong", "registry", "started_at", "usage", "was_ready",
     )  # fmt: skip
 
     def __init__(self, loop: Loop, owner: Owner, dialect: Dialect, *, host: HostInfo, folder: str, index: int) -> None:
-        super().__init__(loop, dialect, owner.account, owner.voice, owner.timeouts, lambda: owner.ran_out_of_time(self))
+        super().__init__(
+            loop, dialect, owner.account, owner.notices, owner.timeouts, lambda: owner.ran_out_of_time(self)
+        )
         self.index = index
         """Its place among the extension's workers, from 0."""
-        self.registry = Registry(loop, dialect, owner.voice.warn, owner.voice.remark)
+        self.registry = Registry(loop, dialect, owner.notices.warn, owner.notices.remark)
         self.frames_in = 0
         self.usage = Usage()
         self.was_ready = False
@@ -115,7 +117,7 @@ class Worker(Conversation):
             frames.InterceptResponse: self._on_answer,
             frames.ToolResult: self._on_answer,
             frames.CommandResponse: self._on_answer,
-            frames.Notify: self._voice.note,
+            frames.Notify: self._notices.note,
             frames.Pong: self._on_pong,
             frames.ShutdownAck: self._on_shutdown_ack,
             **dict.fromkeys((frames.ClearNotes, frames.PanelRender, frames.PanelClosed), self._on_show),
@@ -154,7 +156,7 @@ class Worker(Conversation):
 
     def _on_hello(self, hello: frames.Hello) -> None:
         if self.state is not State.SPAWNED:
-            self._voice.remark("a second hello; ignored")
+            self._notices.remark("a second hello; ignored")
             return
         if not hello.name:
             self.give_up(NO_NAME, Cause.REFUSED)
@@ -164,7 +166,7 @@ class Worker(Conversation):
         self.can_ping = "ping" in (hello.capabilities or ())
         self._hears_cancel = "cancel" in (hello.capabilities or ())
         self._handlers.update(self._handlers_once_greeted())
-        self._move(Occurrence.HELLO)
+        self._move(Trigger.HELLO)
         self.write(self._dialect.greet(self._host, self._folder, self._owner.data_dir))
         greeted = self._clock()
         self._last_frame = greeted
@@ -193,7 +195,7 @@ class Worker(Conversation):
 
     def _settle(self) -> None:
         if self.state is State.GREETED:
-            self._move(Occurrence.SETTLED)
+            self._move(Trigger.SETTLED)
             self.was_ready = True
             self._restart_timer(None)
             self._owner.got_ready(self)
@@ -256,7 +258,7 @@ class Worker(Conversation):
         self._acked = True
 
     def _on_unknown(self, frame: frames.UnknownFrame) -> None:
-        self._voice.remark(f"unknown frame type {frame.type[:80]!r}; ignored")
+        self._notices.remark(f"unknown frame type {frame.type[:80]!r}; ignored")
 
     def _on_malformed(self, frame: frames.Malformed) -> None:
         if frame.type == "hello" and self.state is State.SPAWNED:
@@ -264,17 +266,19 @@ class Worker(Conversation):
             return
         self.account.junk_lines += 1
         if frame.type is None and frame.id is None:
-            self._voice.remark(f"not a frame: {frame.reason}")
-            if not self._voice.has_warned("junk"):
-                self._voice.warn("junk", "writes lines that are not frames to its stdout; they are skipped and counted")
+            self._notices.remark(f"not a frame: {frame.reason}")
+            if not self._notices.has_warned("junk"):
+                self._notices.warn(
+                    "junk", "writes lines that are not frames to its stdout; they are skipped and counted"
+                )
         elif not self._spoil(frame):
-            self._voice.warn("frame", f"{frame.reason}; ignored")
+            self._notices.warn("frame", f"{frame.reason}; ignored")
 
     def _on_oversize(self, line: Oversize) -> None:
         frame = describe_oversize(line, self._splitter.limit)
         self.account.junk_lines += 1
         if not self._spoil(frame):
-            self._voice.warn("oversize", frame.reason)
+            self._notices.warn("oversize", frame.reason)
 
     # --- end ----------------------------------------------------------------------------------------------
 
@@ -285,7 +289,7 @@ class Worker(Conversation):
     def ask_to_stop(self) -> None:
         """Sends the shutdown frame, behind everything already queued."""
         self._restart_timer(None)
-        self._move(Occurrence.STOP)
+        self._move(Trigger.STOP)
         if not self._acked and not self.write(self._dialect.stop()):
             self.hint_to_stop()
 
@@ -297,7 +301,7 @@ class Worker(Conversation):
     def give_up(self, reason: str, cause: Cause) -> None:
         """The host has no more use for it. Its owner ends the process; nobody waits for that."""
         if not self.state.is_settled or self.state is State.READY:
-            self._end(reason, reason, Occurrence.REFUSED, cause, None)
+            self._end(reason, reason, Trigger.REFUSED, cause, None)
 
     def kill(self, number: signal.Signals) -> None:
         """Signals its process group at once."""
@@ -311,16 +315,16 @@ class Worker(Conversation):
         self.usage = Usage()
         self._restart_timer(None)
         if self.state not in (State.SPAWNED, State.GREETED, State.READY):
-            self._move(Occurrence.GONE)
+            self._move(Trigger.GONE)
             self._fail_pending(Failure.DIED, f"it was stopped ({status})")
             self._owner.gone(self)
             return
         busy = f" with {len(self.pending)} call{'s' * (len(self.pending) > 1)} pending" if self.pending else ""
         early = self.state is State.SPAWNED
         reason = f"it exited before its hello ({status})" if early else f"it ended ({status})"
-        self._end(reason, reason + busy, Occurrence.GONE, Cause.EXIT, status.code)
+        self._end(reason, reason + busy, Trigger.GONE, Cause.EXIT, status.code)
 
-    def _end(self, reason: str, told: str, occurrence: Occurrence, cause: Cause, code: int | None) -> None:
+    def _end(self, reason: str, told: str, occurrence: Trigger, cause: Cause, code: int | None) -> None:
         self.failure = reason
         self._move(occurrence)
         self._restart_timer(None)
@@ -329,9 +333,9 @@ class Worker(Conversation):
         uptime = self._clock() - self.started_at
         self._owner.ended(self, Ending(cause, code, uptime, self.was_ready), told)
 
-    def _move(self, occurrence: Occurrence) -> None:
+    def _move(self, occurrence: Trigger) -> None:
         self.state = advance(self.state, occurrence)
 
     def retry(self) -> None:
         """Another worker will take its place."""
-        self._move(Occurrence.RETRY)
+        self._move(Trigger.RETRY)

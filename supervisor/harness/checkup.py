@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from supervisor.discovery.discover import Found
-    from supervisor.harness.harness import Room
-    from supervisor.harness.recorded_process import Actor
+    from supervisor.harness.harness import Harness
+    from supervisor.harness.recorded_process import RecordedProcess
     from supervisor.process.child import ExitStatus
     from supervisor.process.teardown import Teardown
     from wire.dialects.base import Message
@@ -45,7 +45,7 @@ class Force(Enum):
 
 
 @dataclass
-class Facts:
+class CheckupResult:
     """What a checkup has seen."""
 
     found: Found
@@ -86,8 +86,12 @@ class Facts:
 
 
 def examine(
-    room: Room, found: Sequence[Found], *, at_once: int = AT_ONCE, on_done: Callable[[Facts], None] | None = None
-) -> list[Facts]:
+    room: Harness,
+    found: Sequence[Found],
+    *,
+    at_once: int = AT_ONCE,
+    on_done: Callable[[CheckupResult], None] | None = None,
+) -> list[CheckupResult]:
     """All of them, in their order; `on_done` is called as each is done. One that hangs costs its deadlines, which the
     others do not wait for. Raises `InterruptedRehearsalError`."""
     waiting = deque(_Checkup(room, one) for one in found)
@@ -127,13 +131,13 @@ class _Stage(Enum):
 
 
 class _Checkup:
-    def __init__(self, room: Room, found: Found) -> None:
+    def __init__(self, room: Harness, found: Found) -> None:
         environ = os.environ
         missing = tuple(name for name in found.manifest.env if name not in environ)
-        self.facts = Facts(found, missing_env=missing)
+        self.facts = CheckupResult(found, missing_env=missing)
         self._room = room
         self._stage = _Stage.GREETING
-        self._actor: Actor | None = None
+        self._actor: RecordedProcess | None = None
         self._handshake: Handshake | None = None
         self._teardown: Teardown | None = None
 
@@ -195,7 +199,7 @@ class _Checkup:
         _take_in(actor, facts)
 
 
-def _force_of(actor: Actor, patience: Patience | None = None) -> Force:
+def _force_of(actor: RecordedProcess, patience: Patience | None = None) -> Force:
     """By when it ended: a program may end in order on SIGTERM."""
     patience = patience or Patience()
     assert actor.asked_at is not None
@@ -207,7 +211,7 @@ def _force_of(actor: Actor, patience: Patience | None = None) -> Force:
     return Force.ASKING if actor.has_acked or actor.stdin_closed_at is None else Force.CLOSED_STDIN
 
 
-def _take_in(actor: Actor, facts: Facts) -> None:
+def _take_in(actor: RecordedProcess, facts: CheckupResult) -> None:
     """Judges all that it said as a host does."""
     warned: dict[str, str] = {}
 
@@ -226,7 +230,7 @@ def _take_in(actor: Actor, facts: Facts) -> None:
     facts.intercepts = tuple(sorted(registry.guards))
 
 
-def _judge(message: Message, text: str, registry: Registry, facts: Facts) -> None:
+def _judge(message: Message, text: str, registry: Registry, facts: CheckupResult) -> None:
     if isinstance(message, frames.Hello):
         facts.hello_name = facts.hello_name or message.name
         facts.version = facts.version or message.version

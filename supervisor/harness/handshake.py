@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from supervisor.harness.matching import Places
-    from supervisor.harness.recorded_process import Actor
+    from supervisor.harness.recorded_process import RecordedProcess
     from supervisor.loop.loop import Loop, Timer
 
 
@@ -35,7 +35,9 @@ class Phase(Enum):
 class Handshake:
     """Call `hear` with all that the extension says, and `end` when its process has ended. `on_over` is called once."""
 
-    def __init__(self, loop: Loop, actor: Actor, places: Places, on_over: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self, loop: Loop, actor: RecordedProcess, places: Places, on_over: Callable[[], None] | None = None
+    ) -> None:
         self.phase = Phase.WAITING
         self.failure = ""
         self.hello_at: float | None = None

@@ -44,9 +44,9 @@ class Said(NamedTuple):
     """What a host makes of what the extension says."""
 
 
-class Actor:
+class RecordedProcess:
     """`on_said` is called for each line in either direction, `on_stderr` for each line on standard error, `on_exit`
-    once. It is ended by a `Room`."""
+    once. It is ended by a `Harness`."""
 
     def __init__(
         self,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from supervisor.discovery.discover import Found, Scope, read_manifest
 from supervisor.harness.handshake import Handshake, Phase
-from supervisor.harness.harness import Room
+from supervisor.harness.harness import Harness
 from supervisor.harness.matching import differences
 from supervisor.harness.messages import answer_to, hello_ack
 from supervisor.harness.result import Failure, Outcome
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from supervisor.harness.matching import Places
     from supervisor.harness.messages import Answer
-    from supervisor.harness.recorded_process import Actor, Said
+    from supervisor.harness.recorded_process import RecordedProcess, Said
     from supervisor.harness.script import Step
     from supervisor.home.config import Config
 
@@ -53,16 +53,16 @@ def run_script(
 ) -> Outcome:
     """One script in a room of its own. Raises `ManifestError`."""
     found = found_in(folder)
-    with Room(config=config) as room:
+    with Harness(config=config) as room:
         return play(room, found, script, cwd=cwd, wait_s=wait_s)
 
 
-def play(room: Room, found: Found, script: Script, *, cwd: Path | None = None, wait_s: float = WAIT_S) -> Outcome:
+def play(room: Harness, found: Found, script: Script, *, cwd: Path | None = None, wait_s: float = WAIT_S) -> Outcome:
     """Starts the extension, plays the script with it, and ends it. Raises `InterruptedRehearsalError` only."""
     return _Rehearsal(room, found, script, cwd, wait_s).run(listening=False)
 
 
-def record(room: Room, found: Found, script: Script, *, cwd: Path | None = None, wait_s: float = WAIT_S) -> Outcome:
+def record(room: Harness, found: Found, script: Script, *, cwd: Path | None = None, wait_s: float = WAIT_S) -> Outcome:
     """Says the script's host lines only, and lets the extension say what it likes: `recording` makes a script of it."""
     return _Rehearsal(room, found, script, cwd, wait_s).run(listening=True)
 
@@ -89,18 +89,18 @@ def _type(said: Said) -> str:
 
 
 class _Rehearsal:
-    def __init__(self, room: Room, found: Found, script: Script, cwd: Path | None, wait_s: float) -> None:
+    def __init__(self, room: Harness, found: Found, script: Script, cwd: Path | None, wait_s: float) -> None:
         self._room = room
         self._found = found
         self._script = script
         self._wait_s = wait_s
         self._places: Places = room.prepare(found, cwd)
-        self._actor: Actor | None = None
+        self._actor: RecordedProcess | None = None
         self._taken = 0  # of what was heard
         self._done = 0
 
     @property
-    def actor(self) -> Actor:
+    def actor(self) -> RecordedProcess:
         assert self._actor is not None
         return self._actor
 
@@ -268,11 +268,11 @@ HURRIED = Patience(hint=0.0, ask=0.5, term=0.5)
 """For one that has failed already."""
 
 
-def _has_answer(actor: Actor, since: int, answer: Answer) -> bool:
+def _has_answer(actor: RecordedProcess, since: int, answer: Answer) -> bool:
     return any(one.frame is not None and answer.is_in(one.frame) for one in actor.heard[since:])
 
 
-def ended_badly(actor: Actor, expected: int = 0) -> str:
+def ended_badly(actor: RecordedProcess, expected: int = 0) -> str:
     """What is wrong with how it has ended; empty if nothing is."""
     status = actor.exit
     if status is None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from supervisor.install.installed import Shelves
+    from supervisor.install.installed import ExtensionFolders
     from supervisor.install.source import Source
 
 
@@ -32,7 +32,7 @@ def utc_now() -> datetime:
 
 
 @dataclass(frozen=True)
-class Arrival:
+class InstallResult:
     """What was done, and what a user should know of it."""
 
     now: Installed
@@ -46,12 +46,12 @@ class Arrival:
 def install(
     source: Source,
     scope: Scope,
-    shelves: Shelves,
+    shelves: ExtensionFolders,
     *,
     force: bool = False,
     git_timeout_s: float = TIMEOUT_S,
     now: Callable[[], datetime] = utc_now,
-) -> Arrival:
+) -> InstallResult:
     """Raises `InstallError`; then nothing has been changed, nor left behind."""
     parent = shelves.parent(scope)
     if isinstance(source, LocalSource):  # say what is wrong with it before anything is copied
@@ -74,7 +74,7 @@ def install(
     is_trusted, trouble = _trust(arrived, shelves)
     found = arrived.found
     warnings += [] if found is None else details.program_warnings(found)
-    return Arrival(arrived, before, (*warnings, *trouble), is_trusted)
+    return InstallResult(arrived, before, (*warnings, *trouble), is_trusted)
 
 
 def replace(before: Installed, stage: staging.Stage, fetched: Fetched, now: Callable[[], datetime]) -> list[str]:
@@ -89,7 +89,7 @@ def replace(before: Installed, stage: staging.Stage, fetched: Fetched, now: Call
     return [f"{path} came with the new version; what was there is now {path}.kept" for path in in_the_way]
 
 
-def _need_place(name: str, scope: Scope, shelves: Shelves, *, force: bool) -> Installed | None:
+def _need_place(name: str, scope: Scope, shelves: ExtensionFolders, *, force: bool) -> Installed | None:
     """What is to be replaced. Raises `ConflictError` if the name or the folder is taken, unless `force` allows that it
     is replaced."""
     parent = shelves.parent(scope)
@@ -135,7 +135,7 @@ def _place(tree: Path, target: Path, scope: Scope) -> None:
         raise ConflictError(f"{there.name!r} has just been installed by another command: {there.where}") from None
 
 
-def _trust(one: Installed, shelves: Shelves) -> tuple[bool, list[str]]:
+def _trust(one: Installed, shelves: ExtensionFolders) -> tuple[bool, list[str]]:
     if one.scope is not Scope.PROJECT:
         return True, []
     trouble = trust(one, shelves.home)

@@ -26,7 +26,7 @@ BOTH = (Scope.PROJECT, Scope.GLOBAL)
 
 
 @dataclass(frozen=True)
-class Shelves:
+class ExtensionFolders:
     """Where extensions are installed."""
 
     project: Path
@@ -80,7 +80,7 @@ def look_at(folder: Path, scope: Scope) -> Installed:
     return Installed(folder, scope, manifest, record, trouble, record_trouble)
 
 
-def installed(shelves: Shelves, scopes: Iterable[Scope] = BOTH) -> list[Installed]:
+def installed(shelves: ExtensionFolders, scopes: Iterable[Scope] = BOTH) -> list[Installed]:
     """All of these scopes, the project's first, each by folder. What killed commands have left is put in order before.
     Raises `OSError` for a place that cannot be read."""
     found = []

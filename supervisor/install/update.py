@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from supervisor.home.config import Config
-    from supervisor.install.installed import Installed, Shelves
+    from supervisor.install.installed import ExtensionFolders, Installed
     from supervisor.install.record import Record
     from supervisor.install.source import Source
 
@@ -66,7 +66,7 @@ def asked_for_anew(old: Manifest, new: Manifest, config: Config) -> tuple[str, .
 
 def update(
     one: Installed,
-    shelves: Shelves,
+    shelves: ExtensionFolders,
     config: Config,
     *,
     force: bool = False,

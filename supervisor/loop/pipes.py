@@ -23,7 +23,7 @@ SMALLEST_READ = 512
 F_SETPIPE_SZ = getattr(fcntl, "F_SETPIPE_SZ", None)
 
 
-class Inlet:
+class PipeReader:
     """A descriptor to read from. Hands every chunk to `sink`, and calls `on_end` once at end of file or error."""
 
     def __init__(self, loop: Loop, fd: int, sink: Callable[[bytes], None], on_end: Callable[[], None]) -> None:
@@ -116,7 +116,7 @@ class Inlet:
             os.close(fd)
 
 
-class Outlet:
+class PipeWriter:
     """A descriptor to write to, with an outbox of bounded size. Never blocks."""
 
     def __init__(self, loop: Loop, fd: int, limit: int) -> None:

@@ -8,7 +8,7 @@ LENGTH = 4000
 """Characters of a note that are shown."""
 
 
-class NoteGate:
+class TokenBucket:
     """A token bucket on the caller's clock: `burst` notes at once, then `per_second` in the long run."""
 
     __slots__ = ("_at", "_burst", "_per_second", "_tokens")

@@ -6,13 +6,13 @@ import time
 from typing import NamedTuple
 
 
-class Moment(NamedTuple):
+class Timestamp(NamedTuple):
     wall: float
     """Seconds since the epoch."""
     clock: float
 
     @classmethod
-    def now(cls) -> Moment:
+    def now(cls) -> Timestamp:
         return cls(time.time(), time.monotonic())
 
     @property

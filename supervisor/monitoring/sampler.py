@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from supervisor.extension.extension import Extension
-    from supervisor.extension.generation import Crew
+    from supervisor.extension.generation import Generation
     from supervisor.extension.worker import Worker
     from supervisor.loop.loop import Loop, Timer
 
@@ -101,7 +101,7 @@ class Sampler:
             self._plan_next(time.process_time() - began)
             return
         now = self._loop.clock()
-        over: list[tuple[Crew, Worker, str]] = []
+        over: list[tuple[Generation, Worker, str]] = []
         for extension in self._extensions:
             over += self._look_at(extension, table, now, thorough)
         self.samples += 1
@@ -112,8 +112,8 @@ class Sampler:
         if now > before:
             self.host_cpu_percent = (cpu - cpu_before) / (now - before) * 100
         self._host_before = (now, cpu)
-        for crew, worker, figures in over:
-            crew.over_limit(worker, figures)
+        for generation, worker, figures in over:
+            generation.over_limit(worker, figures)
         self._on_sample()
         self._plan_next(cpu - began)
 
@@ -127,19 +127,24 @@ class Sampler:
 
     def _look_at(
         self, extension: Extension, table: ProcessTable, now: float, thorough: bool
-    ) -> Iterable[tuple[Crew, Worker, str]]:
+    ) -> Iterable[tuple[Generation, Worker, str]]:
         """Books what it uses now, all its versions together; returns those of its workers that have to be ended."""
         over = []
-        strays = list(self._adopted(table, extension.name))
-        running = [(crew, worker) for crew in extension.crews for worker in crew.workers if worker.is_running]
-        for crew, worker in running:
-            seen = follow(worker.usage, _usage(worker, table, now, strays))
+        orphans = list(self._adopted(table, extension.name))
+        running = [
+            (generation, worker)
+            for generation in extension.generations
+            for worker in generation.workers
+            if worker.is_running
+        ]
+        for generation, worker in running:
+            seen = follow(worker.usage, _usage(worker, table, now, orphans))
             counts = seen.is_rated or worker.usage.at is None
-            row, figures = judge(crew.limits, seen.reading, worker.usage.row, counts=counts)
+            row, figures = judge(generation.limits, seen.reading, worker.usage.row, counts=counts)
             worker.usage = replace(seen, row=row)
-            strays = []  # they are the extension's; counted once
+            orphans = []  # they are the extension's; counted once
             if figures is not None:
-                over.append((crew, worker, figures))
+                over.append((generation, worker, figures))
         extension.account.sent_by(now)
         usages = [worker.usage for _, worker in running]
         if usages:
@@ -170,9 +175,9 @@ class Sampler:
             self._timer = None
 
 
-def _usage(worker: Worker, table: ProcessTable, now: float, strays: list[int]) -> Usage:
+def _usage(worker: Worker, table: ProcessTable, now: float, orphans: list[int]) -> Usage:
     assert worker.pid is not None
-    tree = table.tree([worker.pid, *strays], session=worker.pid)
+    tree = table.tree([worker.pid, *orphans], session=worker.pid)
     files = [count for pid in tree if (count := count_open_files(pid)) is not None]
     return Usage(
         at=now,

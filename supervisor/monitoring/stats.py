@@ -31,7 +31,7 @@ def of_extension(extension: Extension, now: float) -> ExtensionStats:
         state=RELOADING if extension.is_reloading and extension.is_up else extension.state.value,
         failure=extension.failure,
         pids=tuple(worker.pid for worker in running if worker.pid is not None),
-        workers=len(extension.places),
+        workers=len(extension.slots),
         uptime_s=round(now - min(up), 3) if up else None,
         restarts=account.restarts,
         exits=account.exits,

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from supervisor.loop.timestamp import Moment
+from supervisor.loop.timestamp import Timestamp
 from supervisor.monitoring import openmetrics
 from wire import stats
 from wire.stats import Mark, Stats
@@ -90,7 +90,7 @@ class Recording:
     # --- the timeline -------------------------------------------------------------------------------------
 
     def mark(
-        self, kind: str, name: str, extension: str, began: Moment, *, ended: bool = True, detail: str = ""
+        self, kind: str, name: str, extension: str, began: Timestamp, *, ended: bool = True, detail: str = ""
     ) -> None:
         """What has `ended` lasted until now."""
         if self._fd < 0:
@@ -104,14 +104,14 @@ class Recording:
         duration = round(began.age_ms, 3) if ended else None
         self._append(stats.encode(Mark(began.wall, kind, name, extension, duration, detail)))  # type: ignore[arg-type]
 
-    def asked(self, kind: str, name: str, extension: str, began: Moment, detail: str) -> None:
+    def asked(self, kind: str, name: str, extension: str, began: Timestamp, detail: str) -> None:
         """A tool call or a verdict has ended: see `Supervisor.on_asked`."""
         self.mark(kind, name, extension, began, detail=detail)
 
     def notice(self, extension: Extension, kind: Kind, message: str) -> None:
         """Something that a user was told of an extension."""
         if kind in MARKED_KINDS:
-            self.mark(kind, "", extension.name, Moment.now(), ended=False, detail=message)
+            self.mark(kind, "", extension.name, Timestamp.now(), ended=False, detail=message)
 
     # --- files --------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ import signal
 import subprocess
 from typing import TYPE_CHECKING, NamedTuple
 
-from supervisor.loop.pipes import Inlet, Outlet
+from supervisor.loop.pipes import PipeReader, PipeWriter
 from supervisor.process.table import Identity, peak_rss, read_process
 
 if TYPE_CHECKING:
@@ -106,9 +106,9 @@ class Child:
         found = read_process(self.pid)
         self.identity = found.identity if found else Identity(self.pid, 0)
         """The session and the process group have the same number as the pid."""
-        self.stdin = Outlet(loop, to_child, outbox_limit) if stdin else None
-        self.stdout = Inlet(loop, from_child, on_stdout, on_mute or _nothing)
-        self.stderr = Inlet(loop, errors, on_stderr, _nothing) if on_stderr else None
+        self.stdin = PipeWriter(loop, to_child, outbox_limit) if stdin else None
+        self.stdout = PipeReader(loop, from_child, on_stdout, on_mute or _nothing)
+        self.stderr = PipeReader(loop, errors, on_stderr, _nothing) if on_stderr else None
         loop.children.add(self.pid)
         self._watch_exit()
 

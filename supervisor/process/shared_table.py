@@ -15,7 +15,7 @@ REST = 4.0
 though a hundred extensions end at a hundred different moments."""
 
 
-class Lookout:
+class SharedProcessTable:
     """Of one host. `hold` a descriptor in reserve, so that it can still look when there is no other left; `close` it at
     the end."""
 

@@ -10,7 +10,7 @@ import os
 import signal
 from typing import TYPE_CHECKING, Protocol
 
-from supervisor.process.shared_table import Lookout
+from supervisor.process.shared_table import SharedProcessTable
 from supervisor.process.stop_policy import Patience, Stage, Step, next_step
 from supervisor.process.table import send_signal
 
@@ -66,7 +66,7 @@ class Teardown:
         on_over: Callable[[], None] | None = None,
         adopted: Callable[[ProcessTable, Stoppable], Iterable[int]] | None = None,
         known: Mapping[Stoppable, Iterable[Process]] | None = None,
-        lookout: Lookout | None = None,
+        shared_table: SharedProcessTable | None = None,
     ) -> None:
         """`first` is ASKED, or TERMINATED for SIGTERM at once, or KILLED for SIGKILL at once. `adopted` tells which
         processes elsewhere belong to an owner too, `known` which an earlier teardown had found. Signals wait for the
@@ -78,13 +78,13 @@ class Teardown:
         self._adopted = adopted
         self._first = first
         self._timer: Timer | None = None
-        self._lookout = lookout or Lookout(loop)
+        self._shared_table = shared_table or SharedProcessTable(loop)
         self._looked_at = -1.0
         self._ended = 0
         self.is_over = False
         self._began_at = now = loop.clock()
         # Of many that are asked to stop in one turn, as after a reload of all, the first one looks for all of them.
-        self._changed_at = loop.turn_time if lookout is not None and first is Stage.ASKED else now
+        self._changed_at = loop.turn_time if shared_table is not None and first is Stage.ASKED else now
         self._cases = [_Case(owner, owner.child, first, now) for owner in owners if owner.child is not None]
         for case in self._cases:
             if known is not None:
@@ -130,7 +130,7 @@ class Teardown:
         return sum(not case.child.is_running for case in self._cases)
 
     def _tick(self) -> None:
-        if not self._lookout.can_serve(self._not_before()):  # somebody else has looked since this was planned
+        if not self._shared_table.can_serve(self._not_before()):  # somebody else has looked since this was planned
             self._look_at(self._loop.clock())
             return
         is_first = self._looked_at < 0
@@ -157,7 +157,7 @@ class Teardown:
     def _look_at(self, when: float) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = self._loop.call_at(self._lookout.due(when), self._tick)
+        self._timer = self._loop.call_at(self._shared_table.due(when), self._tick)
 
     def _finish(self) -> None:
         if self._timer is not None:
@@ -173,7 +173,7 @@ class Teardown:
     def _nobody_is_left(self) -> bool:
         """Whether that is so, can mostly be known without a look: the children have ended alone."""
         alone = all(case.is_over or not (case.child.is_running or case.others) for case in self._cases)
-        return alone and self._lookout.has_no_orphans()
+        return alone and self._shared_table.has_no_orphans()
 
     def _look(self) -> bool:
         """Finds the descendants anew, and keeps those seen before that have not gone. False if it cannot look."""
@@ -181,7 +181,7 @@ class Teardown:
         if self._nobody_is_left():
             self._looked_at = now
             return True
-        table = self._lookout.table(self._not_before())
+        table = self._shared_table.table(self._not_before())
         if table is None:
             return False
         for case in self._cases:
@@ -198,14 +198,14 @@ def stop_all(
     patience: Patience | None = None,
     at_once: bool = False,
     known: Mapping[Stoppable, Iterable[Process]] | None = None,
-    lookout: Lookout | None = None,
+    shared_table: SharedProcessTable | None = None,
 ) -> list[Stoppable]:
     """Stops the children of all owners, with everything below them, and returns those that could not be killed.
 
     Takes `patience.ask + patience.term` at the longest, however many there are, or no time with `at_once`.
     """
     first = Stage.KILLED if at_once else Stage.ASKED
-    teardown = Teardown(loop, owners, patience=patience, first=first, known=known, lookout=lookout)
+    teardown = Teardown(loop, owners, patience=patience, first=first, known=known, shared_table=shared_table)
     loop.run_until(teardown.hurry)
     return teardown.stuck
 
@@ -271,10 +271,10 @@ def sweep(loop: Loop, *, patience: Patience | None = None) -> int:
     seen: set[int] = set()
     started = loop.clock()
     killing = False
-    lookout = Lookout(loop)
+    shared_table = SharedProcessTable(loop)
     while True:
         since = loop.clock() - started
-        table = lookout.table(loop.clock())
+        table = shared_table.table(loop.clock())
         tree = {} if table is None else table.tree([os.getpid()])
         for pid in (os.getpid(), *loop.children):
             tree.pop(pid, None)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
-from supervisor.loop.rate_limit import NoteGate
+from supervisor.loop.rate_limit import TokenBucket
 from supervisor.registry.registration import (
     COMMANDS_LIMIT,
     DESCRIPTION_LIMIT,
@@ -50,7 +50,7 @@ class Registry:
         self._dialect = dialect
         self._warn = warn
         self._remark = remark
-        self._gate = NoteGate(loop.clock(), BURST, PER_SECOND)
+        self._gate = TokenBucket(loop.clock(), BURST, PER_SECOND)
 
     def add_tool(self, frame: frames.RegisterTool) -> bool:
         """False if it is left out, and why has been said."""

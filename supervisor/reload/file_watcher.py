@@ -86,7 +86,7 @@ def difference(before: Mapping[str, Seen], now: Mapping[str, Seen]) -> set[str]:
     return {path for path in before.keys() | now.keys() if before.get(path) != now.get(path)}
 
 
-class Watching:
+class FileWatcher:
     """Looks from `start` until `stop`. `folders` says where the extensions are now, by name; `on_change` hears the name
     of one whose files have changed and the files, once they have been left alone for `QUIET_S`. `parents` are folders
     of extension folders: `on_folders` is called when a manifest there comes, goes or changes. `say` gets a name and a

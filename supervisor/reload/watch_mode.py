@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from supervisor.reload.file_watcher import Watching
+from supervisor.reload.file_watcher import FileWatcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -22,7 +22,9 @@ def parents_of(project: Path, home: Path) -> tuple[Path, ...]:
     return (project / ".zot" / "extensions", home / "extensions")
 
 
-def watch(supervisor: Supervisor, reloader: Reloader, parents: Iterable[Path], say: Callable[[str], None]) -> Watching:
+def watch(
+    supervisor: Supervisor, reloader: Reloader, parents: Iterable[Path], say: Callable[[str], None]
+) -> FileWatcher:
     """Begins at once; `stop` it before the supervisor is. `parents` are folders of extension folders, `say` gets lines
     for the user about what is skipped; of all else the extensions' own notices tell."""
 
@@ -43,7 +45,7 @@ def watch(supervisor: Supervisor, reloader: Reloader, parents: Iterable[Path], s
         if not supervisor.closed:
             reloader.catch_up(ended)
 
-    watching = Watching(
+    watching = FileWatcher(
         supervisor.loop,
         folders=lambda: {one.name: one.found.folder for one in supervisor.extensions},
         on_change=on_change,

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from agent.configure import Launch, UsageError, launch
+from agent.configure import RunRequest, UsageError, launch
 from agent.model.anthropic_provider import AnthropicProvider
 from agent.model.replay_provider import RecordingProvider, ReplayProvider
-from agent.runtime import Refusal
+from agent.runtime import ProviderUnavailable
 from supervisor.loop.loop import Loop
 from wire.events import Status
 
@@ -17,7 +17,7 @@ from wire.events import Status
 @pytest.fixture
 def asked(tmp_path, monkeypatch):
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
-    return lambda **more: Launch(home=tmp_path / "home", cwd=str(tmp_path), **more)
+    return lambda **more: RunRequest(home=tmp_path / "home", cwd=str(tmp_path), **more)
 
 
 @pytest.fixture
@@ -44,22 +44,22 @@ def test_an_unknown_model_gets_a_modest_limit(asked):
 
 def test_the_home_follows_the_environment(monkeypatch, tmp_path):
     monkeypatch.setenv("ZOT_HOME", str(tmp_path / "x"))
-    assert launch(Launch()).options.home == tmp_path / "x"
+    assert launch(RunRequest()).options.home == tmp_path / "x"
     monkeypatch.delenv("ZOT_HOME")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setattr("sys.platform", "linux")
-    assert launch(Launch()).options.home == tmp_path / "state" / "zot"
+    assert launch(RunRequest()).options.home == tmp_path / "state" / "zot"
 
 
 def test_a_relative_folder_is_made_absolute(monkeypatch, tmp_path):
     (tmp_path / "sub").mkdir()
     monkeypatch.chdir(tmp_path)
-    assert launch(Launch(cwd="sub/../sub")).options.cwd == str(tmp_path / "sub")
+    assert launch(RunRequest(cwd="sub/../sub")).options.cwd == str(tmp_path / "sub")
 
 
 def test_which_provider(asked, loop, tmp_path, monkeypatch):
     refusal = launch(asked()).make_provider(loop)
-    assert isinstance(refusal, Refusal)
+    assert isinstance(refusal, ProviderUnavailable)
     assert refusal.status is Status.AUTHENTICATION
     for more in ({"api_key": "k"}, {"base_url": "http://localhost:1"}):
         assert isinstance(launch(asked(**more)).make_provider(loop), AnthropicProvider)
@@ -109,4 +109,4 @@ def test_a_folder_that_cannot_be_said_in_json_is_refused(asked, tmp_path):
     folder = tmp_path / "bad\udcff"
     folder.mkdir()
     with pytest.raises(UsageError, match="not valid UTF-8"):
-        launch(Launch(cwd=str(folder), home=Path(tmp_path)))
+        launch(RunRequest(cwd=str(folder), home=Path(tmp_path)))

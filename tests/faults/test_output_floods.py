@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from supervisor.loop.loop import BACKGROUND_READ, Loop
-from supervisor.loop.pipes import LARGE_READ, Inlet
+from supervisor.loop.pipes import LARGE_READ, PipeReader
 from tests.support.faulty_run import ECHO, HEALTHY, QUICK, SOON, is_back, observe, program
 from tests.support.host import Host
 from tests.support.replay_script import Script, ok
@@ -123,7 +123,7 @@ for frame in frames():
 
 
 @pytest.mark.parametrize("flood", FLOODS)
-def test_while_an_answer_is_awaited_a_flood_is_read_in_small_pieces(host: Host, flood: str) -> None:
+def test_while_a_verdict_is_awaited_a_flood_is_read_in_small_pieces(host: Host, flood: str) -> None:
     """The one that is awaited answers once `PIECES` pieces of the flood have been read. It is looked at after each of
     them, so whatever another one floods, its answer waits for one piece at most."""
     most, data = FLOODS[flood]
@@ -136,13 +136,12 @@ def test_while_an_answer_is_awaited_a_flood_is_read_in_small_pieces(host: Host, 
         seen = watch_reads(host, opener)
         for number in range(ANSWERS):
             seen.append(0)
-            assert host.text("gated", text=str(number)) == str(number)
             judgement = host.ask(tool_name=f"t{number}")
             assert (judgement.blocked_by, judgement.reason) == ("asked", f"seen t{number}")
         seen = list(seen)
         assert host.said_of("asked") == []
         host.stop(at_once=True)
-    assert len([size for size in seen if size]) >= 2 * ANSWERS * PIECES
+    assert len([size for size in seen if size]) >= ANSWERS * PIECES
     assert max(seen) <= most
     for size, following in itertools.pairwise(seen):
         assert not (size and following), "it is looked at after each piece"
@@ -184,7 +183,7 @@ def test_pieces_that_take_long_to_work_off_become_smaller_and_larger_again() -> 
 
     loop = Loop(clock=lambda: now)
     read, write = os.pipe()
-    inlet = Inlet(loop, read, work_off, lambda: None)
+    inlet = PipeReader(loop, read, work_off, lambda: None)
     try:
         for cost_per_byte, expected in (  # noqa: B007
             (1e-6, [8192, 4096, 2048, 1024, 512, 512]),

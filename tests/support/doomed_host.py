@@ -16,9 +16,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from supervisor.cleanup.env_marks import TOKEN
-from supervisor.cleanup.tracker import Custody
+from supervisor.cleanup.tracker import ProcessTracker
 from supervisor.loop.loop import Loop
-from supervisor.loop.pipes import Inlet
+from supervisor.loop.pipes import PipeReader
 from supervisor.process.child import Child
 from supervisor.process.table import Identity
 from wire.manifest import Limits
@@ -42,49 +42,49 @@ def main() -> None:
     kinds = [kind for kind in sys.argv[4].split(",") if kind]
     pause = float(sys.argv[5])
     loop = Loop()
-    custody = Custody(
+    tracker = ProcessTracker(
         loop, token, folder=folder, version="0", owns_process=True, say=lambda line: say(f"said {line}")
     )  # fmt: skip
-    custody.open()
-    say(f"watchdog {custody.watchdog_pid}")
-    Inlet(loop, os.dup(0), lambda data: obey(data, custody), lambda: None)
+    tracker.open()
+    say(f"watchdog {tracker.watchdog_pid}")
+    PipeReader(loop, os.dup(0), lambda data: obey(data, tracker), lambda: None)
     for kind in kinds:
-        start(loop, custody, KINDS[kind].format(mark=mark), {**os.environ, TOKEN: token})
+        start(loop, tracker, KINDS[kind].format(mark=mark), {**os.environ, TOKEN: token})
         loop.run_until(lambda: False, loop.clock() + pause)
     say("all there")
     loop.run_until(lambda: False)
 
 
-def start(loop: Loop, custody: Custody, script: str, env: dict[str, str]) -> None:
-    argv, leaf = custody.confine("x", ["/bin/sh", "-c", script], Limits(), cwd="/", env=env)
+def start(loop: Loop, tracker: ProcessTracker, script: str, env: dict[str, str]) -> None:
+    argv, leaf = tracker.confine("x", ["/bin/sh", "-c", script], Limits(), cwd="/", env=env)
     child = Child(
         loop,
         argv,
         cwd="/",
         env=env,
         on_stdout=lambda _: None,
-        on_exit=lambda _: custody.collected(child.identity),
+        on_exit=lambda _: tracker.collected(child.identity),
     )
-    custody.started(child.identity, leaf)
+    tracker.started(child.identity, leaf)
     say(f"child {child.pid}")
 
 
-def obey(data: bytes, custody: Custody) -> None:
+def obey(data: bytes, tracker: ProcessTracker) -> None:
     for line in data.decode().splitlines():
         word, *rest = line.split()
         if word == "note":
-            custody.started(Identity(int(rest[0]), float(rest[1])))
+            tracker.started(Identity(int(rest[0]), float(rest[1])))
         elif word == "other":
-            custody.adopted(Identity(int(rest[0]), float(rest[1])))
+            tracker.adopted(Identity(int(rest[0]), float(rest[1])))
         elif word == "forget":
-            custody.collected(Identity(int(rest[0]), float(rest[1])))
+            tracker.collected(Identity(int(rest[0]), float(rest[1])))
         elif word == "fork":
             copy = os.fork()
             if copy == 0:
                 signal.pause()
             say(f"copy {copy}")
         elif word == "name":
-            say(f"watchdog {custody.watchdog_pid}")
+            say(f"watchdog {tracker.watchdog_pid}")
 
 
 def say(line: str) -> None:

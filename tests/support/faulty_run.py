@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from agent.configure import Launch, launch
+from agent.configure import RunRequest, launch
 from agent.model.provider import Stream
 from agent.runtime import Headless
 from tests.support.extension_folder import extension, folder
@@ -142,7 +142,7 @@ def observe(
     project = place / "project"
     project.mkdir()
     prepared = launch(
-        Launch(
+        RunRequest(
             base_url="http://127.0.0.1:9",
             cwd=str(project),
             home=home or place / "home",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from supervisor.discovery.discover import Scope
 from supervisor.discovery.staging_names import is_staging
-from supervisor.install.installed import Shelves
+from supervisor.install.installed import ExtensionFolders
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,9 +49,9 @@ def commit(folder: Path) -> str:
     return git(folder, "rev-parse", "HEAD")
 
 
-def shelves(tmp_path: Path) -> Shelves:
+def shelves(tmp_path: Path) -> ExtensionFolders:
     (tmp_path / "project").mkdir(exist_ok=True)
-    return Shelves(tmp_path / "project", tmp_path / "home")
+    return ExtensionFolders(tmp_path / "project", tmp_path / "home")
 
 
 def contents(parent: Path) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from supervisor.harness.harness import Room
+from supervisor.harness.harness import Harness
 from supervisor.harness.matching import ANY
 from supervisor.harness.messages import hello_ack
 from supervisor.harness.script import Side, read_script, write_line
@@ -61,7 +61,7 @@ def vector_of(source: Source) -> bytes:
     """The conversation in the order of the script, whatever the timing was: the greeting, then each line of the script,
     the extension's as it was really said, then the end. Raises `VectorError`."""
     script = read_script(source.script)
-    with Room() as room:
+    with Harness() as room:
         outcome = play(room, found_in(source.folder), script)
     if outcome.failure is not None:
         raise VectorError("\n".join([f"{source.script}:", *outcome.failure.lines(), *outcome.stderr]))

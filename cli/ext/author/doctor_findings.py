@@ -13,7 +13,7 @@ from supervisor.process.stop_policy import Patience
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from supervisor.harness.checkup import Facts
+    from supervisor.harness.checkup import CheckupResult
 
 SLOW_S = 2.0
 """From the start to ready: a run waits for this long with its first request."""
@@ -35,12 +35,12 @@ def worst(findings: Sequence[Finding]) -> Level:
     return max((finding.level for finding in findings), key=order.index, default=Level.OK)
 
 
-def judge(facts: Facts) -> list[Finding]:
+def judge(facts: CheckupResult) -> list[Finding]:
     """Findings about one extension, in the order of its life. All is well if none is worse than OK."""
     return [*_start(facts), *_registrations(facts), *_stdout(facts), *_end(facts), *_environment(facts)]
 
 
-def _start(facts: Facts) -> Iterator[Finding]:
+def _start(facts: CheckupResult) -> Iterator[Finding]:
     if facts.spawn_error:
         advice = "install the program, or correct exec in extension.json"
         if facts.found.manifest.exec.startswith("./") and not facts.found.manifest.exec.endswith((".py", ".js", ".sh")):
@@ -70,7 +70,7 @@ def _start(facts: Facts) -> Iterator[Finding]:
         yield Finding(Level.WARN, "name", message, "say the same name in both")
 
 
-def _registrations(facts: Facts) -> Iterator[Finding]:
+def _registrations(facts: CheckupResult) -> Iterator[Finding]:
     if facts.phase is Phase.FAILED or facts.spawn_error:
         return
     yield Finding(Level.OK, "offers", offers(facts))
@@ -88,7 +88,7 @@ def _registrations(facts: Facts) -> Iterator[Finding]:
         yield Finding(Level.WARN, "frames", message, "zot ext schema lists the frames that there are")
 
 
-def _stdout(facts: Facts) -> Iterator[Finding]:
+def _stdout(facts: CheckupResult) -> Iterator[Finding]:
     if facts.junk:
         lines = "1 line is" if facts.junk == 1 else f"{facts.junk} lines are"
         message = f"{lines} not frames; the first: {facts.first_junk}"
@@ -101,7 +101,7 @@ def _stdout(facts: Facts) -> Iterator[Finding]:
         yield Finding(Level.WARN, "stdout", message, "say what has changed only")
 
 
-def _end(facts: Facts) -> Iterator[Finding]:
+def _end(facts: CheckupResult) -> Iterator[Finding]:
     if facts.spawn_error or facts.force is Force.NOTHING:
         if facts.phase is not Phase.FAILED and not facts.spawn_error:
             message = f"it ended ({facts.exit}) right after the handshake"
@@ -123,7 +123,7 @@ def _end(facts: Facts) -> Iterator[Finding]:
         yield Finding(Level.WARN, "processes", message, "end what you start; the host ends it otherwise")
 
 
-def _orderly_end(facts: Facts) -> Iterator[Finding]:
+def _orderly_end(facts: CheckupResult) -> Iterator[Finding]:
     assert facts.exit is not None
     took = f"{(facts.stop_s or 0.0) * 1000:.0f} ms"
     code = facts.exit.code
@@ -143,7 +143,7 @@ def _orderly_end(facts: Facts) -> Iterator[Finding]:
         yield Finding(Level.OK, "shutdown", f"answered; ended after {took} with status 0")
 
 
-def _environment(facts: Facts) -> Iterator[Finding]:
+def _environment(facts: CheckupResult) -> Iterator[Finding]:
     if asked := facts.found.manifest.env:
         yield Finding(Level.OK, "env", f"asks for {', '.join(asked)}")
     if facts.missing_env:
@@ -151,7 +151,7 @@ def _environment(facts: Facts) -> Iterator[Finding]:
         yield Finding(Level.WARN, "env", message, "export it before zot is started")
 
 
-def offers(facts: Facts) -> str:
+def offers(facts: CheckupResult) -> str:
     """What it has registered, in words."""
     said = [
         f"{what} {', '.join(names)}"

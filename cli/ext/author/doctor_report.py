@@ -12,7 +12,7 @@ from cli.doctor.checks import Level
 from cli.ext.author.doctor_findings import Finding, judge, worst
 from supervisor.discovery.discover import MANIFEST, Found, Scope, discover, read_manifest
 from supervisor.harness.checkup import examine
-from supervisor.harness.harness import InterruptedRehearsalError, Room
+from supervisor.harness.harness import Harness, InterruptedRehearsalError
 from supervisor.home.config import ConfigError, load_config
 from supervisor.home.zot_home import zot_home
 from wire.events import Status
@@ -23,7 +23,7 @@ from wire.text import printable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from supervisor.harness.checkup import Facts
+    from supervisor.harness.checkup import CheckupResult
 
 STYLES = {Level.OK: "green", Level.WARN: "yellow", Level.FAIL: "bold red"}
 TOPIC_WIDTH = 10
@@ -36,7 +36,7 @@ class Report:
     name: str
     folder: Path
     findings: tuple[Finding, ...]
-    facts: Facts | None = None
+    facts: CheckupResult | None = None
     skipped: str = ""
     """Why it was not started, when that is nobody's fault."""
 
@@ -62,7 +62,7 @@ def run_doctor(targets: Sequence[str], *, as_json: bool) -> int:
     try:
         config = load_config(home)
         chosen = choose(targets, Path.cwd(), home)
-        with Room(owns_process=True, config=config) as room:
+        with Harness(owns_process=True, config=config) as room:
             facts = examine(room, chosen.found)
     except _UnknownError as error:
         print(f"zot ext doctor: {error}", file=sys.stderr)  # noqa: T201
@@ -166,7 +166,7 @@ def _manifest_advice(reason: str) -> str:
 # --- what is said -------------------------------------------------------------------------------------------
 
 
-def _report(facts: Facts) -> Report:
+def _report(facts: CheckupResult) -> Report:
     return Report(facts.found.manifest.name, facts.found.folder, tuple(judge(facts)), facts)
 
 

@@ -10,7 +10,7 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from supervisor.harness.harness import InterruptedRehearsalError, Room
+from supervisor.harness.harness import Harness, InterruptedRehearsalError
 from supervisor.harness.matching import shown
 from supervisor.harness.script import Script, ScriptError, Side, read_script
 from supervisor.harness.script_runner import found_in, play, record, recording
@@ -54,7 +54,7 @@ def run_test(request: Request) -> int:
         cwd = Path(request.cwd).absolute() if request.cwd else None
         if cwd is not None and not cwd.is_dir():
             raise _UsageError(f"--cwd {request.cwd}: no such folder")
-        with Room(owns_process=True, config=config) as room:
+        with Harness(owns_process=True, config=config) as room:
             if request.record is not None:
                 return _record(room, found, scripts, request, cwd)
             report = _JsonReport() if request.as_json else _Report(found)
@@ -93,7 +93,7 @@ def default_scripts(folder: Path) -> list[Path]:
     return sorted((folder / "tests").glob("*.jsonl")) or sorted(folder.glob("test*.jsonl"))
 
 
-def _record(room: Room, found: Found, scripts: Sequence[Script], request: Request, cwd: Path | None) -> int:
+def _record(room: Harness, found: Found, scripts: Sequence[Script], request: Request, cwd: Path | None) -> int:
     assert request.record is not None
     outcome = record(room, found, scripts[0], cwd=cwd, wait_s=request.wait_s)
     if outcome.failure is not None:

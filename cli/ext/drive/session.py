@@ -14,7 +14,7 @@ from cli.ext.drive.line_editor import LineEditor, Typed
 from cli.ext.drive.screen import Screen, wants_colour
 from cli.ext.drive.typed_commands import HELP, CommandError, Known, frame_for
 from supervisor.harness.handshake import Handshake, Phase
-from supervisor.harness.harness import InterruptedRehearsalError, Room
+from supervisor.harness.harness import Harness, InterruptedRehearsalError
 from supervisor.harness.messages import answer_to
 from supervisor.harness.script import Side
 from supervisor.harness.script_runner import QUIET_S, ended_badly, found_in, recording_of
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from supervisor.discovery.discover import Found
     from supervisor.harness.matching import Places
     from supervisor.harness.messages import Answer
-    from supervisor.harness.recorded_process import Actor, Said
+    from supervisor.harness.recorded_process import RecordedProcess, Said
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def run_drive(request: Request) -> int:
     except (_UsageError, ManifestError, ConfigError) as error:
         print(f"zot ext drive: {error}", file=sys.stderr)  # noqa: T201
         return Status.USAGE.exit_code
-    with Room(owns_process=True, config=config) as room:
+    with Harness(owns_process=True, config=config) as room:
         session = _Session(room, found, cwd, request)
         try:
             session.run()
@@ -79,7 +79,7 @@ def _prepare(request: Request) -> tuple[Found, Path]:
 
 
 class _Session:
-    def __init__(self, room: Room, found: Found, cwd: Path, request: Request) -> None:
+    def __init__(self, room: Harness, found: Found, cwd: Path, request: Request) -> None:
         self.has_failed = False
         self._room = room
         self._found = found
@@ -88,7 +88,7 @@ class _Session:
         self._known = Known()
         self._asked: dict[Answer, float] = {}
         self._number = 0
-        self._actor: Actor | None = None
+        self._actor: RecordedProcess | None = None
         by_hand = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty() and not request.as_json
         editor = LineEditor(self._known.completions) if by_hand else None
         self._screen = Screen(as_json=request.as_json, colour=wants_colour(), editor=editor)
@@ -117,7 +117,7 @@ class _Session:
 
     # --- the conversation ---------------------------------------------------------------------------------
 
-    def _talk(self, actor: Actor) -> None:
+    def _talk(self, actor: RecordedProcess) -> None:
         handshake = Handshake(self._room.loop, actor, self._places)
         timeouts = self._found.manifest.timeouts
         self._room.wait(handshake.look, (timeouts.hello or self._found.default_hello_s) + timeouts.ready + 1.0)
@@ -139,7 +139,7 @@ class _Session:
             self._editor.choices = []
         self._screen.prompt()
 
-    def _next_line(self, actor: Actor) -> bool:
+    def _next_line(self, actor: RecordedProcess) -> bool:
         """False at the end."""
         self._room.wait(lambda: bool(self._input.lines) or not actor.is_running, None)
         if not self._input.lines:
@@ -156,7 +156,7 @@ class _Session:
         self._screen.prompt()
         return True
 
-    def _obey(self, line: str, actor: Actor) -> None:
+    def _obey(self, line: str, actor: RecordedProcess) -> None:
         self._number += 1
         try:
             frame = frame_for(line, self._known, f"d{self._number}")
@@ -173,7 +173,7 @@ class _Session:
         elif not self._by_hand:
             self._await(actor, answer)
 
-    def _await(self, actor: Actor, answer: Answer | None) -> None:
+    def _await(self, actor: RecordedProcess, answer: Answer | None) -> None:
         """From a pipe: the answer, or else silence."""
         clock = self._room.loop.clock
         if answer is not None:
@@ -200,7 +200,7 @@ class _Session:
 
     # --- the end ------------------------------------------------------------------------------------------
 
-    def _end(self, actor: Actor) -> None:
+    def _end(self, actor: RecordedProcess) -> None:
         self._screen.leave()
         was_running = actor.is_running
         self._room.end(actor)
@@ -216,7 +216,7 @@ class _Session:
         if self._request.record is not None:
             self._write(self._request.record, actor)
 
-    def _write(self, name: str, actor: Actor) -> None:
+    def _write(self, name: str, actor: RecordedProcess) -> None:
         try:
             with open(name, "xb") as file:
                 file.write(recording_of(actor.said, self._places))

@@ -11,7 +11,7 @@ from cli.ext.manage.shared_options import Cwd, GitTimeout, managing, put, say, s
 from cli.parameters import Json
 
 if TYPE_CHECKING:
-    from supervisor.install.install import Arrival
+    from supervisor.install.install import InstallResult
 
 
 def register(app: typer.Typer) -> None:
@@ -67,7 +67,7 @@ def _run(text: str, *, project: bool, everywhere: bool, cwd: str | None, force: 
     return 0
 
 
-def _record(arrival: Arrival) -> None:
+def _record(arrival: InstallResult) -> None:
     import msgspec
 
     one = arrival.now
@@ -92,7 +92,7 @@ def _record(arrival: Arrival) -> None:
     )
 
 
-def _tell(arrival: Arrival) -> None:
+def _tell(arrival: InstallResult) -> None:
     from supervisor.discovery.discover import Scope
     from supervisor.install.details import command_line
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from supervisor.discovery.discover import Scope
-    from supervisor.install.installed import Installed, Shelves
+    from supervisor.install.installed import ExtensionFolders, Installed
 
 InProject = Annotated[bool, typer.Option("--project", help="Only the project's, in DIR/.zot/extensions.")]
 InGlobal = Annotated[bool, typer.Option("--global", help="Only the user's, in $ZOT_HOME/extensions.")]
@@ -106,19 +106,19 @@ def is_attended() -> bool:
     return sys.stdin is not None and sys.stdin.isatty()
 
 
-def shelves_at(cwd: str | None) -> Shelves:
+def shelves_at(cwd: str | None) -> ExtensionFolders:
     """Raises `MisuseError`."""
     import os
     from pathlib import Path
 
     from supervisor.home.zot_home import zot_home
     from supervisor.install.errors import MisuseError
-    from supervisor.install.installed import Shelves
+    from supervisor.install.installed import ExtensionFolders
 
     project = Path(os.path.expanduser(cwd if cwd is not None else "."))
     if not project.is_dir():
         raise MisuseError(f"--cwd {cwd}: {'not a folder' if project.exists() else 'no such folder'}")
-    return Shelves(Path(os.path.realpath(project)), zot_home())
+    return ExtensionFolders(Path(os.path.realpath(project)), zot_home())
 
 
 def scopes_from(*, project: bool, everywhere: bool) -> tuple[Scope, ...]:
@@ -133,7 +133,7 @@ def scopes_from(*, project: bool, everywhere: bool) -> tuple[Scope, ...]:
     return (Scope.GLOBAL,) if everywhere else (Scope.PROJECT, Scope.GLOBAL)
 
 
-def the_one(name: str, shelves: Shelves, *, project: bool, everywhere: bool) -> Installed:
+def the_one(name: str, shelves: ExtensionFolders, *, project: bool, everywhere: bool) -> Installed:
     """Raises `MisuseError` for a name that is none, or not clear."""
     from supervisor.install.installed import installed, named
 

@@ -14,7 +14,7 @@ from cli.run.trust_prompt import answer_to, can_ask, card, cut
 from supervisor.discovery.content_hash import ContentError
 from supervisor.discovery.discover import Found, Scope, installed, read_manifest
 from supervisor.discovery.environment import policy_of
-from supervisor.discovery.trust_rules import Standing
+from supervisor.discovery.trust_rules import TrustState
 from supervisor.discovery.trust_store import TrustError, TrustStore, key_of
 from supervisor.home.config import ConfigError, load_config
 from supervisor.home.zot_home import zot_home
@@ -170,7 +170,7 @@ class _Desk:
                 everything = answer == "all"
             self._store.trust(one.folder, one.manifest, judged.content)
             if self._as_json:
-                _print_json(self._record(one, judged, Standing.TRUSTED))
+                _print_json(self._record(one, judged, TrustState.TRUSTED))
             else:
                 was = " already, as it is" if judged.is_trusted else ""
                 _print(f"trusted{was}: {one.manifest.name}, content {judged.content.short}")
@@ -190,7 +190,7 @@ class _Desk:
         (folder,) = folders
         self._store.revoke(Path(folder))
         if self._as_json:
-            _print_json({"name": entries[folder].name, "folder": folder, "standing": Standing.NEVER_SEEN.value})
+            _print_json({"name": entries[folder].name, "folder": folder, "standing": TrustState.NEVER_SEEN.value})
         else:
             _print(f"no longer trusted: {entries[folder].name} ({folder})")
         return 0
@@ -220,7 +220,7 @@ class _Desk:
             _complain("nothing is trusted, and this project has no extensions")
         return 0
 
-    def _record(self, found: Found, judged: Judged, standing: Standing) -> dict[str, Any]:
+    def _record(self, found: Found, judged: Judged, standing: TrustState) -> dict[str, Any]:
         manifest, content = found.manifest, judged.content
         return {
             "name": manifest.name,

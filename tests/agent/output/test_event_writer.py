@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent.abort import Abort
-from agent.output.event_writer import PROGRESS_WAITING, Reporter
+from agent.output.event_writer import PROGRESS_WAITING, EventWriter
 from supervisor.loop.loop import Loop
 from wire import events
 
@@ -11,7 +11,7 @@ from wire import events
 def test_while_nothing_can_be_emitted_only_the_newest_of_a_panel_waits():
     sink: list[events.Record] = []
     loop = Loop()
-    reporter = Reporter(loop, Abort(), sink.append)
+    reporter = EventWriter(loop, Abort(), sink.append)
     for number in range(10_000):
         reporter.post_shown(events.PanelRender("x", "p", "", (str(number),), ""))
         reporter.post_shown(events.PanelRender("x", f"q{number % 3}", "", (str(number),), ""))
@@ -28,7 +28,7 @@ def test_while_nothing_can_be_emitted_only_the_newest_of_a_panel_waits():
 def test_what_opens_and_closes_is_never_left_out():
     sink: list[events.Record] = []
     loop = Loop()
-    reporter = Reporter(loop, Abort(), sink.append)
+    reporter = EventWriter(loop, Abort(), sink.append)
     posted = [
         record
         for _ in range(500)

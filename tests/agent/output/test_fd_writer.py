@@ -8,8 +8,8 @@ import threading
 import pytest
 
 from agent.abort import Abort
-from agent.output.event_writer import PROGRESS_WAITING, Reporter
-from agent.output.fd_writer import HIGH_WATER, Output
+from agent.output.event_writer import PROGRESS_WAITING, EventWriter
+from agent.output.fd_writer import HIGH_WATER, FdWriter
 from supervisor.loop.loop import Loop
 from wire import events
 from wire.events import Status
@@ -42,7 +42,7 @@ def read_all(fd, size):
 
 def test_a_slow_reader_gets_every_byte_and_the_writer_never_blocks(loop, pipe):
     reading, writing = pipe
-    output = Output(loop, writing, pytest.fail)
+    output = FdWriter(loop, writing, pytest.fail)
     sent = b"".join(b"%07d\n" % number for number in range(300_000))
     for start in range(0, len(sent), 100_000):
         output.write(sent[start : start + 100_000])
@@ -57,7 +57,7 @@ def test_a_slow_reader_gets_every_byte_and_the_writer_never_blocks(loop, pipe):
 
 
 def test_the_descriptor_stays_blocking_for_whoever_shares_it(loop, pipe):
-    output = Output(loop, pipe[1], pytest.fail)
+    output = FdWriter(loop, pipe[1], pytest.fail)
     output.write(b"x" * 200_000)
     assert os.get_blocking(pipe[1])
     output.close()
@@ -66,7 +66,7 @@ def test_the_descriptor_stays_blocking_for_whoever_shares_it(loop, pipe):
 def test_a_reader_that_leaves_is_noticed_without_writing(loop, pipe):
     reading, writing = pipe
     reasons = []
-    output = Output(loop, writing, reasons.append)
+    output = FdWriter(loop, writing, reasons.append)
     os.close(reading)
     assert loop.run_until(lambda: output.broken, loop.clock() + 5)
     output.write(b"into the void")
@@ -76,14 +76,14 @@ def test_a_reader_that_leaves_is_noticed_without_writing(loop, pipe):
 def test_a_full_disk_says_so(loop):
     reasons = []
     with open("/dev/full", "wb") as full:
-        output = Output(loop, full.fileno(), reasons.append)
+        output = FdWriter(loop, full.fileno(), reasons.append)
         output.write(b"x")
         output.write(b"y")
     assert reasons == ["No space left on device"]
 
 
 def test_a_lossy_output_is_bounded(loop, pipe):
-    output = Output(loop, pipe[1], pytest.fail, lossy=True)
+    output = FdWriter(loop, pipe[1], pytest.fail, lossy=True)
     for _ in range(100):
         output.write(b"x" * 100_000)
     assert output.queued <= HIGH_WATER
@@ -92,7 +92,7 @@ def test_a_lossy_output_is_bounded(loop, pipe):
 
 def test_a_regular_file_takes_everything(loop, tmp_path):
     with (tmp_path / "out").open("wb") as file:
-        output = Output(loop, file.fileno(), pytest.fail)
+        output = FdWriter(loop, file.fileno(), pytest.fail)
         output.write(b"x" * 1_000_000)
         assert output.is_flushed
         output.close()
@@ -101,7 +101,7 @@ def test_a_regular_file_takes_everything(loop, tmp_path):
 
 def reporter_of(loop, abort=None, output=None):
     seen = []
-    return Reporter(loop, abort or Abort(), seen.append, output), seen
+    return EventWriter(loop, abort or Abort(), seen.append, output), seen
 
 
 def note(number):
@@ -146,7 +146,7 @@ def test_progress_nobody_takes_is_bounded_but_nothing_else_is_dropped(loop):
 
 def test_finish_says_whether_the_reader_has_everything(loop, pipe):
     reading, writing = pipe
-    output = Output(loop, writing, lambda _reason: None)
+    output = FdWriter(loop, writing, lambda _reason: None)
     reporter, _seen = reporter_of(loop, output=output)
     output.write(b"x")
     assert reporter.finish()

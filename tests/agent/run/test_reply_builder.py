@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.run.reply_builder import Assembly
+from agent.run.reply_builder import ReplyBuilder
 from agent.transcript import Text, Thinking, ToolCall
 from wire import events
 from wire.events import Status
@@ -30,7 +30,7 @@ def failure(kind, **more):
 
 
 def reply_of(*lines, withhold=False):
-    assembly = Assembly(withhold=withhold)
+    assembly = ReplyBuilder(withhold=withhold)
     records = [record for line in lines for record in assembly.take(line)]
     return assembly, records
 

@@ -10,7 +10,7 @@ import pytest
 from agent.abort import Abort
 from agent.model.provider import Stream
 from agent.options import Options
-from agent.output.event_writer import Reporter
+from agent.output.event_writer import EventWriter
 from agent.run.run import Run
 from agent.tools.toolbox import Toolbox
 from agent.transcript import ToolCall, ToolResult
@@ -73,7 +73,7 @@ class Bench:
         self.abort = Abort()
         self.abort_after = None
         self.supervisor = Supervisor(loop, host=HostInfo("1", "scripted", "m", str(folder)), logs=folder / "logs")
-        self.reporter = Reporter(loop, self.abort, self._take)
+        self.reporter = EventWriter(loop, self.abort, self._take)
         self.reporter._open = True
         self.toolbox = Toolbox(
             loop, self.supervisor, self.abort, cwd=str(folder), enabled={"read", "write", "edit", "bash"},

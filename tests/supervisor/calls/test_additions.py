@@ -191,7 +191,7 @@ for frame in frames():
     host.start()
     assert host.text("kept") == "done"
     assert host.tools() == {"kept"}
-    assert len(host.supervisor._offers._tools) <= LOST_KEPT + 1
+    assert len(host.supervisor._catalogue._tools) <= LOST_KEPT + 1
 
 
 def test_a_command_of_a_name_that_is_taken_is_hidden_and_that_is_told_once(host: Host):

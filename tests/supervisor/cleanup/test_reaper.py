@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from supervisor.cleanup import kill_leftovers
 from supervisor.cleanup import reaper as reaper_module
 from supervisor.cleanup.env_marks import TOKEN, bears_token, environment_of
-from supervisor.cleanup.kill_leftovers import Hunt, Stage, Trail, groups_of, next_stage, related
+from supervisor.cleanup.kill_leftovers import HostMarks, LeftoverKiller, Stage, groups_of, next_stage, related
 from supervisor.cleanup.process_groups import end_groups, start_time
 from supervisor.cleanup.reaper import Reaper, State
 from supervisor.loop.loop import Loop
@@ -329,7 +329,7 @@ def test_a_hunt_ends_and_never_goes_back(stage, left, late, since, empty_looks):
             assert then is not Stage.TERMINATING
 
 
-def run(hunt: Hunt) -> None:
+def run(hunt: LeftoverKiller) -> None:
     while (delay := hunt.step()) is not None:
         time.sleep(delay)  # what its caller is to do
 
@@ -361,10 +361,10 @@ def test_a_group_of_those_that_cannot_be_seen(monkeypatch: pytest.MonkeyPatch):
         leader.wait()
         monkeypatch.setattr(kill_leftovers.ProcessTable, "read", lambda: ProcessTable(()))
         monkeypatch.setattr(kill_leftovers, "_pids", set)
-        for trail in (Trail("a" * 32), Trail("a" * 32, others=frozenset({identity}))):
-            run(Hunt(trail, time.monotonic))
+        for trail in (HostMarks("a" * 32), HostMarks("a" * 32, others=frozenset({identity}))):
+            run(LeftoverKiller(trail, time.monotonic))
             os.killpg(leader.pid, 0)  # nothing has happened to it
-        run(Hunt(Trail("a" * 32, leaders=frozenset({identity})), time.monotonic))
+        run(LeftoverKiller(HostMarks("a" * 32, leaders=frozenset({identity})), time.monotonic))
         assert leader.stdout.read() == b"", "end of file"
 
 
@@ -380,7 +380,7 @@ def test_a_crowd_that_keeps_forking_is_ended():
     command = [sys.executable, "-I", "-S", "-c", code]
     with subprocess.Popen(command, env={TOKEN: token}, stdout=subprocess.PIPE, start_new_session=True) as leader:
         leader.stdout.readline()
-    hunt = Hunt(Trail(token), time.monotonic, term_s=0.1)
+    hunt = LeftoverKiller(HostMarks(token), time.monotonic, term_s=0.1)
     run(hunt)
     assert hunt.stage is Stage.OVER
     assert hunt.seen

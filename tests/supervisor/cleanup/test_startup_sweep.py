@@ -18,7 +18,7 @@ import pytest
 
 from supervisor.cleanup import host_record
 from supervisor.cleanup.env_marks import TOKEN
-from supervisor.cleanup.host_record import EXPIRY_S, Fate, Here, HostRecord, fate, fate_of, here, records_in
+from supervisor.cleanup.host_record import EXPIRY_S, Here, HostRecord, HostStatus, fate, fate_of, here, records_in
 from supervisor.cleanup.startup_sweep import Sweep, Swept, sweep_leftovers
 from supervisor.loop.loop import Loop
 from supervisor.process.table import read_process
@@ -51,7 +51,7 @@ def test_a_record_is_private_and_complete(tmp_path: Path):
     assert path == tmp_path / f"{os.getpid()}.json"
     assert path.stat().st_mode & 0o777 == 0o600
     assert records_in(tmp_path) == [own]
-    assert fate_of(own) is Fate.LIVING
+    assert fate_of(own) is HostStatus.LIVING
     assert os.listdir(tmp_path) == [path.name]
     msgspec.structs.replace(own, token="b" * 32).remove(tmp_path)
     assert path.exists(), "it was another host's"
@@ -87,15 +87,15 @@ HERE = Here("boot", "pid:[1]", "node")
 @pytest.mark.parametrize(
     ("where", "lives", "expected"),
     [
-        (HERE, True, Fate.LIVING),
-        (HERE, False, Fate.DEAD),
-        (HERE._replace(boot="other"), True, Fate.OF_ANOTHER_BOOT),
-        (HERE._replace(boot="other", namespace="pid:[2]"), False, Fate.OF_ANOTHER_BOOT),
-        (HERE._replace(namespace="pid:[2]"), False, Fate.FOREIGN),
-        (HERE._replace(boot="other", node="there"), False, Fate.FOREIGN),
+        (HERE, True, HostStatus.LIVING),
+        (HERE, False, HostStatus.DEAD),
+        (HERE._replace(boot="other"), True, HostStatus.OF_ANOTHER_BOOT),
+        (HERE._replace(boot="other", namespace="pid:[2]"), False, HostStatus.OF_ANOTHER_BOOT),
+        (HERE._replace(namespace="pid:[2]"), False, HostStatus.FOREIGN),
+        (HERE._replace(boot="other", node="there"), False, HostStatus.FOREIGN),
     ],
 )
-def test_what_became_of_a_host(where: Here, lives: bool, expected: Fate):
+def test_what_became_of_a_host(where: Here, lives: bool, expected: HostStatus):
     assert fate(HostRecord(1, 1, *HERE, "a" * 32, "0"), where, lives=lives) is expected
 
 
@@ -150,7 +150,7 @@ def test_a_zombie_is_a_dead_host(tmp_path: Path):
     with subprocess.Popen(["true"]) as child:
         os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
         dead = record(pid=child.pid, started=read_process(child.pid).identity.started)
-        assert fate_of(dead) is Fate.DEAD
+        assert fate_of(dead) is HostStatus.DEAD
 
 
 @linux_only

@@ -11,7 +11,7 @@ import pytest
 
 from supervisor.cleanup.env_marks import TOKEN
 from supervisor.cleanup.host_record import records_in
-from supervisor.cleanup.tracker import Custody
+from supervisor.cleanup.tracker import ProcessTracker
 from supervisor.loop.loop import Loop
 from supervisor.process.cgroup_survey import OPT_OUT, Unavailable, survey
 from supervisor.process.cgroups import Cgroups
@@ -44,13 +44,13 @@ class Keeper:
         self.loop = Loop()
         self.said: list[str] = []
         self.folder = folder / "run"
-        self.custody = Custody(
+        self.tracker = ProcessTracker(
             self.loop, "ab" * 16, folder=self.folder, version="0", owns_process=owns_process, say=self.said.append
         )
 
     def start(self, script: str, **limits: int) -> Child:
         env = dict(os.environ)
-        argv, leaf = self.custody.confine("x", ["/bin/sh", "-c", script], Limits(**limits), cwd="/", env=env)
+        argv, leaf = self.tracker.confine("x", ["/bin/sh", "-c", script], Limits(**limits), cwd="/", env=env)
         self.heard: list[bytes] = []
         child = Child(
             self.loop,
@@ -58,9 +58,9 @@ class Keeper:
             cwd="/",
             env=env,
             on_stdout=self.heard.append,
-            on_exit=lambda _: self.custody.collected(child.identity),
+            on_exit=lambda _: self.tracker.collected(child.identity),
         )
-        self.custody.started(child.identity, leaf)
+        self.tracker.started(child.identity, leaf)
         self.until(lambda: self.heard)
         return child
 
@@ -76,30 +76,30 @@ class Keeper:
 def keeper(tmp_path: Path) -> Iterator[Keeper]:
     one = Keeper(tmp_path)
     yield one
-    one.custody.close()
+    one.tracker.close()
     one.loop.close()
 
 
 def test_it_comes_and_goes_without_a_trace(keeper: Keeper):
-    custody = keeper.custody
-    custody.open()
-    custody.open()
-    watchdog = custody.watchdog_pid
+    tracker = keeper.tracker
+    tracker.open()
+    tracker.open()
+    watchdog = tracker.watchdog_pid
     assert watchdog is not None
     (own,) = records_in(keeper.folder)
     assert own.pid == os.getpid()
     child = keeper.start("echo; read _", open_files=64)
     assert resource.prlimit(child.pid, resource.RLIMIT_NOFILE) == (64, 64)
-    leaf = custody.leaf_of(child.identity)
+    leaf = tracker.leaf_of(child.identity)
     if leaf is not None:
         assert own.cgroup == str(leaf.join_file.parent.parent)
         assert leaf.pids() == [child.pid]
     keeper.end(child)
-    custody.ended(child.identity)
-    assert custody.leaf_of(child.identity) is None
-    custody.close()
-    custody.close()
-    assert custody.watchdog_pid is None
+    tracker.ended(child.identity)
+    assert tracker.leaf_of(child.identity) is None
+    tracker.close()
+    tracker.close()
+    assert tracker.watchdog_pid is None
     assert read_process(watchdog) is None
     assert list(keeper.folder.iterdir()) == []
     assert own.cgroup is None or not os.path.exists(own.cgroup)
@@ -110,15 +110,15 @@ def test_it_comes_and_goes_without_a_trace(keeper: Keeper):
 def test_what_nobody_could_find_goes_with_the_leaf(keeper: Keeper, told: bool):
     if isinstance(place := survey(), Unavailable):
         pytest.skip(place.reason)
-    keeper.custody.open()
+    keeper.tracker.open()
     child = keeper.start(HIDDEN)
-    leaf = keeper.custody.leaf_of(child.identity)
+    leaf = keeper.tracker.leaf_of(child.identity)
     keeper.end(child)
     keeper.until(lambda: len(leaf.pids()) == 1)
     (daemon,) = leaf.pids()
     if told:
-        keeper.custody.ended(child.identity)
-    keeper.custody.close()
+        keeper.tracker.ended(child.identity)
+    keeper.tracker.close()
     left = read_process(daemon)
     assert left is None or left.is_zombie
     assert not leaf.join_file.exists()
@@ -129,39 +129,39 @@ def test_a_host_inside_another_program_changes_nothing_of_it(tmp_path: Path):
     keeper = Keeper(tmp_path, owns_process=False)
     resource.setrlimit(resource.RLIMIT_CORE, (resource.getrlimit(resource.RLIMIT_CORE)[1],) * 2)
     before = resource.getrlimit(resource.RLIMIT_CORE)
-    keeper.custody.open()
-    assert isinstance(keeper.custody.cgroups, Unavailable)
+    keeper.tracker.open()
+    assert isinstance(keeper.tracker.cgroups, Unavailable)
     child = keeper.start("echo; read _")
-    assert keeper.custody.leaf_of(child.identity) is None
+    assert keeper.tracker.leaf_of(child.identity) is None
     if hasattr(resource, "prlimit"):
         assert resource.prlimit(child.pid, resource.RLIMIT_CORE) == (0, 0)
     assert resource.getrlimit(resource.RLIMIT_CORE) == before
     keeper.end(child)
-    keeper.custody.close()
+    keeper.tracker.close()
     keeper.loop.close()
 
 
 def test_a_program_that_cannot_be_started_leaves_no_leaf(keeper: Keeper):
-    keeper.custody.open()
+    keeper.tracker.open()
     with pytest.raises(SpawnError, match="no such file"):
-        keeper.custody.confine("x", ["/nowhere/x"], Limits(open_files=64), cwd="/", env={})
-    if isinstance(keeper.custody.cgroups, Cgroups):
-        assert [one.name for one in keeper.custody.cgroups.real_path.iterdir() if one.is_dir()] == []
+        keeper.tracker.confine("x", ["/nowhere/x"], Limits(open_files=64), cwd="/", env={})
+    if isinstance(keeper.tracker.cgroups, Cgroups):
+        assert [one.name for one in keeper.tracker.cgroups.real_path.iterdir() if one.is_dir()] == []
 
 
 def test_without_leaves_and_limits_a_command_stays_as_it_is(keeper: Keeper, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv(OPT_OUT, "1")
-    keeper.custody.open()
+    keeper.tracker.open()
     argv = ["/nowhere/x", "y"]
-    assert keeper.custody.confine("x", argv, Limits(rss_mb=1), cwd="/", env={}) == (argv, None)
+    assert keeper.tracker.confine("x", argv, Limits(rss_mb=1), cwd="/", env={}) == (argv, None)
 
 
 def test_a_folder_that_cannot_be_used_costs_a_line(tmp_path: Path):
     (tmp_path / "run").touch()
     keeper = Keeper(tmp_path)
-    keeper.custody.open()
+    keeper.tracker.open()
     keeper.end(keeper.start("echo; read _"))
-    keeper.custody.close()
+    keeper.tracker.close()
     keeper.loop.close()
     (line,) = keeper.said
     assert line.startswith("this host keeps no record, by which its remains could be found if it is killed: cannot ma")
@@ -172,7 +172,7 @@ def test_it_says_what_a_dead_host_had_left(keeper: Keeper):
     dead = record(pid=os.getpid(), started=1)  # it had our pid: our record takes the place of its
     dead.write(keeper.folder)
     with sleeper({TOKEN: dead.token}) as left:
-        keeper.custody.open()
+        keeper.tracker.open()
         if sys.platform == "linux":
             keeper.until(lambda: keeper.said)
             assert keeper.said == [
@@ -184,7 +184,7 @@ def test_it_says_what_a_dead_host_had_left(keeper: Keeper):
 
 def test_closing_what_was_never_opened(tmp_path: Path):
     keeper = Keeper(tmp_path)
-    keeper.custody.close()
+    keeper.tracker.close()
     keeper.loop.close()
     assert not keeper.folder.exists()
 
@@ -192,11 +192,11 @@ def test_closing_what_was_never_opened(tmp_path: Path):
 def test_a_host_that_ends_in_order_leaves_what_was_noted_to_others(tmp_path: Path):
     keeper = Keeper(tmp_path)
     with sleeper() as adopted:
-        keeper.custody.open()
+        keeper.tracker.open()
         identity = read_process(adopted.pid).identity
-        keeper.custody.adopted(identity)
-        keeper.custody.collected(identity)
-        keeper.custody.adopted(identity)
-        keeper.custody.close()
+        keeper.tracker.adopted(identity)
+        keeper.tracker.collected(identity)
+        keeper.tracker.adopted(identity)
+        keeper.tracker.close()
         assert adopted.poll() is None
     keeper.loop.close()

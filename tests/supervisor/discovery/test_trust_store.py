@@ -20,7 +20,7 @@ from supervisor.discovery.content_hash import Bounds, ContentError, hash_content
 from supervisor.discovery.discover import Found, Scope, discover
 from supervisor.discovery.environment import extension_environment, policy_of
 from supervisor.discovery.trust_file import TrustFile
-from supervisor.discovery.trust_rules import Entry, Standing, decide, widens
+from supervisor.discovery.trust_rules import Entry, TrustState, decide, widens
 from supervisor.discovery.trust_store import TrustError, TrustStore
 from supervisor.home.config import Config
 from wire.manifest import Manifest
@@ -205,7 +205,7 @@ def test_too_much_is_an_error_that_says_what_to_do(folder, bounds, named):
 def test_a_file_that_cannot_be_read_is_named(folder, store):
     (folder / "lib" / "rules").chmod(0)
     judged = store.judge(found(folder))
-    assert judged.standing is Standing.UNKNOWN
+    assert judged.standing is TrustState.UNKNOWN
     assert str(folder / "lib" / "rules") in judged.reason
 
 
@@ -222,11 +222,11 @@ def test_a_folder_that_is_not_there_is_an_error(tmp_path):
 )
 def test_only_what_was_trusted_as_it_is_and_asks_for_no_more_is_trusted(entry, content, env):
     standing = decide(entry, content, env)
-    assert (standing is Standing.NEVER_SEEN) == (entry is None)
+    assert (standing is TrustState.NEVER_SEEN) == (entry is None)
     if entry is not None:
         more = set(env) - set(entry.env)
-        assert (standing is Standing.ASKS_FOR_MORE_ENV) == bool(more)
-        assert (standing is Standing.TRUSTED) == (not more and content == entry.hash)
+        assert (standing is TrustState.ASKS_FOR_MORE_ENV) == bool(more)
+        assert (standing is TrustState.TRUSTED) == (not more and content == entry.hash)
 
 
 @given(MANIFESTS, MANIFESTS, CONFIGS)
@@ -255,18 +255,18 @@ def test_what_widens():
 
 
 def test_from_never_seen_to_trusted_to_changed_to_revoked(folder, store):
-    assert store.judge(found(folder)).standing is Standing.NEVER_SEEN
+    assert store.judge(found(folder)).standing is TrustState.NEVER_SEEN
     store.trust(folder, manifest(env=("A",)))
     judged = store.judge(found(folder, env=("A",)))
-    assert (judged.standing, judged.reason) == (Standing.TRUSTED, "")
+    assert (judged.standing, judged.reason) == (TrustState.TRUSTED, "")
     more = store.judge(found(folder, env=("A", "B")))
-    assert (more.standing, more.reason) == (Standing.ASKS_FOR_MORE_ENV, "it now asks for B")
+    assert (more.standing, more.reason) == (TrustState.ASKS_FOR_MORE_ENV, "it now asks for B")
     append(folder / "run.sh")
     changed = store.judge(found(folder, env=("A",)))
-    assert (changed.standing, changed.reason) == (Standing.CHANGED, "its files have changed")
+    assert (changed.standing, changed.reason) == (TrustState.CHANGED, "its files have changed")
     assert store.revoke(folder)
     assert not store.revoke(folder)
-    assert store.judge(found(folder)).standing is Standing.NEVER_SEEN
+    assert store.judge(found(folder)).standing is TrustState.NEVER_SEEN
 
 
 def test_what_has_changed_is_named(folder, store):
@@ -280,7 +280,7 @@ def test_what_has_changed_is_named(folder, store):
 def test_only_those_of_projects_need_it(folder, store):
     for scope in (Scope.EXPLICIT, Scope.GLOBAL):
         assert store.judge(found(folder, scope)).is_trusted
-    assert store.examine(folder, manifest()).standing is Standing.NEVER_SEEN
+    assert store.examine(folder, manifest()).standing is TrustState.NEVER_SEEN
 
 
 def test_an_entry_says_what_was_granted_to_whom_and_when(folder, store):
@@ -315,7 +315,7 @@ def test_a_link_that_is_turned_to_another_folder_has_never_been_seen(folder, sto
     other.mkdir()
     link.unlink()
     link.symlink_to(other)
-    assert store.judge(found(link)).standing is Standing.NEVER_SEEN
+    assert store.judge(found(link)).standing is TrustState.NEVER_SEEN
 
 
 def test_fields_of_others_are_kept(folder, store):
@@ -347,7 +347,7 @@ def test_a_damaged_record_trusts_nothing_and_stays_as_it_is(folder, store, text)
     store.trust(folder, manifest())
     store.path.write_bytes(text.encode("utf-8", "surrogateescape"))
     judged = store.judge(found(folder))
-    assert judged.standing is Standing.UNKNOWN
+    assert judged.standing is TrustState.UNKNOWN
     assert str(store.path) in judged.reason
     assert "remove it" in judged.reason
     damaged = store.path.read_bytes()
@@ -359,7 +359,7 @@ def test_a_damaged_record_trusts_nothing_and_stays_as_it_is(folder, store, text)
 def test_a_home_that_cannot_be_written_is_one_clear_error(folder, tmp_path):
     (tmp_path / "file").write_text("")
     store = TrustStore(tmp_path / "file")
-    assert store.judge(found(folder)).standing is Standing.NEVER_SEEN
+    assert store.judge(found(folder)).standing is TrustState.NEVER_SEEN
     with pytest.raises(TrustError, match=r"trust\.json cannot be written: .*ZOT_HOME"):
         store.trust(folder, manifest())
 

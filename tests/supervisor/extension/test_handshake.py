@@ -165,7 +165,7 @@ def test_a_flood_of_complaints_delays_nobody_and_is_kept_in_bounds(host: Host):
 
 def test_bad_tools_are_left_out_one_line_each(host: Host):
     host.add("bad_tools")
-    host.supervisor._offers._reserved = frozenset({"read"})
+    host.supervisor._catalogue._reserved = frozenset({"read"})
     host.start()
     assert host.tools() == {"echo", "good_tool"}
     assert [line for _, line in host.said_of("bad_tools")] == [

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.extension.lifecycle import Occurrence, State, advance
+from supervisor.extension.lifecycle import State, Trigger, advance
 
 RANK = {
     State.SPAWNED: 0,
@@ -17,25 +17,25 @@ RANK = {
     State.FAILED: 4,
     State.BACKOFF: 5,
 }
-DECIDED_LATER = (Occurrence.RETRY, Occurrence.ABANDONED)
+DECIDED_LATER = (Trigger.RETRY, Trigger.ABANDONED)
 """What becomes of the place of one that has ended."""
 
 
-@given(st.lists(st.sampled_from(Occurrence)))
-def test_it_never_goes_back(history: list[Occurrence]):
+@given(st.lists(st.sampled_from(Trigger)))
+def test_it_never_goes_back(history: list[Trigger]):
     state = State.SPAWNED
     for occurrence in history:
         following = advance(state, occurrence)
         if occurrence not in DECIDED_LATER:
             assert following is state or RANK[following] > RANK[state]
         state = following
-    if Occurrence.GONE in history:
+    if Trigger.GONE in history:
         assert state in (State.EXITED, State.FAILED, State.BACKOFF)
 
 
 @pytest.mark.parametrize("state", State)
-@pytest.mark.parametrize("occurrence", Occurrence)
-def test_an_end_is_an_end(state: State, occurrence: Occurrence):
+@pytest.mark.parametrize("occurrence", Trigger)
+def test_an_end_is_an_end(state: State, occurrence: Trigger):
     if state in (State.EXITED, State.FAILED, State.BACKOFF) and occurrence not in DECIDED_LATER:
         assert advance(state, occurrence) is state
 
@@ -43,21 +43,21 @@ def test_an_end_is_an_end(state: State, occurrence: Occurrence):
 @pytest.mark.parametrize(
     ("history", "state"),
     [
-        ([Occurrence.HELLO, Occurrence.SETTLED], State.READY),
-        ([Occurrence.SETTLED], State.SPAWNED),
-        ([Occurrence.HELLO, Occurrence.STOP, Occurrence.GONE], State.EXITED),
-        ([Occurrence.HELLO, Occurrence.SETTLED, Occurrence.GONE, Occurrence.STOP], State.FAILED),
-        ([Occurrence.REFUSED, Occurrence.GONE], State.FAILED),
-        ([Occurrence.STOP, Occurrence.HELLO, Occurrence.SETTLED], State.STOPPING),
-        ([Occurrence.STOP, Occurrence.REFUSED], State.STOPPING),
-        ([Occurrence.GONE, Occurrence.RETRY], State.BACKOFF),
-        ([Occurrence.GONE, Occurrence.RETRY, Occurrence.HELLO, Occurrence.STOP], State.BACKOFF),
-        ([Occurrence.GONE, Occurrence.RETRY, Occurrence.ABANDONED], State.FAILED),
-        ([Occurrence.HELLO, Occurrence.RETRY], State.GREETED),
+        ([Trigger.HELLO, Trigger.SETTLED], State.READY),
+        ([Trigger.SETTLED], State.SPAWNED),
+        ([Trigger.HELLO, Trigger.STOP, Trigger.GONE], State.EXITED),
+        ([Trigger.HELLO, Trigger.SETTLED, Trigger.GONE, Trigger.STOP], State.FAILED),
+        ([Trigger.REFUSED, Trigger.GONE], State.FAILED),
+        ([Trigger.STOP, Trigger.HELLO, Trigger.SETTLED], State.STOPPING),
+        ([Trigger.STOP, Trigger.REFUSED], State.STOPPING),
+        ([Trigger.GONE, Trigger.RETRY], State.BACKOFF),
+        ([Trigger.GONE, Trigger.RETRY, Trigger.HELLO, Trigger.STOP], State.BACKOFF),
+        ([Trigger.GONE, Trigger.RETRY, Trigger.ABANDONED], State.FAILED),
+        ([Trigger.HELLO, Trigger.RETRY], State.GREETED),
     ],
     ids=str,
 )
-def test_histories(history: list[Occurrence], state: State):
+def test_histories(history: list[Trigger], state: State):
     now = State.SPAWNED
     for occurrence in history:
         now = advance(now, occurrence)

@@ -12,13 +12,13 @@ from supervisor.extension.restart import (
     HEALTHY_AFTER_S,
     JITTER,
     NEVER_AGAIN,
-    Again,
     Cause,
     Decision,
     Ending,
-    GivenUp,
+    GiveUp,
     History,
-    Left,
+    RestartIn,
+    StayDown,
     backoff,
     decide,
 )
@@ -69,7 +69,7 @@ def test_each_wait_lies_within_the_backoff_and_its_jitter(
 ):
     first, longest = policy.backoff_s
     for (ending, _, _), (decision, _) in zip(steps, play(policy, steps, stop_on_limit=stop_on_limit), strict=True):
-        if isinstance(decision, Again) and ending.cause is not Cause.RESTARTED:
+        if isinstance(decision, RestartIn) and ending.cause is not Cause.RESTARTED:
             assert first * (1 - JITTER) <= decision.delay_s <= longest * (1 + JITTER)
 
 
@@ -80,7 +80,7 @@ def test_no_window_sees_more_restarts_than_are_allowed(policy: Restart, steps: l
         now += seconds
         if ending.cause is Cause.RESTARTED or (ending.was_ready and ending.uptime_s >= HEALTHY_AFTER_S):
             again = []  # all is forgiven
-        if isinstance(decision, Again) and ending.cause is not Cause.RESTARTED:
+        if isinstance(decision, RestartIn) and ending.cause is not Cause.RESTARTED:
             again.append(now)
         assert len([at for at in again if now - at < policy.window_s]) < policy.max
 
@@ -88,7 +88,7 @@ def test_no_window_sees_more_restarts_than_are_allowed(policy: Restart, steps: l
 @given(POLICIES, STEPS)
 def test_what_is_given_up_has_earned_it(policy: Restart, steps: list[tuple[Ending, float, float]]):
     for decision, _ in play(policy, steps):
-        if isinstance(decision, GivenUp):
+        if isinstance(decision, GiveUp):
             assert decision.exits >= policy.max
             assert decision.span_s >= 0
 
@@ -96,7 +96,7 @@ def test_what_is_given_up_has_earned_it(policy: Restart, steps: list[tuple[Endin
 @given(POLICIES, STEPS)
 def test_what_is_remembered_is_bounded_until_it_is_given_up(policy: Restart, steps: list[tuple[Ending, float, float]]):
     for decision, history in play(policy, steps):
-        if isinstance(decision, GivenUp | Left):
+        if isinstance(decision, GiveUp | StayDown):
             break  # nobody starts it any more, but a user
         assert len(history.exits) < policy.max
         assert len(history.unready) < policy.max
@@ -109,7 +109,7 @@ def test_a_user_starts_it_again_at_once_whatever_had_become_of_it(
 ):
     asked = replace(ending, cause=Cause.RESTARTED)
     *_, (decision, history) = play(policy, [*steps, (asked, 0.0, 0.5)])
-    assert (decision, history) == (Again(0.0), History())
+    assert (decision, history) == (RestartIn(0.0), History())
 
 
 @given(POLICIES, ENDINGS, st.booleans())
@@ -118,7 +118,7 @@ def test_what_would_fail_again_is_left(policy: Restart, ending: Ending, stop_on_
         decision, _ = decide(
             policy, History(), replace(ending, cause=cause), now=0.0, dice=0.5, stop_on_limit=stop_on_limit
         )
-        assert decision == Left("it would fail again")
+        assert decision == StayDown("it would fail again")
 
 
 @given(POLICIES, STEPS, ENDINGS)
@@ -130,7 +130,7 @@ def test_a_healthy_life_makes_up_for_all_before(
     *_, (decision, history) = play(policy, [*steps, (assume_retried, 0.0, 0.5)])
     assert (history.row, len(history.exits), history.unready) == (1, 1, ())
     if policy.policy != "temporary" and policy.max > 1:
-        assert decision == Again(policy.backoff_s[0])
+        assert decision == RestartIn(policy.backoff_s[0])
 
 
 # --- which exits are followed by a start ------------------------------------------------------------------------
@@ -158,7 +158,7 @@ def test_exits(policy: str, code: int, is_again: bool):
     decision, _ = decide(
         Restart(policy, no_restart_exit=(78,)), History(), replace(CRASH, code=code), now=0.0, dice=0.5
     )
-    assert isinstance(decision, Again if is_again else Left), decision
+    assert isinstance(decision, RestartIn if is_again else StayDown), decision
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_exits(policy: str, code: int, is_again: bool):
 )
 def test_why_it_is_left(ending: Ending, policy: Restart, why: str):
     decision, _ = decide(policy, History(), ending, now=0.0, dice=0.5)
-    assert decision == Left(why)
+    assert decision == StayDown(why)
 
 
 @pytest.mark.parametrize("cause", [Cause.REFUSED, Cause.STALLED, Cause.OVER_LIMIT])
@@ -183,16 +183,16 @@ def test_why_it_is_left(ending: Ending, policy: Restart, why: str):
 def test_what_the_host_has_ended_is_started_again_whatever_its_exit_says(cause: Cause, policy: str):
     for code in (None, 0, NEVER_AGAIN):
         decision, _ = decide(Restart(policy), History(), Ending(cause, code, 1.0, True), now=0.0, dice=0.5)
-        assert isinstance(decision, Again)
+        assert isinstance(decision, RestartIn)
 
 
 @pytest.mark.parametrize("policy", ["transient", "permanent", "temporary"])
 def test_limits_that_say_stop_are_obeyed(policy: str):
     over = replace(CRASH, cause=Cause.OVER_LIMIT)
     decision, _ = decide(Restart(policy), History(), over, now=0.0, dice=0.5, stop_on_limit=True)
-    assert decision == Left("its limits say stop")
+    assert decision == StayDown("its limits say stop")
     decision, _ = decide(Restart("permanent"), History(), CRASH, now=0.0, dice=0.5, stop_on_limit=True)
-    assert isinstance(decision, Again), "it says nothing about other ends"
+    assert isinstance(decision, RestartIn), "it says nothing about other ends"
 
 
 # --- how often, and how soon ------------------------------------------------------------------------------------
@@ -200,45 +200,45 @@ def test_limits_that_say_stop_are_obeyed(policy: str):
 
 def test_it_is_given_up_with_the_last_exit_that_is_allowed():
     *before, last = crashes(Restart(max=5, window_s=60.0), [10.0] * 5)
-    assert all(isinstance(one, Again) for one in before)
-    assert last == GivenUp(5, 40.0)
+    assert all(isinstance(one, RestartIn) for one in before)
+    assert last == GiveUp(5, 40.0)
 
 
 def test_exits_that_are_far_apart_are_forgotten():
-    assert all(isinstance(one, Again) for one in crashes(Restart(max=5, window_s=60.0), [15.0] * 50))
+    assert all(isinstance(one, RestartIn) for one in crashes(Restart(max=5, window_s=60.0), [15.0] * 50))
 
 
 def test_an_exit_as_old_as_the_window_counts_no_more():
-    assert isinstance(crashes(Restart(max=2, window_s=60.0), [0.0, 60.0])[-1], Again)
-    assert isinstance(crashes(Restart(max=2, window_s=60.0), [0.0, 59.9])[-1], GivenUp)
+    assert isinstance(crashes(Restart(max=2, window_s=60.0), [0.0, 60.0])[-1], RestartIn)
+    assert isinstance(crashes(Restart(max=2, window_s=60.0), [0.0, 59.9])[-1], GiveUp)
 
 
 def test_one_exit_may_be_one_too_many():
-    assert crashes(Restart(max=1), [0.0]) == [GivenUp(1, 0.0)]
+    assert crashes(Restart(max=1), [0.0]) == [GiveUp(1, 0.0)]
 
 
 def test_starts_that_take_long_to_fail_are_counted_in_a_row_however_far_apart():
     *before, last = crashes(Restart(max=5, window_s=60.0), [100.0] * 5, EARLY)
-    assert all(isinstance(one, Again) for one in before)
-    assert last == GivenUp(5, 400.0)
+    assert all(isinstance(one, RestartIn) for one in before)
+    assert last == GiveUp(5, 400.0)
 
 
 def test_one_that_was_ready_ends_the_row_of_those_that_were_not():
     steps = [(EARLY, 100.0, 0.5)] * 4 + [(CRASH, 100.0, 0.5)] + [(EARLY, 100.0, 0.5)] * 4
-    assert all(isinstance(decision, Again) for decision, _ in play(Restart(max=5, window_s=60.0), steps))
+    assert all(isinstance(decision, RestartIn) for decision, _ in play(Restart(max=5, window_s=60.0), steps))
 
 
 def test_a_long_start_is_no_healthy_life():
     slow = replace(EARLY, uptime_s=2 * HEALTHY_AFTER_S)
-    assert isinstance(crashes(Restart(max=3, window_s=60.0), [1000.0] * 3, slow)[-1], GivenUp)
+    assert isinstance(crashes(Restart(max=3, window_s=60.0), [1000.0] * 3, slow)[-1], GiveUp)
 
 
 def test_almost_healthy_is_not_healthy():
     almost = replace(CRASH, uptime_s=HEALTHY_AFTER_S - 0.1)
     waits = crashes(Restart(backoff_s=(1.0, 100.0)), [300.0] * 5, almost)
-    assert waits == [Again(1.0), Again(2.0), Again(4.0), Again(8.0), Again(16.0)]
+    assert waits == [RestartIn(1.0), RestartIn(2.0), RestartIn(4.0), RestartIn(8.0), RestartIn(16.0)]
     healthy = replace(CRASH, uptime_s=HEALTHY_AFTER_S)
-    assert crashes(Restart(backoff_s=(1.0, 100.0)), [300.0] * 5, healthy) == [Again(1.0)] * 5
+    assert crashes(Restart(backoff_s=(1.0, 100.0)), [300.0] * 5, healthy) == [RestartIn(1.0)] * 5
 
 
 def test_waits_double_up_to_the_longest():

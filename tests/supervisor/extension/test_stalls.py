@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from supervisor.extension.lifecycle import State
-from supervisor.extension.watchdog import Watchdog
+from supervisor.extension.watchdog import Heartbeat
 from supervisor.extension.worker import Worker
 from supervisor.loop.loop import Loop
 from supervisor.loop.pending import Failure
@@ -381,7 +381,7 @@ def loop():
 
 def test_a_stall_is_reported_once_and_no_ping_follows(loop: Loop):
     worker, stalls = Pinged(), []
-    Watchdog(loop, worker, 0.01, lambda who, why: stalls.append((who, why)))  # type: ignore[arg-type]
+    Heartbeat(loop, worker, 0.01, lambda who, why: stalls.append((who, why)))  # type: ignore[arg-type]
     loop.run_until(lambda: False, loop.clock() + 0.08)
     assert stalls == [(worker, "no pong within 0.01 s of a ping")]
     assert worker.pings == ["ping-1"]
@@ -389,7 +389,7 @@ def test_a_stall_is_reported_once_and_no_ping_follows(loop: Loop):
 
 def test_a_worker_that_is_stopping_is_not_pinged(loop: Loop):
     worker, stalls = Pinged(), []
-    Watchdog(loop, worker, 0.01, lambda who, why: stalls.append(why))  # type: ignore[arg-type]
+    Heartbeat(loop, worker, 0.01, lambda who, why: stalls.append(why))  # type: ignore[arg-type]
     worker.state = State.STOPPING
     loop.run_until(lambda: False, loop.clock() + 0.05)
     assert (worker.pings, stalls) == (["ping-1"], [])

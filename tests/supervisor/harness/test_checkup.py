@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor.harness.checkup import Facts, Force, examine
+from supervisor.harness.checkup import CheckupResult, Force, examine
 from supervisor.harness.handshake import Phase
-from supervisor.harness.harness import Room
+from supervisor.harness.harness import Harness
 from supervisor.harness.script_runner import found_in
 from tests.support.extension_folder import extension, folder
 
@@ -20,11 +20,11 @@ PATIENT = {"hello": 20.0, "ready": 20.0}
 
 @pytest.fixture
 def facts_of(tmp_path: Path):
-    def examine_these(*children: tuple[str, ...], at_once: int = 4, **manifest) -> dict[str, Facts]:
+    def examine_these(*children: tuple[str, ...], at_once: int = 4, **manifest) -> dict[str, CheckupResult]:
         fields = {"timeouts": PATIENT, **manifest}
         found = [found_in(extension(tmp_path, child, *args, **fields)) for child, *args in children]
         done: list[str] = []
-        with Room() as room:
+        with Harness() as room:
             facts = examine(room, found, at_once=at_once, on_done=lambda one: done.append(one.found.manifest.name))
         assert sorted(done) == sorted(one.manifest.name for one in found)
         assert [one.found for one in facts] == found
@@ -74,7 +74,7 @@ def test_one_that_hangs_costs_its_own_deadline(facts_of):
 
 
 def test_one_that_cannot_be_started(tmp_path):
-    with Room() as room:
+    with Harness() as room:
         (facts,) = examine(room, [found_in(folder(tmp_path, "x", ["./nix"]))])
         assert examine(room, []) == []
     assert "no such file" in facts.spawn_error

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from supervisor.harness.harness import InterruptedRehearsalError, Room
+from supervisor.harness.harness import Harness, InterruptedRehearsalError
 from supervisor.harness.script import Script, Side, parse_script
 from supervisor.harness.script_runner import found_in, play, record, recording, run_script
 from tests.support.extension_folder import extension, folder
@@ -205,7 +205,7 @@ for frame in frames():
 
 
 def test_a_recording_passes(echo):
-    with Room() as room:
+    with Harness() as room:
         outcome = record(room, found_in(echo), script(call("hi"), ("host", {"type": "event", "event": "turn_end"})))
         assert outcome.failure is None
         text = recording(outcome)
@@ -225,7 +225,7 @@ def test_a_recording_passes(echo):
 
 def test_a_recording_of_one_that_does_not_answer_fails(tmp_path):
     mute = extension(tmp_path, "never_answers", timeouts=PATIENT)
-    with Room() as room:
+    with Harness() as room:
         asked = script(("host", {"type": "tool_call", "id": "1", "name": "hang", "args": {}}))
         outcome = record(room, found_in(mute), asked, wait_s=0.05)
     assert failure(outcome).startswith("line 2: no tool_result within 0.05 s")
@@ -234,7 +234,7 @@ def test_a_recording_of_one_that_does_not_answer_fails(tmp_path):
 def test_secrets_are_kept_from_it(tmp_path, monkeypatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "secret")
     asked = "host", {"type": "tool_call", "id": "1", "name": "env", "args": {}}
-    with Room() as room:
+    with Harness() as room:
         outcome = record(room, found_in(extension(tmp_path, "env_dump", timeouts=PATIENT)), script(asked))
     (answer,) = (said.frame for said in outcome.said if said.frame["type"] == "tool_result")
     assert "ANTHROPIC_API_KEY" not in json.loads(answer["content"][0]["text"])
@@ -243,7 +243,7 @@ def test_secrets_are_kept_from_it(tmp_path, monkeypatch):
 
 def test_leaving_the_room_ends_everything(tmp_path):
     stubborn = extension(tmp_path, "ignores_shutdown", timeouts=PATIENT)
-    with Room() as room:
+    with Harness() as room:
         actor = room.start(found_in(stubborn))
         assert room.wait(lambda: any(said.frame["type"] == "ready" for said in actor.heard), 20.0)
     assert actor.exit is not None
@@ -251,7 +251,7 @@ def test_leaving_the_room_ends_everything(tmp_path):
 
 
 def test_a_signal_ends_the_wait(echo):
-    with Room(owns_process=True) as room:
+    with Harness(owns_process=True) as room:
         actor = room.start(found_in(echo))
         os.kill(os.getpid(), signal.SIGINT)
         with pytest.raises(InterruptedRehearsalError):

@@ -10,7 +10,7 @@ import pytest
 
 from supervisor.install.errors import InstallError, MisuseError
 from supervisor.install.install import install
-from supervisor.install.installed import Shelves, installed, is_trusted, look_at, named
+from supervisor.install.installed import ExtensionFolders, installed, is_trusted, look_at, named
 from supervisor.install.manage import remove, switch
 from supervisor.install.source import LocalSource
 from tests.support.installing import Scope, contents, manifest_in, shelves, source
@@ -221,7 +221,7 @@ def test_two_of_one_name_in_one_place_need_the_folders_name(here):
 
 
 def test_a_project_that_is_the_home_has_each_once(tmp_path):
-    both = Shelves(tmp_path, tmp_path / ".zot")
+    both = ExtensionFolders(tmp_path, tmp_path / ".zot")
     source(tmp_path / ".zot" / "extensions" / "guard")
     assert [one.scope for one in installed(both)] == [Scope.GLOBAL]
     assert len(installed(both, [Scope.PROJECT])) == 1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from supervisor.loop.loop import Loop
-from supervisor.reload.file_watcher import LOOK_S, QUIET_S, SELF_MADE_TIMES, Watching, look
+from supervisor.reload.file_watcher import LOOK_S, QUIET_S, SELF_MADE_TIMES, FileWatcher, look
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +28,7 @@ class Watched:
         self.changes: list[tuple[str, set[str]]] = []
         self.came_or_went = 0
         self.said: list[str] = []
-        self.watching = Watching(
+        self.watching = FileWatcher(
             self.loop,
             folders=lambda: self.folders,
             on_change=lambda name, files: self.changes.append((name, files)),

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.discovery.discover import Discovery, Found, Scope, Skipped
-from supervisor.extension.generation_state import Standing, Turn, advance, may_take_over
+from supervisor.extension.generation_state import GenerationState, GenerationTrigger, advance, may_take_over
 from supervisor.extension.lifecycle import State
 from supervisor.process.table import read_process
 from supervisor.reload.file_watcher import LOOK_S
@@ -104,7 +104,7 @@ def reload(host: Host, name: str | None = None) -> tuple[ReloadOutcome, ...]:
 
 def lone(host: Host, extension: Extension) -> None:
     """Waits until only the present version is left."""
-    host.until(lambda: len(extension.crews) == 1)
+    host.until(lambda: len(extension.generations) == 1)
 
 
 def is_gone(pid: int) -> bool:
@@ -701,9 +701,9 @@ def test_each_gets_one_plan(fates: list[str], new: int):
     assert all(type(plan) in (Start, Skip) for _, plan in plans[len(fates) :])
 
 
-@given(st.sampled_from(Standing), st.lists(st.sampled_from(Turn)))
-def test_what_has_left_never_comes_back(standing: Standing, turns: list[Turn]):
-    order = [Standing.CANDIDATE, Standing.PRESENT, Standing.LEAVING, Standing.LEFT]
+@given(st.sampled_from(GenerationState), st.lists(st.sampled_from(GenerationTrigger)))
+def test_what_has_left_never_comes_back(standing: GenerationState, turns: list[GenerationTrigger]):
+    order = [GenerationState.CANDIDATE, GenerationState.CURRENT, GenerationState.DRAINING, GenerationState.GONE]
     for turn in turns:
         after = advance(standing, turn)
         assert order.index(after) >= order.index(standing)

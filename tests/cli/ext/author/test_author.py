@@ -426,7 +426,7 @@ def test_doctor_of_nothing(zot):
 def test_what_doctor_makes_of_how_one_ends(tmp_path):
     from cli.doctor.checks import Level
     from cli.ext.author.doctor_findings import judge, worst
-    from supervisor.harness.checkup import Facts, Force
+    from supervisor.harness.checkup import CheckupResult, Force
     from supervisor.harness.handshake import Phase
     from supervisor.harness.script_runner import found_in
     from supervisor.process.child import ExitStatus
@@ -442,7 +442,7 @@ def test_what_doctor_makes_of_how_one_ends(tmp_path):
             "stop_s": 0.01,
             "has_acked": True,
         }
-        findings = judge(Facts(found, **{**good, **facts}))
+        findings = judge(CheckupResult(found, **{**good, **facts}))
         assert all(one.advice for one in findings if one.level is not Level.OK and one.topic != "register")
         told = {one.topic: one.level for one in findings if one.level is not Level.OK}
         assert worst(findings) is (Level.FAIL if Level.FAIL in told.values() else Level.WARN if told else Level.OK)

@@ -10,7 +10,7 @@ import pytest
 
 from supervisor.discovery.discover import Scope
 from supervisor.install.install import install
-from supervisor.install.installed import Shelves
+from supervisor.install.installed import ExtensionFolders
 from supervisor.install.source import LocalSource
 from tests.support.forked import run
 from tests.support.installing import manifest_in, source
@@ -35,7 +35,7 @@ def broken(zot):
 
 def installed(zot, folder, scope=Scope.GLOBAL):
     """Without the time that a process takes."""
-    install(LocalSource(folder), scope, Shelves(zot.cwd, zot.home))
+    install(LocalSource(folder), scope, ExtensionFolders(zot.cwd, zot.home))
 
 
 def records(outcome):
