@@ -53,12 +53,12 @@ $(VENV)/.python:
 	@$(PYTHON) -m venv $(VENV) || { echo "$(PYTHON) cannot make an environment; on Debian: apt-get install python3-venv"; exit 1; }
 	@touch $@
 
-$(VENV)/.installed: $(VENV)/.python pyproject.toml pyzot.py
+$(VENV)/.installed: $(VENV)/.python pyproject.toml cli/version.py
 	@echo "installing into $(VENV) ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.python pyproject.toml pyzot.py
+$(VENV)/.dev: $(VENV)/.python pyproject.toml cli/version.py
 	@echo "installing into $(VENV) ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $@ $(VENV)/.installed

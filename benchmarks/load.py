@@ -145,7 +145,7 @@ class Load:
         limit = extension.timeouts.tool_call
         owned = self._owned[extension]
         # The second try of a call that may be made again has as much time as the first.
-        allowed = limit * (2 if owned.tool.retry and len(extension.places) > 1 else 1)
+        allowed = limit * (2 if owned.tool.retry and len(extension.slots) > 1 else 1)
         number, when, start = self._open(allowed)
         self.asks += 1
         is_friend = extension in self._friends

@@ -13,7 +13,7 @@ import typer
 from cli.choices import CommandLineError, Reasoning, tools_from
 from cli.host_commands import register
 from cli.root_group import LITERAL, RootGroup
-from pyzot import __version__
+from cli.version import VERSION
 
 HELP = """\
 Runs a coding agent headless, with extensions as crash-isolated processes.
@@ -52,7 +52,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"zot {__version__}")
+        typer.echo(f"zot {VERSION}")
         raise typer.Exit
 
 

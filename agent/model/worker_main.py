@@ -31,23 +31,22 @@ import warnings
 from collections import deque
 from typing import TYPE_CHECKING, Any, NoReturn
 
+if __name__ == "__main__":
+    # The folder of the programs goes first: the caller's `sys.path` may have an `agent` of its own. The folder of this
+    # file, which Python puts there for a script, goes: its modules could hide those that the SDK imports.
+    here = os.path.dirname(os.path.abspath(__file__))
+    sys.path[:] = [os.path.dirname(os.path.dirname(here)), *(entry for entry in sys.path if entry != here)]
+
+from agent.model.failure import ErrorKind, ModelError, kind_of_status, kind_of_type, retry_after_s
+from agent.model.stream_reply import Reply
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import anthropic
     import httpx2
 
-    from agent.model.failure import ErrorKind, ModelError, kind_of_status, kind_of_type, retry_after_s
-    from agent.model.stream_reply import Line, Reply
-else:
-    # By path, as the caller's sys.path may have an `agent` of its own. The folder must not stay there, not even where
-    # Python itself puts it for a script: our `anthropic.py` would stand in for the SDK.
-    folder = os.path.dirname(os.path.abspath(__file__))
-    sys.path.insert(0, folder)
-    from failure import ErrorKind, ModelError, kind_of_status, kind_of_type, retry_after_s
-    from stream_reply import Reply
-
-    sys.path[:] = [entry for entry in sys.path if entry != folder]
+    from agent.model.stream_reply import Line
 
 ANTHROPIC_URL = "https://api.anthropic.com"
 NO_KEY = "none"

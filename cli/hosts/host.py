@@ -8,7 +8,7 @@ from pathlib import Path
 from agent.output.fd_writer import FdWriter
 from cli.choices import CommandLineError
 from cli.run.trust_prompt import ask
-from pyzot import __version__
+from cli.version import VERSION
 from supervisor.discovery.admission import Consent
 from supervisor.home.config import ConfigError
 from supervisor.home.zot_home import zot_home
@@ -38,7 +38,7 @@ def run_host(
         if discover and not trust_project:
             consent = ask(extensions, _folder(cwd), zot_home())
         host = Host(
-            version=__version__,
+            version=VERSION,
             extensions=_checked("--ext", extensions),
             discover_more=discover,
             cwd=_folder(cwd),

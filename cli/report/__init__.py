@@ -11,7 +11,7 @@ from agent.tools.outcome import ToolError
 from cli.report.page.page import SIGNATURE, render
 from cli.report.reading.recording import InputError
 from cli.report.reading.source import read_recording
-from pyzot import __version__
+from cli.version import VERSION
 from wire.events import Status
 from wire.text import printable
 
@@ -29,7 +29,7 @@ def make_report(source: str, output: str | None) -> int:
         source = STDIN
     try:
         target = _target(source, output)
-        page = render(read_recording(source), source_name=os.path.basename(source), version=__version__)
+        page = render(read_recording(source), source_name=os.path.basename(source), version=VERSION)
     except InputError as error:
         return _refused(str(error), Status.USAGE)
     if target is None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from agent.configure import RunRequest, launch
 from agent.demo import CASSETTE, EXTENSIONS, PROJECT, PROMPT
 from agent.runtime import Headless
-from pyzot import __version__
+from cli.version import VERSION
 
 
 def run_demo(*, as_json: bool) -> int:
@@ -30,12 +30,12 @@ def run_demo(*, as_json: bool) -> int:
             )
         )
         if as_json:
-            run = Headless(prepared.options, version=__version__, make_provider=prepared.make_provider, stdout=1)
+            run = Headless(prepared.options, version=VERSION, make_provider=prepared.make_provider, stdout=1)
             return run.run(PROMPT).exit_code
         from cli.run.run_view import RunView
 
         view = RunView()
-        run = Headless(prepared.options, version=__version__, make_provider=prepared.make_provider, on_record=view.show)
+        run = Headless(prepared.options, version=VERSION, make_provider=prepared.make_provider, on_record=view.show)
         view.on_broken = run.stdout_broken
         view.title("A recorded model, real extensions, a temporary project")
         result = run.run(PROMPT)

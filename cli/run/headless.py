@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from agent.configure import Prepared, RunRequest, UsageError, launch
 from agent.runtime import Headless
 from cli.run.status_line import StatusLine
-from pyzot import __version__
+from cli.version import VERSION
 from supervisor.discovery.admission import Consent
 from supervisor.monitoring.stats_file import RecordingError
 from wire.events import Status
@@ -100,7 +100,7 @@ def run(request: Request) -> int:
     try:
         headless = Headless(
             prepared.options,
-            version=__version__,
+            version=VERSION,
             make_provider=prepared.make_provider,
             on_record=status.show if status else None,
             before_line=status.clear if status else None,

@@ -79,8 +79,8 @@ def end_remains(known: Known, record: str) -> None:
     null = os.open(os.devnull, os.O_RDWR)
     for fd in (0, 1, 2):
         os.dup2(null, fd)
-    # At the end: whatever else lies in that folder must not stand in for the standard library.
-    sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+    folder = os.path.dirname(os.path.abspath(__file__))
+    sys.path.insert(0, os.path.abspath(os.path.join(folder, "..", "..")))
     from supervisor.cleanup import kill_leftovers
     from supervisor.process import cgroup_files
     from supervisor.process.table import ON_LINUX, Identity

@@ -77,8 +77,8 @@ class Interrupt:
             raise KeyboardInterrupt
 sys.meta_path.insert(0, Interrupt())
 sys.argv = ["zot", "-p", "go"]
-import pyzot
-pyzot.main()
+from pyzot.__main__ import main
+main()
 """
     outcome = zot.run(command=[sys.executable, "-c", source])
     assert (outcome.status, outcome.stdout, outcome.stderr) == (Status.INTERRUPTED.exit_code, b"", "")

@@ -17,11 +17,9 @@ import os
 import sys
 
 if __name__ == "__main__":
-    # -I leaves the project off the path. It goes last, so that nothing there can hide the standard library.
-    root = os.path.dirname(os.path.abspath(__file__))
-    for _ in ("file_worker", "tools", "agent"):
-        root = os.path.dirname(root)
-    sys.path.append(root)
+    # -I leaves the folder of the programs off the path.
+    folder = os.path.dirname(os.path.abspath(__file__))
+    sys.path.insert(0, os.path.abspath(os.path.join(folder, "..", "..", "..")))
 
 from agent.tools import arguments, edit, read, write
 from agent.tools.outcome import Outcome, ToolError

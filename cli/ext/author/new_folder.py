@@ -25,8 +25,9 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 """A manifest allows more; but this name is also a command, a folder, and part of a tool's name."""
 FIRST_STEPS = {"go": "go build -o bin/{tool} ."}
 ROOT = Path(__file__).parents[3]
-PYTHON_SDK = ROOT / "zotext"
-"""Not what an import would find: that may be the copy of an extension in the current folder."""
+PYTHON_SDKS = (ROOT / "zotext", ROOT.parents[1] / "zotext")
+"""In a checkout, and where a wheel has it. Not what an import would find: that may be the copy of an extension in the
+current folder."""
 SDK_FOLDERS = (ROOT / "sdk" / "typescript" / "dist", ROOT / "cli" / "sdk" / "typescript")
 """In a checkout, and where a wheel has it."""
 VENDORED = ("zotext/", "vendor/zotext/")
@@ -119,9 +120,10 @@ def write_templates(source: Path, target: Path, values: Mapping[str, str]) -> No
 
 def _vendor(language: str, target: Path) -> None:
     if language == "python":
-        if not (PYTHON_SDK / "__init__.py").is_file():
+        folder = next((folder for folder in PYTHON_SDKS if (folder / "__init__.py").is_file()), None)
+        if folder is None:
             raise NewError("the package zotext is not installed; reinstall zot")
-        shutil.copytree(PYTHON_SDK, target / "zotext", ignore=NOT_COPIED)
+        shutil.copytree(folder, target / "zotext", ignore=NOT_COPIED)
     elif language == "typescript":
         folder = next((folder for folder in SDK_FOLDERS if (folder / "index.js").is_file()), None)
         if folder is None:

@@ -128,8 +128,8 @@ def test_help_is_coloured_on_request_only(zot):
 
 @pytest.mark.parametrize("flag", ["-v", "--version"])
 def test_version(zot, flag):
-    from pyzot import __version__
+    from cli.version import VERSION
 
     outcome = zot.run(flag)
-    assert (outcome.status, outcome.text, outcome.stderr) == (0, f"zot {__version__}\n", "")
+    assert (outcome.status, outcome.text, outcome.stderr) == (0, f"zot {VERSION}\n", "")
     assert zot.run("--json", flag).text == outcome.text

@@ -1,0 +1,19 @@
+"""zot for Python. This package is the public Python API; importing it imports nothing heavy.
+
+The command `zot` starts in `pyzot.__main__`. What it runs is not importable from here: embed it as a child process.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    __version__: str
+
+
+def __getattr__(name: str) -> str:
+    """`__version__` of the installed distribution. Reading it takes some milliseconds, so it is read when asked for."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("pyzot")
+    raise AttributeError(f"module 'pyzot' has no attribute {name!r}")

@@ -1,0 +1,61 @@
+"""Entry of the `zot` command, and the only module of `pyzot` that imports the programs.
+
+The programs are the packages `wire`, `supervisor`, `agent` and `cli`. These are plain names: a user's project may have
+folders of the same names on `PYTHONPATH`, and site-packages a distribution called `supervisor`. So the wheel installs
+the four in a folder of their own, `pyzot/_programs`, and that folder goes first on `sys.path`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def main() -> None:
+    _fill_standard_streams()
+    _end_quietly_when_asked_early()
+    _find_programs()
+    try:
+        if sys.argv[1:] in (["--version"], ["-v"]):
+            from cli.version import VERSION
+
+            print(f"zot {VERSION}")  # noqa: T201
+            return
+        from cli.app import main as command
+
+        command()
+    except KeyboardInterrupt:  # before there is anything to stop
+        sys.exit(130)
+
+
+def _find_programs() -> None:
+    """Puts the folder of the programs first on `sys.path`: `_programs` beside this file, or in a checkout the folder
+    above it. The folder of this file, which Python itself puts there for `python PATH/pyzot/__main__.py`, is taken
+    out: its modules could hide those of the standard library."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    programs = os.path.join(here, "_programs")
+    sys.path[:] = [entry for entry in sys.path if entry == "" or os.path.abspath(entry) != here]
+    sys.path.insert(0, programs if os.path.isdir(programs) else os.path.dirname(here))
+
+
+def _end_quietly_when_asked_early() -> None:
+    """Until a run has begun, and watches for signals itself, there is nothing to stop: 130 says what happened."""
+    import signal
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, lambda _number, _frame: sys.exit(130))
+
+
+def _fill_standard_streams() -> None:
+    """A standard stream that is closed (`>&-`) becomes /dev/null. Otherwise the next file or pipe to be opened would
+    get its number, and what is meant for the user would be written there."""
+    while (fd := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(fd, True)
+    os.close(fd)
+    sys.stdout = sys.stdout or open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w", closefd=False)  # noqa: SIM115
+
+
+if __name__ == "__main__":
+    main()
