@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from cli.report.reading.recording import Recording
 
 SIGNATURE = "<!doctype html>\n<!-- made by zot report -->\n"
+SCRIPT_PARTS = ("start", "numbers", "zoom", "lines", "pointer", "keyboard", "table")
+"""Files in `script/`, in the order in which they run."""
 """How a page of ours begins."""
 _TOOLBAR = (
     '<div class="toolbar" role="toolbar" aria-label="Part of the run that is shown" hidden>'
@@ -52,7 +54,7 @@ def render(recording: Recording, *, source_name: str, version: str) -> str:
     if charts and series is not None:
         data |= embedded(series, end)
     body += histograms(recording.figures, ids) + table(recording.figures, series, ids, end)
-    script, style = _packaged("page.js"), _packaged("page.css")
+    script, style = _script(), _packaged("page.css")
     shown = text(source_name, 100)
     return (
         f'{SIGNATURE}<html lang="en"><head><meta charset="utf-8">'
@@ -90,4 +92,11 @@ def _policy(script: str) -> str:
 
 
 def _packaged(file: str) -> str:
-    return Path(__file__).with_name(file).read_text("utf-8").strip()
+    return (Path(__file__).parent / file).read_text("utf-8").strip()
+
+
+def _script() -> str:
+    """Everything that is drawn is there without it; it adds zooming, values under the pointer, lines to choose, and
+    sorting. Its parts share one scope."""
+    parts = "\n".join(_packaged(f"script/{part}.js") for part in SCRIPT_PARTS)
+    return f'"use strict";\n(() => {{\n{parts}\n}})();'
