@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from cli.report.reading.recording import Recording
 
 SIGNATURE = "<!doctype html>\n<!-- made by zot report -->\n"
+"""How a page of ours begins."""
 SCRIPT_PARTS = ("start", "numbers", "zoom", "lines", "pointer", "keyboard", "table")
 """Files in `script/`, in the order in which they run."""
-"""How a page of ours begins."""
 _TOOLBAR = (
     '<div class="toolbar" role="toolbar" aria-label="Part of the run that is shown" hidden>'
     '<button type="button" data-zoom="in" title="Zoom in (+)">+</button>'
