@@ -1,4 +1,4 @@
-"""Runs one extension against a script, or checks that it starts: `zot ext test`, `drive` and `doctor`.
+"""Tries extensions one process at a time, without an agent: `zot ext test`, `zot ext drive` and `zot ext doctor`.
 
-Running extensions for users is in `supervisor.supervisor`.
+The harness plays the host and records every line in both directions. `supervisor.supervisor` runs extensions for users.
 """

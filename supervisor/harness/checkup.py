@@ -1,4 +1,4 @@
-"""Starts extensions, shakes hands, asks nothing of them, ends them, and notes what happened. Several at a time."""
+"""Starts extensions, shakes hands with them, ends them, and reports what happened. Several run at a time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from supervisor.harness.handshake import Handshake, Phase
+from supervisor.harness.observed_handshake import Handshake, Phase
 from supervisor.process.child import SpawnError
 from supervisor.process.stop_policy import Patience
 from supervisor.registry.registry import Registry
@@ -27,32 +27,33 @@ if TYPE_CHECKING:
     from wire.dialects.base import Message
 
 AT_ONCE = 4
-QUIET_S = 0.1
-"""How long it is listened to after the handshake, for what comes late."""
+"""Processes at a time."""
+LISTEN_S = 0.1
+"""Seconds between the end of the handshake and the shutdown, for frames that come late."""
 SHOWN = 160
-"""Characters of what it said."""
+"""Characters of a line in a report."""
 
 
 class Force(Enum):
-    """What it took to end it."""
+    """What ended the process. The values are shown to users."""
 
     ASKING = "asking"
     CLOSED_STDIN = "closing its stdin"
     SIGTERM = "SIGTERM"
     SIGKILL = "SIGKILL"
     NOTHING = "nothing"
-    """It had ended by then."""
+    """It had ended before the shutdown."""
 
 
 @dataclass
 class CheckupResult:
-    """What a checkup has seen."""
+    """What one checkup found."""
 
     found: Found
     spawn_error: str = ""
     phase: Phase = Phase.WAITING
     failure: str = ""
-    """Why there was no handshake."""
+    """Why the handshake failed."""
     ready_s: float | None = None
     hello_name: str | None = None
     version: str | None = None
@@ -62,68 +63,70 @@ class CheckupResult:
     events: tuple[str, ...] = ()
     intercepts: tuple[str, ...] = ()
     warnings: list[str] = field(default_factory=list)
-    """Registrations that a host would leave out or change, and why."""
+    """Registrations that a host leaves out or changes, and why."""
     remarks: list[str] = field(default_factory=list)
     junk: int = 0
-    """Lines on stdout that are no frames."""
+    """Number of lines on stdout that are no frames."""
     first_junk: str = ""
     bad_frames: list[str] = field(default_factory=list)
     unknown_frames: list[str] = field(default_factory=list)
     lines: int = 0
-    """All that it said, counted up to a limit."""
+    """Number of lines on stdout, up to `HEARD_LIMIT`."""
     is_mute: bool = False
-    """It had closed its stdout before it was asked to end."""
+    """It closed its stdout before the shutdown."""
     stderr: tuple[str, ...] = ()
     exit: ExitStatus | None = None
     stop_s: float | None = None
-    """From the shutdown until it had ended."""
+    """Seconds from the shutdown to the end."""
     has_acked: bool = False
     force: Force = Force.ASKING
     left: int = 0
-    """Processes of its own that were still there after its end."""
+    """Processes that it started and that still lived at its end."""
     missing_env: tuple[str, ...] = ()
-    """What its manifest asks for and this environment does not have."""
+    """Variables that its manifest asks for and this environment does not have."""
 
 
 def examine(
-    room: Harness,
+    harness: Harness,
     found: Sequence[Found],
     *,
     at_once: int = AT_ONCE,
     on_done: Callable[[CheckupResult], None] | None = None,
 ) -> list[CheckupResult]:
-    """All of them, in their order; `on_done` is called as each is done. One that hangs costs its deadlines, which the
-    others do not wait for. Raises `InterruptedRehearsalError`."""
-    waiting = deque(_Checkup(room, one) for one in found)
-    all_of_them = list(waiting)
+    """Checks all of them, `at_once` at a time, and returns the results in the given order; `on_done` is called for each
+    when it is done. The deadlines of an extension that hangs do not delay the others. Raises
+    `InterruptedRehearsalError`."""
+    checkups = [_Checkup(harness, extension) for extension in found]
+    waiting = deque(checkups)
     running: list[_Checkup] = []
 
-    def go_on() -> bool:
+    def advance() -> bool:
         while True:
             for checkup in list(running):
                 checkup.look()
                 if checkup.is_over:
                     running.remove(checkup)
                     if on_done is not None:
-                        on_done(checkup.facts)
+                        on_done(checkup.result)
             if not waiting or len(running) >= at_once:
                 return not running
             checkup = waiting.popleft()
             checkup.start()
             running.append(checkup)
 
-    room.wait(go_on, _limit(found))
-    return [checkup.facts for checkup in all_of_them]
+    harness.wait(advance, _limit(found))
+    return [checkup.result for checkup in checkups]
 
 
 def _limit(found: Sequence[Found]) -> float:
-    """More than all of them together can take, one after the other."""
+    """Seconds that are more than all of them need, even one after the other."""
     return 10.0 + sum(
-        (one.manifest.timeouts.hello or one.default_hello_s) + one.manifest.timeouts.ready + 10.0 for one in found
+        (extension.manifest.timeouts.hello or extension.default_hello_s) + extension.manifest.timeouts.ready + 10.0
+        for extension in found
     )
 
 
-class _Stage(Enum):
+class _CheckupState(Enum):
     GREETING = "greeting"
     LISTENING = "listening"
     ENDING = "ending"
@@ -131,110 +134,110 @@ class _Stage(Enum):
 
 
 class _Checkup:
-    def __init__(self, room: Harness, found: Found) -> None:
+    def __init__(self, harness: Harness, found: Found) -> None:
         environ = os.environ
         missing = tuple(name for name in found.manifest.env if name not in environ)
-        self.facts = CheckupResult(found, missing_env=missing)
-        self._room = room
-        self._stage = _Stage.GREETING
-        self._actor: RecordedProcess | None = None
+        self.result = CheckupResult(found, missing_env=missing)
+        self._harness = harness
+        self._state = _CheckupState.GREETING
+        self._process: RecordedProcess | None = None
         self._handshake: Handshake | None = None
         self._teardown: Teardown | None = None
 
     @property
     def is_over(self) -> bool:
-        return self._stage is _Stage.OVER
+        return self._state is _CheckupState.OVER
 
     def start(self) -> None:
         try:
-            self._actor = self._room.start(self.facts.found, on_exit=self._on_exit)
+            self._process = self._harness.start(self.result.found, on_exit=self._on_exit)
         except SpawnError as error:
-            self.facts.spawn_error = str(error)
-            self._stage = _Stage.OVER
+            self.result.spawn_error = str(error)
+            self._state = _CheckupState.OVER
             return
-        places = self._room.prepare(self.facts.found)
-        self._handshake = Handshake(self._room.loop, self._actor, places)
+        places = self._harness.prepare(self.result.found)
+        self._handshake = Handshake(self._harness.loop, self._process, places)
 
     def look(self) -> None:
-        """Goes on where something has happened."""
-        if self._stage is _Stage.GREETING:
+        """Does what is due: the shutdown after the handshake, or the next step of the teardown."""
+        if self._state is _CheckupState.GREETING:
             assert self._handshake is not None
             if self._handshake.look():
-                self._stage = _Stage.LISTENING
-                patience = 0.0 if self._handshake.phase is Phase.FAILED else QUIET_S
-                self._room.loop.call_later(patience, self._stop)
-        elif self._stage is _Stage.ENDING and self._teardown is not None:
+                self._state = _CheckupState.LISTENING
+                listen_s = 0.0 if self._handshake.phase is Phase.FAILED else LISTEN_S
+                self._harness.loop.call_later(listen_s, self._stop)
+        elif self._state is _CheckupState.ENDING and self._teardown is not None:
             self._teardown.hurry()
 
     def _on_exit(self, _status: ExitStatus) -> None:
-        actor = self._actor
-        assert actor is not None
-        self.facts.left = len(self._room.left_by(actor))
+        process = self._process
+        assert process is not None
+        self.result.left = len(self._harness.left_by(process))
 
     def _stop(self) -> None:
-        assert self._actor is not None
-        self._stage = _Stage.ENDING
-        self.facts.is_mute = self._actor.is_mute
-        if not self._actor.is_running:
-            self.facts.force = Force.NOTHING
-        self._teardown = self._room.teardown(self._actor, self._over)
+        assert self._process is not None
+        self._state = _CheckupState.ENDING
+        self.result.is_mute = self._process.is_mute
+        if not self._process.is_running:
+            self.result.force = Force.NOTHING
+        self._teardown = self._harness.teardown(self._process, self._over)
 
     def _over(self) -> None:
-        actor, handshake, facts = self._actor, self._handshake, self.facts
-        assert actor is not None
+        process, handshake, result = self._process, self._handshake, self.result
+        assert process is not None
         assert handshake is not None
-        self._stage = _Stage.OVER
-        self._room.actors.remove(actor)
-        facts.phase = handshake.phase
-        facts.failure = handshake.failure
+        self._state = _CheckupState.OVER
+        self._harness.processes.remove(process)
+        result.phase = handshake.phase
+        result.failure = handshake.failure
         if handshake.ready_at is not None:
-            facts.ready_s = handshake.ready_at - actor.started_at
-        facts.exit = actor.exit
-        facts.has_acked = actor.has_acked
-        facts.stderr = tuple(actor.stderr_lines())
-        if actor.asked_at is not None and actor.ended_at is not None:
-            facts.stop_s = actor.ended_at - actor.asked_at
-        if facts.force is not Force.NOTHING:
-            facts.force = _force_of(actor)
-        _take_in(actor, facts)
+            result.ready_s = handshake.ready_at - process.started_at
+        result.exit = process.exit
+        result.has_acked = process.has_acked
+        result.stderr = tuple(process.stderr_lines())
+        if process.asked_at is not None and process.ended_at is not None:
+            result.stop_s = process.ended_at - process.asked_at
+        if result.force is not Force.NOTHING:
+            result.force = _force_of(process)
+        _register_all(process, result)
 
 
-def _force_of(actor: RecordedProcess, patience: Patience | None = None) -> Force:
-    """By when it ended: a program may end in order on SIGTERM."""
-    patience = patience or Patience()
-    assert actor.asked_at is not None
-    lasted = float("inf") if actor.ended_at is None else actor.ended_at - actor.asked_at
+def _force_of(process: RecordedProcess) -> Force:
+    """Decided by the time of the end, not by the exit status: a program may exit with 0 on SIGTERM."""
+    patience = Patience()
+    assert process.asked_at is not None
+    lasted = float("inf") if process.ended_at is None else process.ended_at - process.asked_at
     if lasted >= patience.ask + patience.term:
         return Force.SIGKILL
     if lasted >= patience.ask:
         return Force.SIGTERM
-    return Force.ASKING if actor.has_acked or actor.stdin_closed_at is None else Force.CLOSED_STDIN
+    return Force.ASKING if process.has_acked or process.stdin_closed_at is None else Force.CLOSED_STDIN
 
 
-def _take_in(actor: RecordedProcess, facts: CheckupResult) -> None:
-    """Judges all that it said as a host does."""
+def _register_all(process: RecordedProcess, result: CheckupResult) -> None:
+    """Decodes and registers all that it said, as a host does."""
     warned: dict[str, str] = {}
 
     def warn(key: str, text: str) -> None:
         warned.setdefault(key, text)
 
-    registry = Registry(actor.loop, ZotDialect(), warn, facts.remarks.append)
-    for said in actor.heard:
+    registry = Registry(process.loop, ZotDialect(), warn, result.remarks.append)
+    for said in process.heard:
         if said.message is not None:
-            _judge(said.message, said.text, registry, facts)
-    facts.lines = len(actor.heard)
-    facts.warnings += warned.values()
-    facts.tools = tuple(registry.tools)
-    facts.commands = tuple(registry.commands)
-    facts.events = tuple(sorted(registry.observes))
-    facts.intercepts = tuple(sorted(registry.guards))
+            _register(said.message, said.text, registry, result)
+    result.lines = len(process.heard)
+    result.warnings += warned.values()
+    result.tools = tuple(registry.tools)
+    result.commands = tuple(registry.commands)
+    result.events = tuple(sorted(registry.observes))
+    result.intercepts = tuple(sorted(registry.guards))
 
 
-def _judge(message: Message, text: str, registry: Registry, facts: CheckupResult) -> None:
+def _register(message: Message, text: str, registry: Registry, result: CheckupResult) -> None:
     if isinstance(message, frames.Hello):
-        facts.hello_name = facts.hello_name or message.name
-        facts.version = facts.version or message.version
-        facts.capabilities = facts.capabilities or tuple(message.capabilities or ())
+        result.hello_name = result.hello_name or message.name
+        result.version = result.version or message.version
+        result.capabilities = result.capabilities or tuple(message.capabilities or ())
     elif isinstance(message, frames.RegisterTool):
         registry.add_tool(message)
     elif isinstance(message, frames.RegisterCommand):
@@ -242,9 +245,9 @@ def _judge(message: Message, text: str, registry: Registry, facts: CheckupResult
     elif isinstance(message, frames.Subscribe):
         registry.subscribe(message)
     elif isinstance(message, frames.UnknownFrame):
-        facts.unknown_frames.append(one_line(message.type, SHOWN))
+        result.unknown_frames.append(one_line(message.type, SHOWN))
     elif isinstance(message, frames.Malformed) and message.type is None:
-        facts.junk += 1
-        facts.first_junk = facts.first_junk or one_line(text, SHOWN) or message.reason
+        result.junk += 1
+        result.first_junk = result.first_junk or one_line(text, SHOWN) or message.reason
     elif isinstance(message, frames.Malformed):
-        facts.bad_frames.append(one_line(message.reason, SHOWN))
+        result.bad_frames.append(one_line(message.reason, SHOWN))

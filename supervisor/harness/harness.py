@@ -1,4 +1,4 @@
-"""Where extensions are rehearsed: one loop, temporary folders, and the end of all that was started."""
+"""What a trial of extensions needs: one loop, temporary folders, and the end of every process that it started."""
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class InterruptedRehearsalError(Exception):
-    """Ctrl-C, or a signal that asks this process to end."""
+    """Ctrl-C, or another signal that asks this process to end."""
 
 
 class Harness:
-    """A context manager: on leaving, everything that was started in it is ended and its temporary folders are removed.
+    """A context manager. On exit it ends every process that it started and removes its temporary folders.
 
-    `owns_process` says that this process does nothing else: it then adopts orphans, takes SIGINT, SIGTERM and SIGHUP as
-    a wish to end, and at the end ends whatever is below it.
+    `owns_process` says that this process does nothing else. The harness then adopts orphans, ends on SIGINT, SIGTERM
+    and SIGHUP, and on exit ends every process below this one.
     """
 
     def __init__(self, *, owns_process: bool = False, config: Config | None = None, clock: Clock | None = None) -> None:
         self.loop = Loop() if clock is None else Loop(clock)
         self.shared_table = SharedProcessTable(self.loop)
         self.is_interrupted = False
-        self.actors: list[RecordedProcess] = []
+        self.processes: list[RecordedProcess] = []
         self._owns_process = owns_process
         self._config = config or Config()
         self._token = os.urandom(16).hex()
@@ -80,8 +80,8 @@ class Harness:
     # --- starting -----------------------------------------------------------------------------------------
 
     def prepare(self, found: Found, cwd: Path | None = None) -> Places:
-        """Folders for one rehearsal: an empty one for state, and one for the project if none is given."""
-        folder = Path(tempfile.mkdtemp(prefix="zot-rehearsal-")).resolve()
+        """Makes temporary folders: an empty data folder, and an empty project folder unless `cwd` is given."""
+        folder = Path(tempfile.mkdtemp(prefix="zot-harness-")).resolve()
         self._folders.append(folder)
         data = folder / "data"
         data.mkdir()
@@ -98,71 +98,68 @@ class Harness:
         on_stderr: Callable[[str], None] | None = None,
         on_exit: Callable[[ExitStatus], None] | None = None,
     ) -> RecordedProcess:
-        """Starts the extension, in its own folder and with the limits of its manifest that the kernel keeps. Raises
+        """Starts the extension in its own folder, with those limits of its manifest that the kernel enforces. Raises
         `SpawnError`."""
         env = extension_environment(found, self._config, os.environ)
         env |= {TOKEN: self._token, EXTENSION: found.manifest.name}
         argv = launch(found.argv, Confinement.of(found.manifest.limits), cwd=str(found.folder), env=env)
-        actor = RecordedProcess(
+        process = RecordedProcess(
             self.loop, found, argv=argv, env=env, on_said=on_said, on_stderr=on_stderr, on_exit=on_exit
         )
-        self.actors.append(actor)
-        return actor
+        self.processes.append(process)
+        return process
 
     # --- waiting and ending -------------------------------------------------------------------------------
 
     def wait(self, predicate: Callable[[], bool], seconds: float | None) -> bool:
-        """False if it does not come about in time; for what a person does there is no deadline (None). Raises
-        `InterruptedRehearsalError`."""
+        """Runs the loop until `predicate` holds. False if that takes longer than `seconds`; None is no deadline, for
+        input that a person types. Raises `InterruptedRehearsalError`."""
         deadline = None if seconds is None else self.loop.clock() + seconds
         done = self.loop.run_until(lambda: self.is_interrupted or predicate(), deadline)
         if self.is_interrupted:
             raise InterruptedRehearsalError
         return done
 
-    def left_by(self, actor: RecordedProcess) -> dict[int, Process]:
-        """Its living processes but for the first one."""
-        assert actor.child is not None
+    def left_by(self, process: RecordedProcess) -> dict[int, Process]:
+        """The processes that it started and that still live, by pid; without the first process itself."""
+        assert process.child is not None
         table = self.shared_table.table(self.loop.clock())
         if table is None:
             return {}
-        roots = self._orphans.of(table, actor.found.manifest.name)
-        pid = actor.child.pid
+        roots = self._orphans.of(table, process.found.manifest.name)
+        pid = process.child.pid
         leader = table.by_pid.get(pid)
-        is_other = leader is not None and leader.identity != actor.child.identity
+        is_other = leader is not None and leader.identity != process.child.identity
         found = table.tree([*roots, *([] if is_other else [pid])], session=None if is_other else pid)
         found.pop(pid, None)
         return found
 
-    def teardown(self, actor: RecordedProcess, on_over: Callable[[], None]) -> Teardown:
-        """Ends it in order, with all that it left, while the loop goes on."""
+    def teardown(
+        self, process: RecordedProcess, on_over: Callable[[], None] | None = None, patience: Patience | None = None
+    ) -> Teardown:
+        """Starts to end the process in order, with all processes that it left; `on_over` is called at the end."""
         return Teardown(
             self.loop,
-            [actor],
+            [process],
+            patience=patience,
             on_over=on_over,
-            adopted=lambda table, _owner: self._orphans.of(table, actor.found.manifest.name),
+            adopted=lambda table, _owner: self._orphans.of(table, process.found.manifest.name),
             shared_table=self.shared_table,
         )
 
-    def end(self, actor: RecordedProcess, patience: Patience | None = None) -> None:
-        """Ends it in order, with all that it left, and waits for that."""
-        teardown = Teardown(
-            self.loop,
-            [actor],
-            patience=patience,
-            adopted=lambda table, _owner: self._orphans.of(table, actor.found.manifest.name),
-            shared_table=self.shared_table,
-        )
+    def end(self, process: RecordedProcess, patience: Patience | None = None) -> None:
+        """Ends the process in order, with all processes that it left, and waits for that."""
+        teardown = self.teardown(process, patience=patience)
         self.loop.run_until(lambda: self.is_interrupted or teardown.hurry())
         if not teardown.is_over:
             teardown.cancel()
-            return  # interrupted: `end_all` does not ask
-        self.actors.remove(actor)
+            return  # interrupted: `end_all` ends it, at once
+        self.processes.remove(process)
 
     def end_all(self) -> None:
-        """At once: nobody is left to be patient for."""
-        if any(actor.is_running or self.left_by(actor) for actor in self.actors):
-            stop_all(self.loop, self.actors, at_once=True, shared_table=self.shared_table)
-        self.actors.clear()
+        """Kills what still runs, at once and without a shutdown frame."""
+        if any(process.is_running or self.left_by(process) for process in self.processes):
+            stop_all(self.loop, self.processes, at_once=True, shared_table=self.shared_table)
+        self.processes.clear()
         if self._owns_process:
             sweep(self.loop)

@@ -1,8 +1,8 @@
-"""Whether a frame is what a script expects, and what is different. Pure.
+"""Compares a frame with the one that a script expects. Pure.
 
-Every member that is given must be equal; objects may have more, arrays are of the same length, and null is the same as
-nothing, as everywhere in the protocol. `${any}` stands for any value that is there, inside of a text for any text;
-`${cwd}`, `${extension_dir}` and `${data_dir}` stand for the paths that the extension was told.
+Every expected member must be equal. An object may have further members, an array has the same length, and null equals a
+missing member, as everywhere in the protocol. `${any}` stands for any value that is present, and within a text for any
+text. `${cwd}`, `${extension_dir}` and `${data_dir}` stand for the paths in the `hello_ack`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SHOWN = 200
 
 @dataclass(frozen=True)
 class Places:
-    """What the names in a script stand for."""
+    """The paths that `${cwd}`, `${extension_dir}` and `${data_dir}` stand for."""
 
     cwd: str
     extension_dir: str
@@ -32,7 +32,7 @@ class Places:
         return {"${cwd}": self.cwd, "${extension_dir}": self.extension_dir, "${data_dir}": self.data_dir}
 
     def fill(self, value: Any) -> Any:
-        """The value with the paths in place of their names."""
+        """Replaces the names by the paths, at any depth."""
         if isinstance(value, str):
             for name, path in self.names().items():
                 value = value.replace(name, path)
@@ -40,10 +40,10 @@ class Places:
         return _rebuilt(value, self.fill)
 
     def hide(self, value: Any) -> Any:
-        """The value with the names in place of their paths: longer paths first, since one may lie in another."""
+        """Replaces the paths by the names, at any depth. Longer paths first: one may be within another."""
         if isinstance(value, str):
             for name, path in sorted(self.names().items(), key=lambda item: -len(item[1])):
-                # A path that goes on is another one.
+                # Not a longer path that only begins with this one.
                 value = re.sub(rf"{re.escape(path)}(?![\w.-]*\w)", name.replace("\\", ""), value)
             return value
         return _rebuilt(value, self.hide)
@@ -59,7 +59,7 @@ def _rebuilt(value: Any, change: Callable[[Any], Any]) -> Any:
 
 class Difference(NamedTuple):
     path: str
-    """As `content[0].text`."""
+    """For example `content[0].text`."""
     expected: str
     """JSON, cut."""
     said: str
@@ -67,7 +67,7 @@ class Difference(NamedTuple):
 
 
 def differences(expected: Any, said: Any) -> list[Difference]:
-    """What keeps `said` from being what was `expected`; empty if it is."""
+    """All differences; empty if `said` is as `expected`."""
     return list(_compare(expected, said, ""))
 
 
@@ -83,8 +83,8 @@ def _compare(expected: Any, said: Any, path: str) -> list[Difference]:
     if isinstance(expected, list) and isinstance(said, list) and len(expected) == len(said):
         return [
             difference
-            for index, (one, other) in enumerate(zip(expected, said, strict=True))
-            for difference in _compare(one, other, f"{path}[{index}]")
+            for index, (item, said_item) in enumerate(zip(expected, said, strict=True))
+            for difference in _compare(item, said_item, f"{path}[{index}]")
         ]
     return [] if _is_same(expected, said) else [_difference(path, expected, said)]
 
@@ -99,7 +99,7 @@ def _is_same(expected: Any, said: Any) -> bool:
     if isinstance(expected, str) and isinstance(said, str) and ANY in expected:
         pattern = ".*".join(re.escape(part) for part in expected.split(ANY))
         return re.fullmatch(pattern, said, re.DOTALL) is not None
-    if isinstance(expected, bool) or isinstance(said, bool):  # Python takes true for 1
+    if isinstance(expected, bool) or isinstance(said, bool):  # in Python, True == 1
         return expected is said
     return bool(expected == said)
 
@@ -107,14 +107,14 @@ def _is_same(expected: Any, said: Any) -> bool:
 def _difference(path: str, expected: Any, said: Any) -> Difference:
     if isinstance(expected, str) and isinstance(said, str):
         start = _first_difference(expected, said)
-        if start > SHOWN // 2:  # what is the same at the start of long texts says nothing
+        if start > SHOWN // 2:  # cut the equal start of long texts
             expected, said = (f"…{text[start - 20 :]}" for text in (expected, said))
     return Difference(path or "the frame", shown(expected), "nothing" if said is None else shown(said))
 
 
-def _first_difference(one: str, other: str) -> int:
-    pairs = zip(one, other, strict=False)
-    return next((index for index, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
+def _first_difference(expected: str, said: str) -> int:
+    pairs = zip(expected, said, strict=False)
+    return next((index for index, (a, b) in enumerate(pairs) if a != b), min(len(expected), len(said)))
 
 
 def shown(value: Any, limit: int = SHOWN) -> str:

@@ -1,4 +1,4 @@
-"""What an extension is told at the start of a rehearsal."""
+"""Frames of the harness: its `hello_ack`, and which frame answers which request. Pure."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from supervisor.harness.matching import Places
 
 HOST = "rehearsal"
-"""Stands for the host's version and the provider."""
+"""The host's version and the provider in the `hello_ack`; recorded scripts have it."""
 MODEL = "none"
 
 
 def hello_ack(places: Places, given: dict[str, Any] | None = None) -> dict[str, Any]:
-    """The whole frame; what is `given` counts more."""
+    """The whole frame. Members of `given` replace the defaults."""
     return {
         "type": "hello_ack",
         "protocol_version": frames.PROTOCOL_VERSION,
@@ -36,10 +36,12 @@ ANSWERS = {
     "event_intercept": "event_intercept_response",
     "ping": "pong",
 }
-"""Requests of a host, and the frames that answer them, with the same id."""
+"""Type of a host's request: type of the answer, which has the same id."""
 
 
 class Answer(NamedTuple):
+    """The frame that answers a request, by its type and id."""
+
     type: str
     id: str | None
 
@@ -48,6 +50,6 @@ class Answer(NamedTuple):
 
 
 def answer_to(frame: dict[str, Any]) -> Answer | None:
-    """What the extension is to say to this, or None if it may stay silent."""
+    """The answer that this frame needs; None if it needs none."""
     kind = ANSWERS.get(frame["type"])
     return None if kind is None else Answer(kind, frame.get("id"))

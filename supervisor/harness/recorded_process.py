@@ -1,4 +1,4 @@
-"""One extension in a rehearsal: its process, and all that is said, in order."""
+"""One process of an extension, and every line that it and the harness say, in order."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ if TYPE_CHECKING:
     from wire.dialects.base import Message
 
 HEARD_LIMIT = 20_000
-"""Frames and lines of one rehearsal that are kept; one that says more is not heard any further."""
+"""Lines of one process that are kept; later ones are dropped."""
 STDERR_LINES = 20
 STDERR_LINE = 500
 """Characters."""
 
 
 class Said(NamedTuple):
-    """Something that was said."""
+    """One line, in either direction."""
 
     side: Side
     frame: dict[str, Any] | None
-    """None for a line that is no JSON object."""
+    """None if the line is no JSON object."""
     at: float
     fault: str = ""
-    """Why a host would not take it, or would warn of it."""
+    """Why a host refuses the line; empty if it takes it."""
     text: str = ""
-    """The line, cut, where it is no frame."""
+    """The line, cut, if it is no frame."""
     message: Message | None = None
-    """What a host makes of what the extension says."""
+    """The line of an extension as a host decodes it."""
 
 
 class RecordedProcess:
-    """`on_said` is called for each line in either direction, `on_stderr` for each line on standard error, `on_exit`
-    once. It is ended by a `Harness`."""
+    """Callbacks: `on_said` for each line in either direction, `on_stderr` for each line on standard error, `on_exit`
+    once. A `Harness` ends the process."""
 
     def __init__(
         self,
@@ -59,17 +59,17 @@ class RecordedProcess:
         on_stderr: Callable[[str], None] | None = None,
         on_exit: Callable[[ExitStatus], None] | None = None,
     ) -> None:
-        """Starts it. Raises `SpawnError`."""
+        """Starts the process. Raises `SpawnError`."""
         self.found = found
         self.said: list[Said] = []
         """Both directions."""
         self.heard: list[Said] = []
-        """What the extension has said."""
+        """Only what the extension said."""
         self.exit: ExitStatus | None = None
         self.started_at = loop.clock()
         self.ended_at: float | None = None
         self.asked_at: float | None = None
-        """When it was sent `shutdown`."""
+        """When `shutdown` was sent."""
         self.has_acked = False
         self.is_mute = False
         self.stdin_closed_at: float | None = None
@@ -101,7 +101,7 @@ class RecordedProcess:
         return self.heard[-1].at if self.heard else self.started_at
 
     def say(self, frame: dict[str, Any]) -> bool:
-        """False if it does not take it."""
+        """Sends a frame. False if the process does not read any more."""
         assert self.child is not None
         if not self.child.send(msgspec.json.encode(frame) + b"\n"):
             return False
@@ -111,11 +111,11 @@ class RecordedProcess:
         return True
 
     def stderr_lines(self) -> list[str]:
-        """The last ones, safe for a terminal."""
+        """The last `STDERR_LINES` lines, safe for a terminal."""
         rest = [self._stderr_rest.decode("utf-8", "replace")] if self._stderr_rest else []
         return [line for text in (*self._stderr, *rest) if (line := _shown(text))]
 
-    # --- what it says -------------------------------------------------------------------------------------
+    # --- what the extension says --------------------------------------------------------------------------
 
     def _on_stdout(self, data: bytes) -> None:
         for line in self._splitter.feed(data):
@@ -158,14 +158,14 @@ class RecordedProcess:
         if self._on_exit_seen is not None:
             self._on_exit_seen(status)
 
-    # --- its end (see termination.Stoppable) --------------------------------------------------------------
+    # --- its end: the methods that `Teardown` calls -------------------------------------------------------
 
     def ask_to_stop(self) -> None:
         if self.asked_at is None and not self.say({"type": "shutdown"}):
             self.hint_to_stop()
 
     def hint_to_stop(self) -> None:
-        """Closes its input, unless it has said that it is about to exit."""
+        """Closes its stdin, unless it has answered the shutdown."""
         assert self.child is not None
         if not self.has_acked and self.child.stdin is not None and self.child.stdin.is_open:
             self.stdin_closed_at = self.loop.clock()
@@ -173,7 +173,7 @@ class RecordedProcess:
 
 
 def understood(line: bytes | bytearray | Oversize, limit: int, now: float) -> Said:
-    """A line of an extension's, as it is to be compared and as a host would judge it."""
+    """A line of an extension: the JSON to compare, and the message as a host decodes it."""
     if isinstance(line, Oversize):
         malformed = describe_oversize(line, limit)
         return Said(Side.EXTENSION, None, now, malformed.reason, _cut(line.prefix), malformed)
@@ -193,5 +193,5 @@ def _cut(line: bytes | bytearray) -> str:
 
 
 def _shown(line: str) -> str:
-    """With its indentation, as tracebacks need it."""
+    """Keeps the indentation: tracebacks need it."""
     return printable(line).rstrip()[:STDERR_LINE]

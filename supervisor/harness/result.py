@@ -1,4 +1,4 @@
-"""What became of a rehearsal, and how to say it."""
+"""The result of playing one script, and the lines that tell a failure."""
 
 from __future__ import annotations
 
@@ -20,16 +20,18 @@ FRAME_SHOWN = 400
 class Failure:
     reason: str
     step: Step | None = None
-    """Where in the script; None before its first line and after its last."""
+    """The line of the script; None before its first and after its last."""
     said: dict[str, Any] | None = None
     """What the extension said instead."""
     differences: tuple[Difference, ...] = ()
 
     def lines(self) -> list[str]:
-        """A few lines for a reader, what was expected marked with `-` and what was said with `+`."""
+        """A few lines for a reader: `-` marks what was expected, `+` what was said."""
         where = f"line {self.step.line}: " if self.step is not None and self.step.line else ""
         lines = [f"{where}{self.reason}"]
-        if any(one.path == "type" for one in self.differences) or (self.step is not None and not self.differences):
+        if any(difference.path == "type" for difference in self.differences) or (
+            self.step is not None and not self.differences
+        ):
             if self.step is not None and self.said is not None:
                 lines.append(f"  - {shown(self.step.frame, FRAME_SHOWN)}")
             elif self.step is not None:
@@ -48,16 +50,16 @@ class Failure:
 class Outcome:
     script: str
     steps: int
-    """In the script."""
+    """Steps in the script."""
     done: int
-    """Of them, before the failure."""
+    """Steps before the failure."""
     failure: Failure | None
     said: tuple[Said, ...]
-    """The whole conversation, in order."""
+    """Both directions, in order."""
     stderr: tuple[str, ...]
-    """The last lines that the extension wrote there."""
+    """The last lines on standard error."""
     exit: str
-    """How its process ended; empty if it was never started."""
+    """Exit status of the process, as text; empty if it was never started."""
     places: Places
     seconds: float
 

@@ -1,8 +1,8 @@
-"""Conversations in files: JSON Lines, each `{"host": frame}`, which the host says, or `{"extension": frame}`, which the
-extension says, in the order in which it is said.
+"""Reads and writes scripts: conversations as JSON Lines, in the order of the frames.
 
-A line may have a `note`, and a line may be only that. A first line `{"about": {...}}` may tell more: `title`; `ignore`,
-types of frames that may come at any time or not at all; `exit`, the status that it is to end with (0).
+A line is `{"host": frame}` or `{"extension": frame}`, by the side that says the frame. Any line may have a `note`, also
+alone. The first line may be `{"about": {...}}` with `title`; `ignore`, types of frames that may come at
+any time or not at all; and `exit`, the expected exit status (default 0).
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ if TYPE_CHECKING:
 
 MEMBERS = ("about", "extension", "host", "note")
 NEAR = 0.75
-"""How like a known type an unknown one is that can only be a slip. Others may be said: a reader must ignore them."""
+"""Least likeness (0 to 1) of an unknown type to a known one that makes it a typing error. Less like ones are allowed:
+readers of the protocol ignore unknown frames."""
 
 
 class Side(Enum):
-    """Who says it."""
+    """The side that says a frame."""
 
     HOST = "host"
     EXTENSION = "extension"
@@ -41,11 +42,11 @@ class Step:
     side: Side
     frame: dict[str, Any]
     line: int = 0
-    """In the file, from 1."""
+    """Line number in the file, from 1."""
 
 
 class About(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Other members are the author's own."""
+    """The first line. Members that are not here are ignored."""
 
     title: str = ""
     ignore: tuple[str, ...] = ()
@@ -60,7 +61,7 @@ class Script:
 
     @property
     def has_handshake(self) -> bool:
-        """Else the rehearsal shakes hands by itself, and the script begins when the extension is ready."""
+        """If False, the harness shakes hands by itself, and the script begins when the extension is ready."""
         return any(step.frame["type"] in ("hello", "hello_ack") for step in self.steps)
 
     @property
@@ -69,7 +70,7 @@ class Script:
 
 
 class ScriptError(ValueError):
-    """The text names the file, the line, and what is wrong there."""
+    """The text names the file, the line, and the fault."""
 
 
 def read_script(path: Path) -> Script:
@@ -131,7 +132,7 @@ def _parse_about(value: Any) -> About:
 
 
 def _check_frame(side: Side, frame: Any) -> dict[str, Any]:
-    """Only what the host says is judged in full: it is sent as it stands. What is expected may leave members out."""
+    """A host's frame is validated in full, because it is sent as it is. An expected frame may leave members out."""
     if not isinstance(frame, dict) or not isinstance(frame.get("type"), str):
         raise ScriptError(f'{side.value}: a frame is an object with a "type"')
     kind = frame["type"]
@@ -158,5 +159,5 @@ def _near(name: str, known: Iterable[str]) -> str:
 
 
 def write_line(side: Side, frame: dict[str, Any], places: Places | None = None) -> bytes:
-    """One line of a script, LF included; with `places`, their paths are replaced by their names."""
+    """One line of a script, LF included. With `places`, paths are replaced by their names."""
     return msgspec.json.encode({side.value: frame if places is None else places.hide(frame)}) + b"\n"

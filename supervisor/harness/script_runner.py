@@ -1,4 +1,4 @@
-"""Plays the host's part of a script and compares what the extension says with the script, or writes it down."""
+"""Plays the host's part of a script: `play` compares the answers with the script, `record` only writes them down."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from supervisor.discovery.discover import Found, Scope, read_manifest
-from supervisor.harness.handshake import Handshake, Phase
-from supervisor.harness.harness import Harness
 from supervisor.harness.matching import differences
 from supervisor.harness.messages import answer_to, hello_ack
+from supervisor.harness.observed_handshake import Handshake, Phase
 from supervisor.harness.result import Failure, Outcome
 from supervisor.harness.script import Script, Side, write_line
 from supervisor.process.child import EXIT_FOLLOWS_S, SpawnError
@@ -19,16 +18,18 @@ from supervisor.process.stop_policy import Patience
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from supervisor.harness.harness import Harness
     from supervisor.harness.matching import Places
     from supervisor.harness.messages import Answer
     from supervisor.harness.recorded_process import RecordedProcess, Said
     from supervisor.harness.script import Step
-    from supervisor.home.config import Config
 
+HURRIED = Patience(hint=0.0, ask=0.5, term=0.5)
+"""For an extension that has failed already."""
 WAIT_S = 10.0
-"""For each thing that the extension is to say."""
+"""Seconds to wait for each expected frame."""
 QUIET_S = 0.25
-"""A recording goes on to the next line of the host's when nothing has been said for so long, where no answer is due."""
+"""Seconds of silence after which a recording goes on to the host's next line, where no answer is due."""
 
 
 class _FailedError(Exception):
@@ -38,111 +39,100 @@ class _FailedError(Exception):
 
 
 def found_in(folder: str | Path) -> Found:
-    """The extension in a folder, as if it was named with `--ext`. Raises `ManifestError`."""
+    """The extension in a folder, as `--ext` finds it. Raises `ManifestError`."""
     path = Path(folder).expanduser().absolute()
     return Found(path, read_manifest(path), Scope.EXPLICIT)
 
 
-def run_script(
-    folder: str | Path,
-    script: Script,
-    *,
-    cwd: Path | None = None,
-    wait_s: float = WAIT_S,
-    config: Config | None = None,
+def play(harness: Harness, found: Found, script: Script, *, cwd: Path | None = None, wait_s: float = WAIT_S) -> Outcome:
+    """Starts the extension, plays the script, and ends the process. Raises only `InterruptedRehearsalError`."""
+    return _ScriptRun(harness, found, script, cwd, wait_s).run(is_recording=False)
+
+
+def record(
+    harness: Harness, found: Found, script: Script, *, cwd: Path | None = None, wait_s: float = WAIT_S
 ) -> Outcome:
-    """One script in a room of its own. Raises `ManifestError`."""
-    found = found_in(folder)
-    with Harness(config=config) as room:
-        return play(room, found, script, cwd=cwd, wait_s=wait_s)
-
-
-def play(room: Harness, found: Found, script: Script, *, cwd: Path | None = None, wait_s: float = WAIT_S) -> Outcome:
-    """Starts the extension, plays the script with it, and ends it. Raises `InterruptedRehearsalError` only."""
-    return _Rehearsal(room, found, script, cwd, wait_s).run(listening=False)
-
-
-def record(room: Harness, found: Found, script: Script, *, cwd: Path | None = None, wait_s: float = WAIT_S) -> Outcome:
-    """Says the script's host lines only, and lets the extension say what it likes: `recording` makes a script of it."""
-    return _Rehearsal(room, found, script, cwd, wait_s).run(listening=True)
+    """Says only the host's lines of the script and compares nothing. `recording` makes a script of the result."""
+    return _ScriptRun(harness, found, script, cwd, wait_s).run(is_recording=True)
 
 
 def recording(outcome: Outcome) -> bytes:
-    """The conversation as a script."""
+    """The conversation of a result as the text of a script."""
     return recording_of(outcome.said, outcome.places)
 
 
 def recording_of(conversation: Sequence[Said], places: Places) -> bytes:
-    """A conversation as a script. The answer to the hello stands right after it, however fast the extension went on:
-    so the same conversation is always the same recording."""
-    said = [one for one in conversation if one.frame is not None]
-    ack = next((one for one in said if one.side is Side.HOST and _type(one) == "hello_ack"), None)
-    hello = next((one for one in said if one.side is Side.EXTENSION and _type(one) == "hello"), None)
+    """The text of a script. The `hello_ack` comes right after the `hello`, even if the extension said more in between:
+    so equal conversations give equal recordings."""
+    lines = [line for line in conversation if line.frame is not None]
+    ack = next((line for line in lines if line.side is Side.HOST and _type(line) == "hello_ack"), None)
+    hello = next((line for line in lines if line.side is Side.EXTENSION and _type(line) == "hello"), None)
     if ack is not None and hello is not None:
-        said = [one for one in said if one is not ack]
-        said.insert(said.index(hello) + 1, ack)
-    return b"".join(write_line(one.side, one.frame, places) for one in said if one.frame is not None)
+        lines = [line for line in lines if line is not ack]
+        lines.insert(lines.index(hello) + 1, ack)
+    return b"".join(write_line(line.side, line.frame, places) for line in lines if line.frame is not None)
 
 
 def _type(said: Said) -> str:
     return str(said.frame.get("type")) if said.frame is not None else ""
 
 
-class _Rehearsal:
-    def __init__(self, room: Harness, found: Found, script: Script, cwd: Path | None, wait_s: float) -> None:
-        self._room = room
+class _ScriptRun:
+    def __init__(self, harness: Harness, found: Found, script: Script, cwd: Path | None, wait_s: float) -> None:
+        self._harness = harness
         self._found = found
         self._script = script
         self._wait_s = wait_s
-        self._places: Places = room.prepare(found, cwd)
-        self._actor: RecordedProcess | None = None
-        self._taken = 0  # of what was heard
+        self._places: Places = harness.prepare(found, cwd)
+        self._process: RecordedProcess | None = None
+        self._taken = 0
+        """How many of the lines of `heard` have been compared."""
         self._done = 0
 
     @property
-    def actor(self) -> RecordedProcess:
-        assert self._actor is not None
-        return self._actor
+    def process(self) -> RecordedProcess:
+        assert self._process is not None
+        return self._process
 
-    def run(self, *, listening: bool) -> Outcome:
-        began = self._room.loop.clock()
+    def run(self, *, is_recording: bool) -> Outcome:
+        began = self._harness.loop.clock()
         failure: Failure | None = None
         try:
             try:
-                self._actor = self._room.start(self._found)
+                self._process = self._harness.start(self._found)
             except SpawnError as error:
                 raise _FailedError(Failure(str(error))) from None
             if not self._script.has_handshake:
                 self._shake_hands()
-            if listening:
-                self._listen()
+            if is_recording:
+                self._record()
             else:
                 self._compare()
             self._end()
-            if not listening:
+            if not is_recording:
                 self._expect_no_more()
         except _FailedError as error:
             failure = error.failure
-            if self._actor is not None and self._actor in self._room.actors:
-                self._room.end(self._actor, HURRIED)
-        actor = self._actor
+            if self._process is not None and self._process in self._harness.processes:
+                self._harness.end(self._process, HURRIED)
+        ended = self._process
         return Outcome(
             script=self._script.name,
             steps=len(self._script.steps),
             done=self._done,
             failure=failure,
-            said=tuple(actor.said) if actor else (),
-            stderr=tuple(actor.stderr_lines()) if actor else (),
-            exit=str(actor.exit) if actor and actor.exit else "",
+            said=tuple(ended.said) if ended else (),
+            stderr=tuple(ended.stderr_lines()) if ended else (),
+            exit=str(ended.exit) if ended and ended.exit else "",
             places=self._places,
-            seconds=self._room.loop.clock() - began,
+            seconds=self._harness.loop.clock() - began,
         )
 
     def _shake_hands(self) -> None:
-        handshake = Handshake(self._room.loop, self.actor, self._places)
+        handshake = Handshake(self._harness.loop, self.process, self._places)
         timeouts = self._found.manifest.timeouts
         limit = (timeouts.hello or self._found.default_hello_s) + timeouts.ready + 1.0
-        self._room.wait(handshake.look, limit)
+        self._harness.wait(handshake.look, limit)
         if handshake.phase is Phase.FAILED:
             raise _FailedError(Failure(handshake.failure))
         self._taken = handshake.taken
@@ -161,25 +151,27 @@ class _Rehearsal:
         frame = self._places.fill(step.frame)
         if frame["type"] == "hello_ack":
             frame = hello_ack(self._places, frame)
-        if not self.actor.say(frame):
-            self._room.wait(lambda: not self.actor.is_running, EXIT_FOLLOWS_S)
+        if not self.process.say(frame):
+            self._harness.wait(lambda: not self.process.is_running, EXIT_FOLLOWS_S)
             raise _FailedError(Failure(self._gone() or "it does not read its stdin", step))
 
     def _expect(self, step: Step) -> None:
         expected = self._places.fill(step.frame)
         kind = expected["type"]
         wait_s = max(self._wait_s, self._hello_s) if kind == "hello" else self._wait_s
-        if not self._room.wait(lambda: self._has_said(kind) or not self.actor.is_running or self._is_mute(), wait_s):
+        if not self._harness.wait(
+            lambda: self._has_said(kind) or not self.process.is_running or self.process.is_mute, wait_s
+        ):
             raise _FailedError(Failure(f"expected {kind} within {wait_s:g} s, and it said nothing more", step))
         if not self._has_said(kind):
-            self._room.wait(lambda: not self.actor.is_running, EXIT_FOLLOWS_S)
+            self._harness.wait(lambda: not self.process.is_running, EXIT_FOLLOWS_S)
             raise _FailedError(Failure(f"expected {kind}, but {self._gone() or 'it has closed its stdout'}", step))
-        said = self.actor.heard[self._taken]
+        said = self.process.heard[self._taken]
         self._taken += 1
         if said.frame is None:
             raise _FailedError(Failure(f"expected {kind}, but it wrote a line that is no frame: {said.text}", step))
         if found := differences(expected, said.frame):
-            other = "" if any(one.path == "type" for one in found) else f"; this {kind} is different"
+            other = "" if any(difference.path == "type" for difference in found) else f"; this {kind} is different"
             raise _FailedError(
                 Failure(f"expected {kind}{other or ', and it said another frame'}", step, said.frame, tuple(found))
             )
@@ -191,23 +183,20 @@ class _Rehearsal:
         return self._found.manifest.timeouts.hello or self._found.default_hello_s
 
     def _has_said(self, kind: str) -> bool:
-        """Whether something has been said that is not to be ignored; unless that is just what is expected."""
-        heard = self.actor.heard
+        """Whether there is a line to compare. Ignored types are skipped, unless `kind` is one of them."""
+        heard = self.process.heard
         while self._taken < len(heard) and _type(heard[self._taken]) in self._script.about.ignore:
             if _type(heard[self._taken]) == kind:
                 return True
             self._taken += 1
         return self._taken < len(heard)
 
-    def _is_mute(self) -> bool:
-        return self.actor.is_mute
-
     def _gone(self) -> str:
-        return f"it has ended ({self.actor.exit})" if not self.actor.is_running else ""
+        return f"it has ended ({self.process.exit})" if not self.process.is_running else ""
 
     # --- recording ----------------------------------------------------------------------------------------
 
-    def _listen(self) -> None:
+    def _record(self) -> None:
         for step in self._script.steps:
             if step.side is Side.HOST:
                 self._say_when_quiet(step)
@@ -215,69 +204,66 @@ class _Rehearsal:
 
     def _say_when_quiet(self, step: Step) -> None:
         kind = step.frame["type"]
-        actor = self.actor
+        process = self.process
         if kind == "hello_ack":
-            if not self._room.wait(lambda: bool(actor.heard) or not actor.is_running, self._hello_s):
+            if not self._harness.wait(lambda: bool(process.heard) or not process.is_running, self._hello_s):
                 raise _FailedError(Failure(f"said no hello within {self._hello_s:g} s", step))
             self._say(step)
             self._until_quiet()
             return
-        before = len(actor.heard)
+        before = len(process.heard)
         self._say(step)
         if kind == "shutdown":
             return
         if (answer := answer_to(self._places.fill(step.frame))) is None:
             self._until_quiet()
             return
-        if not self._room.wait(lambda: _has_answer(actor, before, answer) or not actor.is_running, self._wait_s):
+        if not self._harness.wait(lambda: _has_answer(process, before, answer) or not process.is_running, self._wait_s):
             raise _FailedError(Failure(f"no {answer.type} within {self._wait_s:g} s", step))
-        if not _has_answer(actor, before, answer):
+        if not _has_answer(process, before, answer):
             raise _FailedError(Failure(self._gone(), step))
 
     def _until_quiet(self) -> None:
-        clock, actor = self._room.loop.clock, self.actor
+        clock, process = self._harness.loop.clock, self.process
         began = clock()
         while (
-            actor.is_running and clock() - max(began, actor.last_heard_at) < QUIET_S and clock() - began < self._wait_s
+            process.is_running
+            and clock() - max(began, process.last_heard_at) < QUIET_S
+            and clock() - began < self._wait_s
         ):
-            self._room.wait(lambda: not actor.is_running, QUIET_S)
+            self._harness.wait(lambda: not process.is_running, QUIET_S)
 
     # --- the end ------------------------------------------------------------------------------------------
 
     def _end(self) -> None:
-        actor = self.actor
-        self._room.end(actor)
-        if self._room.is_interrupted:
-            self._room.wait(lambda: True, 0)
-        if late := ended_badly(actor, self._script.about.exit):
+        process = self.process
+        self._harness.end(process)
+        if self._harness.is_interrupted:
+            self._harness.wait(lambda: True, 0)
+        if late := ended_badly(process, self._script.about.exit):
             raise _FailedError(Failure(late))
 
     def _expect_no_more(self) -> None:
-        """An answer to a shutdown that the script does not speak of is as it should be. A script of the host's lines
-        alone says nothing of what is to be answered."""
+        """A `shutdown_ack` is allowed if the script has no shutdown, and any frame if it has only lines of the host."""
         spare = {*self._script.about.ignore, *(() if self._script.has_shutdown else ("shutdown_ack",))}
-        judges = any(step.side is Side.EXTENSION for step in self._script.steps)
-        for said in self.actor.heard[self._taken :]:
+        expects = any(step.side is Side.EXTENSION for step in self._script.steps)
+        for said in self.process.heard[self._taken :]:
             if said.frame is None:
                 raise _FailedError(Failure(f"it wrote a line that is no frame: {said.text}"))
-            if judges and _type(said) not in spare:
+            if expects and _type(said) not in spare:
                 raise _FailedError(Failure("it said more than the script expects", None, said.frame))
 
 
-HURRIED = Patience(hint=0.0, ask=0.5, term=0.5)
-"""For one that has failed already."""
+def _has_answer(process: RecordedProcess, since: int, answer: Answer) -> bool:
+    return any(line.frame is not None and answer.is_in(line.frame) for line in process.heard[since:])
 
 
-def _has_answer(actor: RecordedProcess, since: int, answer: Answer) -> bool:
-    return any(one.frame is not None and answer.is_in(one.frame) for one in actor.heard[since:])
-
-
-def ended_badly(actor: RecordedProcess, expected: int = 0) -> str:
-    """What is wrong with how it has ended; empty if nothing is."""
-    status = actor.exit
+def ended_badly(process: RecordedProcess, expected: int = 0) -> str:
+    """What is wrong with the end of the process; empty if nothing is."""
+    status = process.exit
     if status is None:
         return "it could not be ended"
-    if actor.asked_at is None:
+    if process.asked_at is None:
         return f"it ended ({status}) before it was asked to"
     if status.code in (-signal.SIGTERM, -signal.SIGKILL):
         return f"it did not end within {Patience().ask:g} s of the shutdown, nor when its stdin was closed ({status})"

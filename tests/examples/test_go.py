@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from supervisor.harness.script import parse_script, read_script
-from supervisor.harness.script_runner import run_script
+from tests.support.script_runs import run_script
 from tests.vectors.record import EXAMPLES, HERE
 
 TWINS = {"hello-go": "hello", "weather-go": "weather"}

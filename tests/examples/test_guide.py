@@ -8,8 +8,8 @@ import subprocess
 import pytest
 
 from supervisor.harness.script import parse_script
-from supervisor.harness.script_runner import run_script
 from tests.examples.vendored import ROOT
+from tests.support.script_runs import run_script
 from tests.vectors.record import EXAMPLES
 
 GUIDE = (ROOT / "docs" / "extensions.md").read_text()

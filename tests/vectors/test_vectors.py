@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from supervisor.harness.script import Side, parse_script, read_script
-from supervisor.harness.script_runner import run_script
+from tests.support.script_runs import run_script
 from tests.vectors.record import EXAMPLES, HERE, VectorError, lacks, settled, sources, vector_of
 from wire import frames
 from zotext import EVENTS

@@ -13,9 +13,9 @@ from cli.ext.drive.input import Input, LinesIn, TerminalIn
 from cli.ext.drive.line_editor import LineEditor, Typed
 from cli.ext.drive.screen import Screen, wants_colour
 from cli.ext.drive.typed_commands import HELP, CommandError, Known, frame_for
-from supervisor.harness.handshake import Handshake, Phase
 from supervisor.harness.harness import Harness, InterruptedRehearsalError
 from supervisor.harness.messages import answer_to
+from supervisor.harness.observed_handshake import Handshake, Phase
 from supervisor.harness.script import Side
 from supervisor.harness.script_runner import QUIET_S, ended_badly, found_in, recording_of
 from supervisor.home.config import ConfigError, load_config

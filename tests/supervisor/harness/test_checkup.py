@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from supervisor.harness.checkup import CheckupResult, Force, examine
-from supervisor.harness.handshake import Phase
 from supervisor.harness.harness import Harness
+from supervisor.harness.observed_handshake import Phase
 from supervisor.harness.script_runner import found_in
 from tests.support.extension_folder import extension, folder
 

@@ -12,9 +12,10 @@ import pytest
 
 from supervisor.harness.harness import Harness, InterruptedRehearsalError
 from supervisor.harness.script import Script, Side, parse_script
-from supervisor.harness.script_runner import found_in, play, record, recording, run_script
+from supervisor.harness.script_runner import found_in, play, record, recording
 from tests.support.extension_folder import extension, folder
 from tests.support.host import PRELUDE
+from tests.support.script_runs import run_script
 
 PATIENT = {"hello": 20.0, "ready": 20.0}
 

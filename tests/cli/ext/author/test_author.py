@@ -427,7 +427,7 @@ def test_what_doctor_makes_of_how_one_ends(tmp_path):
     from cli.doctor.checks import Level
     from cli.ext.author.doctor_findings import judge, worst
     from supervisor.harness.checkup import CheckupResult, Force
-    from supervisor.harness.handshake import Phase
+    from supervisor.harness.observed_handshake import Phase
     from supervisor.harness.script_runner import found_in
     from supervisor.process.child import ExitStatus
 

@@ -1,4 +1,4 @@
-"""The handshake of a rehearsal, by the rules of a run."""
+"""The handshake with a recorded process. The rules are those of a run, in `supervisor.extension.handshake`."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 
 class Phase(Enum):
-    """How far it has come."""
+    """How far the handshake is. The values are shown to users."""
 
     WAITING = "waiting for its hello"
     GREETED = "greeted"
     READY = "ready"
     SILENT = "taken as ready"
-    """It never said so: silence after the hello counts, or the deadline."""
+    """It never sent `ready`: it was silent after its hello, or the deadline passed."""
     FAILED = "failed"
 
     @property
@@ -33,39 +33,36 @@ class Phase(Enum):
 
 
 class Handshake:
-    """Call `hear` with all that the extension says, and `end` when its process has ended. `on_over` is called once."""
+    """Call `look` until it returns True. It reads the recorded lines."""
 
-    def __init__(
-        self, loop: Loop, actor: RecordedProcess, places: Places, on_over: Callable[[], None] | None = None
-    ) -> None:
+    def __init__(self, loop: Loop, process: RecordedProcess, places: Places) -> None:
         self.phase = Phase.WAITING
         self.failure = ""
         self.hello_at: float | None = None
         self.ready_at: float | None = None
         self._loop = loop
-        self._actor = actor
+        self._process = process
         self._places = places
-        self._on_over = on_over
         self._taken = 0
         self._timer: Timer | None = None
-        self._has_lost_voice = False
-        timeouts = actor.found.manifest.timeouts
+        self._has_seen_mute = False
+        timeouts = process.found.manifest.timeouts
         self._ready_s = timeouts.ready
-        hello_s = timeouts.hello or actor.found.default_hello_s
+        hello_s = timeouts.hello or process.found.default_hello_s
         self._after(hello_s, lambda: self._fail(no_hello(hello_s)))
 
     def look(self) -> bool:
-        """Takes in what has been said since; returns whether the handshake is over."""
-        while not self.phase.is_over and self._taken < len(self._actor.heard):
-            frame = self._actor.heard[self._taken].frame
+        """Reads what was said since the last call. Returns whether the handshake is over."""
+        while not self.phase.is_over and self._taken < len(self._process.heard):
+            frame = self._process.heard[self._taken].frame
             self._taken += 1
             if frame is not None and "type" in frame:
-                self._hear(str(frame["type"]), frame.get("name"), self._actor.heard[self._taken - 1].fault)
-        if not self.phase.is_over and not self._actor.is_running:
+                self._hear(str(frame["type"]), frame.get("name"), self._process.heard[self._taken - 1].fault)
+        if not self.phase.is_over and not self._process.is_running:
             early = "before its hello " if self.phase is Phase.WAITING else ""
-            self._fail(f"it exited {early}({self._actor.exit})")
-        elif not self.phase.is_over and self._actor.is_mute and not self._has_lost_voice:
-            self._has_lost_voice = True
+            self._fail(f"it exited {early}({self._process.exit})")
+        elif not self.phase.is_over and self._process.is_mute and not self._has_seen_mute:
+            self._has_seen_mute = True
             self._after(EXIT_FOLLOWS_S, lambda: self._fail(MUTE))
         return self.phase.is_over
 
@@ -79,7 +76,7 @@ class Handshake:
             else:
                 self.hello_at = now
                 self.phase = Phase.GREETED
-                self._actor.say(hello_ack(self._places))
+                self._process.say(hello_ack(self._places))
                 self._await_ready(now + self._ready_s)
         elif kind == "ready":
             self._settle(Phase.READY)
@@ -90,7 +87,7 @@ class Handshake:
             return
         now = self._loop.clock()
         assert self.hello_at is not None
-        found, again_at = readiness(now, last_frame=max(self._actor.last_heard_at, self.hello_at), latest=latest)
+        found, again_at = readiness(now, last_frame=max(self._process.last_heard_at, self.hello_at), latest=latest)
         if found is Readiness.NOT_YET:
             self._after(again_at - now, lambda: self._await_ready(latest))
         else:
@@ -107,8 +104,6 @@ class Handshake:
     def _over(self, phase: Phase) -> None:
         self.phase = phase
         self._cancel()
-        if self._on_over is not None:
-            self._on_over()
 
     def _after(self, seconds: float, callback: Callable[[], None]) -> None:
         self._cancel()
@@ -121,5 +116,5 @@ class Handshake:
 
     @property
     def taken(self) -> int:
-        """How many of the heard lines belong to it."""
+        """How many of the lines of `heard` belong to the handshake."""
         return self._taken
