@@ -11,7 +11,7 @@
 
     ext.run()
 
-Needs nothing but the standard library. Copy this folder next to an extension, and it works without being installed.
+Needs only the standard library. Copy this folder next to an extension, and it works without an installation.
 """
 
 from __future__ import annotations

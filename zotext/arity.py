@@ -1,4 +1,4 @@
-"""Handlers of what happens may take what happened, or nothing."""
+"""How many arguments a handler takes. A handler of events may take the event, or nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def with_subject(handler: Callable[..., Any], what: str) -> Callable[[Any], Any]:
-    """The handler, callable with one argument, which it may do without. Raises `RegistrationError` for any other."""
+    """Makes a handler with one parameter or none callable with one argument. Raises `RegistrationError` for more."""
     least, most = _arity(handler, what)
     if least > 1:
         raise RegistrationError(f"{what} takes one argument or none, not {least}")
@@ -20,7 +20,7 @@ def with_subject(handler: Callable[..., Any], what: str) -> Callable[[Any], Any]
 
 
 def check(handler: Callable[..., Any], what: str, count: int) -> None:
-    """Raises `RegistrationError` unless it can be called with so many arguments."""
+    """Raises `RegistrationError` unless the handler can be called with `count` arguments."""
     least, most = _arity(handler, what)
     if not least <= count <= most:
         raise RegistrationError(f"{what} takes {('no argument', 'one argument')[count]}, not {max(least, most)}")

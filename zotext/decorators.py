@@ -1,5 +1,5 @@
 # ruff: noqa: F811 - `overload` is not the one of `typing` at run time, which would have to be imported
-"""The decorators: how an extension's functions become tools, commands, guards and handlers."""
+"""The decorators that make an extension's functions tools, commands, guards and handlers."""
 
 from __future__ import annotations
 
@@ -57,13 +57,12 @@ else:
         return function
 
 
-class Registering:
-    """What is registered before the host has been greeted is in the greeting; what is registered later is sent by
-    `_declare`."""
+class Decorators:
+    """Base of `Extension`. The greeting has what is registered before it; `_declare` sends what is registered later."""
 
     def __init__(self, name: str, version: str) -> None:
         self.registry = Registry(name, version)
-        """What has been registered. For the SDK and its tests."""
+        """All registrations. For the SDK and its tests."""
         self._lock = RLock()
 
     def _declare(self, frame: dict[str, Any]) -> None:
@@ -99,9 +98,9 @@ class Registering:
         """Registers a function that the model can call. `@ext.tool` or `@ext.tool(...)`.
 
         Name, description and JSON Schema come from the function's name, docstring and type hints. With `schema` it gets
-        one dict with all arguments, unchecked. `timeout_s`: how long the host waits for it (default: what the manifest
-        says, or 60). `idempotent`: a call that a crash has cut short may be made again. `read_only`: it changes
-        nothing, so several may run at once. Raises `RegistrationError`, which names the parameter that is wrong.
+        one dict with all arguments, unchecked. `timeout_s`: seconds that the host waits for it (default: the
+        manifest's, or 60). `idempotent`: the host may repeat a call that a crash has cut short. `read_only`: the tool
+        changes nothing, so several calls may run at once. Raises `RegistrationError`, which names the wrong parameter.
         """
         from .tools import Tool
 
@@ -122,7 +121,7 @@ class Registering:
         return register if handler is None else register(handler)
 
     def unregister_tool(self, name: str) -> None:
-        """Takes a tool back. Calls under way are finished. `KeyError` if there is none of this name."""
+        """Removes a tool. Calls under way are finished. `KeyError` if there is no tool of this name."""
         with self._lock:
             del self.registry.tools[name]
             self._declare({"type": "unregister_tool", "name": name})
@@ -134,8 +133,8 @@ class Registering:
         self, handler: None = None, /, *, name: str | None = None, description: str | None = None
     ) -> Callable[[CommandT], CommandT]: ...
     def command(self, handler: Any = None, /, *, name: str | None = None, description: str | None = None) -> Any:
-        """Registers a slash command: a function of what was typed after its name, which may also take nothing. It
-        returns a str (shown to the user), None, or a response such as `Prompt(...)`."""
+        """Registers a slash command. The function takes the text typed after the command's name, or nothing. It returns
+        a str (shown to the user), None, or a response such as `Prompt(...)`."""
         from .tools import Command
 
         names = sys._getframe(1).f_locals
@@ -152,8 +151,8 @@ class Registering:
         return register if handler is None else register(handler)
 
     def on(self, event: EventName) -> Callable[[EventT], EventT]:
-        """Calls the function after something has happened, with the `Event` or with nothing. All handlers of an
-        extension run on one thread, in the order in which things happened."""
+        """Calls the function after an event, with the `Event` or with nothing. All event handlers of an extension run
+        on one thread, in the order of the events."""
         if event not in EVENTS:
             raise RegistrationError(f"there is no event {event!r}; there are {', '.join(EVENTS)}")
 
@@ -216,7 +215,8 @@ class Registering:
         return self._on_panel("panel_close", panel_id)  # type: ignore[no-any-return]
 
     def on_shutdown(self, handler: LastT, /) -> LastT:
-        """Calls the function once at the end, after what was under way; all of these together have half a second."""
+        """Calls the function once at the end, after what was under way. All these functions together have half a
+        second."""
         arity.check(handler, "handler of on_shutdown", 0)
         self.registry.shutdown_handlers.append(handler)
         return handler

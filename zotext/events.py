@@ -1,4 +1,4 @@
-"""What happens in the host, as handlers and guards get it."""
+"""Events and questions of the host, as handlers and guards get them."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ EVENTS = (
     "error",
     "session_end",
 )
-"""What `on` takes. A host says with its features whether it knows those beyond zot's first five."""
+"""Names that `on` takes. The features of a host say whether it sends those beyond zot's first five."""
 POINTS = ("tool_call", "turn_start", "assistant_message", "user_prompt", "tool_result")
-"""Where a guard can be asked."""
+"""Points at which a guard can be asked."""
 
 
 class Event(Value):
-    """Something happened. Fields that an event of this name does not have keep their empty value."""
+    """An event. Fields that an event of this name does not have are empty."""
 
     __slots__ = ("content", "error", "is_error", "name", "step", "stop", "text", "tool_args", "tool_id", "tool_name")
 
     def __init__(self, frame: dict[str, Any]) -> None:
         self.name = _text(frame, "event")
         self.step = _number(frame, "step")
-        """1 for the first turn of a prompt: turn_start."""
+        """turn_start: 1 for the first turn of a prompt."""
         self.stop = _text(frame, "stop")
-        """Why the turn ended, for example `end_turn` or `tool_use`: turn_end."""
+        """turn_end: why the turn ended, for example `end_turn` or `tool_use`."""
         self.error = _text(frame, "error")
-        """turn_end of a turn that failed, and error."""
+        """error, and turn_end of a turn that failed."""
         self.tool_id = _text(frame, "tool_id")
         self.tool_name = _text(frame, "tool_name")
         """tool_call and tool_result."""
         self.tool_args: dict[str, Any] = _object(frame, "tool_args")
-        """As the model wrote them: tool_call."""
+        """tool_call: the arguments as the model wrote them."""
         self.text = _text(frame, "text")
         """assistant_message and user_prompt."""
         self.is_error = frame.get("is_error") is True
@@ -51,7 +51,7 @@ class Event(Value):
 
 
 class ToolCall(Value):
-    """A tool is about to run. To change `args` return `rewrite_args(...)`; changing the dict itself has no effect."""
+    """A tool is about to run. To change `args`, return `rewrite_args(...)`; a change of the dict has no effect."""
 
     __slots__ = ("args", "id", "name")
 
@@ -62,7 +62,7 @@ class ToolCall(Value):
 
 
 class TurnStart(Value):
-    """The model is about to be asked. `step` is 1 for the first time after a prompt."""
+    """The model is about to be called. `step` is 1 for the first turn of a prompt."""
 
     __slots__ = ("step",)
 
@@ -71,7 +71,7 @@ class TurnStart(Value):
 
 
 class AssistantMessage(Value):
-    """The model has written this text; nobody has seen it yet."""
+    """The model has written this text. It has not been shown yet."""
 
     __slots__ = ("text",)
 
@@ -89,7 +89,7 @@ class UserPrompt(Value):
 
 
 class ToolResult(Value):
-    """A tool has run; the model has not seen the result yet."""
+    """A tool has run. The model has not seen the result yet."""
 
     __slots__ = ("content", "id", "is_error", "name")
 
@@ -101,13 +101,13 @@ class ToolResult(Value):
 
     @property
     def text(self) -> str:
-        """All texts in it, one line apart."""
-        return "\n".join(one.text for one in self.content if isinstance(one, Text))
+        """All its texts, joined by line feeds."""
+        return "\n".join(block.text for block in self.content if isinstance(block, Text))
 
 
 class PanelKey(Value):
     """The user pressed a key in a panel. `key` is up, down, left, right, enter, esc, tab, backspace, delete, home, end,
-    pageup, pagedown, rune or unknown; `text` is what was typed when it is rune."""
+    pageup, pagedown, rune or unknown; for rune, `text` is what was typed."""
 
     __slots__ = ("key", "panel_id", "text")
 
@@ -118,7 +118,7 @@ class PanelKey(Value):
 
 
 class PanelSize(Value):
-    """A panel has now so many columns and rows."""
+    """A panel has a new size: `width` in columns, `height` in rows."""
 
     __slots__ = ("height", "panel_id", "width")
 
@@ -148,12 +148,12 @@ def _number(frame: dict[str, Any], field: str) -> int:
 
 
 def _object(frame: dict[str, Any], field: str) -> dict[str, Any]:
-    """A copy, so that what one handler changes no other one sees."""
+    """A deep copy: a change by one handler must not reach the others."""
     value = frame.get(field)
-    return {name: _copy(one) for name, one in value.items()} if isinstance(value, dict) else {}
+    return {name: _copy(member) for name, member in value.items()} if isinstance(value, dict) else {}
 
 
 def _copy(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _copy(one) for name, one in value.items()}
-    return [_copy(one) for one in value] if isinstance(value, list) else value
+        return {name: _copy(member) for name, member in value.items()}
+    return [_copy(item) for item in value] if isinstance(value, list) else value

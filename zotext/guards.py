@@ -1,4 +1,4 @@
-"""Asks the guards of one point, one after another: the first block wins, and each sees what the ones before rewrote."""
+"""Asks the guards of one point in order. The first block wins; each guard sees what the guards before it rewrote."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ REWRITES: dict[str, type | None] = {
 
 
 class Guard:
-    """One handler of one point; with `tools` it is asked about these only."""
+    """One handler of one point. With `tools` it is asked only about tools of these names."""
 
     def __init__(self, handler: Callable[[Any], object], tools: Collection[str] | None) -> None:
         self.handler = handler
@@ -40,8 +40,8 @@ class Guard:
 
 
 def judge(guards: list[Guard], frame: dict[str, Any]) -> dict[str, Any]:
-    """The members of the answer; none means allow. A guard that raises, or returns what is no verdict here, blocks:
-    what could not be judged does not pass."""
+    """The members of the answer frame; none means allow. A guard that raises, or returns something that is no verdict
+    for this point, blocks: what could not be judged does not pass."""
     point = str(frame.get("event"))
     answer: dict[str, Any] = {}
     for guard in guards:
@@ -57,7 +57,7 @@ def judge(guards: list[Guard], frame: dict[str, Any]) -> dict[str, Any]:
             if rewrite is None or not isinstance(verdict, rewrite):
                 raise TypeError(f"{verdict!r} is no verdict on a {point}; return None, block(...){_or(rewrite)}")
             changed = _members(verdict)
-            json.dumps(changed, allow_nan=False)  # what JSON cannot hold fails here, where it blocks
+            json.dumps(changed, allow_nan=False)  # raises here, where a failure blocks, if JSON cannot hold it
         except BaseException as error:
             print_traceback(f"guard {guard.name!r} of {point}", error)
             return {"block": True, "reason": f"guard {guard.name!r} failed: {describe(error)}"}
@@ -72,7 +72,7 @@ def _members(verdict: object) -> dict[str, Any]:
     if isinstance(verdict, ReplaceText):
         return {"replace_text": verdict.text}
     assert isinstance(verdict, ReplaceResult)
-    changed: dict[str, Any] = {"content": [one.as_json() for one in verdict.content]}
+    changed: dict[str, Any] = {"content": [block.as_json() for block in verdict.content]}
     if verdict.is_error is not None:
         changed["is_error"] = verdict.is_error
     return {"modified_result": changed}

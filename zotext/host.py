@@ -1,4 +1,4 @@
-"""Who runs this extension, as it said in its greeting."""
+"""`HostInfo`: the host that runs this extension."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class HostInfo(Value):
-    """What the host said in `hello_ack`. What it left out is empty."""
+    """What the host said in `hello_ack`. Fields that it left out are empty."""
 
     __slots__ = (
         "_data_dir",
@@ -38,23 +38,23 @@ class HostInfo(Value):
         self.cwd = text("cwd")
         """Folder of the project that the agent works in."""
         self.features = (
-            frozenset(one for one in features if isinstance(one, str)) if isinstance(features, list) else (frozenset())
+            frozenset(name for name in features if isinstance(name, str)) if isinstance(features, list) else frozenset()
         )
-        """What the host knows beyond zot's protocol 1; empty for zot itself."""
+        """Features of the host beyond zot's protocol 1; empty for zot itself."""
         self._extension_dir = text("extension_dir")
         self._data_dir = text("data_dir")
 
     @property
     def extension_dir(self) -> Path:
-        """Folder with the extension's manifest; the current folder if the host did not say."""
+        """Folder with the extension's manifest; the current folder if the host named none."""
         from pathlib import Path  # slow to import, and mostly not needed
 
         return Path(self._extension_dir or ".").absolute()
 
     @property
     def data_dir(self) -> Path:
-        """Folder for the extension's state. It exists, and an update of the extension leaves it alone (with zot itself
-        it is `extension_dir`)."""
+        """Folder for the extension's state. It exists, and an update of the extension does not change it. With zot
+        itself it is `extension_dir`."""
         from pathlib import Path
 
         return Path(self._data_dir or self._extension_dir or ".").absolute()

@@ -1,4 +1,4 @@
-"""What a slash command answers. A str is short for `Display`, None for `Noop`."""
+"""Answers of slash commands. A str is short for `Display`, None for `Noop`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Response(Value):
         raise NotImplementedError
 
 
-class _OneText(Response):
+class _TextResponse(Response):
     __slots__ = ("text",)
     action = ""
 
@@ -32,29 +32,29 @@ class _OneText(Response):
         return {"action": self.action, self.action: self.text}
 
 
-class Prompt(_OneText):
+class Prompt(_TextResponse):
     """Sends this text to the model, as if the user had typed it."""
 
     __slots__ = ()
     action = "prompt"
 
 
-class Insert(_OneText):
-    """Puts this text where the user types, to be edited and sent."""
+class Insert(_TextResponse):
+    """Puts this text into the user's input line, to be edited and sent."""
 
     __slots__ = ()
     action = "insert"
 
 
-class Display(_OneText):
+class Display(_TextResponse):
     """Shows this text to the user. The model does not see it."""
 
     __slots__ = ()
     action = "display"
 
 
-class Error(_OneText):
-    """The command failed; the user is told why."""
+class Error(_TextResponse):
+    """The command failed; the user sees this text."""
 
     __slots__ = ()
 
@@ -63,7 +63,7 @@ class Error(_OneText):
 
 
 class Noop(Response):
-    """Done; there is nothing to show."""
+    """The command is done, and shows nothing."""
 
     __slots__ = ()
 
@@ -72,7 +72,7 @@ class Noop(Response):
 
 
 class OpenPanel(Response):
-    """Opens a panel with these lines. What the user does in it comes to the handlers of the same `panel_id`."""
+    """Opens a panel with these lines. Keys in it go to the handlers of the same `panel_id`."""
 
     __slots__ = ("footer", "lines", "panel_id", "title")
 
@@ -91,7 +91,7 @@ class OpenPanel(Response):
 
 
 def panel_lines(lines: Iterable[str]) -> list[str]:
-    """Lines of a panel; one str is split at its line feeds."""
+    """The lines of a panel; a single str is split at its line feeds."""
     found = lines.split("\n") if isinstance(lines, str) else list(lines)
     for line in found:
         if not isinstance(line, str):
@@ -100,7 +100,7 @@ def panel_lines(lines: Iterable[str]) -> list[str]:
 
 
 def as_response(returned: object) -> Response:
-    """What a command handler returned. Raises `TypeError` for anything that is no answer."""
+    """The response of a command handler's return value. Raises `TypeError` if that is no response."""
     if returned is None:
         return Noop()
     if isinstance(returned, str):

@@ -1,4 +1,4 @@
-"""One run of an extension: takes stdin and stdout, serves until the host wants no more, and ends in good order."""
+"""One run of an extension: takes stdin and stdout, serves the host until it ends the run, and stops in order."""
 
 from __future__ import annotations
 
@@ -16,17 +16,21 @@ from .server import Server
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
-    from .extension import Extension
+    from .host import HostInfo
+    from .registry import Registry
+
+    Send = Callable[[dict[str, Any]], None]
 
 ENDING = (signal.SIGTERM, signal.SIGINT)
 LAST_S = 0.5
-"""For the handlers of `on_shutdown`, after the wait for what is under way."""
+"""Seconds for the handlers of `on_shutdown`, after the wait for what is under way."""
 
 
 class End(Enum):
-    """Why it ends, and how many seconds what is under way may still take. A host waits 2 s after its `shutdown` and 1 s
-    after SIGTERM; after a mere end of input nobody does, and somebody may have piped a conversation in."""
+    """Why the run ends, and the seconds that calls under way may still take. A host waits 2 s after its `shutdown` and
+    1 s after SIGTERM. At the end of input no host waits, and a user may have piped frames in: so there is more time."""
 
     SHUTDOWN = 1.2
     END_OF_INPUT = 5.0
@@ -34,18 +38,21 @@ class End(Enum):
     """A signal, or the host no longer reads."""
 
 
-def run(extension: Extension, threads: int) -> None:
-    """Returns when all is done. If a handler is stuck, or a thread of the extension would keep the process alive, it
-    does not return: the process exits with status 0."""
+def run(
+    registry: Registry, threads: int, on_connect: Callable[[Send], None], on_greeted: Callable[[HostInfo], None]
+) -> None:
+    """Calls `on_connect` at the start with what sends a frame, and `on_greeted` when the host has said hello. Returns
+    when all is done. If a handler is stuck, or a thread of the extension would keep the process alive, it does not
+    return: the process exits with status 0."""
     if sys.stdin is not None and sys.stdin.isatty():
         print_line(
-            f"{extension.name} is an extension and waits for frames on stdin; run it with `zot -e FOLDER`, or drive it "
+            f"{registry.name} is an extension and waits for frames on stdin; run it with `zot -e FOLDER`, or drive it "
             "with `zot ext drive FOLDER`"
         )
     connection = Connection(*_take_stdio())
     restore = _watch_signals(connection)
-    server = Server(extension.registry, connection.send, extension.greeted_by, threads)
-    extension.connect(connection.send)
+    server = Server(registry, connection.send, on_greeted, threads)
+    on_connect(connection.send)
     end = _serve(connection, server)
     deadline = time.monotonic() + end.value
     if end is not End.END_OF_INPUT:
@@ -77,7 +84,7 @@ def _serve(connection: Connection, server: Server) -> End:
 
 
 class _Hurry(BaseException):
-    """SIGTERM or SIGINT while what is under way is waited for."""
+    """SIGTERM or SIGINT came during the wait for what is under way."""
 
 
 def _hurry(_number: int, _frame: object) -> None:
@@ -85,13 +92,13 @@ def _hurry(_number: int, _frame: object) -> None:
 
 
 def _wait(server: Server, connection: Connection, deadline: float) -> bool:
-    """True if all was done in time, and nobody has asked to hurry."""
+    """Waits for what is under way. True if it was done before the deadline and before a signal."""
     if threading.current_thread() is not threading.main_thread():
         return server.wait_idle(deadline)
     try:
         for number in ENDING:
             signal.signal(number, _hurry)
-        if connection.is_woken():  # a signal just before that
+        if connection.is_woken():  # a signal came before these handlers were set
             return False
         return server.wait_idle(deadline)
     except _Hurry:
@@ -102,8 +109,8 @@ def _wait(server: Server, connection: Connection, deadline: float) -> bool:
 
 
 def _take_stdio() -> tuple[int, int]:
-    """The descriptors of the protocol, out of reach of `print`, `input` and child processes: those write to stderr, and
-    find no input. What was printed before, and is still in Python's buffer, goes to stderr as well."""
+    """Moves the protocol to descriptors of its own, out of reach of `print`, `input` and child processes: these then
+    write to stderr and find no input. Text that is still in Python's buffer of stdout goes to stderr as well."""
     reading, writing = os.dup(0), os.dup(1)
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
@@ -117,7 +124,7 @@ def _take_stdio() -> tuple[int, int]:
 
 
 def _watch_signals(connection: Connection) -> Callable[[], None]:
-    """SIGTERM and SIGINT end the run in good order, SIGQUIT prints where all threads are. Gives what undoes it."""
+    """SIGTERM and SIGINT end the run in order; SIGQUIT prints the stacks of all threads. Returns what undoes this."""
     if threading.current_thread() is not threading.main_thread():
         return lambda: None
     before = {number: signal.signal(number, _do_nothing) for number in ENDING}
@@ -133,7 +140,7 @@ def _watch_signals(connection: Connection) -> Callable[[], None]:
 
 
 def _dump_on_quit() -> None:
-    """A host that finds us hanging may ask where we are."""
+    """A host sends SIGQUIT to an extension that hangs, to log where it hangs."""
     import faulthandler
 
     try:
@@ -143,13 +150,13 @@ def _dump_on_quit() -> None:
 
 
 def _do_nothing(_number: int, _frame: object) -> None:
-    """A handler there must be, or the signal would not be written to the wake-up descriptor."""
+    """Without a handler, the signal is not written to the wake-up descriptor."""
 
 
 def _others_run() -> bool:
-    """A thread that keeps Python from exiting."""
+    """Whether a thread of the extension keeps Python from exiting."""
     ours = (threading.main_thread(), threading.current_thread())
-    return any(one not in ours and not one.daemon for one in threading.enumerate())
+    return any(thread not in ours and not thread.daemon for thread in threading.enumerate())
 
 
 def _flush() -> None:

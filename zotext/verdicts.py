@@ -1,4 +1,4 @@
-"""What a guard decides. None is short for `allow()`."""
+"""Verdicts of guards. None is short for `allow()`."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class Verdict(Value):
 
 
 class Allow(Verdict):
-    """It may go on, unchanged."""
+    """It goes on, unchanged."""
 
     __slots__ = ()
 
 
 class Block(Verdict):
-    """It may not. `reason` is what the model or the user is told."""
+    """It is refused. The model or the user sees the `reason`."""
 
     __slots__ = ("reason",)
 
@@ -37,7 +37,7 @@ class Block(Verdict):
 
 
 class RewriteArgs(Verdict):
-    """A tool is called with these arguments instead: the whole object, not only what differs."""
+    """The tool is called with these arguments instead. They are the whole object, not only the changes."""
 
     __slots__ = ("args",)
 
@@ -48,7 +48,7 @@ class RewriteArgs(Verdict):
 
 
 class ReplaceText(Verdict):
-    """A message or prompt reads like this instead. Empty text would mean "unchanged" and is a `ValueError`."""
+    """Replaces a message or prompt. Empty text is a `ValueError`: a host takes it for "unchanged"."""
 
     __slots__ = ("text",)
 
@@ -61,7 +61,7 @@ class ReplaceText(Verdict):
 
 
 class ReplaceResult(Verdict):
-    """The model sees this result of a tool instead. `is_error` None keeps what it was."""
+    """The model sees this result of a tool instead. With `is_error` None the flag stays as it was."""
 
     __slots__ = ("content", "is_error")
 
@@ -73,12 +73,12 @@ class ReplaceResult(Verdict):
 
 
 def allow() -> Allow:
-    """It may go on, unchanged. The same as returning None."""
+    """It goes on, unchanged. The same as to return None."""
     return Allow()
 
 
 def block(reason: str = "") -> Block:
-    """Refuses it and tells why."""
+    """Refuses it. The model or the user sees the reason."""
     return Block(reason)
 
 
@@ -88,12 +88,12 @@ def rewrite_args(args: Mapping[str, Any]) -> RewriteArgs:
 
 
 def replace_text(text: str) -> ReplaceText:
-    """For `intercept_assistant_message` and `intercept_user_prompt`."""
+    """For `intercept_assistant_message` and `intercept_user_prompt`: this text is used instead."""
     return ReplaceText(text)
 
 
 def replace_result(
     content: str | ContentBlock | Iterable[str | ContentBlock], *, is_error: bool | None = None
 ) -> ReplaceResult:
-    """For `intercept_tool_result`."""
+    """For `intercept_tool_result`: the model sees this result instead."""
     return ReplaceResult(content, is_error=is_error)

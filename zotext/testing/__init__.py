@@ -1,4 +1,4 @@
-"""Try an extension without a host: in the process of the test (`Harness`), or as a program (`spawn`).
+"""Tests an extension without a host: in the process of the test (`Harness`), or as a program (`spawn`).
 
 from zotext.testing import Harness
 

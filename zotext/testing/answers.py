@@ -1,4 +1,4 @@
-"""What an extension has said, in a form that tests can compare."""
+"""Answers of an extension, as values that tests can compare."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class ToolAnswer(Value):
-    """The result of a tool, and the progress that it told of."""
+    """The result of a tool, and the progress that it reported."""
 
     __slots__ = ("content", "is_error", "progress")
 
@@ -24,18 +24,18 @@ class ToolAnswer(Value):
 
     @property
     def text(self) -> str:
-        """All texts in it, one line apart."""
-        return "\n".join(one.text for one in self.content if isinstance(one, Text))
+        """All its texts, joined by line feeds."""
+        return "\n".join(block.text for block in self.content if isinstance(block, Text))
 
     @property
     def json(self) -> Any:
-        """Its text, read as JSON."""
+        """Its text, decoded as JSON."""
         return json.loads(self.text)
 
 
 class CommandAnswer(Value):
-    """What a command answered. `action` is prompt, insert, display, noop or open_panel, and empty with an `error`;
-    `text` is what is to be sent, inserted or displayed."""
+    """The answer of a command. `action` is prompt, insert, display, noop or open_panel; it is empty with an `error`.
+    `text` is the text to send, insert or display."""
 
     __slots__ = ("action", "error", "panel", "text")
 
@@ -47,7 +47,7 @@ class CommandAnswer(Value):
 
 
 class VerdictAnswer(Value):
-    """What a guard decided. What it did not rewrite is None."""
+    """The verdict of the guards. Fields that they did not rewrite are None."""
 
     __slots__ = ("args", "blocked", "reason", "result", "text")
 
@@ -61,7 +61,7 @@ class VerdictAnswer(Value):
 
 
 class PanelState(Value):
-    """What a panel shows."""
+    """Title, lines and footer of a panel."""
 
     __slots__ = ("footer", "lines", "title")
 
@@ -72,7 +72,7 @@ class PanelState(Value):
 
 
 class Note(Value):
-    """What the user was told."""
+    """A note for the user."""
 
     __slots__ = ("level", "message")
 

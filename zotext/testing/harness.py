@@ -1,4 +1,4 @@
-"""Runs an extension in the process of the test: no child, no pipes, but the same threads and the same frames."""
+"""Runs an extension in the process of the test: without a child and pipes, with the same threads and frames."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 class Harness(HostSide):
-    """A host for one extension, which must not be running. Use it as a context manager; the same extension can be used
-    again after that. `data_dir` is a temporary folder, removed at the end, unless one is given."""
+    """A host for one extension, which must not run elsewhere. Use it as a context manager; after that the extension can
+    be used again. Without `data_dir` it makes a temporary folder and removes it at the end."""
 
     def __init__(
         self,
@@ -53,12 +53,12 @@ class Harness(HostSide):
         self.stop()
 
     def settle(self) -> None:
-        """Waits until no handler runs any more. `TimeoutError` if one still does."""
+        """Waits until no handler runs. `TimeoutError` if one still runs after `timeout_s`."""
         if self._server is not None and not self._server.wait_idle(time.monotonic() + self.timeout_s):
             raise TimeoutError(f"a handler still runs after {self.timeout_s} s")
 
     def stop(self) -> None:
-        """Shuts the extension down: what is under way is cancelled, then the handlers of `on_shutdown` are called."""
+        """Shuts the extension down: cancels the calls under way, then runs the handlers of `on_shutdown`."""
         if (server := self._server) is None:
             return
         self._server = None

@@ -20,13 +20,13 @@ CHUNK = 65_536
 
 
 def encode(frame: dict[str, Any]) -> bytes:
-    """One line. Raises `TypeError` or `ValueError` for what JSON cannot hold."""
+    """One line. Raises `TypeError` or `ValueError` if JSON cannot hold the frame."""
     text = json.dumps(frame, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.encode("utf-8", "replace") + b"\n"  # half a surrogate pair becomes a question mark
 
 
 def decode(line: bytes) -> dict[str, Any]:
-    """A frame, which is an object with a `type`. Raises `ValueError` that says what is wrong."""
+    """A frame: an object with a `type`. Raises `ValueError` that says what is wrong."""
     try:
         frame = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -39,7 +39,7 @@ def decode(line: bytes) -> dict[str, Any]:
 class Connection:
     """Reads from one descriptor on one thread, writes whole lines to the other from any thread.
 
-    `wake` ends the reading from another thread or a signal handler. When the host is gone what is written is dropped.
+    `wake` ends the reading, from another thread or a signal handler. When the host is gone, writes are dropped.
     """
 
     def __init__(self, reading: int, writing: int) -> None:
@@ -53,8 +53,8 @@ class Connection:
         os.set_blocking(self.wake_fd, False)
 
     def send(self, frame: dict[str, Any]) -> None:
-        """Raises `TypeError` or `ValueError` for what JSON cannot hold, and nothing else. What a fork of the process
-        says is dropped: it would be said twice, and the two would write into each other's lines."""
+        """Raises only `TypeError` or `ValueError`, if JSON cannot hold the frame. Drops a frame from a fork of this
+        process: two processes would write into each other's lines."""
         line = memoryview(encode(frame))
         if os.getpid() != self._process:
             print_line(f"a fork of the extension cannot speak to the host: dropped a {frame['type']}")
@@ -63,7 +63,7 @@ class Connection:
             while line and not self._gone:
                 try:
                     line = line[os.write(self._writing, line) :]
-                except BlockingIOError:  # whoever gave us the pipe has made it non-blocking
+                except BlockingIOError:  # the host has made the pipe non-blocking
                     select.select([], [self._writing], [])
                 except OSError as error:
                     self._gone = True
@@ -75,21 +75,21 @@ class Connection:
         try:
             os.write(self.wake_fd, b"\0")
         except OSError:
-            pass  # full: it is awake
+            pass  # the pipe is full: the reader is woken already
 
     @staticmethod
     def _ends(numbers: bytes) -> bool:
-        """What is written to `wake_fd` are the numbers of signals, also of those that the extension's own code
-        handles, and 0 from `wake`."""
-        return any(one in (0, signal.SIGTERM, signal.SIGINT) for one in numbers)
+        """`wake_fd` receives 0 from `wake`, and the number of every signal, also of those that only the extension's own
+        code handles."""
+        return any(number in (0, signal.SIGTERM, signal.SIGINT) for number in numbers)
 
     def is_woken(self) -> bool:
-        """Whether `wake` was called, or one of those signals came, since it was last asked."""
+        """Whether `wake` was called, or SIGTERM or SIGINT came, since the last call."""
         readable, _, _ = select.select([self._awake], [], [], 0)
         return bool(readable) and self._ends(os.read(self._awake, CHUNK))
 
     def lines(self) -> Iterator[bytes]:
-        """Without their line feeds and without empty ones, until the host closes its end or `wake` is called."""
+        """The host's lines without line feeds, and no empty ones, until the host closes its end or `wake` is called."""
         parts: list[bytes] = []
         while True:
             readable, _, _ = select.select([self._reading, self._awake], [], [])

@@ -1,4 +1,4 @@
-"""What a tool gives back: texts, images, or anything that JSON can hold."""
+"""The results of tools: texts, images, or anything that JSON can hold."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ class Text(Value):
 
 
 class Image(Value):
-    """A picture that the model is shown: its bytes, or the path of a file.
+    """An image for the model: its bytes, or the path of a file.
 
-    `mime_type` is taken from the first bytes (PNG, JPEG, GIF, WebP) if it is not given; `ValueError` when they are
-    none of these. A file that cannot be read raises `OSError` here, not later.
+    Without `mime_type` the first bytes decide (PNG, JPEG, GIF, WebP); `ValueError` if they are none of these. The file
+    is read here: `OSError` if it cannot be read.
     """
 
     __slots__ = ("data", "mime_type")
@@ -62,22 +62,22 @@ class Image(Value):
 
 
 class Result(Value):
-    """Several blocks, or a failure that is more than a text. A str among the blocks is a `Text`."""
+    """Several blocks, or a failure with `is_error`. A str among the blocks becomes a `Text`."""
 
     __slots__ = ("content", "is_error")
 
     def __init__(self, content: str | Block | Iterable[str | Block] = (), *, is_error: bool = False) -> None:
-        several = [content] if isinstance(content, (str, Text, Image)) else content
-        self.content: list[Block] = [Text(one) if isinstance(one, str) else one for one in several]
-        for one in self.content:
-            if not isinstance(one, (Text, Image)):
-                raise TypeError(f"a Result holds str, Text and Image, not {type(one).__name__}")
+        blocks = [content] if isinstance(content, (str, Text, Image)) else content
+        self.content: list[Block] = [Text(block) if isinstance(block, str) else block for block in blocks]
+        for block in self.content:
+            if not isinstance(block, (Text, Image)):
+                raise TypeError(f"a Result holds str, Text and Image, not {type(block).__name__}")
         self.is_error = is_error
 
     @property
     def text(self) -> str:
-        """All texts in it, one line apart."""
-        return "\n".join(one.text for one in self.content if isinstance(one, Text))
+        """All its texts, joined by line feeds."""
+        return "\n".join(block.text for block in self.content if isinstance(block, Text))
 
 
 if TYPE_CHECKING:
@@ -85,15 +85,15 @@ if TYPE_CHECKING:
 
 
 def as_result(returned: object) -> Result:
-    """What a handler returned, as blocks. None is no content; a str is a text; `Text`, `Image` and lists with one of
-    them are blocks; all else is written as JSON. Raises `TypeError` for what JSON cannot hold."""
+    """The result of a handler's return value. None has no content; a str is a text; `Text`, `Image` and lists with one
+    of them are blocks; every other value is written as JSON. Raises `TypeError` if JSON cannot hold it."""
     if isinstance(returned, Result):
         return returned
     if returned is None:
         return Result()
     if isinstance(returned, (str, Text, Image)):
         return Result(returned)
-    if isinstance(returned, (list, tuple)) and any(isinstance(one, (Text, Image)) for one in returned):
+    if isinstance(returned, (list, tuple)) and any(isinstance(item, (Text, Image)) for item in returned):
         return Result(returned)
     import json
 
@@ -101,8 +101,8 @@ def as_result(returned: object) -> Result:
 
 
 def read_blocks(content: object) -> list[Block]:
-    """The blocks of a frame. What is neither text nor image is a text that says so."""
-    return [_read_block(one) for one in content if isinstance(one, dict)] if isinstance(content, list) else []
+    """The blocks of a frame. A block that is neither text nor image becomes a text that says so."""
+    return [_read_block(block) for block in content if isinstance(block, dict)] if isinstance(content, list) else []
 
 
 def _read_block(block: dict[str, Any]) -> Block:
@@ -126,7 +126,7 @@ def _mime_type(data: bytes) -> str:
 
 
 def _plain(value: object) -> object:
-    """What stands for an object that JSON does not know."""
+    """The JSON value for an object that `json` does not know."""
     if (fields := getattr(type(value), "__dataclass_fields__", None)) is not None:
         return {name: getattr(value, name) for name in fields}
     if isinstance(value, (set, frozenset)):

@@ -1,4 +1,4 @@
-"""Handlers that are coroutines. They share one event loop, on a thread that starts with the first of them."""
+"""Runs handlers that are coroutines, on one event loop. Its thread starts with the first coroutine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _loops: list[asyncio.AbstractEventLoop] = []
 
 
 def finished(returned: object, context: CallContext | None = None) -> object:
-    """What a handler returned; a coroutine is waited for. When the call is cancelled so is the coroutine."""
+    """The value that a handler returned. Waits for a coroutine, and cancels it when the call is cancelled."""
     if type(returned).__name__ != "coroutine":
         return returned
     import asyncio

@@ -1,4 +1,4 @@
-"""What a docstring says of a function and of its parameters: Google style (`Args:`) or `:param name: text`."""
+"""Reads the descriptions in a function's docstring: Google style (`Args:`) or `:param name: text`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _DESCRIPTION, _PARAMETERS, _OTHER = "description", "parameters", "other"
 
 
 def parse(docstring: str | None) -> tuple[str, dict[str, str]]:
-    """The description, which is all before the first section, and the description of each parameter."""
+    """The description, which is everything before the first section, and the description of each parameter."""
     reader = _Reader()
     for line in _dedented(docstring or ""):
         reader.read(line.strip(), len(line) - len(line.lstrip()))
@@ -20,7 +20,7 @@ def parse(docstring: str | None) -> tuple[str, dict[str, str]]:
 
 
 class _Reader:
-    """Line by line; `_current` is the parameter that further lines belong to."""
+    """Reads line by line. `_current` is the parameter to which a continued line belongs."""
 
     def __init__(self) -> None:
         self.description: list[str] = []
@@ -32,7 +32,7 @@ class _Reader:
     def read(self, line: str, indent: int) -> None:
         if line.startswith(":"):
             self._section = _OTHER
-            self._begin(*_field(line))
+            self._begin_parameter(*_field(line))
         elif indent == 0 and line.lower() in PARAMETER_SECTIONS:
             self._section, self._current, self._entries_at = _PARAMETERS, "", -1
         elif indent == 0 and line.lower() in OTHER_SECTIONS:
@@ -45,23 +45,23 @@ class _Reader:
         elif self._section == _DESCRIPTION:
             self.description.append(line)
         elif line and self._current:
-            self._go_on(line)
+            self._continue_parameter(line)
 
     def _entry(self, line: str, indent: int) -> None:
-        """`name: text`, `name (type): text`, or more of the text before."""
+        """Reads `name: text`, `name (type): text`, or a line that continues the text before."""
         self._entries_at = indent if self._entries_at < 0 else self._entries_at
         if indent <= self._entries_at and ":" in line:
             head, _, text = line.partition(":")
-            self._begin(head.split("(")[0].strip().lstrip("*"), text.strip())
+            self._begin_parameter(head.split("(")[0].strip().lstrip("*"), text.strip())
         elif self._current:
-            self._go_on(line)
+            self._continue_parameter(line)
 
-    def _begin(self, name: str, text: str) -> None:
+    def _begin_parameter(self, name: str, text: str) -> None:
         self._current = name
         if name:
             self.parameters[name] = text
 
-    def _go_on(self, line: str) -> None:
+    def _continue_parameter(self, line: str) -> None:
         self.parameters[self._current] = f"{self.parameters[self._current]} {line}".strip()
 
 
@@ -75,14 +75,14 @@ def _field(line: str) -> tuple[str, str]:
 
 
 def _dedented(docstring: str) -> list[str]:
-    """Its lines without the indentation that all but the first share."""
+    """The lines without the indentation that all of them share; the first line does not count."""
     lines = docstring.expandtabs().splitlines()
     margin = min((len(line) - len(line.lstrip()) for line in lines[1:] if line.strip()), default=0)
     return [lines[0].strip(), *(line[margin:].rstrip() for line in lines[1:])] if lines else []
 
 
 def _paragraphs(lines: Iterable[str]) -> str:
-    """Lines of one paragraph are joined; an empty line stays between two paragraphs."""
+    """Joins the lines of each paragraph; an empty line separates two paragraphs."""
     paragraphs: list[list[str]] = [[]]
     for line in lines:
         if line:

@@ -1,8 +1,8 @@
-"""What an extension's author uses: decorators that register, and calls that speak to the host."""
+"""`Extension`: the decorators, the calls that speak to the host, and `run`."""
 
 from __future__ import annotations
 
-from .decorators import Registering
+from .decorators import Decorators
 from .errors import RegistrationError, print_line
 from .responses import panel_lines
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     LogLevel = Literal["debug", "info", "warn", "error"]
 
 
-class Extension(Registering):
+class Extension(Decorators):
     """One extension. `name` is the one in its manifest.
 
-    `threads` tools may run at the same time; further calls wait. Everything can be registered and said before `run` and
-    during it, from any thread; what is said before reaches the host once it runs.
+    Up to `threads` tools (default 8) run at the same time; further calls wait. Everything can be registered and said
+    before `run` and during it, from any thread. What is said before `run` reaches the host at its start.
     """
 
     def __init__(self, name: str, version: str = "0.0.0", *, threads: int = 8) -> None:
@@ -39,21 +39,21 @@ class Extension(Registering):
         self._early: list[dict[str, Any]] = []
         self._host: HostInfo | None = None
         self._greeted: Flag | None = None
-        """There once somebody waits."""
+        """Made by the first `wait_for_host`."""
 
     # --- speaking -----------------------------------------------------------------------------------------
 
     def notify(self, level: NoteLevel, message: str) -> None:
-        """Shows the user a note: info, success, warn or error. It goes with the next prompt."""
+        """Shows the user a note: info, success, warn or error. The next prompt removes it."""
         self._say({"type": "notify", "level": str(level), "message": str(message)})
 
     def clear_notes(self) -> None:
-        """Takes back the notes of this extension."""
+        """Removes the notes of this extension."""
         self._say({"type": "clear_notes"})
 
     def log(self, message: str, /, level: LogLevel = "info", **fields: object) -> None:
-        """Writes a line to the extension's log, with fields; to stderr, which is the same file, if the host does not
-        have the feature `log`."""
+        """Writes a line to the extension's log, with fields. If the host has no feature `log`, the line goes to stderr,
+        which is the same file."""
         if self._host is None or "log" not in self._host.features:
             print_line(" ".join([f"[{level}]", str(message), *(f"{name}={value!r}" for name, value in fields.items())]))
             return
@@ -65,26 +65,27 @@ class Extension(Registering):
     def render_panel(
         self, panel_id: str, lines: Iterable[str], *, title: str | None = None, footer: str | None = None
     ) -> None:
-        """Shows these lines in a panel that is open; title and footer stay as they are if they are None."""
+        """Shows these lines in an open panel. Title and footer do not change if they are None."""
         frame: dict[str, Any] = {"type": "panel_render", "panel_id": str(panel_id), "lines": panel_lines(lines)}
         frame.update({name: str(text) for name, text in (("title", title), ("footer", footer)) if text is not None})
         self._say(frame)
 
     def close_panel(self, panel_id: str) -> None:
-        """Closes a panel that is open."""
+        """Closes an open panel."""
         self._say({"type": "panel_close", "panel_id": str(panel_id)})
 
     # --- the host -----------------------------------------------------------------------------------------
 
     @property
     def host(self) -> HostInfo:
-        """Who runs this extension. Known in every handler; before that a `RuntimeError`."""
+        """The host that runs this extension. Known in every handler; `RuntimeError` before the host has said hello."""
         if self._host is None:
             raise RuntimeError("the host has not said hello yet; handlers know it, other threads can wait_for_host()")
         return self._host
 
     def wait_for_host(self, timeout_s: float = 10.0) -> HostInfo:
-        """The host, once it has said hello; for threads of your own. `TimeoutError` if it does not in time."""
+        """Waits until the host has said hello, and returns it; for threads of your own. `TimeoutError` if that takes
+        longer than `timeout_s` seconds."""
         import threading
 
         with self._lock:
@@ -96,10 +97,11 @@ class Extension(Registering):
         return self.host
 
     def run(self) -> None:
-        """Serves the host on stdin and stdout until it wants no more. The last line of an extension's program."""
+        """Serves the host on stdin and stdout, and returns when the host ends the run. The last line of an extension's
+        program."""
         from .serve import run
 
-        run(self, self._threads)
+        run(self.registry, self._threads, self.connect, self.greeted_by)
 
     # --- for the SDK --------------------------------------------------------------------------------------
 
@@ -108,7 +110,7 @@ class Extension(Registering):
         return self._threads
 
     def connect(self, send: Send) -> None:
-        """Says hello and all that is registered, then what was said before."""
+        """Sends the hello and all registrations, then what was said before."""
         with self._lock:
             if self._send is not None:
                 raise RuntimeError(f"{self.name} already runs")
@@ -135,13 +137,13 @@ class Extension(Registering):
         send(frame)
 
     def _declare(self, frame: dict[str, Any]) -> None:
-        """Before the greeting nothing needs be said: it has everything in it."""
+        """Before `connect` nothing is sent: the greeting then has all registrations."""
         if self._send is not None:
             self._send(frame)
 
 
 def _loggable(value: object) -> object:
-    """Itself where JSON can hold it, else how Python writes it."""
+    """The value if JSON can hold it, else its `repr`."""
     import json
 
     try:

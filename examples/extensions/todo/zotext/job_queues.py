@@ -1,4 +1,4 @@
-"""Threads that work off jobs in order. A slow job holds up its own lane and no other."""
+"""Queues of jobs, each with threads of its own: a slow job delays only its own queue."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class Lane:
-    """Up to `threads` jobs at a time, begun in order; with one thread they also end in order.
+class JobQueue:
+    """Runs up to `threads` jobs at a time. Jobs begin in order; with one thread they also end in order.
 
-    The threads start when there is work, and are daemons: one that is stuck does not keep the process alive.
+    The threads start when there is work. They are daemons: a stuck one does not keep the process alive.
     """
 
     def __init__(self, name: str, threads: int) -> None:
@@ -30,7 +30,7 @@ class Lane:
         self._open = True
 
     def submit(self, job: Callable[[], None]) -> bool:
-        """False when the lane is closed. Raises `RuntimeError` if it has no thread and the system gives it none."""
+        """Adds a job. False if the queue is closed. Raises `RuntimeError` if it has no thread and cannot start one."""
         with self._changed:
             if not self._open:
                 return False
@@ -48,13 +48,13 @@ class Lane:
             return True
 
     def close(self) -> None:
-        """Takes no more jobs. Those that it has are done, and the threads end then."""
+        """Takes no more jobs. The jobs that it has are done; then the threads end."""
         with self._changed:
             self._open = False
             self._changed.notify_all()
 
     def wait_idle(self, deadline: float) -> bool:
-        """Until all jobs are done; False if they are not at `deadline` (`time.monotonic`)."""
+        """Waits until all jobs are done. False if they are not done at `deadline` (`time.monotonic`)."""
         with self._changed:
             while self._jobs or self._idle < self._started:
                 left = deadline - time.monotonic()
@@ -82,5 +82,5 @@ class Lane:
             except BaseException as error:
                 print_traceback("a handler", error)
             if os.getpid() != process:
-                os._exit(0)  # a handler has forked, and this is the child: nobody has anything to do for it
-            job = None  # type: ignore[assignment]  # what it holds is not kept until the next one
+                os._exit(0)  # a handler has forked, and this is the child: it has no work
+            job = None  # type: ignore[assignment]  # frees what the job holds before the next job comes

@@ -1,4 +1,4 @@
-"""All that an extension has registered, and the frames that tell the host of it."""
+"""The registrations of an extension, and the frames that send them to the host."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ class Registry:
         self.tools: dict[str, Tool] = {}
         self.commands: dict[str, Command] = {}
         self.handlers: dict[str, list[Handler]] = {}
-        """By event."""
+        """By the name of the event."""
         self.guards: dict[str, list[Guard]] = {}
-        """By the point where they are asked."""
+        """By the point at which they are asked."""
         self.panel_handlers: dict[tuple[str, str], list[Handler]] = {}
-        """By the type of the frame and the panel."""
+        """By the type of the frame and the id of the panel."""
         self.shutdown_handlers: list[Handler] = []
 
     def greeting(self) -> list[dict[str, Any]]:
-        """Hello, everything registered so far, and ready."""
+        """The frames `hello`, all registrations so far, and `ready`."""
         has = {
             "commands": self.commands,
             "tools": self.tools,

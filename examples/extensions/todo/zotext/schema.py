@@ -1,7 +1,7 @@
-"""JSON Schema from type hints.
+"""Makes JSON Schemas from type hints.
 
-Taken are str, int, float, bool, Any, None, list, tuple[X, ...], set, dict, Literal, Enum, Optional and other unions,
-TypedDict, dataclasses, NewType and Annotated. All others raise `RegistrationError` with the name of the parameter.
+Known hints are str, int, float, bool, Any, None, list, tuple[X, ...], set, dict, Literal, Enum, Optional and other
+unions, TypedDict, dataclasses, NewType and Annotated. Others raise `RegistrationError`, which names the parameter.
 """
 
 from __future__ import annotations
@@ -19,32 +19,32 @@ if typing.TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
-UNIONS = tuple(one for one in (typing.Union, getattr(types, "UnionType", None)) if one is not None)
+UNIONS = tuple(kind for kind in (typing.Union, getattr(types, "UnionType", None)) if kind is not None)
+MARKERS = ("Required", "NotRequired", "ReadOnly")
 SEQUENCES: dict[object, Callable[[Any], Any]] = {list: list, tuple: tuple, set: set, frozenset: frozenset}
 
 
 class SchemaReader:
-    """Reads the hints of one handler. `local_names` are those of the scope that it is defined in."""
+    """Reads the hints of one handler. `local_names` are the names of the scope in which the handler is defined."""
 
     def __init__(self, what: str, local_names: Mapping[str, object] | None = None) -> None:
         self._what = what
         self._locals = dict(local_names or {})
 
     def arguments(self, parameters: list[Parameter], descriptions: Mapping[str, str]) -> Shape:
-        """The object that holds all arguments of a tool; read, it is the keyword arguments of the handler."""
+        """The shape of the object with all arguments of a tool. Reading it gives the handler's keyword arguments."""
         fields = {}
-        for one in parameters:
-            if one.hint is MISSING:
-                raise RegistrationError(
-                    f"{self._what}: parameter {one.name!r} has no type hint, such as {one.name}: str"
-                )
-            fields[one.name] = self._field(
-                one.hint, f"parameter {one.name!r}", one.default, descriptions.get(one.name, ""), ()
+        for parameter in parameters:
+            name = parameter.name
+            if parameter.hint is MISSING:
+                raise RegistrationError(f"{self._what}: parameter {name!r} has no type hint, such as {name}: str")
+            fields[name] = self._field(
+                parameter.hint, f"parameter {name!r}", parameter.default, descriptions.get(name, ""), ()
             )
         return shapes.record(fields, lambda given: given)
 
     def shape(self, hint: Any, where: str, inside: tuple[object, ...] = ()) -> Shape:
-        """`where` names the parameter; `inside` are the classes that this one is nested in."""
+        """The shape of a hint. `where` names the parameter; `inside` are the classes in which this hint is nested."""
         if hint is typing.Any or hint is object:
             return shapes.anything()
         if hint is None or hint is type(None):
@@ -71,11 +71,11 @@ class SchemaReader:
             shape = self.shape(args[0], where, inside)
             return Shape(shape.what, {**shape.schema, **_annotations(args[1:])}, shape.read)
         if origin in UNIONS:
-            return shapes.either([self.shape(one, where, inside) for one in args])
+            return shapes.either([self.shape(arg, where, inside) for arg in args])
         if origin is typing.Literal:
-            if not all(isinstance(one, (str, int, bool, type(None))) for one in args):
+            if not all(isinstance(value, (str, int, bool, type(None))) for value in args):
                 raise self._unfit(hint, where)
-            return shapes.choice([(one, one) for one in args])
+            return shapes.choice([(value, value) for value in args])
         if origin is dict:
             if args[0] is not str:
                 raise RegistrationError(
@@ -94,7 +94,7 @@ class SchemaReader:
                 f"{self._what}: {where}: {hint.__name__} contains itself; give the schema as schema="
             )
         if issubclass(hint, enum.Enum):
-            members = [(one.value, one) for one in hint]
+            members = [(member.value, member) for member in hint]
             if not members or not all(isinstance(value, (str, int, float, bool)) for value, _ in members):
                 raise RegistrationError(f"{self._what}: {where}: the values of {hint.__name__} must be str or numbers")
             return shapes.choice(members)
@@ -108,11 +108,11 @@ class SchemaReader:
         _, descriptions = docstring.parse(hint.__doc__)
         fields = {}
         for name, declared in self._members(hint, where).items():
-            required, one = name in hint.__required_keys__, declared
-            while (marker := getattr(typing.get_origin(one), "_name", "")) in ("Required", "NotRequired", "ReadOnly"):
+            required, member_hint = name in hint.__required_keys__, declared
+            while (marker := getattr(typing.get_origin(member_hint), "_name", "")) in MARKERS:
                 required = {"Required": True, "NotRequired": False}.get(marker, required)
-                one = typing.get_args(one)[0]
-            shape = self.shape(one, f"{where}, {name!r} of {hint.__name__}", inside)
+                member_hint = typing.get_args(member_hint)[0]
+            shape = self.shape(member_hint, f"{where}, {name!r} of {hint.__name__}", inside)
             fields[name] = Field(shape, required=required, schema=_described(shape.schema, descriptions.get(name, "")))
         return shapes.record(fields, lambda given: given)
 
@@ -122,13 +122,13 @@ class SchemaReader:
         _, descriptions = docstring.parse(hint.__doc__)
         hints = self._members(hint, where)
         fields = {}
-        for one in dataclasses.fields(hint):
-            if one.init:
-                optional = one.default_factory is not dataclasses.MISSING
-                default = MISSING if one.default is dataclasses.MISSING else one.default
-                fields[one.name] = self._field(
-                    hints[one.name], f"{where}, {one.name!r} of {hint.__name__}", default,
-                    descriptions.get(one.name, ""), inside, optional=optional,
+        for field in dataclasses.fields(hint):
+            if field.init:
+                optional = field.default_factory is not dataclasses.MISSING
+                default = MISSING if field.default is dataclasses.MISSING else field.default
+                fields[field.name] = self._field(
+                    hints[field.name], f"{where}, {field.name!r} of {hint.__name__}", default,
+                    descriptions.get(field.name, ""), inside, optional=optional,
                 )  # fmt: skip
         return shapes.record(fields, lambda given: hint(**given))
 
@@ -149,7 +149,7 @@ class SchemaReader:
             try:
                 schema = {**schema, "default": _as_json(default)}
             except TypeError:
-                pass  # a default that JSON does not know is still one
+                pass  # JSON cannot hold the default: the field is optional all the same
         return Field(shape, required=not optional, schema=schema)
 
     def _members(self, hint: Any, where: str) -> dict[str, Any]:
@@ -168,18 +168,18 @@ class SchemaReader:
 
 
 def _annotations(metadata: tuple[Any, ...]) -> dict[str, Any]:
-    """A str is the description, a dict is more of the schema; what others mean by theirs is left alone."""
+    """A str is the description, a dict adds to the schema; other metadata is ignored."""
     found: dict[str, Any] = {}
-    for one in metadata:
-        if isinstance(one, str):
-            found["description"] = one
-        elif isinstance(one, dict):
-            found.update(one)
+    for item in metadata:
+        if isinstance(item, str):
+            found["description"] = item
+        elif isinstance(item, dict):
+            found.update(item)
     return found
 
 
 def _described(schema: dict[str, Any], description: str) -> dict[str, Any]:
-    """What an annotation says counts for more than the docstring."""
+    """Adds the docstring's description, unless an annotation gave one."""
     return {**schema, "description": description} if description and "description" not in schema else schema
 
 
@@ -189,9 +189,9 @@ def _as_json(value: Any) -> Any:
     if value is None or isinstance(value, (str, int, float, bool)):
         return value
     if isinstance(value, (list, tuple)):
-        return [_as_json(one) for one in value]
+        return [_as_json(item) for item in value]
     if isinstance(value, dict) and all(isinstance(name, str) for name in value):
-        return {name: _as_json(one) for name, one in value.items()}
+        return {name: _as_json(member) for name, member in value.items()}
     raise TypeError
 
 

@@ -1,7 +1,7 @@
-"""Gives each frame of the host to the handler that is there for it, and sends exactly one answer to each request.
+"""Gives each frame of the host to its handlers, and sends exactly one answer to each request.
 
-Four lanes, so that what is slow holds up only its like: tools, commands, guards (one thread: they are asked one at a
-time), and what happens (one thread for events, one for panels: each in order).
+Five queues, so that a slow handler delays only its own kind: tools, commands, guards, events, panels. The last three
+have one thread each: their handlers run one at a time and in order.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .errors import BadArgument, Cancelled, ToolError, describe, print_line, pri
 from .events import Event, PanelClosed, PanelKey, PanelSize
 from .guards import judge
 from .host import HostInfo
-from .job_queues import Lane
+from .job_queues import JobQueue
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,32 +25,32 @@ if TYPE_CHECKING:
     from .registry import Registry
 
 POINT_FEATURES = {"user_prompt": "user_prompt_intercept", "tool_result": "tool_result_intercept"}
-"""Guards that a host must know of to ask them."""
+"""Points at which only hosts with this feature ask."""
 
 
 class Server:
-    """`greeted` hears who the host is; `send` may be called from any thread."""
+    """`on_greeted` is called with the host's `hello_ack`. `send` may be called from any thread."""
 
     def __init__(
         self,
         registry: Registry,
         send: Callable[[dict[str, Any]], None],
-        greeted: Callable[[HostInfo], None],
+        on_greeted: Callable[[HostInfo], None],
         threads: int,
     ) -> None:
         self._registry = registry
         self._send = send
-        self._greeted = greeted
-        self._tools = Lane("tool", threads)
-        self._commands = Lane("command", 4)
-        self._guards = Lane("guard", 1)
-        self._events = Lane("event", 1)
-        self._panels = Lane("panel", 1)
-        self._lanes = (self._events, self._guards, self._tools, self._commands, self._panels)
+        self._on_greeted = on_greeted
+        self._tools = JobQueue("tool", threads)
+        self._commands = JobQueue("command", 4)
+        self._guards = JobQueue("guard", 1)
+        self._events = JobQueue("event", 1)
+        self._panels = JobQueue("panel", 1)
+        self._queues = (self._events, self._guards, self._tools, self._commands, self._panels)
         self._calls: dict[str, CallContext] = {}
 
     def handle(self, frame: dict[str, Any]) -> None:
-        """Never waits for a handler. Frames of a type that it does not know are ignored."""
+        """Never waits for a handler. Ignores frames of unknown types."""
         handlers = {
             "hello_ack": self._hello_ack,
             "tool_call": self._tool_call,
@@ -67,29 +67,29 @@ class Server:
             handler(frame)
 
     def wait_idle(self, deadline: float) -> bool:
-        """Until nothing is under way; False if something still is at `deadline` (`time.monotonic`)."""
-        return all(lane.wait_idle(deadline) for lane in self._lanes)
+        """Waits until no handler runs. False if one still runs at `deadline` (`time.monotonic`)."""
+        return all(queue.wait_idle(deadline) for queue in self._queues)
 
     def wait_told(self, deadline: float) -> bool:
-        """Until all events, and all that happened in panels, have been handled."""
+        """Waits until all events and panel frames have been handled. False if they have not at `deadline`."""
         return self._events.wait_idle(deadline) and self._panels.wait_idle(deadline)
 
     def close(self) -> None:
-        """Takes no more work; what it has been given goes on."""
-        for lane in self._lanes:
-            lane.close()
+        """Takes no more work. What is under way goes on."""
+        for queue in self._queues:
+            queue.close()
 
     def cancel_all(self, reason: str) -> None:
         for context in list(self._calls.values()):
             context.cancel(reason)
 
     def run_shutdown_handlers(self, deadline: float) -> bool:
-        """One after another; False if they are not done at `deadline`."""
-        lane = Lane("on_shutdown", 1)
+        """Runs them one after another. False if they are not done at `deadline`."""
+        queue = JobQueue("on_shutdown", 1)
         for handler in self._registry.shutdown_handlers:
-            lane.submit(lambda handler=handler: _notice("on_shutdown", handler))  # type: ignore[misc]
-        done = lane.wait_idle(max(deadline, time.monotonic() + 0.2))
-        lane.close()
+            queue.submit(lambda handler=handler: _call_handler("on_shutdown", handler))  # type: ignore[misc]
+        done = queue.wait_idle(max(deadline, time.monotonic() + 0.2))
+        queue.close()
         return done
 
     # --- requests -----------------------------------------------------------------------------------------
@@ -102,12 +102,12 @@ class Server:
             try:
                 context.raise_if_cancelled()
                 if (tool := self._registry.tools.get(name)) is None:
-                    return _failure(f"{self._registry.name} has no tool {name!r}")
+                    return _failed_result(f"{self._registry.name} has no tool {name!r}")
                 result = tool.call({} if frame.get("args") is None else frame["args"], context)
-                answer = {"content": [one.as_json() for one in result.content]}
+                answer = {"content": [block.as_json() for block in result.content]}
                 return {**answer, "is_error": True} if result.is_error else answer
             except BaseException as error:
-                return _failure(_told(f"tool {name!r}", error))
+                return _failed_result(_failure_text(f"tool {name!r}", error))
 
         self._answer(self._tools, "tool_result", context, work)
 
@@ -122,7 +122,7 @@ class Server:
                     return {"error": f"{self._registry.name} has no command {name!r}"}
                 return command.call(args if isinstance(args, str) else "", context).as_json()
             except BaseException as error:
-                return {"error": _told(f"command {name!r}", error)}
+                return {"error": _failure_text(f"command {name!r}", error)}
 
         self._answer(self._commands, "command_response", context, work)
 
@@ -136,8 +136,8 @@ class Server:
         if why := self._refusal(self._guards, work):
             self._send({"type": "event_intercept_response", "id": call_id, "block": True, "reason": why})
 
-    def _answer(self, lane: Lane, kind: str, context: CallContext, work: Callable[[], dict[str, Any]]) -> None:
-        """Has it done, and sends what comes of it. A call that is cancelled while it waits is not begun."""
+    def _answer(self, queue: JobQueue, kind: str, context: CallContext, work: Callable[[], dict[str, Any]]) -> None:
+        """Does `work` on the queue and sends its answer. A call that is cancelled while it waits is not begun."""
         self._calls[context.id] = context
 
         def job() -> None:
@@ -145,19 +145,19 @@ class Server:
             self._calls.pop(context.id, None)
             try:
                 self._send({"type": kind, "id": context.id, **answer})
-            except Exception as error:  # something in it that JSON cannot hold
-                text = _told(f"the answer of {context.name!r}", error)
-                failure = _failure(text) if kind == "tool_result" else {"error": text}
+            except Exception as error:  # the answer holds something that JSON cannot
+                text = _failure_text(f"the answer of {context.name!r}", error)
+                failure = _failed_result(text) if kind == "tool_result" else {"error": text}
                 self._send({"type": kind, "id": context.id, **failure})
 
-        if why := self._refusal(lane, job):
+        if why := self._refusal(queue, job):
             context.cancel(why)
             job()
 
-    def _refusal(self, lane: Lane, job: Callable[[], None]) -> str:
-        """Gives the lane something to do. Why it cannot take it; "" if it has."""
+    def _refusal(self, queue: JobQueue, job: Callable[[], None]) -> str:
+        """Submits the job. Returns why the queue refuses it; "" if it takes it."""
         try:
-            return "" if lane.submit(job) else f"{self._registry.name} is shutting down"
+            return "" if queue.submit(job) else f"{self._registry.name} is shutting down"
         except RuntimeError as error:
             return f"{self._registry.name}: {error}"
 
@@ -165,7 +165,7 @@ class Server:
 
     def _hello_ack(self, frame: dict[str, Any]) -> None:
         host = HostInfo(frame)
-        self._greeted(host)
+        self._on_greeted(host)
         for point, feature in POINT_FEATURES.items():
             if self._registry.guards.get(point) and feature not in host.features:
                 print_line(f"this host does not ask guards about {point}: intercept_{point} has no effect here")
@@ -180,25 +180,25 @@ class Server:
     def _event(self, frame: dict[str, Any]) -> None:
         name = str(frame.get("event"))
         for handler in list(self._registry.handlers.get(name, ())):
-            self._events.submit(lambda handler=handler: _notice(f"on({name!r})", handler, Event(frame)))  # type: ignore[misc]
+            self._events.submit(lambda handler=handler: _call_handler(f"on({name!r})", handler, Event(frame)))  # type: ignore[misc]
 
     def _panel(self, frame: dict[str, Any]) -> None:
         kind, panel_id = frame["type"], str(frame.get("panel_id"))
         subject = {"panel_key": PanelKey, "panel_resize": PanelSize, "panel_close": PanelClosed}[kind](frame)
         for handler in list(self._registry.panel_handlers.get((kind, panel_id), ())):
-            self._panels.submit(lambda handler=handler: _notice(f"{kind} of {panel_id!r}", handler, subject))  # type: ignore[misc]
+            self._panels.submit(lambda handler=handler: _call_handler(f"{kind} of {panel_id!r}", handler, subject))  # type: ignore[misc]
 
 
-def _notice(what: str, handler: Callable[..., object], *subject: object) -> None:
-    """Nobody waits for an answer: what goes wrong is only logged."""
+def _call_handler(what: str, handler: Callable[..., object], *subject: object) -> None:
+    """Calls a handler that has no answer: an error is only logged."""
     try:
         finished(handler(*subject))
     except BaseException as error:
         print_traceback(what, error)
 
 
-def _told(what: str, error: BaseException) -> str:
-    """What the host is told of a failure. Whoever has to mend it finds the traceback on stderr."""
+def _failure_text(what: str, error: BaseException) -> str:
+    """What the host is told of a failure. The traceback of an unexpected one goes to stderr, for the author."""
     if isinstance(error, Cancelled):
         return f"cancelled: {error}" if str(error) else "cancelled"
     if isinstance(error, BadArgument):
@@ -209,12 +209,12 @@ def _told(what: str, error: BaseException) -> str:
     return describe(error)
 
 
-def _failure(text: str) -> dict[str, Any]:
+def _failed_result(text: str) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": text}], "is_error": True}
 
 
 def _id(frame: dict[str, Any]) -> str:
-    """Raises `ValueError` if there is none: nothing could be answered."""
+    """Raises `ValueError` if there is none: an answer needs it."""
     found = frame.get("id")
     if not isinstance(found, str):
         raise ValueError(f"a {frame['type']} frame without an id")

@@ -1,4 +1,4 @@
-"""A shape is what a type hint means on the wire: its JSON Schema, and how an argument is read by it."""
+"""Shapes: for each type hint its JSON Schema, and how an argument is checked and read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NAMES = {
 
 
 class Shape:
-    """`read(value, path)` gives the argument as the handler gets it, or raises `BadArgument` that names the path.
+    """`read(value, path)` returns the argument as the handler gets it, or raises `BadArgument`, which names the path.
     `what` completes "expected …"."""
 
     def __init__(self, what: str, schema: dict[str, Any], read: Read) -> None:
@@ -44,7 +44,7 @@ def null() -> Shape:
 
 
 def plain(kind: type) -> Shape:
-    """str, int, float, bool, dict or list. A bool is no number, and 3.0 is an integer, as in JSON Schema."""
+    """For str, int, float, bool, dict or list. A bool is no number and 3.0 is an integer, as in JSON Schema."""
     names = {str: "string", int: "integer", float: "number", bool: "boolean", dict: "object", list: "array"}
     what = _NAMES[kind]
 
@@ -70,7 +70,7 @@ def listing(item: Shape, make: Callable[[Iterable[Any]], Any]) -> Shape:
 
     def read(value: Any, path: str) -> Any:
         _only(value, path, "an array", isinstance(value, list))
-        return make([item.read(one, f"{path}[{position}]") for position, one in enumerate(value)])
+        return make([item.read(element, f"{path}[{position}]") for position, element in enumerate(value)])
 
     return Shape("an array", schema, read)
 
@@ -82,18 +82,18 @@ def mapping(item: Shape) -> Shape:
 
     def read(value: Any, path: str) -> Any:
         _only(value, path, "an object", isinstance(value, dict))
-        return {name: item.read(one, f"{path}.{name}") for name, one in value.items()}
+        return {name: item.read(member, f"{path}.{name}") for name, member in value.items()}
 
     return Shape("an object", schema, read)
 
 
 def choice(values: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> Shape:
-    """One of these JSON values; each stands for what the handler gets."""
+    """One of these JSON values. Each comes with the value that the handler gets."""
     pairs = list(values.items() if hasattr(values, "items") else values)
     options = [given for given, _ in pairs]
     kinds = {bool: "boolean", int: "integer", float: "number", str: "string", type(None): "null"}
-    types = sorted({kinds[type(one)] for one in options})
-    what = f"one of {', '.join(_shown(one) for one in options)}"
+    types = sorted({kinds[type(option)] for option in options})
+    what = f"one of {', '.join(_shown(option) for option in options)}"
     schema: dict[str, Any] = {"enum": options}
     if len(types) == 1:
         schema = {"type": types[0], **schema}
@@ -109,37 +109,37 @@ def choice(values: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> Shape:
 
 def either(shapes: list[Shape]) -> Shape:
     """The first shape that fits."""
-    what = " or ".join(one.what for one in shapes)
+    what = " or ".join(shape.what for shape in shapes)
 
     def read(value: Any, path: str) -> Any:
         deeper = None
-        for one in shapes:
+        for shape in shapes:
             try:
-                return one.read(value, path)
+                return shape.read(value, path)
             except BadArgument as error:
-                if not str(error).startswith(f"{path}: expected {one.what},"):
-                    deeper = error  # it was the right kind of thing, with a fault inside
+                if not str(error).startswith(f"{path}: expected {shape.what},"):
+                    deeper = error  # the kind fits; the fault is inside
         raise deeper or fault(path, what, value)
 
-    return Shape(what, {"anyOf": [one.schema for one in shapes]}, read)
+    return Shape(what, {"anyOf": [shape.schema for shape in shapes]}, read)
 
 
 class Field:
-    """One member of an object. `required` ones have no default."""
+    """One member of an object. A `required` one has no default."""
 
     def __init__(self, shape: Shape, *, required: bool, schema: dict[str, Any] | None = None) -> None:
         self.shape = shape
         self.required = required
         self.schema = shape.schema if schema is None else schema
-        """With the description and the default."""
+        """Schema of the shape, with the description and the default."""
 
 
 def record(fields: Mapping[str, Field], make: Callable[[dict[str, Any]], Any]) -> Shape:
-    """An object with these members and no others. `make` gets those that were given."""
+    """An object with these members and no others. `make` gets the members that were given."""
     schema: dict[str, Any] = {
         "type": "object",
-        "properties": {name: one.schema for name, one in fields.items()},
-        "required": [name for name, one in fields.items() if one.required],
+        "properties": {name: field.schema for name, field in fields.items()},
+        "required": [name for name, field in fields.items() if field.required],
         "additionalProperties": False,
     }
 
@@ -149,10 +149,10 @@ def record(fields: Mapping[str, Field], make: Callable[[dict[str, Any]], Any]) -
         for name in value:
             if name not in fields:
                 raise BadArgument(f"{prefix}{name}: there is no such argument; known are {', '.join(fields) or 'none'}")
-        for name, one in fields.items():
-            if one.required and name not in value:
-                raise BadArgument(f"{prefix}{name}: is missing; expected {one.shape.what}")
-        given = {name: fields[name].shape.read(one, f"{prefix}{name}") for name, one in value.items()}
+        for name, field in fields.items():
+            if field.required and name not in value:
+                raise BadArgument(f"{prefix}{name}: is missing; expected {field.shape.what}")
+        given = {name: fields[name].shape.read(member, f"{prefix}{name}") for name, member in value.items()}
         try:
             return make(given)
         except ValueError as error:

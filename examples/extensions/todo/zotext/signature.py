@@ -1,4 +1,4 @@
-"""The parameters of a handler. Done without `inspect`, which takes longer to import than all of this package."""
+"""Reads the parameters of a handler. Not with `inspect`, which takes longer to import than this whole package."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MISSING = Missing()
 
 
 class Parameter(Value):
-    """One parameter: `hint` and `default` are `MISSING` if there is none."""
+    """One parameter. `hint` and `default` are `MISSING` if it has none."""
 
     __slots__ = ("default", "hint", "keyword", "name")
 
@@ -35,13 +35,13 @@ class Parameter(Value):
         self.hint = hint
         self.default = default
         self.keyword = keyword
-        """It can only be given by name."""
+        """True if it can only be passed by name."""
 
 
 def function_of(handler: Callable[..., object], what: str) -> tuple[FunctionType, bool]:
     """The function behind decorators and bindings, and whether its first parameter is already bound.
 
-    Raises `RegistrationError` for what has no function, such as a class or a `functools.partial`.
+    Raises `RegistrationError` if there is no function, as for a class or a `functools.partial`.
     """
     found: Any = handler
     while hasattr(found, "__wrapped__"):
@@ -65,8 +65,8 @@ def is_async(handler: Callable[..., object], what: str) -> bool:
 def parameters(
     handler: Callable[..., object], what: str, local_names: Mapping[str, object] | None = None
 ) -> list[Parameter]:
-    """All parameters in order, without `self`. Raises `RegistrationError` for `*args`, `**kwargs`, and hints that
-    cannot be read."""
+    """All parameters in order, without `self`. Raises `RegistrationError` for `*args`, `**kwargs`, and unreadable
+    hints."""
     function, bound = function_of(handler, what)
     code = function.__code__
     for flag, sign in ((_VARARGS, "*"), (_VARKEYWORDS, "**")):
@@ -76,7 +76,7 @@ def parameters(
     hints = _hints(function, what, local_names)
     positional = code.co_varnames[: code.co_argcount]
     given = function.__defaults__ or ()
-    defaults: dict[str, object] = {positional[position - len(given)]: one for position, one in enumerate(given)}
+    defaults: dict[str, object] = {positional[position - len(given)]: value for position, value in enumerate(given)}
     defaults.update(function.__kwdefaults__ or {})
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     return [
@@ -87,7 +87,7 @@ def parameters(
 
 
 def required_and_most(handler: Callable[..., object], what: str) -> tuple[int, int]:
-    """How many positional arguments it needs, and how many it can be called with (99 with `*args`)."""
+    """The least and the greatest number of positional arguments (99 with `*args`)."""
     function, bound = function_of(handler, what)
     code = function.__code__
     required = code.co_argcount - len(function.__defaults__ or ()) - bound
@@ -99,7 +99,7 @@ def _has_varargs(code: Any) -> bool:
 
 
 def _hints(function: FunctionType, what: str, local_names: Mapping[str, object] | None) -> dict[str, Any]:
-    """`local_names` are those of the scope that the handler is defined in: its hints may use them."""
+    """The hints by name. They may use `local_names`: the names of the scope in which the handler is defined."""
     if not function.__annotations__:
         return {}
     from typing import get_type_hints

@@ -1,4 +1,4 @@
-"""Tools and commands: a handler, and what has to be known to call it."""
+"""Tools and commands: a handler, and how it is registered and called."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Tool:
-    """One tool. `call` may raise whatever the handler raises, and `BadArgument`."""
+    """One tool. `call` raises every exception of the handler, and `BadArgument`."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class Tool:
     def registration(self) -> dict[str, Any]:
         said = {name: value for name, value in self._options.items() if value is not None}
         if said.get("idempotent"):
-            said["retry"] = True  # what a host that does not know `idempotent` may know
+            said["retry"] = True  # for hosts that know this name and not `idempotent`
         return {
             "type": "register_tool", "name": self.name, "description": self.description, "schema": self.schema, **said
         }  # fmt: skip
@@ -86,14 +86,14 @@ class Command:
     ) -> None:
         self.name = name if name is not None else _name_of(handler)
         what = f"command {self.name!r}"
-        if not self.name or not all(one.isascii() and (one.isalnum() or one in "_-") for one in self.name):
+        if not self.name or not all(letter.isascii() and (letter.isalnum() or letter in "_-") for letter in self.name):
             raise RegistrationError(f"{what}: a command's name is letters, digits, _ and -, without the slash")
         self.description = description if description is not None else docstring.parse(handler.__doc__)[0]
         self.handler = handler
         signature.is_async(handler, what)
         found, self._context = _without_context(signature.parameters(handler, what, local_names), CommandContext, what)
-        required = [one for one in found if one.default is MISSING]
-        if len(required) > 1 or any(one.hint not in (str, MISSING) for one in found[:1]):
+        required = [parameter for parameter in found if parameter.default is MISSING]
+        if len(required) > 1 or any(parameter.hint not in (str, MISSING) for parameter in found[:1]):
             raise RegistrationError(
                 f"{what} takes one str, what was typed after its name, and may take a CommandContext"
             )
@@ -116,17 +116,17 @@ def _name_of(handler: Callable[..., object]) -> str:
 def _without_context(
     found: list[signature.Parameter], kind: type[CallContext], what: str
 ) -> tuple[list[signature.Parameter], str]:
-    """The parameters but the one for the context, and the name of that one."""
+    """The parameters without the one for the context, and the name of that one (empty if there is none)."""
     wrong = {ToolContext: CommandContext, CommandContext: ToolContext}[kind]
-    for one in found:
-        if _is(one.hint, wrong):
-            raise RegistrationError(f"{what}: parameter {one.name!r} must be a {kind.__name__} here")
-    contexts = [one.name for one in found if _is(one.hint, kind) or _is(one.hint, CallContext)]
+    for parameter in found:
+        if _is(parameter.hint, wrong):
+            raise RegistrationError(f"{what}: parameter {parameter.name!r} must be a {kind.__name__} here")
+    contexts = [parameter.name for parameter in found if _is(parameter.hint, kind) or _is(parameter.hint, CallContext)]
     if len(contexts) > 1:
         raise RegistrationError(f"{what}: parameters {' and '.join(map(repr, contexts))} are both a {kind.__name__}")
-    return [one for one in found if one.name not in contexts], contexts[0] if contexts else ""
+    return [parameter for parameter in found if parameter.name not in contexts], contexts[0] if contexts else ""
 
 
 def _is(hint: object, kind: type) -> bool:
-    """That class, or the class or None: what a default of None makes of a hint before Python 3.11."""
+    """Whether the hint is the class, or Optional of it: before Python 3.11 a default of None makes a hint Optional."""
     return hint is kind or set(getattr(hint, "__args__", ())) == {kind, type(None)}

@@ -1,13 +1,13 @@
-"""Base of the small classes that handlers get and give back.
+"""Base of the small classes that handlers get and return.
 
-Written by hand because `dataclasses` takes longer to import than everything here together.
+Not `dataclasses`, which takes longer to import than this whole package.
 """
 
 from __future__ import annotations
 
 
 class Value:
-    """Compares and prints by its fields, which are those named in `__slots__`."""
+    """Compares and prints by its fields: the names in `__slots__`."""
 
     __slots__: tuple[str, ...] = ()
 

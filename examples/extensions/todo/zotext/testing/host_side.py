@@ -1,4 +1,4 @@
-"""The host's half of the protocol, for tests: says frames, keeps what the extension says, and waits with a deadline."""
+"""The host's side of the protocol, for tests: sends frames, keeps those of the extension, and waits with a deadline."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FEATURES = (
     "user_prompt_event",
     "user_prompt_intercept",
 )
-"""What this host says that it knows, unless the test says otherwise; `features=()` is zot itself."""
+"""Default features of this host; `features=()` is zot itself."""
 
 
 class HostSide:
@@ -37,7 +37,7 @@ class HostSide:
     def __init__(self, timeout_s: float) -> None:
         self.timeout_s = timeout_s
         self.frames: list[dict[str, Any]] = []
-        """All that the extension has said, in order."""
+        """All frames of the extension, in order."""
         self._arrived = threading.Condition()
         self._last_id = 0
 
@@ -48,7 +48,7 @@ class HostSide:
         return self.begin_tool(name, args, **more).wait()
 
     def begin_tool(self, name: str, args: Mapping[str, Any] | None = None, /, **more: Any) -> PendingTool:
-        """Calls a tool and does not wait, so that the call can be watched and cancelled."""
+        """Calls a tool and does not wait, so that the test can watch and cancel the call."""
         call_id = self._new_id()
         self._send({"type": "tool_call", "id": call_id, "name": name, "args": {**(args or {}), **more}})
         return PendingTool(self, call_id)
@@ -72,15 +72,15 @@ class HostSide:
         return self.intercept("tool_call", tool_id=tool_id, tool_name=name, tool_args=dict(args or {}))
 
     def ping(self) -> None:
-        """Returns when the extension has answered; it does without waiting for its handlers."""
+        """Sends a ping and waits for the answer, which does not wait for handlers."""
         call_id = self._new_id()
         self._send({"type": "ping", "id": call_id})
         self._answer_to(call_id, "pong")
 
-    # --- what happens -------------------------------------------------------------------------------------
+    # --- events and panels --------------------------------------------------------------------------------
 
     def send_event(self, name: str, **fields: Any) -> None:
-        """Tells of an event. A `Harness` waits until it has been handled."""
+        """Sends an event. A `Harness` waits until it has been handled."""
         self._send({"type": "event", "event": name, **fields})
         self._settle()
 
@@ -99,11 +99,11 @@ class HostSide:
         self._send({"type": "panel_close", "panel_id": panel_id})
         self._settle()
 
-    # --- what was said ------------------------------------------------------------------------------------
+    # --- frames of the extension --------------------------------------------------------------------------
 
     @property
     def tools(self) -> dict[str, dict[str, Any]]:
-        """The `register_tool` frames of the tools that there are, by name."""
+        """The `register_tool` frames of the registered tools, by name."""
         found: dict[str, dict[str, Any]] = {}
         for frame in self._said("register_tool", "unregister_tool"):
             found.pop(frame["name"], None)
@@ -118,12 +118,12 @@ class HostSide:
 
     @property
     def events(self) -> set[str]:
-        """Events that it wants to be told of."""
+        """Events that it observes."""
         return {name for frame in self._said("subscribe") for name in frame.get("events") or ()}
 
     @property
     def guarded(self) -> set[str]:
-        """Points at which it wants to be asked."""
+        """Points at which its guards are asked."""
         return {name for frame in self._said("subscribe") for name in frame.get("intercept") or ()}
 
     @property
@@ -144,7 +144,7 @@ class HostSide:
 
     @property
     def panels(self) -> dict[str, PanelState]:
-        """Panels that a command has opened or that have been drawn, and the extension has not closed."""
+        """Panels that the extension has opened or drawn, and has not closed."""
         found: dict[str, PanelState] = {}
         for frame in self._said("command_response", "panel_render", "panel_close"):
             if frame["type"] == "panel_close":
@@ -158,7 +158,7 @@ class HostSide:
         return found
 
     def wait_for(self, condition: Callable[[], object], what: str = "the condition") -> None:
-        """Until it holds, asked again whenever the extension has said something (a program's stderr included)."""
+        """Waits until the condition holds. It is checked after every frame of the extension, and a program's stderr."""
         deadline = time.monotonic() + self.timeout_s
         with self._arrived:
             while not condition():
@@ -174,10 +174,10 @@ class HostSide:
         raise NotImplementedError
 
     def _settle(self) -> None:
-        """Waits until what was told has been handled, where that can be known."""
+        """Waits until the event has been handled, where that can be known."""
 
     def _check_alive(self) -> None:
-        """Raises when nothing can come any more."""
+        """Raises if no more frames can come."""
 
     def _last_words(self) -> str:
         return ""
@@ -217,27 +217,27 @@ class HostSide:
 
 
 class PendingTool:
-    """A call under way."""
+    """A tool call under way."""
 
     def __init__(self, host: HostSide, call_id: str) -> None:
         self._host = host
         self.id = call_id
 
     def wait(self) -> ToolAnswer:
-        """Its result."""
+        """Waits for its result."""
         frame = self._host._answer_to(self.id, "tool_result")
         return ToolAnswer(frame, self.progress)
 
     def cancel(self, reason: str = "") -> None:
-        """Tells the extension that nobody waits any more; what it answers can still be waited for."""
+        """Cancels the call. `wait` can still wait for an answer."""
         self._host._send({"type": "cancel", "id": self.id, "reason": reason})
 
     @property
     def progress(self) -> list[str]:
-        """What it has told so far."""
+        """Progress that it has reported so far."""
         return [frame["text"] for frame in self._host._said("tool_progress") if frame["id"] == self.id]
 
     def wait_progress(self, count: int = 1) -> list[str]:
-        """What it has told, once that is so many lines."""
+        """Waits for at least `count` lines of progress, and returns them."""
         self._host.wait_for(lambda: len(self.progress) >= count, f"{count} lines of progress")
         return self.progress

@@ -22,7 +22,7 @@ LAST_LINES = 20
 
 
 class ExtensionEnded(AssertionError):  # noqa: N818 - it fails a test
-    """The program has ended although something was expected of it. The text has its status and its last words."""
+    """The program has ended too early. The text has its exit status and the last lines of its stderr."""
 
 
 def spawn(
@@ -37,14 +37,14 @@ def spawn(
     """Starts an extension, greets it and waits until it is ready: `with spawn(["python3", "main.py"]) as host:`.
 
     Instead of a command line it takes a folder with an `extension.json`. `env` is added to the environment. Raises
-    `ExtensionEnded` or `TimeoutError` if it does not become ready.
+    `ExtensionEnded` or `TimeoutError` if the program does not become ready.
     """
     if isinstance(program, (str, os.PathLike)):
         folder = os.path.abspath(program)
         argv = _argv(folder)
     else:
         folder = os.path.abspath(cwd or ".")
-        argv = [os.fspath(one) for one in program]
+        argv = [os.fspath(part) for part in program]
     started = Program(argv, os.fspath(cwd or folder), {**os.environ, **(env or {})}, timeout_s)
     try:
         started.greet(folder, data_dir, features)
@@ -55,12 +55,12 @@ def spawn(
 
 
 class Program(HostSide):
-    """An extension that runs as a program. Stopped at the end of the `with` block, by force if it must be."""
+    """An extension that runs as a program. The end of the `with` block stops it, by force if necessary."""
 
     def __init__(self, argv: list[str], cwd: str, env: Mapping[str, str], timeout_s: float) -> None:
         super().__init__(timeout_s)
         self.junk: list[str] = []
-        """Lines on stdout that were no frames."""
+        """Lines on stdout that are no frames."""
         self._ended = self._stderr_ended = False
         self._stderr: list[str] = []
         self._temporary = ""
@@ -73,7 +73,7 @@ class Program(HostSide):
             stderr=subprocess.PIPE,
             start_new_session=True,
         )
-        self._readers = [threading.Thread(target=one, daemon=True) for one in (self._read_frames, self._read_stderr)]
+        self._readers = [threading.Thread(target=read, daemon=True) for read in (self._read_frames, self._read_stderr)]
         for reader in self._readers:
             reader.start()
 
@@ -83,11 +83,11 @@ class Program(HostSide):
 
     @property
     def stderr(self) -> str:
-        """What it has written there so far."""
+        """Everything on its stderr so far."""
         return "".join(self._stderr)
 
     def greet(self, folder: str, data_dir: str | os.PathLike[str] | None, features: Collection[str]) -> None:
-        """Waits for its hello, answers it, and waits until it is ready."""
+        """Waits for its hello, answers it, and waits for its `ready`."""
         self.wait_for(lambda: self._said("hello"), "its hello")
         if data_dir is None:
             data_dir = self._temporary = tempfile.mkdtemp(prefix="zotext-")
@@ -95,14 +95,14 @@ class Program(HostSide):
         self.wait_for(lambda: self._said("ready"), "its ready")
 
     def send(self, frame: Mapping[str, Any] | bytes) -> None:
-        """Sends a frame, or a line of any bytes at all."""
+        """Sends a frame, or any bytes."""
         if isinstance(frame, bytes):
             self._write(frame)
         else:
             self._send(dict(frame))
 
     def stop(self) -> int:
-        """Says `shutdown`, waits for the end, and gives the exit status. `TimeoutError` if it does not end."""
+        """Sends `shutdown`, waits for the end, and returns the exit status. `TimeoutError` if it does not end."""
         try:
             self.send({"type": "shutdown"})
         except ExtensionEnded:
@@ -110,7 +110,7 @@ class Program(HostSide):
         return self.wait()
 
     def close_stdin(self) -> None:
-        """As a host that dies."""
+        """Closes its stdin, as the death of a host does."""
         try:
             if self._child.stdin is not None:
                 self._child.stdin.close()
@@ -118,11 +118,11 @@ class Program(HostSide):
             pass
 
     def signal(self, number: int) -> None:
-        """Sends it a signal, for example `signal.SIGTERM`."""
+        """Sends a signal to it, for example `signal.SIGTERM`."""
         self._child.send_signal(number)
 
     def wait(self) -> int:
-        """Its exit status, once it has ended."""
+        """Waits for its end, and returns the exit status. `TimeoutError` after `timeout_s`."""
         try:
             status = self._child.wait(self.timeout_s)
         except subprocess.TimeoutExpired:
@@ -133,7 +133,7 @@ class Program(HostSide):
         return status
 
     def kill(self) -> None:
-        """Ends it and all that it has started in its process group."""
+        """Kills it and every process in its process group."""
         self._clean()
 
     def __enter__(self) -> Program:
@@ -194,11 +194,11 @@ class Program(HostSide):
     def _clean(self) -> None:
         try:
             os.killpg(self._child.pid, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):  # all of the group have ended; macOS says the latter
+        except (ProcessLookupError, PermissionError):  # the whole group has ended; macOS raises PermissionError
             pass
         self._child.wait()
         for reader in self._readers:
-            reader.join(5.0)  # a child of it that has left the group may hold the pipes open
+            reader.join(5.0)  # a child that has left the group may hold the pipes open
         if not any(reader.is_alive() for reader in self._readers):
             for pipe in (self._child.stdin, self._child.stdout, self._child.stderr):
                 try:
