@@ -1,7 +1,7 @@
 /**
- * Checks arguments against a schema that `s` has made, so that a handler gets what its types say. This host has checked
- * them before; zot's own has not. Knows the keywords that `s` writes and no others.
+ * Checks arguments against a schema made by `s`, so that they fit the types of the handler. This host has checked them
+ * already; zot's own host does not. Knows only the keywords that `s` writes.
  */
 import { type JsonObject } from './json.js';
-/** What is wrong with the value, with its place; undefined if nothing is. */
+/** What is wrong with the value, and where; undefined if it fits. */
 export declare function misfit(schema: JsonObject, value: unknown, place?: string): string | undefined;

@@ -1,6 +1,6 @@
-/** The tool calls and commands under way: who may be cancelled, and that each is answered exactly once. */
+/** The tool calls and commands under way. Each can be cancelled, and is answered exactly once. */
 import type { CommandResponseFrame, ToolResultFrame } from './frames.js';
-/** Why a call's signal was aborted. Named as the platform's own, so that `error.name === 'AbortError'` holds. */
+/** The reason of a call's aborted signal. Its name is the platform's own: `error.name === 'AbortError'` holds. */
 export declare class CancelledError extends Error {
     readonly name = "AbortError";
 }
@@ -12,7 +12,7 @@ export declare class Call {
     get signal(): AbortSignal;
     get isAnswered(): boolean;
     cancel(reason: string): void;
-    /** The second and later answers are dropped. One that cannot be written as JSON becomes an error that says so. */
+    /** Sends the first answer and drops later ones. If JSON cannot hold it, an error that says so is sent instead. */
     answer(answer: Answer): void;
     refuse(message: string): void;
 }

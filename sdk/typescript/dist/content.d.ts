@@ -1,6 +1,6 @@
-/** What a tool answers: content blocks, and the shorter forms that a handler may return. */
+/** Answers of tools: content blocks, and the shorter forms that a handler may return. */
 import type { ContentBlock, ImageBlock, TextBlock } from './frames.js';
-/** A tool's answer with all that can be said of it. */
+/** The whole answer of a tool. */
 export interface ToolResult {
     content: ContentBlock[];
     isError?: boolean;
@@ -12,9 +12,9 @@ export interface ToolResult {
 export type ToolOutput = string | ContentBlock | (string | ContentBlock)[] | ToolResult | object | number | boolean | null | undefined | void;
 /** A block of text. */
 export declare function text(value: string): TextBlock;
-/** A block with a picture: its bytes, or what is base64 already. */
+/** A block with an image: its bytes, or their base64. */
 export declare function image(mimeType: string, data: Uint8Array | string): ImageBlock;
 /** A result that tells the model that the call has failed. To throw an error does the same. */
 export declare function errorResult(...output: (string | ContentBlock)[]): ToolResult;
-/** The result that the host is told. Throws a TypeError for what cannot be written as JSON. */
+/** The result that is sent to the host. Throws a TypeError if JSON cannot hold it. */
 export declare function toResult(output: ToolOutput): ToolResult;

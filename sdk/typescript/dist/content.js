@@ -1,10 +1,10 @@
-/** What a tool answers: content blocks, and the shorter forms that a handler may return. */
+/** Answers of tools: content blocks, and the shorter forms that a handler may return. */
 import { encode, isObject } from './json.js';
 /** A block of text. */
 export function text(value) {
     return { type: 'text', text: value };
 }
-/** A block with a picture: its bytes, or what is base64 already. */
+/** A block with an image: its bytes, or their base64. */
 export function image(mimeType, data) {
     if (typeof data === 'string')
         return { type: 'image', mime_type: mimeType, data };
@@ -15,13 +15,13 @@ export function image(mimeType, data) {
 export function errorResult(...output) {
     return { content: output.map(block), isError: true };
 }
-/** The result that the host is told. Throws a TypeError for what cannot be written as JSON. */
+/** The result that is sent to the host. Throws a TypeError if JSON cannot hold it. */
 export function toResult(output) {
     if (output === undefined || output === null)
         return { content: [] };
     if (typeof output === 'string' || isBlock(output))
         return { content: [block(output)] };
-    if (Array.isArray(output) && output.every((one) => typeof one === 'string' || isBlock(one))) {
+    if (Array.isArray(output) && output.every((item) => typeof item === 'string' || isBlock(item))) {
         return { content: output.map(block) };
     }
     if (isObject(output) && Array.isArray(output['content']) && output['content'].every(isBlock)) {
@@ -29,8 +29,8 @@ export function toResult(output) {
     }
     return { content: [text(encode(output))] };
 }
-function block(one) {
-    return typeof one === 'string' ? text(one) : one;
+function block(item) {
+    return typeof item === 'string' ? text(item) : item;
 }
 function isBlock(value) {
     if (!isObject(value))

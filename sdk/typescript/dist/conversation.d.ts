@@ -1,20 +1,20 @@
-/** One conversation with a host: who is told what, and what is answered. Does no I/O itself: that is the link's. */
+/** One conversation with a host: gives frames to their handlers, and answers. Does no I/O itself: the link does it. */
 import type { ExtensionFrame, HostFrame } from './frames.js';
 import { type HostInfo } from './host_info.js';
 import { type Unknown, type Unusable } from './reading.js';
 import type { Registry } from './registry.js';
-/** Where a conversation goes to. */
+/** The connection to the host. */
 export interface Link {
-    /** Sends one line, given without its LF. Resolves once it has left, or cannot any more; never rejects. */
+    /** Sends one line, given without its LF. Resolves when it is written or can never be; never rejects. */
     write(line: string): Promise<void>;
-    /** A line for the extension's log. */
+    /** Writes a line to the extension's log. */
     report(message: string): void;
 }
-/** Milliseconds that the steps of a stop may take; a host ends the process two seconds after it said `shutdown`. */
+/** Milliseconds for the steps of a stop. A host ends the process two seconds after its `shutdown`. */
 export interface Patience {
-    /** Until calls under way are aborted. */
+    /** For calls under way, before they are aborted. */
     readonly finish: number;
-    /** Until they are given up. */
+    /** For aborted calls, before they are answered with an error. */
     readonly abort: number;
     /** For the shutdown hooks. */
     readonly hooks: number;
@@ -26,15 +26,15 @@ export declare class Conversation {
     readonly over: Promise<void>;
     constructor(registry: Registry, link: Link, onHost: (host: HostInfo) => void, patience?: Patience);
     get host(): HostInfo | undefined;
-    /** Says who it is and what it offers; does not wait for the host's greeting. */
+    /** Sends `hello`, all registrations and `ready`. Does not wait for the host's `hello_ack`. */
     start(name: string, version: string): void;
-    /** Throws a TypeError for a frame that cannot be written as JSON. */
+    /** Throws a TypeError if JSON cannot hold the frame. */
     send(frame: ExtensionFrame): Promise<void>;
-    /** Takes one line of the host. Never throws, never waits. */
+    /** Handles one line of the host. Never throws, never waits. */
     receiveLine(line: string): void;
     receive(frame: HostFrame | Unknown | Unusable): void;
-    /** Resolves once the handlers of all events and panel frames received so far are done. */
+    /** Resolves when the handlers of all events and panel frames received so far are done. */
     handled(): Promise<void>;
-    /** Lets calls finish, within bounds, runs the shutdown hooks and says goodbye. May be called again. */
+    /** Lets calls finish within `Patience`, runs the shutdown hooks and sends `shutdown_ack`. May be called again. */
     stop(): Promise<void>;
 }

@@ -1,9 +1,9 @@
-/** One conversation with a host: who is told what, and what is answered. Does no I/O itself: that is the link's. */
+/** One conversation with a host: gives frames to their handlers, and answers. Does no I/O itself: the link does it. */
 import { misfit } from './arguments.js';
 import { Call, Calls, CancelledError } from './calls.js';
 import { toResult } from './content.js';
 import { brief, full } from './errors.js';
-import { toHappening } from './happenings.js';
+import { toSubject } from './events.js';
 import { toHostInfo } from './host_info.js';
 import { encode } from './json.js';
 import { read } from './reading.js';
@@ -37,18 +37,18 @@ export class Conversation {
     get host() {
         return this.#host;
     }
-    /** Says who it is and what it offers; does not wait for the host's greeting. */
+    /** Sends `hello`, all registrations and `ready`. Does not wait for the host's `hello_ack`. */
     start(name, version) {
         void this.send({ type: 'hello', name, version, capabilities: CAPABILITIES });
         for (const frame of this.#registry.frames())
             void this.send(frame);
         void this.send({ type: 'ready' });
     }
-    /** Throws a TypeError for a frame that cannot be written as JSON. */
+    /** Throws a TypeError if JSON cannot hold the frame. */
     send(frame) {
         return this.#link.write(encode(frame));
     }
-    /** Takes one line of the host. Never throws, never waits. */
+    /** Handles one line of the host. Never throws, never waits. */
     receiveLine(line) {
         if (line.trim() !== '')
             this.receive(read(line));
@@ -69,9 +69,9 @@ export class Conversation {
             case 'cancel':
                 return this.#calls.cancel(frame.id, frame.reason ?? 'cancelled');
             case 'event': {
-                const happening = toHappening(frame);
+                const subject = toSubject(frame);
                 for (const handler of this.#registry.events.get(frame.event) ?? []) {
-                    this.#handle('events', `handler of ${frame.event}`, () => handler(happening));
+                    this.#handle('events', `handler of ${frame.event}`, () => handler(subject));
                 }
                 return;
             }
@@ -99,11 +99,11 @@ export class Conversation {
                 return void this.stop();
         }
     }
-    /** Resolves once the handlers of all events and panel frames received so far are done. */
+    /** Resolves when the handlers of all events and panel frames received so far are done. */
     handled() {
         return this.#sequences.settled();
     }
-    /** Lets calls finish, within bounds, runs the shutdown hooks and says goodbye. May be called again. */
+    /** Lets calls finish within `Patience`, runs the shutdown hooks and sends `shutdown_ack`. May be called again. */
     stop() {
         this.#stopped ??= this.#windDown().finally(this.#end);
         return this.#stopped;
@@ -124,7 +124,7 @@ export class Conversation {
         for (const hook of this.#registry.shutdownHooks)
             await this.#guarded('onShutdown hook', hook);
     }
-    /** Starts a call, unless its id is taken already or the extension stops. */
+    /** Starts a call, unless its id is in use or the extension stops. */
     #begin(frame, work) {
         const { id } = frame;
         if (this.#calls.has(id))
@@ -167,15 +167,15 @@ export class Conversation {
         const output = await command.handler(args ?? '', { id, name, signal: call.signal });
         call.answer({ type: 'command_response', id, ...toResponse(output) });
     }
-    /** Asks the guards in the order of their registration. The first block wins, and so does a guard that fails. */
+    /** Asks the guards in the order of their registration. The first block wins; a guard that fails blocks. */
     async #judge(frame) {
         const { id, event } = frame;
         let fields = {};
         try {
-            let happening = toHappening(frame);
+            let subject = toSubject(frame);
             for (const guard of this.#registry.guards.get(event) ?? []) {
-                const said = toFields(event, await guard(happening));
-                happening = asRewritten(happening, said);
+                const said = toFields(event, await guard(subject));
+                subject = asRewritten(subject, said);
                 fields = { ...fields, ...said };
                 if (said.block) {
                     fields = said;
@@ -219,7 +219,7 @@ function refusal(type, id, message) {
         return { type: 'command_response', id, ...fail(message) };
     return { type: 'tool_result', id, content: [{ type: 'text', text: message }], is_error: true };
 }
-/** Whether it settled within that many milliseconds. */
+/** Whether the work settled within so many milliseconds. */
 async function within(work, milliseconds) {
     let timer;
     const late = new Promise((resolve) => {

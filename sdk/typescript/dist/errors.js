@@ -1,5 +1,5 @@
-/** How an error is told: a line for the model or the user, all of it for the log. */
-/** `message` for a plain Error, `TypeError: message` for the others, the text itself for what is no error. */
+/** Texts of errors: a line for the model or the user, the stack for the log. */
+/** `message` for a plain Error, `TypeError: message` for other errors, `String(value)` for other values. */
 export function brief(error) {
     if (!(error instanceof Error))
         return String(error) || 'unknown error';
@@ -7,7 +7,7 @@ export function brief(error) {
         return error.message;
     return error.message === '' ? error.name : `${error.name}: ${error.message}`;
 }
-/** With the stack, where there is one. */
+/** The stack if the error has one, else `brief`. */
 export function full(error) {
     return error instanceof Error ? (error.stack ?? brief(error)) : brief(error);
 }

@@ -1,4 +1,4 @@
-/** The frames of the extension protocol, version 1: one JSON object per line, told apart by `type`. */
+/** The frames of the extension protocol, version 1. A frame is one JSON object per line, with a `type`. */
 import type { JsonObject } from './json.js';
 export interface TextBlock {
     type: 'text';
@@ -16,15 +16,15 @@ export interface PanelFields {
     lines?: string[];
     footer?: string;
 }
-/** What can be watched with `on`. */
+/** Events that `on` takes. */
 export type EventName = 'session_start' | 'user_prompt' | 'turn_start' | 'assistant_message' | 'tool_call' | 'tool_result' | 'turn_end' | 'error' | 'session_end';
-/** What a guard can judge. */
+/** Points at which a guard can be asked. */
 export type GuardedName = 'user_prompt' | 'turn_start' | 'assistant_message' | 'tool_call' | 'tool_result';
 export type NoteLevel = 'info' | 'success' | 'warn' | 'error';
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
-/** Keys of a panel; a character that was typed is a `rune`, and stands in `text`. */
+/** Keys of a panel. A typed character is a `rune`; `text` has it. */
 export type KeyName = 'up' | 'down' | 'left' | 'right' | 'enter' | 'esc' | 'tab' | 'backspace' | 'delete' | 'home' | 'end' | 'pageup' | 'pagedown' | 'rune' | 'unknown';
-interface Happening {
+interface EventFields {
     event: string;
     step?: number;
     stop?: string;
@@ -64,10 +64,10 @@ export interface CancelFrame {
     id: string;
     reason?: string;
 }
-export interface EventFrame extends Happening {
+export interface EventFrame extends EventFields {
     type: 'event';
 }
-export interface EventInterceptFrame extends Happening {
+export interface EventInterceptFrame extends EventFields {
     type: 'event_intercept';
     id: string;
 }
@@ -94,7 +94,7 @@ export interface PingFrame {
     type: 'ping';
     id: string;
 }
-/** What a host says. */
+/** Frames of a host. */
 export type HostFrame = HelloAckFrame | CommandInvokedFrame | ToolCallFrame | CancelFrame | EventFrame | EventInterceptFrame | PanelKeyFrame | PanelResizeFrame | PanelCloseFrame | ShutdownFrame | PingFrame;
 export interface ToolResultFrame {
     type: 'tool_result';
@@ -126,7 +126,7 @@ export interface VerdictFrame {
         is_error?: boolean;
     };
 }
-/** What an extension says. */
+/** Frames of an extension. */
 export type ExtensionFrame = {
     type: 'hello';
     name: string;

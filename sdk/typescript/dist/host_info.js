@@ -1,4 +1,4 @@
-/** What the host said of itself in its `hello_ack`. */
+/** What the host said in its `hello_ack`. */
 export function toHostInfo(frame) {
     const extensionDir = frame.extension_dir ?? process.cwd();
     return {
@@ -9,6 +9,6 @@ export function toHostInfo(frame) {
         cwd: frame.cwd ?? '',
         extensionDir,
         dataDir: frame.data_dir ?? extensionDir,
-        features: new Set((frame.features ?? []).filter((one) => typeof one === 'string')),
+        features: new Set((frame.features ?? []).filter((feature) => typeof feature === 'string')),
     };
 }

@@ -1,12 +1,12 @@
-/** What JSON can say, as types. */
-/** Whether it is an object in the sense of JSON: no list, no null. */
+/** The values of JSON as types, and writing them. */
+/** Whether the value is a JSON object: no array, no null. */
 export function isObject(value) {
     return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 const SURROGATE = /\\ud[89a-f]/i;
 /**
- * One line of JSON without its line feed. Halves of characters, which no UTF-8 can say, become U+FFFD.
- * Throws a TypeError for what JSON cannot say: a BigInt, a cycle, undefined, a function.
+ * One line of JSON without its line feed. Lone surrogates, which UTF-8 cannot hold, become U+FFFD. Throws a TypeError
+ * for what JSON cannot hold: a BigInt, a cycle, undefined, a function.
  */
 export function encode(value) {
     const text = JSON.stringify(value);

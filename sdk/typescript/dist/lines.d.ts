@@ -1,12 +1,12 @@
 /**
- * Cuts a byte stream into lines at LF, and at nothing else.
+ * Splits a byte stream into lines at LF only.
  *
- * `node:readline` also cuts at U+2028, U+2029 and a lone CR, which may stand inside a JSON string. Bytes are cut, not
- * characters, so that a character which is split over two chunks stays whole.
+ * `node:readline` also splits at U+2028, U+2029 and a lone CR, which a JSON string may contain. It splits bytes, not
+ * characters, so a character that is cut by a chunk's end stays whole.
  */
-/** Bytes of one line, as many as a host may send; a longer one is left out. */
+/** Bytes of one line. A longer line is dropped. */
 export declare const LINE_LIMIT: number;
-/** Stands in the place of a line that was longer than the limit. */
+/** Takes the place of a line that was longer than the limit. */
 export interface Oversize {
     readonly size: number;
 }
@@ -14,8 +14,8 @@ export declare class LineSplitter {
     #private;
     readonly limit: number;
     constructor(limit?: number);
-    /** The lines that this chunk completes. The work grows with the bytes, however they are cut. */
+    /** The lines that this chunk completes. Linear in the bytes, however they are cut. */
     feed(chunk: Uint8Array): (string | Oversize)[];
-    /** What stands after the last LF, once the stream has ended; undefined if nothing does. */
+    /** The bytes after the last LF, when the stream has ended; undefined if there are none. */
     rest(): string | Oversize | undefined;
 }

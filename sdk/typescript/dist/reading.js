@@ -1,4 +1,4 @@
-/** Reads one line of the host. Pure: it says what a line is, and nobody is told yet. */
+/** Decodes one line of the host. Pure. */
 import { isObject } from './json.js';
 /** The fields that a handler relies on. `?` may be missing; null counts as missing. */
 const FIELDS = {

@@ -1,4 +1,4 @@
-/** What an extension offers, and the frames that say so. */
+/** The registrations of an extension, and their frames. */
 import type { CommandOutput } from './responses.js';
 import type { ToolOutput } from './content.js';
 import type { ExtensionFrame, GuardedName, KeyName } from './frames.js';
@@ -8,27 +8,27 @@ import type { Verdict } from './verdicts.js';
 export interface CommandCall {
     readonly id: string;
     readonly name: string;
-    /** Aborted when nobody waits for the answer any more: the call was cancelled or took too long, or the host stops. */
+    /** Aborted when the host does not wait any more: the call was cancelled or took too long, or the host stops. */
     readonly signal: AbortSignal;
 }
 export interface ToolCall extends CommandCall {
-    /** Tells how far the call has come, for whoever watches. Resolves once it has been written. */
+    /** Reports progress to the user. Resolves when the frame is written. */
     progress(text: string): Promise<void>;
 }
 export interface ToolOptions {
     description?: string;
-    /** Seconds that a call may take; the manifest's `timeouts.tool_call` if nothing is said. */
+    /** Seconds that a call may take; default: the manifest's `timeouts.tool_call`. */
     timeoutS?: number;
-    /** A call that a crash has cut short may be made again. */
+    /** The host may repeat a call that a crash has cut short. */
     idempotent?: boolean;
-    /** Changes nothing, so that calls of one turn may run at the same time. */
+    /** The tool changes nothing, so several calls may run at the same time. */
     readOnly?: boolean;
 }
 type Awaitable<T> = T | Promise<T>;
 export type ToolHandler<Args> = (args: Args, call: ToolCall) => Awaitable<ToolOutput>;
 export type CommandHandler = (args: string, call: CommandCall) => Awaitable<CommandOutput>;
 export type EventHandler = (event: never) => unknown;
-export type Guard = (happening: never) => Awaitable<Verdict<never>>;
+export type Guard = (subject: never) => Awaitable<Verdict<never>>;
 export interface PanelHandlers {
     key?: (key: KeyName, text: string) => unknown;
     resize?: (width: number, height: number) => unknown;
@@ -37,7 +37,7 @@ export interface PanelHandlers {
 export interface RegisteredTool {
     readonly options: ToolOptions;
     readonly schema: JsonObject;
-    /** Made by `s`: arguments are checked before the handler is called, which relies on their types. */
+    /** The schema was made by `s`: arguments are checked before the handler gets them. */
     readonly isTyped: boolean;
     readonly handler: ToolHandler<never>;
 }
@@ -53,11 +53,11 @@ export declare class Registry {
     readonly shutdownHooks: (() => unknown)[];
     addTool(name: string, tool: RegisteredTool): ExtensionFrame;
     addCommand(name: string, description: string, handler: CommandHandler): ExtensionFrame;
-    /** The frame to be sent, if nobody has listened to that event before. */
+    /** Returns the frame to send; undefined if that event has a handler already. */
     addListener(event: string, handler: EventHandler): ExtensionFrame | undefined;
     addGuard(event: GuardedName, guard: Guard): ExtensionFrame | undefined;
     addPanelHandlers(id: string, handlers: PanelHandlers): void;
-    /** All that is registered so far. */
+    /** The frames of all registrations so far. */
     frames(): ExtensionFrame[];
 }
 export {};

@@ -1,6 +1,6 @@
-/** What a slash command answers. */
+/** Answers of slash commands. */
 import type { CommandResponseFrame, PanelFields } from './frames.js';
-/** One of the answers that the functions below make. */
+/** An answer, made by one of the functions below. */
 export type CommandResponse = Omit<CommandResponseFrame, 'type' | 'id'>;
 /** What a command's handler may return: a response, a text to display, or nothing. */
 export type CommandOutput = CommandResponse | string | undefined | void;
@@ -10,11 +10,11 @@ export declare function prompt(value: string): CommandResponse;
 export declare function insert(value: string): CommandResponse;
 /** Shows the text to the user; the model does not see it. */
 export declare function display(value: string): CommandResponse;
-/** Nothing is to be done. */
+/** Does nothing. */
 export declare function noop(): CommandResponse;
 /** Opens a panel; its keys go to `onPanelKey`. */
 export declare function openPanel(id: string, fields?: PanelFields): CommandResponse;
 /** Tells the user that the command has failed. To throw an error does the same. */
 export declare function fail(message: string): CommandResponse;
-/** The response that the host is told. Throws a TypeError for what is none. */
+/** The response that is sent to the host. Throws a TypeError for any other value. */
 export declare function toResponse(output: CommandOutput): CommandResponse;

@@ -1,5 +1,5 @@
 /**
- * Builds the JSON Schema of a tool's arguments, and the TypeScript type of the same arguments with it.
+ * Builds the JSON Schema of a tool's arguments together with their TypeScript type.
  *
  *     const place = s.object({ city: s.string('Name of the city'), days: s.optional(s.integer()) });
  *     type Place = Infer<typeof place>;  // { city: string; days?: number }
@@ -9,7 +9,7 @@ declare const TYPE: unique symbol;
 /** A schema whose values have the type T. */
 export interface Schema<T> {
     readonly json: JsonObject;
-    /** Never there: only carries the type. */
+    /** Exists only in the type. */
     readonly [TYPE]?: T;
 }
 /** A property that may be left out. */
@@ -28,7 +28,7 @@ export type InferObject<P extends Properties> = Shape<{
 } & {
     [K in keyof P as P[K] extends OptionalSchema<any> ? K : never]?: P[K] extends OptionalSchema<infer T> ? T : never;
 }>;
-/** The schema of an object: what a tool takes. */
+/** The schema of an object, such as the arguments of a tool. */
 export interface ObjectSchema<T> extends Schema<T> {
     readonly json: JsonObject & {
         type: 'object';
@@ -69,12 +69,12 @@ export declare const s: {
     /** Exactly this value. */
     literal: <const T extends string | number | boolean | null>(value: T, description?: string) => Schema<T>;
     array: <T>(items: Schema<T>, description?: string, rules?: ArrayRules) => Schema<T[]>;
-    /** An object with any names, whose values are all of one kind. */
+    /** An object with any property names; all values have this schema. */
     record: <T>(values: Schema<T>, description?: string) => Schema<Record<string, T>>;
     /** Any of these schemas. */
     union: <S extends readonly Schema<any>[]>(options: S, description?: string) => Schema<Infer<S[number]>>;
     nullable: <T>(schema: Schema<T>) => Schema<T | null>;
-    /** Whatever JSON can say. */
+    /** Any JSON value. */
     any: (description?: string) => Schema<Json>;
     /** A property that may be left out. Only for the properties of `s.object`. */
     optional: <T>(schema: Schema<T>) => OptionalSchema<T>;

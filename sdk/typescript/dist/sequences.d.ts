@@ -1,11 +1,11 @@
-/** Runs tasks one after another within each sequence, and the sequences beside each other. */
-/** Tasks of one sequence that may wait; what comes beyond is left out. */
+/** Runs the tasks of one sequence one after another; several sequences run at the same time. */
+/** Waiting tasks of one sequence; further tasks are dropped. */
 export declare const WAITING_LIMIT = 10000;
 export declare class Sequences {
     #private;
     constructor(report: (message: string) => void);
-    /** Runs it after those that were added to the same sequence before. A task must not throw. */
+    /** Runs the task after the earlier ones of the same sequence. A task must not throw. */
     add(name: string, task: () => Promise<void>): void;
-    /** Resolves once all that has been added so far is done. */
+    /** Resolves when all tasks added so far are done. */
     settled(): Promise<void>;
 }

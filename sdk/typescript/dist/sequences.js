@@ -1,5 +1,5 @@
-/** Runs tasks one after another within each sequence, and the sequences beside each other. */
-/** Tasks of one sequence that may wait; what comes beyond is left out. */
+/** Runs the tasks of one sequence one after another; several sequences run at the same time. */
+/** Waiting tasks of one sequence; further tasks are dropped. */
 export const WAITING_LIMIT = 10_000;
 export class Sequences {
     #report;
@@ -7,7 +7,7 @@ export class Sequences {
     constructor(report) {
         this.#report = report;
     }
-    /** Runs it after those that were added to the same sequence before. A task must not throw. */
+    /** Runs the task after the earlier ones of the same sequence. A task must not throw. */
     add(name, task) {
         const last = this.#last.get(name) ?? { done: Promise.resolve(), waiting: 0, overfull: false };
         this.#last.set(name, last);
@@ -25,8 +25,8 @@ export class Sequences {
                 this.#last.delete(name);
         });
     }
-    /** Resolves once all that has been added so far is done. */
+    /** Resolves when all tasks added so far are done. */
     async settled() {
-        await Promise.all([...this.#last.values()].map((one) => one.done));
+        await Promise.all([...this.#last.values()].map(({ done }) => done));
     }
 }

@@ -1,10 +1,10 @@
-/** What a test says to its host, and is told by it. */
+/** Options and results of the test host. */
 import type { ContentBlock, HostFrame } from './frames.js';
 import type { JsonObject } from './json.js';
 export interface HostOptions {
-    /** Milliseconds that any wait may take; default 5000. */
+    /** Milliseconds for each wait; default 5000. */
     deadlineMs?: number;
-    /** What the host says of itself; all has a default. `features: []` is a host that knows no more than zot. */
+    /** What the host says in `hello_ack`; every field has a default. `features: []` is zot itself. */
     host?: {
         zotVersion?: string;
         provider?: string;
@@ -15,16 +15,16 @@ export interface HostOptions {
         features?: string[];
     };
 }
-/** What a tool answered. */
+/** The result of a tool call. */
 export interface CallOutcome {
-    /** All text blocks, a line each. */
+    /** All text blocks, joined by line feeds. */
     text: string;
     content: ContentBlock[];
     isError: boolean;
-    /** What the handler told of its progress. */
+    /** Progress that the handler reported. */
     progress: string[];
 }
-/** What the guards said. Without a verdict of theirs it is allowed and nothing is rewritten. */
+/** The verdict of all guards. Without one it is allowed and not rewritten. */
 export interface Judged {
     blocked: boolean;
     reason?: string;
@@ -41,7 +41,7 @@ export interface Pending<T> {
     outcome: Promise<T>;
     cancel(reason?: string): void;
 }
-/** What a frame says besides its kind. */
+/** The fields of a frame without `type`, `id` and `event`. */
 export type Fields<Type extends 'event' | 'event_intercept'> = Partial<Omit<Extract<HostFrame, {
     type: Type;
 }>, 'type' | 'id' | 'event'>>;

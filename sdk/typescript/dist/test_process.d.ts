@@ -1,9 +1,9 @@
-/** Runs an extension as a process of its own, as a host does. */
+/** Runs an extension as its own process, as a host does. */
 import type { HostFrame } from './frames.js';
 import type { HostOptions } from './test_answers.js';
 import { TestHost } from './test_host.js';
 export interface LaunchOptions extends HostOptions {
-    /** Working directory; by default the extension's folder. */
+    /** Working directory; default: the extension's folder. */
     cwd?: string;
     /** Added to the environment. */
     env?: Record<string, string>;
@@ -24,7 +24,7 @@ export declare class ProcessHost extends TestHost {
     send(frame: HostFrame): void;
     /** Writes anything to its stdin, for tests of bad input. */
     write(data: string | Uint8Array): void;
-    /** Closes its stdin, as a host does that has ended. */
+    /** Closes its stdin, as the death of a host does. */
     hangUp(): void;
     signal(name: 'SIGTERM' | 'SIGKILL' | 'SIGINT' | 'SIGHUP' | 'SIGQUIT' | 'SIGUSR1' | 'SIGUSR2'): void;
     /** Says `shutdown` and waits for the exit. One that does not exit in time is killed, and the promise rejects. */

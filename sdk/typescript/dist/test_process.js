@@ -1,4 +1,4 @@
-/** Runs an extension as a process of its own, as a host does. */
+/** Runs an extension as its own process, as a host does. */
 import { spawn } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -6,7 +6,7 @@ import { encode } from './json.js';
 import { LineSplitter } from './lines.js';
 import { TestHost } from './test_host.js';
 const STDERR_KEPT = 64 * 1024;
-/** How long after the exit what is left in the pipes is waited for. */
+/** Milliseconds after the exit in which the rest of the pipes is read. */
 const REST_MS = 250;
 export class ProcessHost extends TestHost {
     /** Resolves when the process has ended. */
@@ -40,7 +40,7 @@ export class ProcessHost extends TestHost {
             child.on('error', (error) => over(`cannot be started: ${error.message}`, { code: null, signal: null }));
             child.on('exit', (code, signal) => {
                 const closed = () => over(`it ended with ${signal ?? `exit status ${code}`}`, { code, signal });
-                const timer = setTimeout(closed, REST_MS); // a child of its own may hold the pipes open
+                const timer = setTimeout(closed, REST_MS); // one of its own children may hold the pipes open
                 child.on('close', () => {
                     clearTimeout(timer);
                     closed();
@@ -63,7 +63,7 @@ export class ProcessHost extends TestHost {
         if (!this.#exit)
             this.#child.stdin.write(data);
     }
-    /** Closes its stdin, as a host does that has ended. */
+    /** Closes its stdin, as the death of a host does. */
     hangUp() {
         this.#child.stdin.end();
     }

@@ -1,13 +1,13 @@
-/** Tests of extensions without a host: in the same process (`harness`) or as a process of its own (`launch`). */
+/** Tests an extension without a host: in the process of the test (`harness`) or as its own process (`launch`). */
 import { encode } from './json.js';
 import { TestHost } from './test_host.js';
 export { launch, ProcessHost } from './test_process.js';
 export { TestHost } from './test_host.js';
-/** Runs the extension in this process. All that is said goes through JSON, as on a pipe. */
+/** Runs the extension in this process. All frames go through JSON, as on a pipe. */
 export class Harness extends TestHost {
-    /** What the extension reported about failed handlers; a process writes it to stderr. */
+    /** Reports about failed handlers. A process writes them to stderr. */
     reports = [];
-    /** The answer to the hello, which is said while the conversation is being made. */
+    /** Frames that are sent while the conversation is being made: the answer to the hello. */
     #early = [];
     #over;
     #conversation;
@@ -28,7 +28,7 @@ export class Harness extends TestHost {
         else
             this.#early.push(frame);
     }
-    /** Gives it a line that need not be a frame. */
+    /** Sends a line that need not be a frame. */
     write(line) {
         this.#conversation?.receiveLine(line);
     }
@@ -43,7 +43,7 @@ export class Harness extends TestHost {
         return this.reports.length === 0 ? '' : `\nreported:\n${this.reports.join('\n')}`;
     }
 }
-/** Starts the extension in this process. Stop it at the end: an extension has one conversation at a time. */
+/** Starts the extension in this process. Stop it at the end: an extension has only one conversation at a time. */
 export async function harness(extension, options = {}) {
     return new Harness(extension, options).ready();
 }

@@ -1,4 +1,4 @@
-/** What a guard may say, and what several guards say together. Pure. */
+/** Verdicts of guards, and how several of them are put together. Pure. */
 import type { GuardedName, VerdictFrame } from './frames.js';
 export interface Allow {
     readonly verdict: 'allow';
@@ -11,19 +11,19 @@ export interface Rewrite<T> {
     readonly verdict: 'rewrite';
     readonly to: T;
 }
-/** What a guard may return; nothing means allow. */
+/** What a guard may return. undefined means allow. */
 export type Verdict<T = never> = Allow | Block | Rewrite<T> | undefined | void;
-/** Lets it pass unchanged. */
+/** It goes on, unchanged. */
 export declare function allow(): Allow;
-/** Refuses it; the reason goes to the model or the user. */
+/** Refuses it. The model or the user sees the reason. */
 export declare function block(reason: string): Block;
-/** Lets it pass changed: other arguments, another text, another result, according to what is judged. */
+/** It goes on, changed: with other arguments, another text or another result, by the point of the guard. */
 export declare function rewrite<T>(to: T): Rewrite<T>;
 export type VerdictFields = Omit<VerdictFrame, 'type' | 'id'>;
 /**
- * The fields of the answer for one verdict. Throws a TypeError for what is none, so that a guard which returns `false`
- * or a bare text does not let pass what it may have meant to stop.
+ * The fields of the answer for one verdict. Throws a TypeError for any other value, which then blocks: a guard that
+ * returns `false` or a text may have meant to block.
  */
 export declare function toFields(event: GuardedName, verdict: Verdict<unknown>): VerdictFields;
-/** The same happening as the next guard is to see it. */
-export declare function asRewritten<T extends object>(happening: T, fields: VerdictFields): T;
+/** The event as the next guard sees it. */
+export declare function asRewritten<T extends object>(subject: T, fields: VerdictFields): T;

@@ -1,21 +1,21 @@
-/** What a guard may say, and what several guards say together. Pure. */
+/** Verdicts of guards, and how several of them are put together. Pure. */
 import { toResult } from './content.js';
 import { isObject } from './json.js';
-/** Lets it pass unchanged. */
+/** It goes on, unchanged. */
 export function allow() {
     return { verdict: 'allow' };
 }
-/** Refuses it; the reason goes to the model or the user. */
+/** Refuses it. The model or the user sees the reason. */
 export function block(reason) {
     return { verdict: 'block', reason };
 }
-/** Lets it pass changed: other arguments, another text, another result, according to what is judged. */
+/** It goes on, changed: with other arguments, another text or another result, by the point of the guard. */
 export function rewrite(to) {
     return { verdict: 'rewrite', to };
 }
 /**
- * The fields of the answer for one verdict. Throws a TypeError for what is none, so that a guard which returns `false`
- * or a bare text does not let pass what it may have meant to stop.
+ * The fields of the answer for one verdict. Throws a TypeError for any other value, which then blocks: a guard that
+ * returns `false` or a text may have meant to block.
  */
 export function toFields(event, verdict) {
     if (verdict === undefined || verdict === null)
@@ -41,17 +41,17 @@ export function toFields(event, verdict) {
         case 'user_prompt':
             if (typeof to !== 'string')
                 throw new TypeError(`rewrite() of ${event} takes the new text`);
-            // An empty text means "unchanged" on the wire, which would show what the guard took away.
+            // On the wire an empty text means "unchanged": it would show what the guard removed.
             return to === '' ? { block: true, reason: 'nothing of the text was left' } : { replace_text: to };
         case 'turn_start':
             throw new TypeError('a turn can only be allowed or blocked');
     }
 }
-/** The same happening as the next guard is to see it. */
-export function asRewritten(happening, fields) {
+/** The event as the next guard sees it. */
+export function asRewritten(subject, fields) {
     const { modified_args: args, replace_text: text, modified_result: result } = fields;
     return {
-        ...happening,
+        ...subject,
         ...(args === undefined ? {} : { args }),
         ...(text === undefined ? {} : { text }),
         ...(result === undefined ? {} : { content: result.content }),

@@ -1,16 +1,16 @@
 /**
- * Checks arguments against a schema that `s` has made, so that a handler gets what its types say. This host has checked
- * them before; zot's own has not. Knows the keywords that `s` writes and no others.
+ * Checks arguments against a schema made by `s`, so that they fit the types of the handler. This host has checked them
+ * already; zot's own host does not. Knows only the keywords that `s` writes.
  */
 
 import { isObject, type Json, type JsonObject } from './json.js';
 
-/** What is wrong with the value, with its place; undefined if nothing is. */
+/** What is wrong with the value, and where; undefined if it fits. */
 export function misfit(schema: JsonObject, value: unknown, place = ''): string | undefined {
   const wrong = (what: string): string => `${place || 'the arguments'} ${what}`;
   const { type, anyOf } = schema;
   if (Array.isArray(anyOf)) {
-    const fits = anyOf.some((one) => misfit(one as JsonObject, value, place) === undefined);
+    const fits = anyOf.some((option) => misfit(option as JsonObject, value, place) === undefined);
     return fits ? undefined : wrong('fits none of the choices');
   }
   if ('const' in schema && value !== schema['const']) return wrong(`must be ${JSON.stringify(schema['const'])}`);
@@ -23,9 +23,9 @@ export function misfit(schema: JsonObject, value: unknown, place = ''): string |
     if (rule !== undefined && breaks(value as never, rule as never)) return wrong(`${what} ${rule}`);
   }
   if (Array.isArray(value) && isObject(schema['items'])) {
-    const isUnique = new Set(value.map((one) => JSON.stringify(one))).size === value.length;
+    const isUnique = new Set(value.map((item) => JSON.stringify(item))).size === value.length;
     if (schema['uniqueItems'] === true && !isUnique) return wrong('must hold nothing twice');
-    return firstOf(value.map((one, n) => () => misfit(schema['items'] as JsonObject, one, `${place}/${n}`)));
+    return firstOf(value.map((item, n) => () => misfit(schema['items'] as JsonObject, item, `${place}/${n}`)));
   }
   return type === 'object' && isObject(value) ? objectMisfit(schema, value, place) : undefined;
 }
@@ -36,10 +36,10 @@ function objectMisfit(schema: JsonObject, value: Record<string, unknown>, place:
   for (const name of (schema['required'] ?? []) as string[]) {
     if (!Object.hasOwn(value, name)) return `${place}/${name} is missing`;
   }
-  return firstOf(Object.entries(value).map(([name, one]) => () => {
+  return firstOf(Object.entries(value).map(([name, member]) => () => {
     const rule = Object.hasOwn(properties, name) ? properties[name] : others;
     if (rule === false) return `${place}/${name} is not known`;
-    return isObject(rule) ? misfit(rule as JsonObject, one, `${place}/${name}`) : undefined;
+    return isObject(rule) ? misfit(rule as JsonObject, member, `${place}/${name}`) : undefined;
   }));
 }
 
@@ -48,7 +48,7 @@ const ARTICLES: Record<string, string> = {
   object: 'an object', null: 'null',
 };
 
-/** Keyword, whether the value breaks it, and what it asks for. */
+/** Keyword, whether the value breaks it, and the start of the message. */
 const RULES: readonly [string, (value: never, rule: never) => boolean, string][] = [
   ['minLength', (value: string, rule: number) => [...value].length < rule, 'is shorter than'],
   ['maxLength', (value: string, rule: number) => [...value].length > rule, 'is longer than'],
@@ -62,7 +62,7 @@ const RULES: readonly [string, (value: never, rule: never) => boolean, string][]
   ['maxItems', (value: Json[], rule: number) => value.length > rule, 'has more items than'],
 ];
 
-/** Takes the inexactness of fractions into account: 0.3 is a multiple of 0.1. */
+/** Tolerates the rounding of fractions: 0.3 is a multiple of 0.1. */
 function isMultiple(value: number, of: number): boolean {
   const quotient = value / of;
   return Math.abs(quotient - Math.round(quotient)) < 1e-9;
@@ -83,9 +83,9 @@ function isOfType(type: string, value: unknown): boolean {
   }
 }
 
-function firstOf(looks: (() => string | undefined)[]): string | undefined {
-  for (const look of looks) {
-    const found = look();
+function firstOf(checks: (() => string | undefined)[]): string | undefined {
+  for (const check of checks) {
+    const found = check();
     if (found !== undefined) return found;
   }
   return undefined;

@@ -1,8 +1,8 @@
-/** The tool calls and commands under way: who may be cancelled, and that each is answered exactly once. */
+/** The tool calls and commands under way. Each can be cancelled, and is answered exactly once. */
 
 import type { CommandResponseFrame, ToolResultFrame } from './frames.js';
 
-/** Why a call's signal was aborted. Named as the platform's own, so that `error.name === 'AbortError'` holds. */
+/** The reason of a call's aborted signal. Its name is the platform's own: `error.name === 'AbortError'` holds. */
 export class CancelledError extends Error {
   override readonly name = 'AbortError';
 }
@@ -34,7 +34,7 @@ export class Call {
     this.#controller.abort(new CancelledError(reason));
   }
 
-  /** The second and later answers are dropped. One that cannot be written as JSON becomes an error that says so. */
+  /** Sends the first answer and drops later ones. If JSON cannot hold it, an error that says so is sent instead. */
   answer(answer: Answer): void {
     if (this.#answered) return;
     this.#answered = true;
@@ -77,6 +77,6 @@ export class Calls {
   }
 
   async settled(): Promise<void> {
-    await Promise.all([...this.#calls.values()].map((one) => one.done));
+    await Promise.all([...this.#calls.values()].map(({ done }) => done));
   }
 }

@@ -1,9 +1,9 @@
-/** What a tool answers: content blocks, and the shorter forms that a handler may return. */
+/** Answers of tools: content blocks, and the shorter forms that a handler may return. */
 
 import type { ContentBlock, ImageBlock, TextBlock } from './frames.js';
 import { encode, isObject } from './json.js';
 
-/** A tool's answer with all that can be said of it. */
+/** The whole answer of a tool. */
 export interface ToolResult {
   content: ContentBlock[];
   isError?: boolean;
@@ -21,7 +21,7 @@ export function text(value: string): TextBlock {
   return { type: 'text', text: value };
 }
 
-/** A block with a picture: its bytes, or what is base64 already. */
+/** A block with an image: its bytes, or their base64. */
 export function image(mimeType: string, data: Uint8Array | string): ImageBlock {
   if (typeof data === 'string') return { type: 'image', mime_type: mimeType, data };
   const bytes = Buffer.from(data.buffer, data.byteOffset, data.length);
@@ -33,11 +33,11 @@ export function errorResult(...output: (string | ContentBlock)[]): ToolResult {
   return { content: output.map(block), isError: true };
 }
 
-/** The result that the host is told. Throws a TypeError for what cannot be written as JSON. */
+/** The result that is sent to the host. Throws a TypeError if JSON cannot hold it. */
 export function toResult(output: ToolOutput): ToolResult {
   if (output === undefined || output === null) return { content: [] };
   if (typeof output === 'string' || isBlock(output)) return { content: [block(output)] };
-  if (Array.isArray(output) && output.every((one) => typeof one === 'string' || isBlock(one))) {
+  if (Array.isArray(output) && output.every((item) => typeof item === 'string' || isBlock(item))) {
     return { content: output.map(block) };
   }
   if (isObject(output) && Array.isArray(output['content']) && output['content'].every(isBlock)) {
@@ -46,8 +46,8 @@ export function toResult(output: ToolOutput): ToolResult {
   return { content: [text(encode(output))] };
 }
 
-function block(one: string | ContentBlock): ContentBlock {
-  return typeof one === 'string' ? text(one) : one;
+function block(item: string | ContentBlock): ContentBlock {
+  return typeof item === 'string' ? text(item) : item;
 }
 
 function isBlock(value: unknown): value is ContentBlock {

@@ -1,4 +1,4 @@
-/** One conversation with a host: who is told what, and what is answered. Does no I/O itself: that is the link's. */
+/** One conversation with a host: gives frames to their handlers, and answers. Does no I/O itself: the link does it. */
 
 import { misfit } from './arguments.js';
 import { Call, Calls, CancelledError } from './calls.js';
@@ -7,7 +7,7 @@ import { brief, full } from './errors.js';
 import type {
   CommandInvokedFrame, EventInterceptFrame, ExtensionFrame, GuardedName, HostFrame, ToolCallFrame,
 } from './frames.js';
-import { toHappening } from './happenings.js';
+import { toSubject } from './events.js';
 import { toHostInfo, type HostInfo } from './host_info.js';
 import { encode } from './json.js';
 import { read, type Unknown, type Unusable } from './reading.js';
@@ -16,19 +16,19 @@ import { fail, toResponse } from './responses.js';
 import { Sequences } from './sequences.js';
 import { asRewritten, toFields, type VerdictFields } from './verdicts.js';
 
-/** Where a conversation goes to. */
+/** The connection to the host. */
 export interface Link {
-  /** Sends one line, given without its LF. Resolves once it has left, or cannot any more; never rejects. */
+  /** Sends one line, given without its LF. Resolves when it is written or can never be; never rejects. */
   write(line: string): Promise<void>;
-  /** A line for the extension's log. */
+  /** Writes a line to the extension's log. */
   report(message: string): void;
 }
 
-/** Milliseconds that the steps of a stop may take; a host ends the process two seconds after it said `shutdown`. */
+/** Milliseconds for the steps of a stop. A host ends the process two seconds after its `shutdown`. */
 export interface Patience {
-  /** Until calls under way are aborted. */
+  /** For calls under way, before they are aborted. */
   readonly finish: number;
-  /** Until they are given up. */
+  /** For aborted calls, before they are answered with an error. */
   readonly abort: number;
   /** For the shutdown hooks. */
   readonly hooks: number;
@@ -64,19 +64,19 @@ export class Conversation {
     return this.#host;
   }
 
-  /** Says who it is and what it offers; does not wait for the host's greeting. */
+  /** Sends `hello`, all registrations and `ready`. Does not wait for the host's `hello_ack`. */
   start(name: string, version: string): void {
     void this.send({ type: 'hello', name, version, capabilities: CAPABILITIES });
     for (const frame of this.#registry.frames()) void this.send(frame);
     void this.send({ type: 'ready' });
   }
 
-  /** Throws a TypeError for a frame that cannot be written as JSON. */
+  /** Throws a TypeError if JSON cannot hold the frame. */
   send(frame: ExtensionFrame): Promise<void> {
     return this.#link.write(encode(frame));
   }
 
-  /** Takes one line of the host. Never throws, never waits. */
+  /** Handles one line of the host. Never throws, never waits. */
   receiveLine(line: string): void {
     if (line.trim() !== '') this.receive(read(line));
   }
@@ -95,9 +95,9 @@ export class Conversation {
       case 'cancel':
         return this.#calls.cancel(frame.id, frame.reason ?? 'cancelled');
       case 'event': {
-        const happening = toHappening(frame);
+        const subject = toSubject(frame);
         for (const handler of this.#registry.events.get(frame.event) ?? []) {
-          this.#handle('events', `handler of ${frame.event}`, () => handler(happening as never));
+          this.#handle('events', `handler of ${frame.event}`, () => handler(subject as never));
         }
         return;
       }
@@ -126,12 +126,12 @@ export class Conversation {
     }
   }
 
-  /** Resolves once the handlers of all events and panel frames received so far are done. */
+  /** Resolves when the handlers of all events and panel frames received so far are done. */
   handled(): Promise<void> {
     return this.#sequences.settled();
   }
 
-  /** Lets calls finish, within bounds, runs the shutdown hooks and says goodbye. May be called again. */
+  /** Lets calls finish within `Patience`, runs the shutdown hooks and sends `shutdown_ack`. May be called again. */
   stop(): Promise<void> {
     this.#stopped ??= this.#windDown().finally(this.#end);
     return this.#stopped;
@@ -153,7 +153,7 @@ export class Conversation {
     for (const hook of this.#registry.shutdownHooks) await this.#guarded('onShutdown hook', hook);
   }
 
-  /** Starts a call, unless its id is taken already or the extension stops. */
+  /** Starts a call, unless its id is in use or the extension stops. */
   #begin(frame: ToolCallFrame | CommandInvokedFrame, work: (call: Call) => Promise<void>): void {
     const { id } = frame;
     if (this.#calls.has(id)) return this.#link.report(`${frame.type} ${id} left out: its id is in use`);
@@ -191,15 +191,15 @@ export class Conversation {
     call.answer({ type: 'command_response', id, ...toResponse(output) });
   }
 
-  /** Asks the guards in the order of their registration. The first block wins, and so does a guard that fails. */
+  /** Asks the guards in the order of their registration. The first block wins; a guard that fails blocks. */
   async #judge(frame: EventInterceptFrame): Promise<void> {
     const { id, event } = frame;
     let fields: VerdictFields = {};
     try {
-      let happening = toHappening(frame);
+      let subject = toSubject(frame);
       for (const guard of this.#registry.guards.get(event as GuardedName) ?? []) {
-        const said = toFields(event as GuardedName, await guard(happening as never));
-        happening = asRewritten(happening, said);
+        const said = toFields(event as GuardedName, await guard(subject as never));
+        subject = asRewritten(subject, said);
         fields = { ...fields, ...said };
         if (said.block) {
           fields = said;
@@ -244,7 +244,7 @@ function refusal(type: 'tool_call' | 'command_invoked', id: string, message: str
   return { type: 'tool_result' as const, id, content: [{ type: 'text' as const, text: message }], is_error: true };
 }
 
-/** Whether it settled within that many milliseconds. */
+/** Whether the work settled within so many milliseconds. */
 async function within(work: Promise<unknown>, milliseconds: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<boolean>((resolve) => {

@@ -1,10 +1,10 @@
-/** What an author writes against. */
+/** `Extension`: registers tools, commands, guards and handlers, speaks to the host, and runs. */
 
 import { Conversation, type Link, type Patience } from './conversation.js';
 import type { ToolOutput } from './content.js';
 import { brief } from './errors.js';
 import type { ContentBlock, ExtensionFrame, GuardedName, KeyName, LogLevel, NoteLevel, PanelFields } from './frames.js';
-import type { Event, Events, ToolAnswered, ToolCalled } from './happenings.js';
+import type { Event, Events, ToolAnswered, ToolCalled } from './events.js';
 import type { HostInfo } from './host_info.js';
 import { encode, type JsonObject } from './json.js';
 import { isEntryPoint, serveProcess, type RunOptions } from './process.js';
@@ -16,7 +16,7 @@ import type { Verdict } from './verdicts.js';
 
 type Awaitable<T> = T | Promise<T>;
 
-/** Makes an extension. Nothing is said to anyone before `run`. */
+/** Makes an extension. It sends nothing before `run`. */
 export function extension(name: string, version = '0.0.0'): Extension {
   return new Extension(name, version);
 }
@@ -37,26 +37,26 @@ export class Extension {
 
   // --- the host ---------------------------------------------------------------------------------------------
 
-  /** What the host said of itself. Known in every handler; before that it throws: await `greeted` then. */
+  /** What the host said in its `hello_ack`. Known in every handler; throws before. Other code awaits `greeted`. */
   get host(): HostInfo {
     const host = this.#conversation?.host;
     if (!host) throw new Error('the host has not said hello yet; await extension.greeted first');
     return host;
   }
 
-  /** Resolves with the host's information once it has said hello; rejects if the conversation ends before. */
+  /** Resolves with the host's information when it has said hello; rejects if the conversation ends before. */
   get greeted(): Promise<HostInfo> {
     return this.#greeting.promise;
   }
 
   // --- registrations: before `run` or at any time later ----------------------------------------------------
 
-  /** A slash command. Its handler gets what stands after the name. */
+  /** Registers a slash command. Its handler gets the text after the command's name. */
   command(name: string, description: string, handler: CommandHandler): this {
     return this.#offer(this.#registry.addCommand(name, description, handler));
   }
 
-  /** A tool for the model. `parameters` is made by `s.object(...)`, which types the handler, or is JSON Schema. */
+  /** Registers a tool. `parameters` is made by `s.object(...)`, which types the handler, or is JSON Schema. */
   tool<Args>(name: string, options: ToolOptions & { parameters: ObjectSchema<Args> }, handler: ToolHandler<Args>): this;
   tool<Args = any>(name: string, options: ToolOptions & { parameters?: JsonObject }, handler: ToolHandler<Args>): this;
   tool(
@@ -69,13 +69,13 @@ export class Extension {
     return this.#offer(this.#registry.addTool(name, { options, schema, isTyped, handler }));
   }
 
-  /** Takes a tool back. Calls under way finish; the model is not offered it from the next turn on. */
+  /** Removes a tool. Calls under way finish; from the next turn on the model does not see it. */
   unregisterTool(name: string): this {
     const isKnown = this.#registry.tools.delete(name);
     return isKnown ? this.#offer({ type: 'unregister_tool', name }) : this;
   }
 
-  /** Listens. Handlers are run one after another, in the order of the events, so that none is overtaken. */
+  /** Calls the handler after an event. All handlers run one after another, in the order of the events. */
   on<Name extends keyof Events>(event: Name, handler: (event: Event<Name>) => unknown): this {
     return this.#offer(this.#registry.addListener(event, handler as EventHandler));
   }
@@ -90,7 +90,7 @@ export class Extension {
     return this.#guard('turn_start', guard);
   }
 
-  /** Judges what the model said before anyone sees it: `allow()`, `block(reason)` or `rewrite(text)`. */
+  /** Judges what the model said before it is shown: `allow()`, `block(reason)` or `rewrite(text)`. */
   interceptAssistantMessage(guard: (message: { text: string }) => Awaitable<Verdict<string>>): this {
     return this.#guard('assistant_message', guard);
   }
@@ -107,52 +107,53 @@ export class Extension {
     return this.#guard('tool_result', guard);
   }
 
-  /** Called for each key that is pressed while the panel is open, in order. A typed character is in `text`. */
+  /** Calls the handler for each key that is pressed in the panel, in order. A typed character is in `text`. */
   onPanelKey(panelId: string, handler: (key: KeyName, text: string) => unknown): this {
     this.#registry.addPanelHandlers(panelId, { key: handler });
     return this;
   }
 
-  /** Called when the size of the panel changes: columns and lines. */
+  /** Calls the handler when the size of the panel changes: columns and lines. */
   onPanelResize(panelId: string, handler: (width: number, height: number) => unknown): this {
     this.#registry.addPanelHandlers(panelId, { resize: handler });
     return this;
   }
 
-  /** Called when the user has closed the panel. */
+  /** Calls the handler when the user has closed the panel. */
   onPanelClose(panelId: string, handler: () => unknown): this {
     this.#registry.addPanelHandlers(panelId, { close: handler });
     return this;
   }
 
-  /** Runs before the process ends, in order of registration; half a second for all together. */
+  /** Runs the hook before the process ends, in order of registration. All hooks together have half a second. */
   onShutdown(hook: () => unknown): this {
     this.#registry.shutdownHooks.push(hook);
     return this;
   }
 
-  // --- saying: each resolves once it has left the process --------------------------------------------------
+  // --- speaking: each promise resolves when the frame has left the process ----------------------------------
 
   /** Shows the user a note. */
   notify(level: NoteLevel, message: string): Promise<void> {
     return this.#say({ type: 'notify', level, message });
   }
 
-  /** Takes back the notes of this extension. */
+  /** Removes the notes of this extension. */
   clearNotes(): Promise<void> {
     return this.#say({ type: 'clear_notes' });
   }
 
-  /** Draws the panel anew. What is left out stays as it was. */
+  /** Draws an open panel. Fields that are left out do not change. */
   renderPanel(panelId: string, fields: PanelFields): Promise<void> {
     return this.#say({ type: 'panel_render', panel_id: panelId, ...fields });
   }
 
+  /** Closes an open panel. */
   closePanel(panelId: string): Promise<void> {
     return this.#say({ type: 'panel_close', panel_id: panelId });
   }
 
-  /** A line with a level and fields for the extension's log; goes to stderr where the host does not take such lines. */
+  /** Writes a line with a level and fields to the extension's log; to stderr if the host has no feature `log`. */
   async log(level: LogLevel, message: string, fields?: JsonObject): Promise<void> {
     if (this.#conversation?.host?.features.has('log')) {
       return this.#say({ type: 'log', level, message, ...(fields === undefined ? {} : { fields }) });
@@ -162,17 +163,17 @@ export class Extension {
 
   // --- running ----------------------------------------------------------------------------------------------
 
-  /** Serves the host on stdin and stdout, then ends the process. Nothing after it is run. */
+  /** Serves the host on stdin and stdout, then ends the process. It never returns. */
   async run(options: RunOptions = {}): Promise<never> {
     return serveProcess(this, options);
   }
 
-  /** The same, but only if the module is what node was started with: a test may import it. Give `import.meta.url`. */
+  /** `run`, but only if node was started with this module, so that a test can import it. Pass `import.meta.url`. */
   async runIfMain(moduleUrl: string, options: RunOptions = {}): Promise<void> {
     if (isEntryPoint(moduleUrl)) await this.run(options);
   }
 
-  /** Holds a conversation over any link; `run` and the test harness do. One at a time. */
+  /** Starts a conversation over a link. For `run` and the test harness; one conversation at a time. */
   converse(link: Link, patience?: Patience): Conversation {
     if (this.#conversation) throw new Error(`${this.name} is running already`);
     const conversation = new Conversation(this.#registry, link, (host) => this.#greeting.arrived(host), patience);
@@ -191,13 +192,13 @@ export class Extension {
     return this.#offer(this.#registry.addGuard(event, guard as Guard));
   }
 
-  /** Before `run` the registry keeps it; later the host is told at once. */
+  /** Before `run` nothing is sent: the registry has it. Later it is sent at once. */
   #offer(frame: ExtensionFrame | undefined): this {
     if (frame) void this.#conversation?.send(frame);
     return this;
   }
 
-  /** What is said before `run` follows after `ready`. What JSON cannot say is reported, and does no further harm. */
+  /** What is said before `run` is sent after `ready`. A frame that JSON cannot hold is reported and dropped. */
   async #say(frame: ExtensionFrame): Promise<void> {
     try {
       if (this.#conversation) await this.#conversation.send(frame);
@@ -221,7 +222,7 @@ class Greeting {
   });
 
   constructor() {
-    this.promise.catch(() => {}); // nobody has to wait for it
+    this.promise.catch(() => {}); // a rejection that is not awaited is no error
   }
 }
 

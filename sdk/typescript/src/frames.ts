@@ -1,4 +1,4 @@
-/** The frames of the extension protocol, version 1: one JSON object per line, told apart by `type`. */
+/** The frames of the extension protocol, version 1. A frame is one JSON object per line, with a `type`. */
 
 import type { JsonObject } from './json.js';
 
@@ -22,7 +22,7 @@ export interface PanelFields {
   footer?: string;
 }
 
-/** What can be watched with `on`. */
+/** Events that `on` takes. */
 export type EventName =
   | 'session_start'
   | 'user_prompt'
@@ -34,18 +34,18 @@ export type EventName =
   | 'error'
   | 'session_end';
 
-/** What a guard can judge. */
+/** Points at which a guard can be asked. */
 export type GuardedName = 'user_prompt' | 'turn_start' | 'assistant_message' | 'tool_call' | 'tool_result';
 
 export type NoteLevel = 'info' | 'success' | 'warn' | 'error';
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
-/** Keys of a panel; a character that was typed is a `rune`, and stands in `text`. */
+/** Keys of a panel. A typed character is a `rune`; `text` has it. */
 export type KeyName =
   | 'up' | 'down' | 'left' | 'right' | 'enter' | 'esc' | 'tab' | 'backspace' | 'delete' | 'home' | 'end'
   | 'pageup' | 'pagedown' | 'rune' | 'unknown';
 
-interface Happening {
+interface EventFields {
   event: string;
   step?: number;
   stop?: string;
@@ -72,15 +72,15 @@ export interface HelloAckFrame {
 export interface CommandInvokedFrame { type: 'command_invoked'; id: string; name: string; args?: string }
 export interface ToolCallFrame { type: 'tool_call'; id: string; name: string; args: JsonObject }
 export interface CancelFrame { type: 'cancel'; id: string; reason?: string }
-export interface EventFrame extends Happening { type: 'event' }
-export interface EventInterceptFrame extends Happening { type: 'event_intercept'; id: string }
+export interface EventFrame extends EventFields { type: 'event' }
+export interface EventInterceptFrame extends EventFields { type: 'event_intercept'; id: string }
 export interface PanelKeyFrame { type: 'panel_key'; panel_id: string; key: KeyName; text?: string }
 export interface PanelResizeFrame { type: 'panel_resize'; panel_id: string; width: number; height: number }
 export interface PanelCloseFrame { type: 'panel_close'; panel_id: string }
 export interface ShutdownFrame { type: 'shutdown' }
 export interface PingFrame { type: 'ping'; id: string }
 
-/** What a host says. */
+/** Frames of a host. */
 export type HostFrame =
   | HelloAckFrame | CommandInvokedFrame | ToolCallFrame | CancelFrame | EventFrame | EventInterceptFrame
   | PanelKeyFrame | PanelResizeFrame | PanelCloseFrame | ShutdownFrame | PingFrame;
@@ -106,7 +106,7 @@ export interface VerdictFrame {
   modified_result?: { content: ContentBlock[]; is_error?: boolean };
 }
 
-/** What an extension says. */
+/** Frames of an extension. */
 export type ExtensionFrame =
   | { type: 'hello'; name: string; version?: string; capabilities?: string[] }
   | { type: 'register_command'; name: string; description?: string }

@@ -1,9 +1,9 @@
-/** What JSON can say, as types. */
+/** The values of JSON as types, and writing them. */
 
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 export type JsonObject = { [name: string]: Json };
 
-/** Whether it is an object in the sense of JSON: no list, no null. */
+/** Whether the value is a JSON object: no array, no null. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
@@ -11,8 +11,8 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 const SURROGATE = /\\ud[89a-f]/i;
 
 /**
- * One line of JSON without its line feed. Halves of characters, which no UTF-8 can say, become U+FFFD.
- * Throws a TypeError for what JSON cannot say: a BigInt, a cycle, undefined, a function.
+ * One line of JSON without its line feed. Lone surrogates, which UTF-8 cannot hold, become U+FFFD. Throws a TypeError
+ * for what JSON cannot hold: a BigInt, a cycle, undefined, a function.
  */
 export function encode(value: unknown): string {
   const text = JSON.stringify(value);

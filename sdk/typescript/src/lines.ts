@@ -1,14 +1,14 @@
 /**
- * Cuts a byte stream into lines at LF, and at nothing else.
+ * Splits a byte stream into lines at LF only.
  *
- * `node:readline` also cuts at U+2028, U+2029 and a lone CR, which may stand inside a JSON string. Bytes are cut, not
- * characters, so that a character which is split over two chunks stays whole.
+ * `node:readline` also splits at U+2028, U+2029 and a lone CR, which a JSON string may contain. It splits bytes, not
+ * characters, so a character that is cut by a chunk's end stays whole.
  */
 
-/** Bytes of one line, as many as a host may send; a longer one is left out. */
+/** Bytes of one line. A longer line is dropped. */
 export const LINE_LIMIT = 64 * 1024 * 1024;
 
-/** Stands in the place of a line that was longer than the limit. */
+/** Takes the place of a line that was longer than the limit. */
 export interface Oversize {
   readonly size: number;
 }
@@ -25,7 +25,7 @@ export class LineSplitter {
     this.limit = limit;
   }
 
-  /** The lines that this chunk completes. The work grows with the bytes, however they are cut. */
+  /** The lines that this chunk completes. Linear in the bytes, however they are cut. */
   feed(chunk: Uint8Array): (string | Oversize)[] {
     const lines: (string | Oversize)[] = [];
     let start = 0;
@@ -38,7 +38,7 @@ export class LineSplitter {
     return lines;
   }
 
-  /** What stands after the last LF, once the stream has ended; undefined if nothing does. */
+  /** The bytes after the last LF, when the stream has ended; undefined if there are none. */
   rest(): string | Oversize | undefined {
     return this.#size > 0 ? this.#line() : undefined;
   }

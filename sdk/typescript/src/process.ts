@@ -4,24 +4,32 @@ import { realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
-import type { Extension } from './extension.js';
-import { PATIENCE } from './conversation.js';
+import { PATIENCE, type Conversation, type Link, type Patience } from './conversation.js';
 import { LineSplitter } from './lines.js';
 
 export interface RunOptions {
   /**
-   * Seconds that calls under way have to finish once the host stops; default 1.2. Signals are aborted after three
-   * quarters of it. More than that needs a host that waits for longer than its usual two seconds.
+   * Seconds that calls under way have to finish once the host says `shutdown`; default 1.2. Their signals are aborted
+   * after three quarters of it. A larger value needs a host that waits longer than the usual two seconds.
    */
   stopWithinS?: number;
 }
 
-/** Bytes of unread answers above which nothing more is read: a host that only asks does not fill the memory. */
+/** What `serveProcess` needs of an extension. */
+interface Served {
+  readonly name: string;
+  converse(link: Link, patience?: Patience): Conversation;
+}
+
+/** Bytes of unread answers above which stdin is not read: a host that asks and never reads must not fill the memory. */
 const UNREAD_LIMIT = 16 * 1024 * 1024;
-const LAST_WORDS_MS = 300;
+/** Milliseconds to wait at the end until stdout and stderr are written. */
+const FLUSH_MS = 300;
+/** Exit status after a second SIGTERM. */
 const TERMINATED = 128 + 15;
 
-export async function serveProcess(extension: Extension, { stopWithinS }: RunOptions): Promise<never> {
+/** Serves until the host ends the conversation; then ends the process. */
+export async function serveProcess(extension: Served, { stopWithinS }: RunOptions): Promise<never> {
   const { stdin, stdout, stderr } = process;
   const write = claimStdout();
   const report = (message: string) => void stderr.write(`[${extension.name}] ${message}\n`);
@@ -43,7 +51,7 @@ export async function serveProcess(extension: Extension, { stopWithinS }: RunOpt
     },
     report,
   };
-  // Nobody reads any more: nothing is left to do but to stop, and a broken pipe is no news.
+  // A broken pipe: the host has gone, so the extension stops.
   stderr.on('error', () => {});
   stdout.on('error', () => void conversation.stop());
   const conversation = extension.converse(link, patience);
@@ -70,14 +78,14 @@ export async function serveProcess(extension: Extension, { stopWithinS }: RunOpt
   await conversation.over;
   await Promise.race([
     Promise.all([written((done) => write('', done)), written((done) => void stderr.write('', done))]),
-    new Promise((resolve) => setTimeout(resolve, LAST_WORDS_MS)),
+    new Promise((resolve) => setTimeout(resolve, FLUSH_MS)),
   ]);
   process.exit();
 }
 
 /**
- * Keeps stdout for frames: what anyone else writes there, `console.log` too, goes to stderr from now on.
- * Returns the only way to write to it. Children that inherit stdout and `fs.writeSync(1, ...)` are out of reach.
+ * Keeps stdout for frames: all other writes to it, also `console.log`, go to stderr from now on. Returns the function
+ * that still writes to stdout. It cannot redirect children that inherit stdout, nor `fs.writeSync(1, ...)`.
  */
 function claimStdout(): (text: string, done: () => void) => void {
   const { stdout, stderr } = process;
@@ -91,7 +99,7 @@ function written(write: (done: () => void) => void): Promise<void> {
   return new Promise((resolve) => write(() => resolve()));
 }
 
-/** Whether node was started with this module. */
+/** Whether this module is the program that node was started with. */
 export function isEntryPoint(moduleUrl: string): boolean {
   const started = process.argv[1];
   if (started === undefined || !moduleUrl.startsWith('file:')) return false;

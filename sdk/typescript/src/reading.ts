@@ -1,9 +1,9 @@
-/** Reads one line of the host. Pure: it says what a line is, and nobody is told yet. */
+/** Decodes one line of the host. Pure. */
 
 import type { HostFrame } from './frames.js';
 import { isObject } from './json.js';
 
-/** A frame that this version does not know: ignored, as the protocol asks. */
+/** A frame of an unknown type: ignored, as the protocol demands. */
 export interface Unknown {
   unknown: string;
 }
@@ -11,7 +11,7 @@ export interface Unknown {
 /** A line that cannot be used, and why. */
 export interface Unusable {
   problem: string;
-  /** Of the request that it was, as far as it could be read; its sender waits for an answer. */
+  /** The request in this line, if it could be read: the host waits for an answer to it. */
   request?: { type: 'tool_call' | 'command_invoked' | 'event_intercept'; id: string };
 }
 

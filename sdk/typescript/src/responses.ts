@@ -1,9 +1,9 @@
-/** What a slash command answers. */
+/** Answers of slash commands. */
 
 import type { CommandResponseFrame, PanelFields } from './frames.js';
 import { isObject } from './json.js';
 
-/** One of the answers that the functions below make. */
+/** An answer, made by one of the functions below. */
 export type CommandResponse = Omit<CommandResponseFrame, 'type' | 'id'>;
 
 /** What a command's handler may return: a response, a text to display, or nothing. */
@@ -24,7 +24,7 @@ export function display(value: string): CommandResponse {
   return { action: 'display', display: value };
 }
 
-/** Nothing is to be done. */
+/** Does nothing. */
 export function noop(): CommandResponse {
   return { action: 'noop' };
 }
@@ -41,7 +41,7 @@ export function fail(message: string): CommandResponse {
 
 const ACTIONS = new Set(['prompt', 'insert', 'display', 'noop', 'open_panel']);
 
-/** The response that the host is told. Throws a TypeError for what is none. */
+/** The response that is sent to the host. Throws a TypeError for any other value. */
 export function toResponse(output: CommandOutput): CommandResponse {
   if (output === undefined || output === null) return noop();
   if (typeof output === 'string') return display(output);

@@ -1,5 +1,5 @@
 /**
- * Builds the JSON Schema of a tool's arguments, and the TypeScript type of the same arguments with it.
+ * Builds the JSON Schema of a tool's arguments together with their TypeScript type.
  *
  *     const place = s.object({ city: s.string('Name of the city'), days: s.optional(s.integer()) });
  *     type Place = Infer<typeof place>;  // { city: string; days?: number }
@@ -12,7 +12,7 @@ declare const TYPE: unique symbol;
 /** A schema whose values have the type T. */
 export interface Schema<T> {
   readonly json: JsonObject;
-  /** Never there: only carries the type. */
+  /** Exists only in the type. */
   readonly [TYPE]?: T;
 }
 
@@ -34,7 +34,7 @@ export type InferObject<P extends Properties> = Shape<
   }
 >;
 
-/** The schema of an object: what a tool takes. */
+/** The schema of an object, such as the arguments of a tool. */
 export interface ObjectSchema<T> extends Schema<T> {
   readonly json: JsonObject & { type: 'object' };
 }
@@ -88,17 +88,17 @@ export const s = {
   array: <T>(items: Schema<T>, description?: string, rules: ArrayRules = {}): Schema<T[]> =>
     make({ type: 'array', items: items.json }, description, rules),
 
-  /** An object with any names, whose values are all of one kind. */
+  /** An object with any property names; all values have this schema. */
   record: <T>(values: Schema<T>, description?: string): Schema<Record<string, T>> =>
     make({ type: 'object', additionalProperties: values.json }, description),
 
   /** Any of these schemas. */
   union: <S extends readonly Schema<any>[]>(options: S, description?: string): Schema<Infer<S[number]>> =>
-    make({ anyOf: options.map((one) => one.json) }, description),
+    make({ anyOf: options.map((option) => option.json) }, description),
 
   nullable: <T>(schema: Schema<T>): Schema<T | null> => make({ anyOf: [schema.json, { type: 'null' }] }),
 
-  /** Whatever JSON can say. */
+  /** Any JSON value. */
   any: (description?: string): Schema<Json> => make({}, description),
 
   /** A property that may be left out. Only for the properties of `s.object`. */
@@ -108,11 +108,11 @@ export const s = {
   object: <P extends Properties>(properties: P, description?: string): ObjectSchema<InferObject<P>> => {
     const json: JsonObject = {};
     const required: string[] = [];
-    for (const [name, one] of Object.entries(properties)) {
-      if ('optional' in one) {
-        json[name] = one.optional.json;
+    for (const [name, property] of Object.entries(properties)) {
+      if ('optional' in property) {
+        json[name] = property.optional.json;
       } else {
-        json[name] = one.json;
+        json[name] = property.json;
         required.push(name);
       }
     }

@@ -1,6 +1,6 @@
-/** Runs tasks one after another within each sequence, and the sequences beside each other. */
+/** Runs the tasks of one sequence one after another; several sequences run at the same time. */
 
-/** Tasks of one sequence that may wait; what comes beyond is left out. */
+/** Waiting tasks of one sequence; further tasks are dropped. */
 export const WAITING_LIMIT = 10_000;
 
 export class Sequences {
@@ -11,7 +11,7 @@ export class Sequences {
     this.#report = report;
   }
 
-  /** Runs it after those that were added to the same sequence before. A task must not throw. */
+  /** Runs the task after the earlier ones of the same sequence. A task must not throw. */
   add(name: string, task: () => Promise<void>): void {
     const last = this.#last.get(name) ?? { done: Promise.resolve(), waiting: 0, overfull: false };
     this.#last.set(name, last);
@@ -28,8 +28,8 @@ export class Sequences {
     });
   }
 
-  /** Resolves once all that has been added so far is done. */
+  /** Resolves when all tasks added so far are done. */
   async settled(): Promise<void> {
-    await Promise.all([...this.#last.values()].map((one) => one.done));
+    await Promise.all([...this.#last.values()].map(({ done }) => done));
   }
 }

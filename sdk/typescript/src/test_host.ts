@@ -1,4 +1,4 @@
-/** The host's side of a conversation, for tests: says frames, keeps what the extension says, waits with deadlines. */
+/** The host's side of a conversation, for tests: sends frames, keeps those of the extension, waits with deadlines. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,17 +19,18 @@ const FEATURES = [
 
 type Frame<Type extends ExtensionFrame['type']> = Extract<ExtensionFrame, { type: Type }>;
 interface Waiter {
+  /** Whether a frame has come for which it waits. */
   look: () => boolean;
   fail: (error: Error) => void;
 }
 
 export abstract class TestHost {
-  /** All that the extension has said, in order. */
+  /** All frames of the extension, in order. */
   readonly frames: ExtensionFrame[] = [];
-  /** Lines on its stdout that were no frames. */
+  /** Lines on its stdout that are no frames. */
   readonly junk: string[] = [];
   readonly deadlineMs: number;
-  /** Where the extension keeps its state; a new folder, removed at the end, unless the options name one. */
+  /** The extension's folder for state: that of the options, else a new one, which is removed at the end. */
   readonly dataDir: string;
   readonly #greeting: HostFrame;
   readonly #waiters = new Set<Waiter>();
@@ -51,14 +52,14 @@ export abstract class TestHost {
 
   /** Sends any frame. */
   abstract send(frame: HostFrame): void;
-  /** Says `shutdown` and waits for the end. */
+  /** Sends `shutdown` and waits for the end. */
   abstract stop(): Promise<void>;
-  /** What helps to understand a wait in vain. */
+  /** Text that explains a failed wait. */
   protected abstract evidence(): string;
 
   // --- looking ----------------------------------------------------------------------------------------------
 
-  /** The tools offered now, by name. */
+  /** The registered tools, by name. */
   get tools(): Map<string, Frame<'register_tool'>> {
     const tools = new Map<string, Frame<'register_tool'>>();
     for (const frame of this.frames) {
@@ -70,29 +71,29 @@ export abstract class TestHost {
 
   /** The commands and their descriptions. */
   get commands(): Map<string, string> {
-    return new Map(this.said('register_command').map((one) => [one.name, one.description ?? '']));
+    return new Map(this.said('register_command').map(({ name, description }) => [name, description ?? '']));
   }
 
   /** The notes that a user would see now. */
   get notes(): { level: NoteLevel; message: string }[] {
-    const cleared = this.frames.findLastIndex((one) => one.type === 'clear_notes');
-    return this.frames.slice(cleared + 1).flatMap((one) => (one.type === 'notify' ? [pick(one)] : []));
+    const cleared = this.frames.findLastIndex((frame) => frame.type === 'clear_notes');
+    return this.frames.slice(cleared + 1).flatMap((frame) => (frame.type === 'notify' ? [pick(frame)] : []));
   }
 
   get logs(): { level: LogLevel; message: string; fields?: JsonObject }[] {
     return this.said('log').map(({ type: _, ...line }) => ({ level: 'info', ...line }));
   }
 
-  /** What the panel shows, as far as `panel_render` said it; undefined before the first. */
+  /** What `panel_render` frames have drawn in the panel; undefined before the first. */
   panel(id: string): PanelFields | undefined {
-    const drawn = this.said('panel_render').filter((one) => one.panel_id === id);
+    const drawn = this.said('panel_render').filter((frame) => frame.panel_id === id);
     const fields = drawn.map(({ type: _, panel_id: __, ...changed }) => changed);
     return fields.length === 0 ? undefined : Object.assign({}, ...fields);
   }
 
   /** All frames of that type so far. */
   said<Type extends ExtensionFrame['type']>(type: Type): Frame<Type>[] {
-    return this.frames.filter((one): one is Frame<Type> => one.type === type);
+    return this.frames.filter((frame): frame is Frame<Type> => frame.type === type);
   }
 
   // --- doing ------------------------------------------------------------------------------------------------
@@ -101,14 +102,14 @@ export abstract class TestHost {
     return this.beginTool(name, args).outcome;
   }
 
-  /** Starts a call without waiting for it, to cancel it or to look on. */
+  /** Starts a call and does not wait, so that the test can watch and cancel it. */
   beginTool(name: string, args: JsonObject = {}): Pending<CallOutcome> {
     const id = this.#ask((id) => ({ type: 'tool_call', id, name, args }));
     const outcome = this.#answer('tool_result', id, `tool ${name}`).then(({ content, is_error }) => ({
-      text: content.flatMap((one) => (one.type === 'text' ? [one.text] : [])).join('\n'),
+      text: content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n'),
       content,
       isError: is_error ?? false,
-      progress: this.said('tool_progress').filter((one) => one.id === id).map((one) => one.text),
+      progress: this.said('tool_progress').filter((frame) => frame.id === id).map(({ text }) => text),
     }));
     return { id, outcome, cancel: (reason) => this.#cancel(id, reason) };
   }
@@ -139,7 +140,7 @@ export abstract class TestHost {
     };
   }
 
-  /** Tells of an event. In-process it resolves once the handlers are done; of another process that cannot be seen. */
+  /** Sends an event. In-process it resolves when the handlers are done; for a process, when it is sent. */
   async event(event: EventName, fields: Fields<'event'> = {}): Promise<void> {
     this.send({ type: 'event', event, ...fields });
     await this.handled();
@@ -160,13 +161,13 @@ export abstract class TestHost {
     await this.handled();
   }
 
-  /** Resolves once it has answered a ping: then it has read all that was said before. */
+  /** Resolves when it has answered a ping: then it has read all earlier frames. */
   async ping(): Promise<void> {
     const id = this.#ask((id) => ({ type: 'ping', id }));
     await this.#answer('pong', id, 'ping');
   }
 
-  /** Waits until it has said such a frame; what it said before counts, too. */
+  /** Waits for a frame that matches. Earlier frames count, too. */
   waitFor<T extends ExtensionFrame>(what: string, matches: (frame: ExtensionFrame) => frame is T): Promise<T>;
   waitFor(what: string, matches: (frame: ExtensionFrame) => boolean): Promise<ExtensionFrame>;
   waitFor(what: string, matches: (frame: ExtensionFrame) => boolean): Promise<ExtensionFrame> {
@@ -199,7 +200,7 @@ export abstract class TestHost {
     });
   }
 
-  /** Waits for `ready`, which says that all first registrations are there. */
+  /** Waits for `ready`: then all first registrations are known. */
   async ready(): Promise<this> {
     await this.waitFor('ready', (frame) => frame.type === 'ready');
     return this;
@@ -209,7 +210,7 @@ export abstract class TestHost {
 
   protected async handled(): Promise<void> {}
 
-  /** Takes one line that the extension wrote. */
+  /** Handles one line of the extension. */
   protected heard(line: string): void {
     let frame: ExtensionFrame;
     try {
@@ -224,7 +225,7 @@ export abstract class TestHost {
     for (const waiter of [...this.#waiters]) waiter.look();
   }
 
-  /** No more will be said: whoever waits, waits in vain. */
+  /** No more frames will come: every wait fails. */
   protected ended(why: string): void {
     this.#ended = new Error(why);
     for (const waiter of [...this.#waiters]) waiter.fail(this.#ended);
@@ -258,8 +259,9 @@ export abstract class TestHost {
     id: string,
     what: string,
   ): Promise<Frame<Type>> {
-    const isIt = (one: ExtensionFrame): one is Frame<Type> => one.type === type && 'id' in one && one.id === id;
-    return this.waitFor(`the answer of ${what}`, isIt);
+    const matches = (frame: ExtensionFrame): frame is Frame<Type> =>
+      frame.type === type && 'id' in frame && frame.id === id;
+    return this.waitFor(`the answer of ${what}`, matches);
   }
 }
 

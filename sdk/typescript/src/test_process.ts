@@ -1,4 +1,4 @@
-/** Runs an extension as a process of its own, as a host does. */
+/** Runs an extension as its own process, as a host does. */
 
 import { spawn, type ChildProcess } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
@@ -11,7 +11,7 @@ import type { HostOptions } from './test_answers.js';
 import { TestHost } from './test_host.js';
 
 export interface LaunchOptions extends HostOptions {
-  /** Working directory; by default the extension's folder. */
+  /** Working directory; default: the extension's folder. */
   cwd?: string;
   /** Added to the environment. */
   env?: Record<string, string>;
@@ -24,7 +24,7 @@ export interface Exit {
 }
 
 const STDERR_KEPT = 64 * 1024;
-/** How long after the exit what is left in the pipes is waited for. */
+/** Milliseconds after the exit in which the rest of the pipes is read. */
 const REST_MS = 250;
 
 export class ProcessHost extends TestHost {
@@ -59,7 +59,7 @@ export class ProcessHost extends TestHost {
       child.on('error', (error) => over(`cannot be started: ${error.message}`, { code: null, signal: null }));
       child.on('exit', (code, signal) => {
         const closed = (): void => over(`it ended with ${signal ?? `exit status ${code}`}`, { code, signal });
-        const timer = setTimeout(closed, REST_MS); // a child of its own may hold the pipes open
+        const timer = setTimeout(closed, REST_MS); // one of its own children may hold the pipes open
         child.on('close', () => {
           clearTimeout(timer);
           closed();
@@ -86,7 +86,7 @@ export class ProcessHost extends TestHost {
     if (!this.#exit) this.#child.stdin!.write(data);
   }
 
-  /** Closes its stdin, as a host does that has ended. */
+  /** Closes its stdin, as the death of a host does. */
   hangUp(): void {
     this.#child.stdin!.end();
   }

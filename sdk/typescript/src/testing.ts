@@ -1,4 +1,4 @@
-/** Tests of extensions without a host: in the same process (`harness`) or as a process of its own (`launch`). */
+/** Tests an extension without a host: in the process of the test (`harness`) or as its own process (`launch`). */
 
 import type { Conversation } from './conversation.js';
 import type { Extension } from './extension.js';
@@ -12,15 +12,15 @@ export { TestHost } from './test_host.js';
 export type { CallOutcome, HostOptions, Judged, Pending } from './test_answers.js';
 
 export interface HarnessOptions extends HostOptions {
-  /** Milliseconds that calls may take to finish once it is stopped; default 200, the same again once aborted. */
+  /** Milliseconds for calls to finish after `stop`, and again as many after they are aborted; default 200. */
   finishMs?: number;
 }
 
-/** Runs the extension in this process. All that is said goes through JSON, as on a pipe. */
+/** Runs the extension in this process. All frames go through JSON, as on a pipe. */
 export class Harness extends TestHost {
-  /** What the extension reported about failed handlers; a process writes it to stderr. */
+  /** Reports about failed handlers. A process writes them to stderr. */
   readonly reports: string[] = [];
-  /** The answer to the hello, which is said while the conversation is being made. */
+  /** Frames that are sent while the conversation is being made: the answer to the hello. */
   readonly #early: HostFrame[] = [];
   readonly #over: Promise<void>;
   #conversation: Conversation | undefined;
@@ -42,7 +42,7 @@ export class Harness extends TestHost {
     else this.#early.push(frame);
   }
 
-  /** Gives it a line that need not be a frame. */
+  /** Sends a line that need not be a frame. */
   write(line: string): void {
     this.#conversation?.receiveLine(line);
   }
@@ -61,7 +61,7 @@ export class Harness extends TestHost {
   }
 }
 
-/** Starts the extension in this process. Stop it at the end: an extension has one conversation at a time. */
+/** Starts the extension in this process. Stop it at the end: an extension has only one conversation at a time. */
 export async function harness(extension: Extension, options: HarnessOptions = {}): Promise<Harness> {
   return new Harness(extension, options).ready();
 }

@@ -1,4 +1,4 @@
-/** What a guard may say, and what several guards say together. Pure. */
+/** Verdicts of guards, and how several of them are put together. Pure. */
 
 import { toResult, type ToolOutput } from './content.js';
 import type { GuardedName, VerdictFrame } from './frames.js';
@@ -16,20 +16,20 @@ export interface Rewrite<T> {
   readonly to: T;
 }
 
-/** What a guard may return; nothing means allow. */
+/** What a guard may return. undefined means allow. */
 export type Verdict<T = never> = Allow | Block | Rewrite<T> | undefined | void;
 
-/** Lets it pass unchanged. */
+/** It goes on, unchanged. */
 export function allow(): Allow {
   return { verdict: 'allow' };
 }
 
-/** Refuses it; the reason goes to the model or the user. */
+/** Refuses it. The model or the user sees the reason. */
 export function block(reason: string): Block {
   return { verdict: 'block', reason };
 }
 
-/** Lets it pass changed: other arguments, another text, another result, according to what is judged. */
+/** It goes on, changed: with other arguments, another text or another result, by the point of the guard. */
 export function rewrite<T>(to: T): Rewrite<T> {
   return { verdict: 'rewrite', to };
 }
@@ -37,8 +37,8 @@ export function rewrite<T>(to: T): Rewrite<T> {
 export type VerdictFields = Omit<VerdictFrame, 'type' | 'id'>;
 
 /**
- * The fields of the answer for one verdict. Throws a TypeError for what is none, so that a guard which returns `false`
- * or a bare text does not let pass what it may have meant to stop.
+ * The fields of the answer for one verdict. Throws a TypeError for any other value, which then blocks: a guard that
+ * returns `false` or a text may have meant to block.
  */
 export function toFields(event: GuardedName, verdict: Verdict<unknown>): VerdictFields {
   if (verdict === undefined || verdict === null) return {};
@@ -58,18 +58,18 @@ export function toFields(event: GuardedName, verdict: Verdict<unknown>): Verdict
     case 'assistant_message':
     case 'user_prompt':
       if (typeof to !== 'string') throw new TypeError(`rewrite() of ${event} takes the new text`);
-      // An empty text means "unchanged" on the wire, which would show what the guard took away.
+      // On the wire an empty text means "unchanged": it would show what the guard removed.
       return to === '' ? { block: true, reason: 'nothing of the text was left' } : { replace_text: to };
     case 'turn_start':
       throw new TypeError('a turn can only be allowed or blocked');
   }
 }
 
-/** The same happening as the next guard is to see it. */
-export function asRewritten<T extends object>(happening: T, fields: VerdictFields): T {
+/** The event as the next guard sees it. */
+export function asRewritten<T extends object>(subject: T, fields: VerdictFields): T {
   const { modified_args: args, replace_text: text, modified_result: result } = fields;
   return {
-    ...happening,
+    ...subject,
     ...(args === undefined ? {} : { args }),
     ...(text === undefined ? {} : { text }),
     ...(result === undefined ? {} : { content: result.content }),

@@ -1,14 +1,14 @@
 /**
- * Checks arguments against a schema that `s` has made, so that a handler gets what its types say. This host has checked
- * them before; zot's own has not. Knows the keywords that `s` writes and no others.
+ * Checks arguments against a schema made by `s`, so that they fit the types of the handler. This host has checked them
+ * already; zot's own host does not. Knows only the keywords that `s` writes.
  */
 import { isObject } from './json.js';
-/** What is wrong with the value, with its place; undefined if nothing is. */
+/** What is wrong with the value, and where; undefined if it fits. */
 export function misfit(schema, value, place = '') {
     const wrong = (what) => `${place || 'the arguments'} ${what}`;
     const { type, anyOf } = schema;
     if (Array.isArray(anyOf)) {
-        const fits = anyOf.some((one) => misfit(one, value, place) === undefined);
+        const fits = anyOf.some((option) => misfit(option, value, place) === undefined);
         return fits ? undefined : wrong('fits none of the choices');
     }
     if ('const' in schema && value !== schema['const'])
@@ -24,10 +24,10 @@ export function misfit(schema, value, place = '') {
             return wrong(`${what} ${rule}`);
     }
     if (Array.isArray(value) && isObject(schema['items'])) {
-        const isUnique = new Set(value.map((one) => JSON.stringify(one))).size === value.length;
+        const isUnique = new Set(value.map((item) => JSON.stringify(item))).size === value.length;
         if (schema['uniqueItems'] === true && !isUnique)
             return wrong('must hold nothing twice');
-        return firstOf(value.map((one, n) => () => misfit(schema['items'], one, `${place}/${n}`)));
+        return firstOf(value.map((item, n) => () => misfit(schema['items'], item, `${place}/${n}`)));
     }
     return type === 'object' && isObject(value) ? objectMisfit(schema, value, place) : undefined;
 }
@@ -38,18 +38,18 @@ function objectMisfit(schema, value, place) {
         if (!Object.hasOwn(value, name))
             return `${place}/${name} is missing`;
     }
-    return firstOf(Object.entries(value).map(([name, one]) => () => {
+    return firstOf(Object.entries(value).map(([name, member]) => () => {
         const rule = Object.hasOwn(properties, name) ? properties[name] : others;
         if (rule === false)
             return `${place}/${name} is not known`;
-        return isObject(rule) ? misfit(rule, one, `${place}/${name}`) : undefined;
+        return isObject(rule) ? misfit(rule, member, `${place}/${name}`) : undefined;
     }));
 }
 const ARTICLES = {
     string: 'a string', number: 'a number', integer: 'an integer', boolean: 'true or false', array: 'a list',
     object: 'an object', null: 'null',
 };
-/** Keyword, whether the value breaks it, and what it asks for. */
+/** Keyword, whether the value breaks it, and the start of the message. */
 const RULES = [
     ['minLength', (value, rule) => [...value].length < rule, 'is shorter than'],
     ['maxLength', (value, rule) => [...value].length > rule, 'is longer than'],
@@ -62,7 +62,7 @@ const RULES = [
     ['minItems', (value, rule) => value.length < rule, 'has fewer items than'],
     ['maxItems', (value, rule) => value.length > rule, 'has more items than'],
 ];
-/** Takes the inexactness of fractions into account: 0.3 is a multiple of 0.1. */
+/** Tolerates the rounding of fractions: 0.3 is a multiple of 0.1. */
 function isMultiple(value, of) {
     const quotient = value / of;
     return Math.abs(quotient - Math.round(quotient)) < 1e-9;
@@ -81,9 +81,9 @@ function isOfType(type, value) {
             return typeof value === type;
     }
 }
-function firstOf(looks) {
-    for (const look of looks) {
-        const found = look();
+function firstOf(checks) {
+    for (const check of checks) {
+        const found = check();
         if (found !== undefined)
             return found;
     }

@@ -1,5 +1,5 @@
-/** The tool calls and commands under way: who may be cancelled, and that each is answered exactly once. */
-/** Why a call's signal was aborted. Named as the platform's own, so that `error.name === 'AbortError'` holds. */
+/** The tool calls and commands under way. Each can be cancelled, and is answered exactly once. */
+/** The reason of a call's aborted signal. Its name is the platform's own: `error.name === 'AbortError'` holds. */
 export class CancelledError extends Error {
     name = 'AbortError';
 }
@@ -23,7 +23,7 @@ export class Call {
     cancel(reason) {
         this.#controller.abort(new CancelledError(reason));
     }
-    /** The second and later answers are dropped. One that cannot be written as JSON becomes an error that says so. */
+    /** Sends the first answer and drops later ones. If JSON cannot hold it, an error that says so is sent instead. */
     answer(answer) {
         if (this.#answered)
             return;
@@ -62,6 +62,6 @@ export class Calls {
             call.refuse(message);
     }
     async settled() {
-        await Promise.all([...this.#calls.values()].map((one) => one.done));
+        await Promise.all([...this.#calls.values()].map(({ done }) => done));
     }
 }

@@ -1,5 +1,5 @@
-/** How an error is told: a line for the model or the user, all of it for the log. */
-/** `message` for a plain Error, `TypeError: message` for the others, the text itself for what is no error. */
+/** Texts of errors: a line for the model or the user, the stack for the log. */
+/** `message` for a plain Error, `TypeError: message` for other errors, `String(value)` for other values. */
 export declare function brief(error: unknown): string;
-/** With the stack, where there is one. */
+/** The stack if the error has one, else `brief`. */
 export declare function full(error: unknown): string;

@@ -1,8 +1,8 @@
-/** What an author writes against. */
+/** `Extension`: registers tools, commands, guards and handlers, speaks to the host, and runs. */
 import { Conversation, type Link, type Patience } from './conversation.js';
 import type { ToolOutput } from './content.js';
 import type { ContentBlock, KeyName, LogLevel, NoteLevel, PanelFields } from './frames.js';
-import type { Event, Events, ToolAnswered, ToolCalled } from './happenings.js';
+import type { Event, Events, ToolAnswered, ToolCalled } from './events.js';
 import type { HostInfo } from './host_info.js';
 import { type JsonObject } from './json.js';
 import { type RunOptions } from './process.js';
@@ -10,29 +10,29 @@ import { type CommandHandler, type ToolHandler, type ToolOptions } from './regis
 import type { ObjectSchema } from './schema.js';
 import type { Verdict } from './verdicts.js';
 type Awaitable<T> = T | Promise<T>;
-/** Makes an extension. Nothing is said to anyone before `run`. */
+/** Makes an extension. It sends nothing before `run`. */
 export declare function extension(name: string, version?: string): Extension;
 export declare class Extension {
     #private;
     readonly name: string;
     readonly version: string;
     constructor(name: string, version: string);
-    /** What the host said of itself. Known in every handler; before that it throws: await `greeted` then. */
+    /** What the host said in its `hello_ack`. Known in every handler; throws before. Other code awaits `greeted`. */
     get host(): HostInfo;
-    /** Resolves with the host's information once it has said hello; rejects if the conversation ends before. */
+    /** Resolves with the host's information when it has said hello; rejects if the conversation ends before. */
     get greeted(): Promise<HostInfo>;
-    /** A slash command. Its handler gets what stands after the name. */
+    /** Registers a slash command. Its handler gets the text after the command's name. */
     command(name: string, description: string, handler: CommandHandler): this;
-    /** A tool for the model. `parameters` is made by `s.object(...)`, which types the handler, or is JSON Schema. */
+    /** Registers a tool. `parameters` is made by `s.object(...)`, which types the handler, or is JSON Schema. */
     tool<Args>(name: string, options: ToolOptions & {
         parameters: ObjectSchema<Args>;
     }, handler: ToolHandler<Args>): this;
     tool<Args = any>(name: string, options: ToolOptions & {
         parameters?: JsonObject;
     }, handler: ToolHandler<Args>): this;
-    /** Takes a tool back. Calls under way finish; the model is not offered it from the next turn on. */
+    /** Removes a tool. Calls under way finish; from the next turn on the model does not see it. */
     unregisterTool(name: string): this;
-    /** Listens. Handlers are run one after another, in the order of the events, so that none is overtaken. */
+    /** Calls the handler after an event. All handlers run one after another, in the order of the events. */
     on<Name extends keyof Events>(event: Name, handler: (event: Event<Name>) => unknown): this;
     /** Judges each call of a tool: `allow()`, `block(reason)` or `rewrite({...})` with other arguments. */
     interceptToolCall(guard: (call: ToolCalled) => Awaitable<Verdict<JsonObject>>): this;
@@ -40,7 +40,7 @@ export declare class Extension {
     interceptTurnStart(guard: (turn: {
         step: number;
     }) => Awaitable<Verdict>): this;
-    /** Judges what the model said before anyone sees it: `allow()`, `block(reason)` or `rewrite(text)`. */
+    /** Judges what the model said before it is shown: `allow()`, `block(reason)` or `rewrite(text)`. */
     interceptAssistantMessage(guard: (message: {
         text: string;
     }) => Awaitable<Verdict<string>>): this;
@@ -50,28 +50,29 @@ export declare class Extension {
     }) => Awaitable<Verdict<string>>): this;
     /** Judges what a tool answered before the model sees it: `allow()`, `block(reason)` or `rewrite(output)`. */
     interceptToolResult(guard: (result: ToolAnswered) => Awaitable<Verdict<string | ContentBlock[] | Exclude<ToolOutput, void>>>): this;
-    /** Called for each key that is pressed while the panel is open, in order. A typed character is in `text`. */
+    /** Calls the handler for each key that is pressed in the panel, in order. A typed character is in `text`. */
     onPanelKey(panelId: string, handler: (key: KeyName, text: string) => unknown): this;
-    /** Called when the size of the panel changes: columns and lines. */
+    /** Calls the handler when the size of the panel changes: columns and lines. */
     onPanelResize(panelId: string, handler: (width: number, height: number) => unknown): this;
-    /** Called when the user has closed the panel. */
+    /** Calls the handler when the user has closed the panel. */
     onPanelClose(panelId: string, handler: () => unknown): this;
-    /** Runs before the process ends, in order of registration; half a second for all together. */
+    /** Runs the hook before the process ends, in order of registration. All hooks together have half a second. */
     onShutdown(hook: () => unknown): this;
     /** Shows the user a note. */
     notify(level: NoteLevel, message: string): Promise<void>;
-    /** Takes back the notes of this extension. */
+    /** Removes the notes of this extension. */
     clearNotes(): Promise<void>;
-    /** Draws the panel anew. What is left out stays as it was. */
+    /** Draws an open panel. Fields that are left out do not change. */
     renderPanel(panelId: string, fields: PanelFields): Promise<void>;
+    /** Closes an open panel. */
     closePanel(panelId: string): Promise<void>;
-    /** A line with a level and fields for the extension's log; goes to stderr where the host does not take such lines. */
+    /** Writes a line with a level and fields to the extension's log; to stderr if the host has no feature `log`. */
     log(level: LogLevel, message: string, fields?: JsonObject): Promise<void>;
-    /** Serves the host on stdin and stdout, then ends the process. Nothing after it is run. */
+    /** Serves the host on stdin and stdout, then ends the process. It never returns. */
     run(options?: RunOptions): Promise<never>;
-    /** The same, but only if the module is what node was started with: a test may import it. Give `import.meta.url`. */
+    /** `run`, but only if node was started with this module, so that a test can import it. Pass `import.meta.url`. */
     runIfMain(moduleUrl: string, options?: RunOptions): Promise<void>;
-    /** Holds a conversation over any link; `run` and the test harness do. One at a time. */
+    /** Starts a conversation over a link. For `run` and the test harness; one conversation at a time. */
     converse(link: Link, patience?: Patience): Conversation;
 }
 export {};

@@ -1,2 +1,2 @@
-/** The frames of the extension protocol, version 1: one JSON object per line, told apart by `type`. */
+/** The frames of the extension protocol, version 1. A frame is one JSON object per line, with a `type`. */
 export {};

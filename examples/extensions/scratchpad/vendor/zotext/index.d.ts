@@ -6,7 +6,7 @@ export { display, fail, insert, noop, openPanel, prompt, type CommandOutput, typ
 export { allow, block, rewrite, type Allow, type Block, type Rewrite, type Verdict } from './verdicts.js';
 export { CancelledError } from './calls.js';
 export type { Conversation, Link, Patience } from './conversation.js';
-export type { Event, Events, ToolAnswered, ToolCalled } from './happenings.js';
+export type { Event, Events, ToolAnswered, ToolCalled } from './events.js';
 export type { HostInfo } from './host_info.js';
 export type { Json, JsonObject } from './json.js';
 export type { CommandCall, CommandHandler, ToolCall, ToolHandler, ToolOptions } from './registry.js';

@@ -4,10 +4,13 @@ import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { PATIENCE } from './conversation.js';
 import { LineSplitter } from './lines.js';
-/** Bytes of unread answers above which nothing more is read: a host that only asks does not fill the memory. */
+/** Bytes of unread answers above which stdin is not read: a host that asks and never reads must not fill the memory. */
 const UNREAD_LIMIT = 16 * 1024 * 1024;
-const LAST_WORDS_MS = 300;
+/** Milliseconds to wait at the end until stdout and stderr are written. */
+const FLUSH_MS = 300;
+/** Exit status after a second SIGTERM. */
 const TERMINATED = 128 + 15;
+/** Serves until the host ends the conversation; then ends the process. */
 export async function serveProcess(extension, { stopWithinS }) {
     const { stdin, stdout, stderr } = process;
     const write = claimStdout();
@@ -28,7 +31,7 @@ export async function serveProcess(extension, { stopWithinS }) {
         },
         report,
     };
-    // Nobody reads any more: nothing is left to do but to stop, and a broken pipe is no news.
+    // A broken pipe: the host has gone, so the extension stops.
     stderr.on('error', () => { });
     stdout.on('error', () => void conversation.stop());
     const conversation = extension.converse(link, patience);
@@ -56,13 +59,13 @@ export async function serveProcess(extension, { stopWithinS }) {
     await conversation.over;
     await Promise.race([
         Promise.all([written((done) => write('', done)), written((done) => void stderr.write('', done))]),
-        new Promise((resolve) => setTimeout(resolve, LAST_WORDS_MS)),
+        new Promise((resolve) => setTimeout(resolve, FLUSH_MS)),
     ]);
     process.exit();
 }
 /**
- * Keeps stdout for frames: what anyone else writes there, `console.log` too, goes to stderr from now on.
- * Returns the only way to write to it. Children that inherit stdout and `fs.writeSync(1, ...)` are out of reach.
+ * Keeps stdout for frames: all other writes to it, also `console.log`, go to stderr from now on. Returns the function
+ * that still writes to stdout. It cannot redirect children that inherit stdout, nor `fs.writeSync(1, ...)`.
  */
 function claimStdout() {
     const { stdout, stderr } = process;
@@ -74,7 +77,7 @@ function claimStdout() {
 function written(write) {
     return new Promise((resolve) => write(() => resolve()));
 }
-/** Whether node was started with this module. */
+/** Whether this module is the program that node was started with. */
 export function isEntryPoint(moduleUrl) {
     const started = process.argv[1];
     if (started === undefined || !moduleUrl.startsWith('file:'))

@@ -1,4 +1,4 @@
-/** What an extension offers, and the frames that say so. */
+/** The registrations of an extension, and their frames. */
 const TOOL_NAME = /^[A-Za-z0-9_-]{1,128}$/;
 const LONGEST_S = 86_400;
 export class Registry {
@@ -24,7 +24,7 @@ export class Registry {
         this.commands.set(name, { description, handler });
         return { type: 'register_command', name, description };
     }
-    /** The frame to be sent, if nobody has listened to that event before. */
+    /** Returns the frame to send; undefined if that event has a handler already. */
     addListener(event, handler) {
         const isNew = !this.events.has(event);
         this.events.set(event, [...(this.events.get(event) ?? []), handler]);
@@ -38,7 +38,7 @@ export class Registry {
     addPanelHandlers(id, handlers) {
         this.panels.set(id, { ...this.panels.get(id), ...handlers });
     }
-    /** All that is registered so far. */
+    /** The frames of all registrations so far. */
     frames() {
         const frames = [];
         for (const [name, { description }] of this.commands)

@@ -1,4 +1,4 @@
-/** What a slash command answers. */
+/** Answers of slash commands. */
 import { isObject } from './json.js';
 /** Gives the text to the model, as if the user had typed it. */
 export function prompt(value) {
@@ -12,7 +12,7 @@ export function insert(value) {
 export function display(value) {
     return { action: 'display', display: value };
 }
-/** Nothing is to be done. */
+/** Does nothing. */
 export function noop() {
     return { action: 'noop' };
 }
@@ -25,7 +25,7 @@ export function fail(message) {
     return { action: 'noop', error: message || 'the command failed' };
 }
 const ACTIONS = new Set(['prompt', 'insert', 'display', 'noop', 'open_panel']);
-/** The response that the host is told. Throws a TypeError for what is none. */
+/** The response that is sent to the host. Throws a TypeError for any other value. */
 export function toResponse(output) {
     if (output === undefined || output === null)
         return noop();

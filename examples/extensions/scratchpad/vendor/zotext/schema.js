@@ -1,5 +1,5 @@
 /**
- * Builds the JSON Schema of a tool's arguments, and the TypeScript type of the same arguments with it.
+ * Builds the JSON Schema of a tool's arguments together with their TypeScript type.
  *
  *     const place = s.object({ city: s.string('Name of the city'), days: s.optional(s.integer()) });
  *     type Place = Infer<typeof place>;  // { city: string; days?: number }
@@ -18,12 +18,12 @@ export const s = {
     /** Exactly this value. */
     literal: (value, description) => make({ const: value }, description),
     array: (items, description, rules = {}) => make({ type: 'array', items: items.json }, description, rules),
-    /** An object with any names, whose values are all of one kind. */
+    /** An object with any property names; all values have this schema. */
     record: (values, description) => make({ type: 'object', additionalProperties: values.json }, description),
     /** Any of these schemas. */
-    union: (options, description) => make({ anyOf: options.map((one) => one.json) }, description),
+    union: (options, description) => make({ anyOf: options.map((option) => option.json) }, description),
     nullable: (schema) => make({ anyOf: [schema.json, { type: 'null' }] }),
-    /** Whatever JSON can say. */
+    /** Any JSON value. */
     any: (description) => make({}, description),
     /** A property that may be left out. Only for the properties of `s.object`. */
     optional: (schema) => ({ optional: schema }),
@@ -31,12 +31,12 @@ export const s = {
     object: (properties, description) => {
         const json = {};
         const required = [];
-        for (const [name, one] of Object.entries(properties)) {
-            if ('optional' in one) {
-                json[name] = one.optional.json;
+        for (const [name, property] of Object.entries(properties)) {
+            if ('optional' in property) {
+                json[name] = property.optional.json;
             }
             else {
-                json[name] = one.json;
+                json[name] = property.json;
                 required.push(name);
             }
         }

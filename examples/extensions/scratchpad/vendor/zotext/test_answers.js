@@ -1,2 +1,2 @@
-/** What a test says to its host, and is told by it. */
+/** Options and results of the test host. */
 export {};

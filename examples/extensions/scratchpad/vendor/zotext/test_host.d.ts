@@ -1,4 +1,4 @@
-/** The host's side of a conversation, for tests: says frames, keeps what the extension says, waits with deadlines. */
+/** The host's side of a conversation, for tests: sends frames, keeps those of the extension, waits with deadlines. */
 import type { EventName, ExtensionFrame, GuardedName, HostFrame, KeyName, LogLevel, NoteLevel, PanelFields } from './frames.js';
 import type { JsonObject } from './json.js';
 import type { CommandResponse } from './responses.js';
@@ -8,21 +8,21 @@ type Frame<Type extends ExtensionFrame['type']> = Extract<ExtensionFrame, {
 }>;
 export declare abstract class TestHost {
     #private;
-    /** All that the extension has said, in order. */
+    /** All frames of the extension, in order. */
     readonly frames: ExtensionFrame[];
-    /** Lines on its stdout that were no frames. */
+    /** Lines on its stdout that are no frames. */
     readonly junk: string[];
     readonly deadlineMs: number;
-    /** Where the extension keeps its state; a new folder, removed at the end, unless the options name one. */
+    /** The extension's folder for state: that of the options, else a new one, which is removed at the end. */
     readonly dataDir: string;
     constructor({ deadlineMs, host }: HostOptions);
     /** Sends any frame. */
     abstract send(frame: HostFrame): void;
-    /** Says `shutdown` and waits for the end. */
+    /** Sends `shutdown` and waits for the end. */
     abstract stop(): Promise<void>;
-    /** What helps to understand a wait in vain. */
+    /** Text that explains a failed wait. */
     protected abstract evidence(): string;
-    /** The tools offered now, by name. */
+    /** The registered tools, by name. */
     get tools(): Map<string, Frame<'register_tool'>>;
     /** The commands and their descriptions. */
     get commands(): Map<string, string>;
@@ -36,33 +36,33 @@ export declare abstract class TestHost {
         message: string;
         fields?: JsonObject;
     }[];
-    /** What the panel shows, as far as `panel_render` said it; undefined before the first. */
+    /** What `panel_render` frames have drawn in the panel; undefined before the first. */
     panel(id: string): PanelFields | undefined;
     /** All frames of that type so far. */
     said<Type extends ExtensionFrame['type']>(type: Type): Frame<Type>[];
     callTool(name: string, args?: JsonObject): Promise<CallOutcome>;
-    /** Starts a call without waiting for it, to cancel it or to look on. */
+    /** Starts a call and does not wait, so that the test can watch and cancel it. */
     beginTool(name: string, args?: JsonObject): Pending<CallOutcome>;
     runCommand(name: string, args?: string): Promise<CommandResponse>;
     beginCommand(name: string, args?: string): Pending<CommandResponse>;
     /** Asks the guards. The fields are those of the wire: `tool_name`, `tool_args`, `step`, `text`, `content`. */
     intercept(event: GuardedName, fields?: Fields<'event_intercept'>): Promise<Judged>;
-    /** Tells of an event. In-process it resolves once the handlers are done; of another process that cannot be seen. */
+    /** Sends an event. In-process it resolves when the handlers are done; for a process, when it is sent. */
     event(event: EventName, fields?: Fields<'event'>): Promise<void>;
     pressKey(panelId: string, key: KeyName, text?: string): Promise<void>;
     resizePanel(panelId: string, width: number, height: number): Promise<void>;
     closePanel(panelId: string): Promise<void>;
-    /** Resolves once it has answered a ping: then it has read all that was said before. */
+    /** Resolves when it has answered a ping: then it has read all earlier frames. */
     ping(): Promise<void>;
-    /** Waits until it has said such a frame; what it said before counts, too. */
+    /** Waits for a frame that matches. Earlier frames count, too. */
     waitFor<T extends ExtensionFrame>(what: string, matches: (frame: ExtensionFrame) => frame is T): Promise<T>;
     waitFor(what: string, matches: (frame: ExtensionFrame) => boolean): Promise<ExtensionFrame>;
-    /** Waits for `ready`, which says that all first registrations are there. */
+    /** Waits for `ready`: then all first registrations are known. */
     ready(): Promise<this>;
     protected handled(): Promise<void>;
-    /** Takes one line that the extension wrote. */
+    /** Handles one line of the extension. */
     protected heard(line: string): void;
-    /** No more will be said: whoever waits, waits in vain. */
+    /** No more frames will come: every wait fails. */
     protected ended(why: string): void;
 }
 export {};

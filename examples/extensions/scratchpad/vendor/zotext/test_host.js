@@ -1,4 +1,4 @@
-/** The host's side of a conversation, for tests: says frames, keeps what the extension says, waits with deadlines. */
+/** The host's side of a conversation, for tests: sends frames, keeps those of the extension, waits with deadlines. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,12 +8,12 @@ const FEATURES = [
     'user_prompt_intercept',
 ];
 export class TestHost {
-    /** All that the extension has said, in order. */
+    /** All frames of the extension, in order. */
     frames = [];
-    /** Lines on its stdout that were no frames. */
+    /** Lines on its stdout that are no frames. */
     junk = [];
     deadlineMs;
-    /** Where the extension keeps its state; a new folder, removed at the end, unless the options name one. */
+    /** The extension's folder for state: that of the options, else a new one, which is removed at the end. */
     dataDir;
     #greeting;
     #waiters = new Set();
@@ -32,7 +32,7 @@ export class TestHost {
         };
     }
     // --- looking ----------------------------------------------------------------------------------------------
-    /** The tools offered now, by name. */
+    /** The registered tools, by name. */
     get tools() {
         const tools = new Map();
         for (const frame of this.frames) {
@@ -45,38 +45,38 @@ export class TestHost {
     }
     /** The commands and their descriptions. */
     get commands() {
-        return new Map(this.said('register_command').map((one) => [one.name, one.description ?? '']));
+        return new Map(this.said('register_command').map(({ name, description }) => [name, description ?? '']));
     }
     /** The notes that a user would see now. */
     get notes() {
-        const cleared = this.frames.findLastIndex((one) => one.type === 'clear_notes');
-        return this.frames.slice(cleared + 1).flatMap((one) => (one.type === 'notify' ? [pick(one)] : []));
+        const cleared = this.frames.findLastIndex((frame) => frame.type === 'clear_notes');
+        return this.frames.slice(cleared + 1).flatMap((frame) => (frame.type === 'notify' ? [pick(frame)] : []));
     }
     get logs() {
         return this.said('log').map(({ type: _, ...line }) => ({ level: 'info', ...line }));
     }
-    /** What the panel shows, as far as `panel_render` said it; undefined before the first. */
+    /** What `panel_render` frames have drawn in the panel; undefined before the first. */
     panel(id) {
-        const drawn = this.said('panel_render').filter((one) => one.panel_id === id);
+        const drawn = this.said('panel_render').filter((frame) => frame.panel_id === id);
         const fields = drawn.map(({ type: _, panel_id: __, ...changed }) => changed);
         return fields.length === 0 ? undefined : Object.assign({}, ...fields);
     }
     /** All frames of that type so far. */
     said(type) {
-        return this.frames.filter((one) => one.type === type);
+        return this.frames.filter((frame) => frame.type === type);
     }
     // --- doing ------------------------------------------------------------------------------------------------
     async callTool(name, args = {}) {
         return this.beginTool(name, args).outcome;
     }
-    /** Starts a call without waiting for it, to cancel it or to look on. */
+    /** Starts a call and does not wait, so that the test can watch and cancel it. */
     beginTool(name, args = {}) {
         const id = this.#ask((id) => ({ type: 'tool_call', id, name, args }));
         const outcome = this.#answer('tool_result', id, `tool ${name}`).then(({ content, is_error }) => ({
-            text: content.flatMap((one) => (one.type === 'text' ? [one.text] : [])).join('\n'),
+            text: content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n'),
             content,
             isError: is_error ?? false,
-            progress: this.said('tool_progress').filter((one) => one.id === id).map((one) => one.text),
+            progress: this.said('tool_progress').filter((frame) => frame.id === id).map(({ text }) => text),
         }));
         return { id, outcome, cancel: (reason) => this.#cancel(id, reason) };
     }
@@ -103,7 +103,7 @@ export class TestHost {
             ...(result && { result: { content: result.content, ...(isError === undefined ? {} : { isError }) } }),
         };
     }
-    /** Tells of an event. In-process it resolves once the handlers are done; of another process that cannot be seen. */
+    /** Sends an event. In-process it resolves when the handlers are done; for a process, when it is sent. */
     async event(event, fields = {}) {
         this.send({ type: 'event', event, ...fields });
         await this.handled();
@@ -120,7 +120,7 @@ export class TestHost {
         this.send({ type: 'panel_close', panel_id: panelId });
         await this.handled();
     }
-    /** Resolves once it has answered a ping: then it has read all that was said before. */
+    /** Resolves when it has answered a ping: then it has read all earlier frames. */
     async ping() {
         const id = this.#ask((id) => ({ type: 'ping', id }));
         await this.#answer('pong', id, 'ping');
@@ -157,14 +157,14 @@ export class TestHost {
                 waiter.fail(this.#ended);
         });
     }
-    /** Waits for `ready`, which says that all first registrations are there. */
+    /** Waits for `ready`: then all first registrations are known. */
     async ready() {
         await this.waitFor('ready', (frame) => frame.type === 'ready');
         return this;
     }
     // --- for the links ----------------------------------------------------------------------------------------
     async handled() { }
-    /** Takes one line that the extension wrote. */
+    /** Handles one line of the extension. */
     heard(line) {
         let frame;
         try {
@@ -182,7 +182,7 @@ export class TestHost {
         for (const waiter of [...this.#waiters])
             waiter.look();
     }
-    /** No more will be said: whoever waits, waits in vain. */
+    /** No more frames will come: every wait fails. */
     ended(why) {
         this.#ended = new Error(why);
         for (const waiter of [...this.#waiters])
@@ -209,8 +209,8 @@ export class TestHost {
         this.send({ type: 'cancel', id, ...(reason === undefined ? {} : { reason }) });
     }
     async #answer(type, id, what) {
-        const isIt = (one) => one.type === type && 'id' in one && one.id === id;
-        return this.waitFor(`the answer of ${what}`, isIt);
+        const matches = (frame) => frame.type === type && 'id' in frame && frame.id === id;
+        return this.waitFor(`the answer of ${what}`, matches);
     }
 }
 function pick({ level, message }) {

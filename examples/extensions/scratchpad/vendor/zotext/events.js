@@ -1,6 +1,6 @@
-/** What happens in a run, as handlers see it. */
-/** What a handler is given for a frame. Fields that the host left out are empty. */
-export function toHappening(frame) {
+/** Events and questions of the host, as handlers and guards get them. */
+/** What a handler gets for a frame. Fields that the host left out are empty. */
+export function toSubject(frame) {
     const { event } = frame;
     switch (event) {
         case 'user_prompt':

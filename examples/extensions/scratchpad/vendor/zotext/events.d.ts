@@ -1,4 +1,4 @@
-/** What happens in a run, as handlers see it. */
+/** Events and questions of the host, as handlers and guards get them. */
 import type { ContentBlock, EventFrame, EventInterceptFrame } from './frames.js';
 import type { JsonObject } from './json.js';
 /** A call of a tool by the model. */
@@ -14,17 +14,17 @@ export interface ToolAnswered {
     isError: boolean;
     content: ContentBlock[];
 }
-/** The events that `on` takes, and what each tells. */
+/** The events that `on` takes, and their fields. */
 export interface Events {
     session_start: {};
     user_prompt: {
         text: string;
     };
-    /** The first turn of a prompt is step 1. */
+    /** `step` is 1 for the first turn of a prompt. */
     turn_start: {
         step: number;
     };
-    /** The text is empty if the message held only tool calls. */
+    /** `text` is empty if the message has only tool calls. */
     assistant_message: {
         text: string;
     };
@@ -42,5 +42,5 @@ export interface Events {
 export type Event<Name extends keyof Events> = {
     event: Name;
 } & Events[Name];
-/** What a handler is given for a frame. Fields that the host left out are empty. */
-export declare function toHappening(frame: EventFrame | EventInterceptFrame): object;
+/** What a handler gets for a frame. Fields that the host left out are empty. */
+export declare function toSubject(frame: EventFrame | EventInterceptFrame): object;
