@@ -1,4 +1,4 @@
-"""Installs, updates, enables and removes extensions, each in one step that happens whole or not at all.
+"""Installs, updates, enables and removes extensions. Each command changes everything or nothing.
 
-Finding what is installed for a run is in `supervisor.discovery`.
+`supervisor.discovery` finds the extensions of a run.
 """

@@ -1,4 +1,5 @@
-"""What an extension has left in the folder that it was installed in: never thrown away unasked."""
+"""Data that an extension keeps in the folder of its program: found, carried to a new version, moved away. Never
+deleted without a flag."""
 
 from __future__ import annotations
 
@@ -18,34 +19,34 @@ if TYPE_CHECKING:
     from supervisor.install.installed import Installed
 
 
-def folder_of(one: Installed, home: Path) -> Path:
-    """Its data folder under `$ZOT_HOME`, which need not exist."""
-    found = one.found or Found(one.folder, Manifest(one.name, "?"), one.scope)
+def folder_of(extension: Installed, home: Path) -> Path:
+    """Its data folder under `$ZOT_HOME`; it may not exist."""
+    found = extension.found or Found(extension.folder, Manifest(extension.name, "?"), extension.scope)
     return home / data_dir.FOLDER / data_dir.name_of(found)
 
 
-def left_by(one: Installed) -> list[str]:
-    """Files in its folder that are data: those that did not come from its source; where nothing says what did, those
-    that are named as data is. Not what tools make: caches, `node_modules`. Raises `OSError`."""
-    if one.is_link or not one.folder.is_dir():
+def left_by(extension: Installed) -> list[str]:
+    """Files in its folder that are data: files that did not come from its source. Without a record, files with typical
+    names of data. Leaves out what tools make, such as caches and `node_modules`. Raises `OSError`."""
+    if extension.is_link or not extension.folder.is_dir():
         return []
-    if one.record is None:
-        return data_dir.state_in(one.folder)
-    return [path for path in foreign(one) if not path.startswith(".") and path.split("/")[0] not in data_dir.MADE]
+    if extension.record is None:
+        return data_dir.state_in(extension.folder)
+    return [path for path in foreign(extension) if not path.startswith(".") and path.split("/")[0] not in data_dir.MADE]
 
 
-def foreign(one: Installed) -> list[str]:
-    """All files and links in its folder that did not come from its source; none if nothing says what did."""
-    if one.record is None:
+def foreign(extension: Installed) -> list[str]:
+    """All files and links in its folder that did not come from its source; none without a record."""
+    if extension.record is None:
         return []
-    installed = frozenset(one.record.files)
-    return [path for path in tree.files(one.folder) if path not in installed]
+    installed = frozenset(extension.record.files)
+    return [path for path in tree.files(extension.folder) if path not in installed]
 
 
 def carry_over(paths: list[str], old: Path, new: Path) -> list[str]:
-    """Brings data to the new version's folder, and returns what could not be because the new version has brought a file
-    of that name; the old one of these is kept beside it, as `NAME.kept`. Files are linked, so that what a running
-    extension writes to them until it is restarted is not lost. Raises `OSError`."""
+    """Links data into the new version's folder. Returns the paths where the new version has a file of that name: it is
+    kept beside that file, as `NAME.kept`. Hard links keep what the running extension still writes until its restart.
+    Raises `OSError`."""
     in_the_way = []
     for path in paths:
         target = new / path
@@ -56,7 +57,7 @@ def carry_over(paths: list[str], old: Path, new: Path) -> list[str]:
         try:
             os.link(old / path, target, follow_symlinks=False)
         except FileNotFoundError:
-            continue  # a temporary one, gone again
+            continue  # a temporary file, gone again
         except (OSError, NotImplementedError):
             if (old / path).is_symlink():
                 os.symlink(os.readlink(old / path), target)
@@ -66,8 +67,7 @@ def carry_over(paths: list[str], old: Path, new: Path) -> list[str]:
 
 
 def move_away(paths: list[str], folder: Path, data: Path) -> list[Path]:
-    """Moves data out of a folder that is to be deleted, and returns where it is now. What is there already stays.
-    Raises `OSError`."""
+    """Moves data out of a folder that will be deleted. Returns the new paths. Overwrites nothing. Raises `OSError`."""
     moved = []
     for path in paths:
         data.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -80,22 +80,22 @@ def move_away(paths: list[str], folder: Path, data: Path) -> list[Path]:
         except OSError as error:
             if error.errno != errno.EXDEV:
                 raise
-            shutil.move(folder / path, target)  # to another file system
+            shutil.move(folder / path, target)  # on another file system
         moved.append(target)
     return moved
 
 
 def _is_blocked(root: Path, path: str) -> bool:
-    """Whether the file, or a file in the place of one of its folders, is there."""
+    """Whether the file exists, or a file where one of its folders should be."""
     if os.path.lexists(root / path):
         return True
     parts = path.split("/")[:-1]
     above = [root.joinpath(*parts[: n + 1]) for n in range(len(parts))]
-    return any(os.path.lexists(one) and (one.is_symlink() or not one.is_dir()) for one in above)
+    return any(os.path.lexists(folder) and (folder.is_symlink() or not folder.is_dir()) for folder in above)
 
 
 def _free(root: Path, path: str) -> Path:
-    """A name beside it, or at the root where its folder cannot be."""
+    """A free name beside the path, or at the root if its folder does not exist."""
     base = root / path if (root / path).parent.is_dir() else root / path.replace("/", "-")
     number = 0
     while os.path.lexists(free := base.with_name(f"{base.name}.kept{number or ''}")):
@@ -104,7 +104,7 @@ def _free(root: Path, path: str) -> Path:
 
 
 def _make_folders(old: Path, new: Path, path: str) -> None:
-    """With the modes that they have."""
+    """Makes the folders of `path`, with their modes in `old`."""
     parts = path.split("/") if path else []
     for n in range(len(parts)):
         inside = "/".join(parts[: n + 1])

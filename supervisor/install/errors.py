@@ -1,22 +1,22 @@
-"""Why a command about installed extensions was not carried out."""
+"""Errors of the commands about installed extensions."""
 
 from __future__ import annotations
 
 
 class InstallError(Exception):
-    """It failed, or was refused, and nothing was changed; the text names the thing, what happened and what to do."""
+    """The command failed or was refused, and changed nothing. The text says what happened and what to do."""
 
 
 class MisuseError(InstallError):
-    """It was not asked for in a way that can be carried out: an unknown or unclear name, a missing flag."""
+    """The command line is wrong: an unknown or ambiguous name, or a missing flag."""
 
 
 class ConflictError(InstallError):
-    """The place is taken."""
+    """The name or the folder is taken."""
 
 
 class NeedsConsentError(InstallError):
-    """The new version asks for more than the user has agreed to; `asks` says for what, a line each."""
+    """The new version asks for more than the user has agreed to. `asks` has a line for each new request."""
 
     def __init__(self, text: str, asks: tuple[str, ...]) -> None:
         super().__init__(text)

@@ -1,4 +1,4 @@
-"""Brings what a source holds into a staging folder, and checks it. Nothing of it is ever run."""
+"""Copies or clones a source into a staging folder, and checks it. Runs nothing of it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from supervisor.discovery.data_dir import RECORD
 from supervisor.discovery.discover import read_manifest
 from supervisor.install import git, tree
-from supervisor.install.details import need_manifest
 from supervisor.install.errors import InstallError
 from supervisor.install.record import Record, write_record
 from supervisor.install.source import GitSource, LocalSource
@@ -25,9 +24,13 @@ if TYPE_CHECKING:
     from wire.manifest import Manifest
 
 
+CHILDREN_READ = 200
+"""Subfolders that are searched for a manifest."""
+
+
 @dataclass(frozen=True)
 class Fetched:
-    """What lies in a staging folder now."""
+    """What is in a staging folder now."""
 
     source: Source
     manifest: Manifest
@@ -36,7 +39,7 @@ class Fetched:
     commit: str | None
 
     def record(self, folder: Path, now: datetime) -> Record:
-        """For the folder as it is now."""
+        """The record for the folder as it is now."""
         is_git = isinstance(self.source, GitSource)
         return Record(
             source=self.source.public_url if isinstance(self.source, GitSource) else self.source.shown,
@@ -52,17 +55,34 @@ class Fetched:
 
 
 def manifest_of(folder: Path, shown: str) -> Manifest:
-    """Raises `InstallError`, with the name by which the user knows the source."""
-    need_manifest(folder, shown)
+    """The manifest of a folder. `shown` is the user's name of the source. Raises `InstallError`."""
+    _need_manifest(folder, shown)
     try:
         return read_manifest(folder)
     except ManifestError as error:
         raise InstallError(f"{shown}: {error}") from None
 
 
+def _need_manifest(folder: Path, shown: str) -> None:
+    """Raises `InstallError` for a folder without a manifest; the text names subfolders that have one."""
+    if (folder / "extension.json").is_file():
+        return
+    try:
+        below = [
+            child.name for child in sorted(folder.iterdir())[:CHILDREN_READ] if (child / "extension.json").is_file()
+        ]
+    except OSError as error:
+        raise InstallError(f"{shown}: cannot be read: {error.strerror}") from None
+    if below:
+        raise InstallError(f"{shown}: no extension.json in it, but in {', '.join(below[:10])}: install one of those")
+    if (folder / "HEAD").is_file() and (folder / "objects").is_dir():
+        raise InstallError(f"{shown}: no extension.json in it; it is a bare git repository: install file://{folder}")
+    raise InstallError(f"{shown}: no extension.json in it")
+
+
 def fetch(source: Source, stage: Stage, parent: Path, git_timeout_s: float) -> Fetched:
-    """Fills the stage's tree. What is below `parent`, where extensions are installed, is not copied: it may be within
-    the source. Raises `InstallError` and `OSError`."""
+    """Fills the stage's tree. Does not copy `parent`, the folder of installed extensions, which may be within the
+    source. Raises `InstallError` and `OSError`."""
     commit = None
     if isinstance(source, LocalSource):
         stage.tree.mkdir(mode=0o700)
@@ -84,8 +104,8 @@ def _check_clone(source: GitSource, folder: Path) -> None:
 
 
 def finish(stage: Stage, fetched: Fetched, now: Callable[[], datetime]) -> Record:
-    """Writes the record, and returns once all is on the disk: the rename that follows must not come before it. Raises
-    `OSError`."""
+    """Writes the record, and returns when everything is on the disk: the rename that follows must not overtake it.
+    Raises `OSError`."""
     record = fetched.record(stage.tree, now())
     write_record(stage.tree, record)
     stage.flush()
@@ -93,8 +113,9 @@ def finish(stage: Stage, fetched: Fetched, now: Callable[[], datetime]) -> Recor
 
 
 @contextmanager
-def staging(parent: Path, label: str) -> Iterator[Stage]:
-    """A stage in the folder of extensions, made if need be. On failure nothing is left. Raises `InstallError`."""
+def new_stage(parent: Path, label: str) -> Iterator[Stage]:
+    """A stage in the folder of extensions, which is made if it does not exist. A failure leaves nothing. Raises
+    `InstallError`."""
     made: list[Path] = []
     try:
         for folder in (*reversed(parent.parents), parent):
@@ -111,10 +132,10 @@ def staging(parent: Path, label: str) -> Iterator[Stage]:
             with suppress(OSError):
                 folder.rmdir()
         if isinstance(error, OSError):
-            raise InstallError(_words(error, parent)) from error
+            raise InstallError(_message(error, parent)) from error
         raise
 
 
-def _words(error: OSError, parent: Path) -> str:
+def _message(error: OSError, parent: Path) -> str:
     name = error.filename.decode("utf-8", "replace") if isinstance(error.filename, bytes) else error.filename
     return f"{name or parent}: {error.strerror or error}; nothing was changed"

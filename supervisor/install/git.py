@@ -1,4 +1,4 @@
-"""Fetches a repository with the user's `git`: no prompts, no hooks, no submodules, and never longer than asked for."""
+"""Fetches a repository with the user's `git`: without prompts, hooks and submodules, within a deadline."""
 
 from __future__ import annotations
 
@@ -19,21 +19,23 @@ if TYPE_CHECKING:
     from supervisor.install.source import GitSource
 
 TIMEOUT_S = 300.0
+"""Seconds for each git command."""
 OF_ANOTHER_REPOSITORY = (
     "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_PREFIX", "GIT_CEILING_DIRECTORIES", "GIT_TEMPLATE_DIR",
 )  # fmt: skip
-"""Set when `zot` runs from a hook."""
+"""Variables that git sets for its hooks: they would lead to the hook's repository."""
 FULL_COMMIT = 40
+"""Hex digits of a whole commit id."""
 
 
 class GitError(InstallError):
-    """git says no; the text has its words, without credentials."""
+    """git failed. The text has its message without credentials."""
 
 
 def fetch(source: GitSource, tree: Path, timeout_s: float = TIMEOUT_S) -> str:
-    """Makes `tree` with the files of the repository, and returns the commit that they are of. git is killed when it is
-    interrupted. Raises `GitError`."""
+    """Makes `tree` with the files of the repository, and returns their commit. An interrupt kills git. Raises
+    `GitError`."""
     git = _Git(source, timeout_s)
     url, ref = source.public_url, source.ref
     looks_like_a_commit = ref is not None and HEX.match(ref) is not None
@@ -48,7 +50,7 @@ def fetch(source: GitSource, tree: Path, timeout_s: float = TIMEOUT_S) -> str:
     except GitError:
         if not looks_like_a_commit or ref is None:
             raise
-        delete(tree)  # neither a branch nor a tag, nor does the server give out single commits
+        delete(tree)  # neither a branch nor a tag, and the server gives no single commits
         git.run("clone", "--quiet", "--no-checkout", "--", url, str(tree))
         git.run("-C", str(tree), "checkout", "--quiet", "--detach", ref, "--")
     commit = git.run("-C", str(tree), "rev-parse", "HEAD").strip()
@@ -63,7 +65,7 @@ class _Git:
         self._env = _environment(source)
 
     def run(self, *args: str) -> str:
-        """Its output. Raises `GitError`."""
+        """Runs git and returns its output. Raises `GitError`."""
         settings = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "advice.detachedHead=false")
         try:
             process = subprocess.Popen(
@@ -72,7 +74,7 @@ class _Git:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                start_new_session=True,  # what git starts is ended with it; and there is no terminal to ask at
+                start_new_session=True,  # its children are killed with it, and it has no terminal to ask at
                 preexec_fn=_die_with_parent if sys.platform == "linux" else None,  # noqa: PLW1509  (no threads here)
             )
         except FileNotFoundError:
@@ -119,7 +121,7 @@ def _environment(source: GitSource) -> dict[str, str]:
     env = {name: value for name, value in os.environ.items() if name not in OF_ANOTHER_REPOSITORY}
     env |= {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", "GIT_ALLOW_PROTOCOL": "https:http:ssh:git:file"}
     if source.url != source.public_url:
-        # Not on the command line, which every user of the machine can read.
+        # Every user of the machine can read command lines, so the credentials go through the environment.
         given = env.get("GIT_CONFIG_COUNT", "")
         count = int(given) if given.isdecimal() else 0
         env["GIT_CONFIG_COUNT"] = str(count + 1)
@@ -129,7 +131,7 @@ def _environment(source: GitSource) -> dict[str, str]:
 
 
 def _die_with_parent() -> None:
-    """Runs in the child: a killed `zot` must not leave it behind."""
+    """Runs in the child: the kernel kills it when zot dies."""
     import ctypes
 
     pr_set_pdeathsig = 1

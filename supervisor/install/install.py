@@ -1,4 +1,4 @@
-"""`install`: from a folder or a repository to the folder of extensions, all of it or nothing."""
+"""`install`: copies an extension from a folder or a repository to the folder of extensions, all of it or nothing."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from supervisor.discovery.discover import Scope
 from supervisor.discovery.staging_names import is_staging
 from supervisor.install import data, details, staging
 from supervisor.install.errors import ConflictError
-from supervisor.install.fetch import Fetched, fetch, finish, manifest_of
-from supervisor.install.fetch import staging as new_stage
+from supervisor.install.fetch import Fetched, fetch, finish, manifest_of, new_stage
 from supervisor.install.git import TIMEOUT_S
 from supervisor.install.installed import Installed, look_at, trust
 from supervisor.install.manage import write_enabled
@@ -33,53 +32,53 @@ def utc_now() -> datetime:
 
 @dataclass(frozen=True)
 class InstallResult:
-    """What was done, and what a user should know of it."""
+    """The installed extension, and what the user should know."""
 
     now: Installed
     before: Installed | None
-    """What it has replaced."""
+    """The extension that it has replaced."""
     warnings: tuple[str, ...]
     is_trusted: bool
-    """Always, but for a project's whose trust could not be recorded."""
+    """False only if the trust of a project's extension could not be recorded."""
 
 
 def install(
     source: Source,
     scope: Scope,
-    shelves: ExtensionFolders,
+    folders: ExtensionFolders,
     *,
     force: bool = False,
     git_timeout_s: float = TIMEOUT_S,
     now: Callable[[], datetime] = utc_now,
 ) -> InstallResult:
-    """Raises `InstallError`; then nothing has been changed, nor left behind."""
-    parent = shelves.parent(scope)
-    if isinstance(source, LocalSource):  # say what is wrong with it before anything is copied
+    """Raises `InstallError`; then nothing is changed and nothing is left behind."""
+    parent = folders.parent(scope)
+    if isinstance(source, LocalSource):  # find what is wrong before the copy
         name = manifest_of(source.folder, source.shown).name
         if os.path.realpath(parent / name) == str(source.folder):
             raise ConflictError(f"{source.shown}: is installed already, there")
-        _need_place(name, scope, shelves, force=force)
+        _need_place(name, scope, folders, force=force)
     with new_stage(parent, source.label) as stage:
         fetched = fetch(source, stage, parent, git_timeout_s)
         target = parent / fetched.manifest.name
         finish(stage, fetched, now)
         with staging.locked(parent):
-            before = _need_place(fetched.manifest.name, scope, shelves, force=force)
+            before = _need_place(fetched.manifest.name, scope, folders, force=force)
             warnings = []
             if before is None:
                 _place(stage.tree, target, scope)
             else:
                 warnings = replace(before, stage, fetched, now)
-    arrived = look_at(target, scope)
-    is_trusted, trouble = _trust(arrived, shelves)
-    found = arrived.found
+    placed = look_at(target, scope)
+    is_trusted, trouble = _trust(placed, folders)
+    found = placed.found
     warnings += [] if found is None else details.program_warnings(found)
-    return InstallResult(arrived, before, (*warnings, *trouble), is_trusted)
+    return InstallResult(placed, before, (*warnings, *trouble), is_trusted)
 
 
 def replace(before: Installed, stage: staging.Stage, fetched: Fetched, now: Callable[[], datetime]) -> list[str]:
-    """Puts what is staged in the place of what is there, whose data and `enabled` it keeps. What the user should know.
-    The parent must be locked. Raises `InstallError` and `OSError`."""
+    """Puts the staged extension in the place of `before`, and keeps its data and `enabled`. Returns warnings for the
+    user. The parent must be locked. Raises `InstallError` and `OSError`."""
     if before.manifest is not None and before.manifest.is_enabled is not fetched.manifest.is_enabled:
         write_enabled(stage.tree, on=before.manifest.is_enabled)
     kept = data.foreign(before) if before.record is not None else data.left_by(before)
@@ -89,16 +88,15 @@ def replace(before: Installed, stage: staging.Stage, fetched: Fetched, now: Call
     return [f"{path} came with the new version; what was there is now {path}.kept" for path in in_the_way]
 
 
-def _need_place(name: str, scope: Scope, shelves: ExtensionFolders, *, force: bool) -> Installed | None:
-    """What is to be replaced. Raises `ConflictError` if the name or the folder is taken, unless `force` allows that it
-    is replaced."""
-    parent = shelves.parent(scope)
+def _need_place(name: str, scope: Scope, folders: ExtensionFolders, *, force: bool) -> Installed | None:
+    """The extension to replace, if there is one. Raises `ConflictError` if the name or the folder is taken, unless
+    `force` allows to replace it."""
+    parent = folders.parent(scope)
     target = parent / name
-    for one in _others(parent, scope):
-        if one.manifest is not None and one.manifest.name == name and one.folder != target:
-            raise ConflictError(
-                f"the name {name!r} is taken by {one.where}; zot ext remove {shlex.quote(one.folder.name)} first"
-            )
+    for extension in _others(parent, scope):
+        if extension.manifest is not None and extension.manifest.name == name and extension.folder != target:
+            folder = shlex.quote(extension.folder.name)
+            raise ConflictError(f"the name {name!r} is taken by {extension.where}; zot ext remove {folder} first")
     if not os.path.lexists(target):
         return None
     there = look_at(target, scope)
@@ -108,23 +106,23 @@ def _need_place(name: str, scope: Scope, shelves: ExtensionFolders, *, force: bo
         what = f"the extension {there.name!r}" if target.is_dir() else "a file"
         raise ConflictError(f"{target} is taken by {what}; remove it first")
     if not force:
-        raise ConflictError(f"{name!r} is installed already: {_told(there)}")
+        raise ConflictError(f"{name!r} is installed already: {_described(there)}")
     return there
 
 
 def _others(parent: Path, scope: Scope) -> list[Installed]:
-    """Without a sweep: the parent may be locked by ourselves."""
+    """Does not sweep: this process may have locked the parent."""
     names = sorted(os.listdir(parent)) if parent.is_dir() else []
-    return [look_at(parent / one, scope) for one in names if not is_staging(one)]
+    return [look_at(parent / name, scope) for name in names if not is_staging(name)]
 
 
-def _told(there: Installed) -> str:
+def _described(there: Installed) -> str:
     version = there.manifest.version if there.manifest is not None and there.manifest.version else ""
-    told = f"{there.where}" + (f", version {version}" if version else "")
+    text = f"{there.where}" + (f", version {version}" if version else "")
     if there.record is None:
-        return f"{told}; --force replaces it"
+        return f"{text}; --force replaces it"
     again = f"zot ext update {shlex.quote(there.name)}"
-    return f"{told}, from {there.record.source}; {again} fetches that again, --force replaces it"
+    return f"{text}, from {there.record.source}; {again} fetches that again, --force replaces it"
 
 
 def _place(tree: Path, target: Path, scope: Scope) -> None:
@@ -135,8 +133,8 @@ def _place(tree: Path, target: Path, scope: Scope) -> None:
         raise ConflictError(f"{there.name!r} has just been installed by another command: {there.where}") from None
 
 
-def _trust(one: Installed, shelves: ExtensionFolders) -> tuple[bool, list[str]]:
-    if one.scope is not Scope.PROJECT:
+def _trust(extension: Installed, folders: ExtensionFolders) -> tuple[bool, list[str]]:
+    if extension.scope is not Scope.PROJECT:
         return True, []
-    trouble = trust(one, shelves.home)
+    trouble = trust(extension, folders.home)
     return not trouble, [f"it is not trusted yet, and will not be started: {trouble}"] if trouble else []

@@ -1,4 +1,4 @@
-"""Which extensions are installed, broken ones too, and which of them a name means."""
+"""The installed extensions, broken ones too: their folders, which of them a name means, and their trust."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ BOTH = (Scope.PROJECT, Scope.GLOBAL)
 
 @dataclass(frozen=True)
 class ExtensionFolders:
-    """Where extensions are installed."""
+    """The folders in which extensions are installed."""
 
     project: Path
-    """The project's folder; it need not have any."""
+    """The project's folder; it may have no extensions."""
     home: Path
 
     def parent(self, scope: Scope) -> Path:
@@ -39,13 +39,16 @@ class ExtensionFolders:
 
 @dataclass(frozen=True)
 class Installed:
+    """One folder in an extension folder."""
+
     folder: Path
     scope: Scope
     manifest: Manifest | None
     record: Record | None
     trouble: str = ""
-    """Why it cannot be started: what is wrong with its manifest."""
+    """What is wrong with its manifest; empty if it has one."""
     record_trouble: str = ""
+    """What is wrong with its record; empty if it is readable or missing."""
 
     @property
     def name(self) -> str:
@@ -65,7 +68,7 @@ class Installed:
 
 
 def look_at(folder: Path, scope: Scope) -> Installed:
-    """What is in the folder. Raises nothing."""
+    """Reads the manifest and the record of a folder. Raises nothing."""
     manifest, record, trouble, record_trouble = None, None, "", ""
     try:
         manifest = read_manifest(folder)
@@ -80,14 +83,14 @@ def look_at(folder: Path, scope: Scope) -> Installed:
     return Installed(folder, scope, manifest, record, trouble, record_trouble)
 
 
-def installed(shelves: ExtensionFolders, scopes: Iterable[Scope] = BOTH) -> list[Installed]:
-    """All of these scopes, the project's first, each by folder. What killed commands have left is put in order before.
-    Raises `OSError` for a place that cannot be read."""
+def installed(folders: ExtensionFolders, scopes: Iterable[Scope] = BOTH) -> list[Installed]:
+    """All extensions of these scopes: those of the project first, each scope sorted by folder. First cleans up after
+    killed commands. Raises `OSError` for a folder that cannot be read."""
     found = []
     wanted = tuple(scopes)
     for scope in wanted:
-        parent = shelves.parent(scope)
-        if scope is Scope.PROJECT and Scope.GLOBAL in wanted and _is_same(parent, shelves.parent(Scope.GLOBAL)):
+        parent = folders.parent(scope)
+        if scope is Scope.PROJECT and Scope.GLOBAL in wanted and _is_same(parent, folders.parent(Scope.GLOBAL)):
             continue  # the project's .zot is $ZOT_HOME
         sweep(parent)
         try:
@@ -102,49 +105,52 @@ def installed(shelves: ExtensionFolders, scopes: Iterable[Scope] = BOTH) -> list
     return found
 
 
-def _is_same(one: Path, other: Path) -> bool:
-    return os.path.realpath(one) == os.path.realpath(other)
+def _is_same(folder: Path, other: Path) -> bool:
+    return os.path.realpath(folder) == os.path.realpath(other)
 
 
 def named(name: str, candidates: Sequence[Installed]) -> Installed:
-    """The one with this name in its manifest, else the one in the folder of this name. Raises `MisuseError` if there is
-    none, or more than one."""
-    matching = [one for one in candidates if one.manifest is not None and one.manifest.name == name]
-    matching = matching or [one for one in candidates if one.folder.name == name]
-    by_folder = [one for one in matching if one.folder.name == name]
-    if len(matching) > 1 and len({one.scope for one in matching}) == 1 and len(by_folder) == 1:
+    """The extension with this name in its manifest, else the extension in the folder of this name. Raises `MisuseError`
+    if there is none, or more than one."""
+    matching = [
+        extension for extension in candidates if extension.manifest is not None and extension.manifest.name == name
+    ]
+    matching = matching or [extension for extension in candidates if extension.folder.name == name]
+    by_folder = [extension for extension in matching if extension.folder.name == name]
+    if len(matching) > 1 and len({extension.scope for extension in matching}) == 1 and len(by_folder) == 1:
         matching = by_folder
     if not matching:
-        known = sorted({one.name for one in candidates} | {one.folder.name for one in candidates})
-        raise MisuseError(f"{no_such('extension', name, known)} installed" if not known else _unknown(name, known))
+        known = sorted(
+            {extension.name for extension in candidates} | {extension.folder.name for extension in candidates}
+        )
+        if not known:
+            raise MisuseError(f"{no_such('extension', name, known)} installed")
+        raise MisuseError(no_such("installed extension", name, known))
     if len(matching) == 1:
         return matching[0]
-    listed = ", ".join(one.where for one in matching)
-    if len({one.scope for one in matching}) > 1:
+    listed = ", ".join(extension.where for extension in matching)
+    if len({extension.scope for extension in matching}) > 1:
         raise MisuseError(f"{name!r} is installed more than once: {listed}; add --project or --global")
     raise MisuseError(f"{name!r} is the name of more than one: {listed}; name it by its folder")
 
 
-def _unknown(name: str, known: Sequence[str]) -> str:
-    return no_such("installed extension", name, known)
-
-
-def trust(one: Installed, home: Path) -> str:
-    """Records that the user trusts a project's extension as it is now; why that cannot be done, "" if it is."""
-    if one.manifest is None:
-        return one.trouble
+def trust(extension: Installed, home: Path) -> str:
+    """Records that the user trusts a project's extension as it is now. Returns why that failed; "" if it did not."""
+    if extension.manifest is None:
+        return extension.trouble
     try:
-        TrustStore(home).trust(one.folder, one.manifest)
+        TrustStore(home).trust(extension.folder, extension.manifest)
     except (TrustError, ContentError) as error:
         return str(error)
     return ""
 
 
-def is_trusted(one: Installed, home: Path) -> bool:
-    """Whether it would be started without a question."""
-    return one.found is not None and TrustStore(home).judge(one.found).is_trusted
+def judge_trust(extension: Installed, home: Path) -> Judged | None:
+    """Its trust; None if its manifest is broken."""
+    return None if extension.found is None else TrustStore(home).judge(extension.found)
 
 
-def standing(one: Installed, home: Path) -> Judged | None:
-    """None for one that cannot be started at all."""
-    return None if one.found is None else TrustStore(home).judge(one.found)
+def is_trusted(extension: Installed, home: Path) -> bool:
+    """Whether a run starts it without a question."""
+    judged = judge_trust(extension, home)
+    return judged is not None and judged.is_trusted

@@ -1,4 +1,4 @@
-"""`.zot-install.json`, in the folder of each installed extension: where it came from, and what came from there."""
+"""`.zot-install.json` in the folder of an installed extension: its source, and the files that came from it."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ class Record(msgspec.Struct, frozen=True):
     """An absolute path, or a URL without its credentials."""
     kind: Literal["path", "git"]
     ref: str | None
-    """Branch, tag or commit as it was asked for; null for the repository's own choice, and for a path."""
+    """Branch, tag or commit that the user named; null for the repository's default branch, and for a path."""
     commit: str | None
     content_hash: str
-    """Of `files` as they were left by the last command: another hash now means local changes."""
+    """Hash of `files` after the last command. A different hash now means local changes."""
     source_hash: str
-    """Of the same files as they came from the source, before `enabled` was carried over."""
+    """Hash of the same files as they came from the source, before `enabled` was carried over."""
     files: tuple[str, ...]
-    """Relative paths of what came from the source. All else in the folder is the extension's data."""
+    """Relative paths of the files from the source. Everything else in the folder is the extension's data."""
     version: str | None
     installed_at: str
-    """RFC 3339, UTC. Of the last install or update."""
+    """Time of the last install or update. RFC 3339, UTC."""
 
 
 class RecordError(ValueError):
-    """The text names the file and what is wrong with it."""
+    """The text names the file and the fault."""
 
 
 _decoder = msgspec.json.Decoder(Record)

@@ -1,4 +1,4 @@
-"""Where an extension is to come from: a folder, or a git repository and a place in its history."""
+"""Sources of extensions: a folder, or a git repository with a branch, tag or commit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _UNFIT_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//")
 @dataclass(frozen=True)
 class LocalSource:
     folder: Path
-    """Absolute, without links and `..`, so that `.` has a name."""
+    """Absolute, without links and `..`: so `.` has a name."""
 
     @property
     def shown(self) -> str:
@@ -34,7 +34,7 @@ class LocalSource:
 @dataclass(frozen=True)
 class GitSource:
     url: str
-    """As given. May hold credentials: for git alone, and never to be shown or recorded."""
+    """As given. It may have credentials: only git gets it; never show or record it."""
     ref: str | None = None
 
     def __repr__(self) -> str:
@@ -54,19 +54,19 @@ class GitSource:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What must not be shown of what git says."""
+        """Texts to remove from the output of git."""
         if self.url == self.public_url:
             return ()
         user_info = self.url.split("://", 1)[1].split("/", 1)[0].rpartition("@")[0]
         password = user_info.partition(":")[2]
-        return tuple(one for one in (self.url, f"{user_info}@" if user_info else "", password) if one)
+        return tuple(secret for secret in (self.url, f"{user_info}@" if user_info else "", password) if secret)
 
 
 Source = LocalSource | GitSource
 
 
 def parse_source(text: str, here: Path) -> Source:
-    """A folder that exists, by any spelling; else a URL or `user@host:path`, with `@ref` at its end if wanted. Raises
+    """The path of an existing folder; else a URL or `user@host:path`, with an optional `@ref` at its end. Raises
     `MisuseError`."""
     if "\0" in text or not text.strip():
         raise MisuseError("the source is empty; give a folder or the URL of a git repository")
@@ -87,7 +87,7 @@ def parse_source(text: str, here: Path) -> Source:
 
 
 def without_credentials(url: str) -> str:
-    """The URL without password, token and query. The user of an ssh URL is no secret."""
+    """The URL without password, token and query. Keeps the user of an ssh URL, which is no secret."""
     if (scheme := _URL.match(url)) is None:
         return url
     authority, slash, path = url[scheme.end() :].partition("/")
@@ -106,7 +106,7 @@ def _is_text(text: str) -> bool:
 
 
 def _git(text: str, path_from: int) -> GitSource:
-    """An `@` within the path starts the ref, but not one at the start of a part of the path, as in `/@scope/name`."""
+    """An `@` within the path starts the ref, except at the start of a part of the path, as in `/@scope/name`."""
     if text.lower().startswith("file://"):
         path_from = len("file://")
     else:
@@ -132,7 +132,9 @@ def _not_a_folder(text: str, folder: Path, here: Path) -> str:
     if re.match(r"^[a-z0-9-]+(\.[a-z0-9-]+)+/", text):
         return f"{text}: no such folder; for a repository write its whole URL, https://{text}"
     try:
-        near = get_close_matches(folder.name, [one.name for one in folder.parent.iterdir() if one.is_dir()], n=1)
+        near = get_close_matches(
+            folder.name, [sibling.name for sibling in folder.parent.iterdir() if sibling.is_dir()], n=1
+        )
     except OSError:
         near = []
     return f"{text}: no such folder" + (f"; did you mean {folder.parent / near[0]}?" if near else "")

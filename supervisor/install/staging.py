@@ -1,9 +1,9 @@
-"""Folders beside the installed extensions in which new ones are made and old ones are unmade.
+"""Staging folders: hidden folders beside the installed extensions, for changes that must happen in one step.
 
-`.NAME.RANDOM.new` holds one that is being made, `.old` one that is being replaced where the kernel cannot swap two
-folders, and `.gone` one that is being deleted. The extension is in a folder within it, so that a folder found there is
-never taken for an extension. Whoever made it holds a lock on it (`flock`, which the kernel lets go of when the process
-ends, however it ends): one without a lock was left by a killed process.
+`.NAME.RANDOM.new` has an extension that is being made, `.gone` one that is being deleted, and `.old` one that is being
+replaced where the kernel cannot swap two folders. The extension is in a subfolder, so a staging folder is never taken
+for an extension. The process that made the folder holds a lock on it (`flock`; the kernel releases it when the process
+ends). A staging folder without a lock was left by a killed process.
 """
 
 from __future__ import annotations
@@ -28,14 +28,16 @@ if TYPE_CHECKING:
     from typing import Any, Self
 
 LOCK_S = 10.0
+"""Seconds to wait for another command."""
 POLL_S = 0.02
 LABEL_BYTES = 150
+"""Bytes of the extension's name in the name of a staging folder."""
 
 
 @contextmanager
 def locked(parent: Path, patience_s: float = LOCK_S, clock: Callable[[], float] = time.monotonic) -> Iterator[None]:
-    """Keeps other commands from changing which extensions are there. Held for moments only, never while something is
-    fetched. Raises `InstallError` after `patience_s` seconds."""
+    """Locks a folder of extensions against other commands. Hold it briefly, never during a fetch. Raises `InstallError`
+    after `patience_s` seconds."""
     fd = os.open(parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         deadline = clock() + patience_s
@@ -54,15 +56,15 @@ def _lock(fd: int) -> bool:
     except BlockingIOError:
         return False
     except OSError:
-        pass  # a file system without locks: the renames still let only one win
+        pass  # a file system without locks: of two renames still only one succeeds
     return True
 
 
 class Stage:
-    """A folder of ours in `parent`, deleted with all in it at the end. `tree` is for the extension."""
+    """A staging folder in `parent`. On exit it is deleted with its content. `tree` is the extension's subfolder."""
 
     def __init__(self, parent: Path, label: str, kind: str = "new") -> None:
-        """The parent must be locked: else another command could take it for one that was left behind."""
+        """The parent must be locked: else `sweep` of another command could delete the folder before it has its lock."""
         short = label.encode()[:LABEL_BYTES].decode("utf-8", "ignore")
         self.folder = parent / f".{short}.{secrets.token_hex(4)}.{kind}"
         self.folder.mkdir(mode=0o700)
@@ -78,10 +80,10 @@ class Stage:
         os.close(self._fd)
 
     def flush(self) -> None:
-        """Returns once all in it is on the disk. Raises `OSError`."""
+        """Returns when its content is on the disk. Raises `OSError`."""
         if sys.platform == "linux":
             libc = ctypes.CDLL(None, use_errno=True)
-            if libc.syncfs(self._fd) == 0:  # one call, where a node_modules has ten thousand files
+            if libc.syncfs(self._fd) == 0:  # one call, even for the ten thousand files of a node_modules
                 return
             if ctypes.get_errno() in (errno.EIO, errno.ENOSPC, errno.EDQUOT):
                 raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
@@ -92,7 +94,7 @@ class Stage:
 
 
 def sync(path: str | Path) -> None:
-    """Returns once a file, or which files are in a folder, is on the disk."""
+    """Returns when a file, or the list of files in a folder, is on the disk."""
     if os.path.islink(path):
         return
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -103,11 +105,11 @@ def sync(path: str | Path) -> None:
 
 
 def place(tree: Path, target: Path) -> None:
-    """Moves a tree to where nothing is. Raises `FileExistsError` if something is."""
+    """Moves a tree to a path that does not exist. Raises `FileExistsError` if it exists."""
     if os.path.lexists(target):
         raise FileExistsError(target)
     try:
-        os.rename(tree, target)  # one that was put there meanwhile is not empty, and not replaced
+        os.rename(tree, target)  # fails for a folder that was put there meanwhile, because it is not empty
     except OSError as error:
         if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
             raise FileExistsError(target) from None
@@ -116,11 +118,11 @@ def place(tree: Path, target: Path) -> None:
 
 
 def swap(tree: Path, target: Path, *, in_one_step: bool = True) -> None:
-    """Puts a tree in the place of a folder, which is deleted. The parent must be locked. Whatever happens, one of the
-    two is at the target, or put back there by the next `sweep`. Raises `OSError`."""
+    """Puts a tree in the place of a folder, which is deleted. The parent must be locked. If the process dies, one of
+    the two is at the target, or the next `sweep` puts it back. Raises `OSError`."""
     if in_one_step and _exchange(tree, target):
         sync(target.parent)
-        return  # the old one is now in the stage, and goes with it
+        return  # the old folder is now in the stage, which deletes it
     with Stage(target.parent, target.name, "old") as old:
         aside = old.folder / target.name
         try:
@@ -132,24 +134,24 @@ def swap(tree: Path, target: Path, *, in_one_step: bool = True) -> None:
                 os.rename(aside, target)
             raise
         sync(target.parent)
-        old.folder = _condemned(old.folder)
+        old.folder = _renamed_to_gone(old.folder)
 
 
 def take_away(target: Path) -> None:
-    """Renames a folder, and then deletes it: at no moment is half of it there. The parent must be locked."""
+    """Renames a folder, then deletes it: so it is never half there. The parent must be locked."""
     with Stage(target.parent, target.name, "gone") as gone:
         try:
             os.rename(target, gone.tree)
         except OSError as error:
             if error.errno != errno.EXDEV:
                 raise
-            delete(target)  # in the image of a container: overlay file systems do not rename folders of lower layers
+            delete(target)  # overlay file systems (containers) cannot rename folders of lower layers
         sync(target.parent)
 
 
 def sweep(parent: Path) -> None:
-    """Deletes what killed commands have left, and puts back what they were replacing. Never raises `OSError`: it can
-    be done the next time. Does nothing while another command is at work."""
+    """Deletes what killed commands have left, and puts back what they were replacing. Does nothing while another
+    command holds the lock. Never raises `OSError`: the next sweep tries again."""
     try:
         if not any(is_staging(name) for name in os.listdir(parent)):
             return
@@ -173,20 +175,20 @@ def _settle(left: Path, kind: str) -> None:
             for name in os.listdir(left):
                 if not os.path.lexists(left.parent / name):
                     os.rename(left / name, left.parent / name)
-            left = _condemned(left)  # half deleted it must not be put back
+            left = _renamed_to_gone(left)  # half deleted, it must not be put back
         delete(left)
     finally:
         os.close(fd)
 
 
-def _condemned(old: Path) -> Path:
+def _renamed_to_gone(old: Path) -> Path:
     gone = old.with_name(old.name.removesuffix("old") + "gone")
     os.rename(old, gone)
     return gone
 
 
 def delete(folder: Path) -> None:
-    """Deletes it as far as that is possible; folders that deny it to their owner are opened up."""
+    """Deletes as much of it as possible. Makes read-only folders writable for that."""
 
     def open_up(_: Any, path: str, __: Any) -> None:
         with suppress(OSError):
@@ -201,15 +203,15 @@ def delete(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _exchange(one: Path, other: Path) -> bool:
+def _exchange(folder: Path, other: Path) -> bool:
     """Swaps two folders in one step; False where kernel or file system cannot. Raises `OSError` for other failures."""
     libc = ctypes.CDLL(None, use_errno=True)
     if sys.platform == "linux" and hasattr(libc, "renameat2"):
         at_cwd, rename_exchange = -100, 2
-        status = libc.renameat2(at_cwd, os.fsencode(one), at_cwd, os.fsencode(other), rename_exchange)
+        status = libc.renameat2(at_cwd, os.fsencode(folder), at_cwd, os.fsencode(other), rename_exchange)
     elif sys.platform == "darwin" and hasattr(libc, "renamex_np"):
         rename_swap = 2
-        status = libc.renamex_np(os.fsencode(one), os.fsencode(other), rename_swap)
+        status = libc.renamex_np(os.fsencode(folder), os.fsencode(other), rename_swap)
     else:
         return False
     if status == 0:

@@ -1,4 +1,4 @@
-"""The files of an extension: what is in a folder, copied to another, and hashed."""
+"""Lists, checks, copies and hashes the files of an extension."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LEFT_OUT = frozenset({".git", "__pycache__"})
-"""Names that are not installed, wherever they are: history and caches."""
+"""Names that are not installed, at any depth: history and caches."""
 PIECE = 1 << 20
+"""Bytes of one read."""
 KINDS = {stat.S_IFIFO: "a FIFO", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 
 
 @dataclass(frozen=True)
-class Entry:
+class TreeEntry:
     path: str
     """From the root, with slashes."""
     stat: os.stat_result
@@ -40,9 +41,9 @@ class Entry:
         return stat.S_ISREG(self.stat.st_mode)
 
 
-def entries(root: Path, without: Path | None = None) -> Iterator[Entry]:
-    """All below the root but `LEFT_OUT`, the record and the folder `without`; each folder before what is in it, in the
-    order of names. Raises `OSError`."""
+def entries(root: Path, without: Path | None = None) -> Iterator[TreeEntry]:
+    """Everything below the root except `LEFT_OUT`, the record and the folder `without`, sorted by name; a folder comes
+    before its content. Raises `OSError`."""
     try:
         skipped = None if without is None else os.stat(without)
     except OSError:
@@ -51,11 +52,11 @@ def entries(root: Path, without: Path | None = None) -> Iterator[Entry]:
     while pending:
         above = pending.pop()
         with os.scandir(root / above) as found:
-            names = sorted(one.name for one in found if one.name not in LEFT_OUT)
+            names = sorted(item.name for item in found if item.name not in LEFT_OUT)
         folders = []
         for name in names:
             path = f"{above}/{name}" if above else name
-            entry = Entry(path, os.lstat(root / path))
+            entry = TreeEntry(path, os.lstat(root / path))
             if path == RECORD or (skipped is not None and os.path.samestat(entry.stat, skipped)):
                 continue
             yield entry
@@ -66,11 +67,11 @@ def entries(root: Path, without: Path | None = None) -> Iterator[Entry]:
 
 def files(root: Path) -> tuple[str, ...]:
     """Paths of all files and links, sorted."""
-    return tuple(sorted(one.path for one in entries(root) if one.is_file or one.is_link))
+    return tuple(sorted(entry.path for entry in entries(root) if entry.is_file or entry.is_link))
 
 
-def check(root: Path, without: Path | None = None) -> list[Entry]:
-    """The entries, if all of them can be installed. Raises `InstallError` for the first that cannot."""
+def check(root: Path, without: Path | None = None) -> list[TreeEntry]:
+    """All entries. Raises `InstallError` for the first that cannot be installed."""
     found = []
     real_root = os.path.realpath(root)
     for entry in entries(root, without):
@@ -89,7 +90,8 @@ def check(root: Path, without: Path | None = None) -> list[Entry]:
 
 
 def _check_link(root: Path, real_root: str, path: str) -> None:
-    """A link may lead nowhere, but only within the folder: elsewhere it would mean something else there."""
+    """Raises `InstallError` for a link out of the folder: after the install it would lead elsewhere. A link within the
+    folder may be broken."""
     target = os.readlink(root / path)
     real = os.path.realpath(root / path)
     if os.path.isabs(target):
@@ -102,8 +104,8 @@ def _check_link(root: Path, real_root: str, path: str) -> None:
 
 
 def copy(source: Path, target: Path, without: Path | None = None) -> None:
-    """Copies the tree into a folder that exists. Modes (but for set-user-id and the like) and times are kept. Raises
-    `InstallError`, and `OSError` for what fails midway."""
+    """Copies the tree into an existing folder. Keeps times, and modes without set-user-id and the like. Raises
+    `InstallError`, and `OSError` if the copy fails midway."""
     folders = [("", os.stat(source))]
     for entry in check(source, without):
         at = target / entry.path
@@ -115,14 +117,14 @@ def copy(source: Path, target: Path, without: Path | None = None) -> None:
         else:
             copy_file(source / entry.path, at)
     for path, found in reversed(folders):
-        # The owner keeps all rights: else only root could remove it.
+        # The owner gets all rights, or only root could remove it.
         os.chmod(target / path, stat.S_IMODE(found.st_mode) & 0o777 | 0o700)
         os.utime(target / path, ns=(found.st_atime_ns, found.st_mtime_ns))
 
 
 def copy_file(source: Path, target: Path) -> None:
     """The target must not exist. Raises `InstallError` and `OSError`."""
-    # Neither to wait for a FIFO nor to follow a link that has taken the file's place meanwhile.
+    # A FIFO or a link may have taken the file's place: do not wait for the one, do not follow the other.
     reader = os.open(source, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         found = os.fstat(reader)
@@ -143,8 +145,8 @@ def copy_file(source: Path, target: Path) -> None:
 
 
 def content_hash(root: Path, paths: Iterable[str]) -> str:
-    """`sha256:` and the hash of these files: path, kind, exec bit and content of each, in the order of paths. One that
-    is missing counts as that. Raises `OSError`."""
+    """`sha256:` and the hash over path, kind, exec bit and content of these files, sorted by path. A missing file
+    changes the hash too. Raises `OSError`."""
     whole = hashlib.sha256()
     for path in sorted(paths):
         name = path.encode("utf-8", "surrogateescape")
