@@ -1,5 +1,5 @@
-// Two slash commands about the time. Speaks the protocol by hand, and never says `ready`: a host takes a quarter of a
-// second of silence after the hello for it.
+// Two slash commands about the time. Speaks the protocol without an SDK, and never says `ready`: after the hello, a host
+// takes 250 ms of silence for it.
 
 const send = (frame, then) => process.stdout.write(`${JSON.stringify(frame)}\n`, then);
 

@@ -49,13 +49,13 @@ class Meter:
             return
         turn = {"day": time.strftime("%Y-%m-%d"), "usd": round(cost_of(self.model, self.read, self.written), 6)}
         try:
-            with open(self.file, "ab", 0) as file:  # one write, so that sessions do not mix their lines
+            with open(self.file, "ab", 0) as file:  # one write: the lines of two sessions do not mix
                 file.write(json.dumps(turn).encode() + b"\n")
         except OSError as error:
             print(f"a turn was not counted: {error}", file=sys.stderr, flush=True)
 
     def report(self):
-        """One line for each of the last seven days on which there was something."""
+        """One line for each of the last seven days that had a turn."""
         days = defaultdict(list)
         try:
             with open(self.file or os.devnull, encoding="utf-8") as file:

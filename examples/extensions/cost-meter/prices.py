@@ -1,6 +1,6 @@
-"""What models cost, and how much of them a text is."""
+"""Prices of models, and the cost of a text."""
 
-PRICES = {  # the beginning of a model's name -> dollars for a million tokens: what it reads, what it writes
+PRICES = {  # beginning of a model's name: dollars per million tokens (input, output)
     "claude-opus": (5.0, 25.0),
     "claude-sonnet": (3.0, 15.0),
     "claude-haiku": (1.0, 5.0),
@@ -8,7 +8,7 @@ PRICES = {  # the beginning of a model's name -> dollars for a million tokens: w
 UNKNOWN = (3.0, 15.0)
 CHARACTERS_PER_TOKEN = 4
 OVERHEAD = 2_000
-"""Tokens of the system prompt and the tools, which no extension sees."""
+"""Tokens of the system prompt and the tools. Extensions do not see these."""
 
 
 def tokens(characters):
@@ -16,6 +16,6 @@ def tokens(characters):
 
 
 def cost_of(model, read, written):
-    """Dollars for one request, from the characters that the model was given and gave."""
+    """Dollars of one request, from the characters that the model read and wrote."""
     prices = next((prices for name, prices in PRICES.items() if model.startswith(name)), UNKNOWN)
     return ((tokens(read) + OVERHEAD) * prices[0] + tokens(written) * prices[1]) / 1_000_000

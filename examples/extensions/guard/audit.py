@@ -1,4 +1,4 @@
-"""The audit: `audit.jsonl` in the data folder, one line for each call and each refusal. Outlives logs and sessions."""
+"""The audit: `audit.jsonl` in the data folder, one line for each call and each refusal. It is kept across sessions."""
 
 import json
 import os
@@ -6,7 +6,7 @@ import sys
 import time
 
 LIMIT = 5_000_000
-"""Bytes; then the file becomes `audit.jsonl.1`, in place of the one before."""
+"""Bytes of the file. At this size it replaces `audit.jsonl.1`, and a new file begins."""
 
 
 class Audit:
@@ -14,17 +14,17 @@ class Audit:
         self.path = None
 
     def open_in(self, data_dir, extension_dir):
-        """From now on there is one, if the host gives a folder that is not that of this program; zot does not."""
+        """Starts the audit if the host has named a data folder. zot names the folder of this program: no audit."""
         if data_dir and data_dir != extension_dir:
             self.path = os.path.join(data_dir, "audit.jsonl")
 
     def write(self, what, tool, args, **more):
-        """A disk that is full must not keep the guard from guarding."""
+        """A full disk must not stop the guard: a write error is only logged."""
         if self.path is None:
             return
         entry = {"at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "what": what, "tool": tool, "args": args}
         try:
-            with open(self.path, "ab", 0) as file:  # one write for a line, so that sessions do not mix theirs
+            with open(self.path, "ab", 0) as file:  # one write: the lines of two sessions do not mix
                 file.write(json.dumps({**entry, **more}).encode() + b"\n")
                 if file.tell() > LIMIT:
                     os.replace(self.path, self.path + ".1")

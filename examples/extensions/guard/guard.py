@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Refuses shell commands that destroy things. Each tool call and each refusal is a line in the log and in the audit."""
+"""Refuses destructive shell commands. Each tool call and each refusal is a line in the log and in the audit."""
 
 import json
 import sys
@@ -20,7 +20,7 @@ def log(text):
 
 
 def judge(frame):
-    """Answers one question of the host. Nothing but `id` in the answer means: go ahead."""
+    """Answers one question of the host. An answer with only `id` allows the call."""
     args = frame.get("tool_args")
     command = args.get("command") if isinstance(args, dict) else None
     is_shell = frame.get("tool_name") == "bash" and isinstance(command, str)

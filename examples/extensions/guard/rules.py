@@ -1,23 +1,23 @@
-"""Which shell commands the guard refuses. Judges words, not text, where it can: `echo "rm -rf /"` is harmless."""
+"""The shell commands that the guard refuses. Compares words, not text, where it can: `echo "rm -rf /"` is harmless."""
 
 import re
 import shlex
 from functools import lru_cache
 from pathlib import PurePath
 
-PATTERNS = {  # what is easier to see in the text than in the words; limited repeats keep the search linear
+PATTERNS = {  # easier to find in the text than in the words; limited repeats keep the search linear
     "fork bomb": re.compile(r"(?<![\w:])([\w:]{1,40})\s*\(\)\s*\{[^}]{0,80}\1\s*\|\s*\1\s*&"),
     "curl | sh": re.compile(r"\b(?:ba|da|k|z)?sh\b[^;|\n]{0,80}[$<]\(\s*(?:curl|wget)\b"),
 }
 SHELLS = {"sh", "bash", "dash", "ksh", "zsh"}
-# After one of these every word may be a program: they run it, or stand before it.
+# After one of these words, every word may be a program.
 PREFIXES = {
     *("sudo", "doas", "env", "nohup", "nice", "time", "timeout", "xargs", "find", "exec", "command"),
     *("if", "then", "else", "do", "while", "!", "{"),
 }
 
 
-@lru_cache(maxsize=1000)  # a long command may hold the same inner one thousands of times
+@lru_cache(maxsize=1000)  # a long command may contain the same inner command thousands of times
 def refusal(command):
     """Returns the rule that the shell command breaks, or None."""
     for rule, pattern in PATTERNS.items():
@@ -67,7 +67,7 @@ def simple_commands(command):
                 operator, words = token, []
             else:
                 words.append(token)
-    except ValueError:  # a quote without its partner, as in a here-document: look at all words
+    except ValueError:  # an unbalanced quote, as in a here-document: take all words
         words = ["command", *command.split()]
     yield operator, words
 
@@ -75,7 +75,7 @@ def simple_commands(command):
 def programs(words):
     """Yields (program, arguments) for each program that a simple command may start."""
     anywhere = False
-    for position, word in enumerate(words[:50], start=1):  # a limit, or the time grows with the square of the length
+    for position, word in enumerate(words[:50], start=1):  # without a limit the time is quadratic
         name = PurePath(word).name
         yield name, words[position:]
         anywhere = anywhere or name in PREFIXES

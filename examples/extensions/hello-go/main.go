@@ -1,4 +1,4 @@
-// The extension hello-go has two slash commands. /hello has the model greet somebody, /hi greets at once.
+// The extension hello-go has two slash commands. With /hello the model greets; /hi greets without the model.
 package main
 
 import (
@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// incoming has those members of the host's frames that are used here. Others are left out by the decoder.
+// incoming has the members of the host's frames that are used here. The decoder ignores others.
 type incoming struct {
 	Type string `json:"type"`
 	ID   string `json:"id"`
@@ -18,7 +18,7 @@ type incoming struct {
 	Args string `json:"args"`
 }
 
-// frame is what is sent. Members are written in the order of their names, which no host minds.
+// frame is sent to the host. Its members are written in the order of their names; any order is allowed.
 type frame map[string]any
 
 func main() {
@@ -28,7 +28,7 @@ func main() {
 	}
 }
 
-// serve holds the conversation until the host says shutdown or closes the pipe.
+// serve answers frames until the host says shutdown or closes the pipe.
 func serve(stdin io.Reader, stdout io.Writer) error {
 	out := json.NewEncoder(stdout) // ends each frame with a line feed
 	out.SetEscapeHTML(false)
@@ -66,7 +66,7 @@ func greeting() []frame {
 	}
 }
 
-// answersTo returns nothing for frames that it does not know: there may be new ones.
+// answersTo returns nothing for unknown frames: new types may be added.
 func answersTo(heard incoming) []frame {
 	switch heard.Type {
 	case "command_invoked":

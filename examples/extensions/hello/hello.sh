@@ -1,5 +1,5 @@
 #!/bin/sh
-# Two slash commands in one jq program: a frame comes in as a line, its answer goes out as a line.
+# Two slash commands in one jq program: it reads a frame as a line, and writes the answer as a line.
 
 if ! command -v jq >/dev/null; then
   echo 'hello needs jq: https://jqlang.org' >&2

@@ -1,8 +1,8 @@
 #!/bin/sh
-# rate-limiter.sh TURNS SECONDS: refuses a turn when there were so many in the last so many seconds.
+# rate-limiter.sh TURNS SECONDS: refuses a turn if the last SECONDS seconds had TURNS turns.
 #
-# Each turn is a line with its second in `turns` in the data folder, which all sessions share. Two of them that ask in
-# the same moment may both be let through; a limiter of requests to a model can live with that.
+# Each turn is a line with its time in seconds, in the file `turns` in the data folder, which all sessions share. Two
+# sessions that ask at the same moment may both pass; a limiter of requests to a model can accept that.
 limit=${1:-12} window=${2:-60}
 
 if ! command -v jq >/dev/null; then
@@ -10,14 +10,14 @@ if ! command -v jq >/dev/null; then
   exit 125 # tells the host not to start it again
 fi
 
-# answer ID [REASON]: lets the turn pass, or refuses it. The id is JSON as it came; a reason has nothing to escape.
+# answer ID [REASON]: lets the turn pass, or refuses it. ID is JSON; a reason needs no escapes.
 answer() {
   printf '{"type":"event_intercept_response","id":%s%s}\n' "$1" "${2:+,\"block\":true,\"reason\":\"$2\"}"
 }
 
 # judge ID
 judge() {
-  if [ ! -d "$data" ]; then # this host has not said where
+  if [ ! -d "$data" ]; then # this host has named no data folder
     answer "$1"
     return
   fi
@@ -30,7 +30,7 @@ judge() {
     return
   fi
   answer "$1"
-  # What is older than the window is of no use any more. Renamed into place: a reader sees the old file or the new one.
+  # Drops turns that are older than the window. A rename: a reader sees the old file or the new one.
   { [ -z "$recent" ] || printf '%s\n' "$recent"; echo "$now"; } >"$data/turns.$$" &&
     mv -f "$data/turns.$$" "$data/turns" && return
   rm -f "$data/turns.$$"
@@ -43,7 +43,7 @@ echo '{"type":"ready"}'
 
 data=
 while IFS= read -r line; do
-  # The type, and below it the one more thing that is needed of some. jq prints nothing for an empty line.
+  # The type, and on the next line the member that this type needs. jq prints nothing for an empty line.
   fields=$(printf '%s\n' "$line" | jq -r '
     (.type | tostring),
     if .type == "hello_ack" then .data_dir else empty end,

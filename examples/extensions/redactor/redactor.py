@@ -5,7 +5,7 @@ import json
 import re
 import sys
 
-# Tried in this order. What a group `keep` matches stays in the text.
+# Tried in this order. The text that a group `keep` matches is not replaced.
 SECRETS = {
     "private-key": re.compile(
         r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----|\Z)", re.DOTALL
@@ -37,7 +37,7 @@ def send(**frame):
 
 
 def judge(frame):
-    """Answers one question of the host. Nothing but `id` in the answer means: show it as it is."""
+    """Answers one question of the host. An answer with only `id` shows the message unchanged."""
     text, counts = redact(frame.get("text") or "")
     if not counts:
         send(type="event_intercept_response", id=frame["id"])

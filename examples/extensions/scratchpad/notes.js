@@ -1,4 +1,4 @@
-// The notes on disk: `notes.jsonl` in the data folder, one line each, of all projects.
+// The notes on disk: `notes.jsonl` in the data folder, a line for each note of any project.
 import { appendFile, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 export class Notes {
@@ -8,16 +8,16 @@ export class Notes {
         this.#file = join(folder, 'notes.jsonl');
         this.#project = project;
     }
-    /** Those of this project, the oldest first. */
+    /** The notes of this project, the oldest first. */
     async read() {
         return (await this.#all()).filter((note) => note.project === this.#project);
     }
-    /** One write, so that the lines of two sessions do not mix. */
+    /** Adds a note in one write: the lines of two sessions do not mix. */
     async add(text) {
         const note = { project: this.#project, at: new Date().toISOString(), text };
         await appendFile(this.#file, `${JSON.stringify(note)}\n`);
     }
-    /** Forgets those of this project. A rename at the end: whoever reads has the old file or the new one. */
+    /** Removes the notes of this project. Ends with a rename: a reader sees the old file or the new one. */
     async clear() {
         const all = await this.#all();
         const others = all.filter((note) => note.project !== this.#project);
@@ -39,7 +39,7 @@ export class Notes {
         return lines.flatMap(parsed);
     }
 }
-/** Nothing for a line that a full disk has cut short. */
+/** The note of a line; nothing for a line that a full disk has cut short. */
 function parsed(line) {
     try {
         return line ? [JSON.parse(line)] : [];

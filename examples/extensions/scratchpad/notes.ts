@@ -1,4 +1,4 @@
-// The notes on disk: `notes.jsonl` in the data folder, one line each, of all projects.
+// The notes on disk: `notes.jsonl` in the data folder, a line for each note of any project.
 import { appendFile, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -17,18 +17,18 @@ export class Notes {
     this.#project = project;
   }
 
-  /** Those of this project, the oldest first. */
+  /** The notes of this project, the oldest first. */
   async read(): Promise<Note[]> {
     return (await this.#all()).filter((note) => note.project === this.#project);
   }
 
-  /** One write, so that the lines of two sessions do not mix. */
+  /** Adds a note in one write: the lines of two sessions do not mix. */
   async add(text: string): Promise<void> {
     const note: Note = { project: this.#project, at: new Date().toISOString(), text };
     await appendFile(this.#file, `${JSON.stringify(note)}\n`);
   }
 
-  /** Forgets those of this project. A rename at the end: whoever reads has the old file or the new one. */
+  /** Removes the notes of this project. Ends with a rename: a reader sees the old file or the new one. */
   async clear(): Promise<number> {
     const all = await this.#all();
     const others = all.filter((note) => note.project !== this.#project);
@@ -50,7 +50,7 @@ export class Notes {
   }
 }
 
-/** Nothing for a line that a full disk has cut short. */
+/** The note of a line; nothing for a line that a full disk has cut short. */
 function parsed(line: string): Note[] {
   try {
     return line ? [JSON.parse(line) as Note] : [];

@@ -1,20 +1,20 @@
 #!/bin/sh
-# Tool `todo_count`: how many lines of a file in the project hold TODO or FIXME. Needs nothing but a POSIX shell.
+# Tool `todo_count`: counts the lines of a file in the project with TODO or FIXME. Needs only a POSIX shell.
 #
-# There is no JSON parser here, so this takes no risks: it only looks for string members, never undoes an escape,
-# and refuses a path that has one.
+# It has no JSON parser, so it takes no risks: it only looks for string members, never decodes an escape, and refuses
+# a path with an escape.
 LC_ALL=C
 export LC_ALL
 unset CDPATH
 
-# member NAME JSON: prints the string that the member holds, escapes still in it; nothing if there is none.
-# The quote before NAME has to follow `{`, `,` or a space: text inside a string cannot look like that, its quotes
+# member NAME JSON: prints the string of the member, with its escapes; nothing if there is none.
+# The quote before NAME must follow `{`, `,` or a space: text inside a string cannot look like that, because its quotes
 # are escaped.
 member() {
   printf '%s\n' "$2" | sed -nE 's/.*[{,[:space:]]"'"$1"'"[[:space:]]*:[[:space:]]*"(([^"\\]|\\.)*)".*/\1/p'
 }
 
-# result TEXT [is_error]: answers the call $id. Quotes and backslashes get their escape, control characters go.
+# result TEXT [is_error]: answers the call $id. Escapes quotes and backslashes, and removes control characters.
 result() {
   text=$(printf '%s' "$1" | tr '\001-\037' ' ' | sed 's/["\\]/\\&/g')
   printf '{"type":"tool_result","id":"%s","content":[{"type":"text","text":"%s"}],"is_error":%s}\n' \
@@ -50,7 +50,7 @@ echo '{"type":"ready"}'
 
 project=
 while IFS= read -r line; do
-  head=${line%%'"args"'*} # what the model wrote comes after this, so it cannot pose as a type or an id
+  head=${line%%'"args"'*} # the model's text comes after this, so it cannot pose as a type or an id
   case $line in
     '{'*'}') type=$(member type "$head") ;;
     *) echo 'ignored a line that is not a frame' >&2; continue ;;

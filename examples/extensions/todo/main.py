@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What is to be done: a panel and a command for the user, a tool for the model, one list for both."""
+"""A list of todos: a panel and a command for the user, a tool for the model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PANEL = "todo"
 
 
 class Open:
-    """The panel while it is open. Keys and tools come on different threads."""
+    """The panel while it is open. Keys and tool calls run on different threads."""
 
     view: View | None = None
     lock = threading.Lock()
@@ -55,7 +55,7 @@ def todo_manage(action: Literal["list", "add", "done", "remove"], text: str = ""
 
 
 def listed(found):
-    return "\n".join(f"{one.id} [{'x' if one.done else ' '}] {one.text}" for one in found) or "nothing to do"
+    return "\n".join(f"{todo.id} [{'x' if todo.done else ' '}] {todo.text}" for todo in found) or "nothing to do"
 
 
 @ext.command
@@ -87,18 +87,18 @@ def pressed(key: PanelKey) -> None:
         if what is not None:
             with todos().changing() as found:
                 change(found, *what)
-    draw()  # an exception is in the log; the panel stays as it was
+    draw()  # after an exception the panel stays as it was; the log has it
 
 
 def change(found, what, which):
-    """Another session may have removed it meanwhile."""
+    """Does nothing if another session has removed it meanwhile."""
     if what == "add":
         store.add(found, which)
-    for one in [one for one in found if one.id == which]:
+    for todo in [todo for todo in found if todo.id == which]:
         if what == "toggle":
-            one.done = not one.done
+            todo.done = not todo.done
         elif what == "remove":
-            found.remove(one)
+            found.remove(todo)
 
 
 @ext.on_panel_close(PANEL)
@@ -108,7 +108,7 @@ def closed() -> None:
 
 
 def draw():
-    """The panel again, if it is open."""
+    """Draws the panel again, if it is open."""
     with Open.lock:
         if Open.view is not None:
             ext.render_panel(PANEL, Open.view.lines(todos().read()), footer=Open.view.footer)

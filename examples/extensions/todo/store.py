@@ -1,4 +1,4 @@
-"""The list on disk: `todos.json` in the data folder, whole at any time, shared by all sessions."""
+"""The list on disk: `todos.json` in the data folder, shared by all sessions, never half written."""
 
 import fcntl
 import json
@@ -16,7 +16,7 @@ class Todo:
 
 
 class StoreError(Exception):
-    """The list cannot be read. It is left alone."""
+    """The list cannot be read. The file is not changed."""
 
 
 class Store:
@@ -33,8 +33,8 @@ class Store:
 
     @contextmanager
     def changing(self):
-        """The list, to be changed in place; it is written at the end, unless something is raised. Other sessions and
-        threads wait meanwhile."""
+        """Yields the list, to be changed in place, and writes it at the end unless an exception is raised. Meanwhile
+        other sessions and threads wait."""
         with open(self.path.with_suffix(".lock"), "a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             todos = self.read()
@@ -42,7 +42,7 @@ class Store:
             self._write(todos)
 
     def _write(self, todos):
-        """Into a file beside it, then one rename: whoever reads, or loses power, has the old list or the new one."""
+        """Writes a file beside it, then renames it: readers have the old or the new list, also after a power cut."""
         text = json.dumps([asdict(todo) for todo in todos], ensure_ascii=False, indent=1)
         descriptor, name = tempfile.mkstemp(dir=self.path.parent, suffix=".tmp")
         try:
@@ -60,7 +60,7 @@ def add(todos, text):
     text = " ".join(text.split())
     if not text:
         raise ValueError("a todo needs a text")
-    todo = Todo(max((one.id for one in todos), default=0) + 1, text)
+    todo = Todo(max((todo.id for todo in todos), default=0) + 1, text)
     todos.append(todo)
     return todo
 

@@ -1,4 +1,4 @@
-"""The panel: which lines it has, and what the keys do. Knows nothing of the protocol or the disk."""
+"""The panel: its lines and its keys. No protocol, no disk."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TYPING = "enter: add  esc: never mind"
 @dataclass
 class View:
     at: int = 0
-    """The line that is marked."""
+    """Index of the marked line."""
     typed: str | None = None
     """A new todo while it is being typed."""
 
@@ -30,7 +30,7 @@ class View:
         return BROWSING if self.typed is None else TYPING
 
     def press(self, key, text, todos):
-        """Moves the mark or takes in what is typed. Returns what else is to be done, if anything: ("close",),
+        """Moves the mark or reads what is typed. Returns the action for the caller, if there is one: ("close",),
         ("toggle", id), ("remove", id) or ("add", text)."""
         if self.typed is not None:
             return self._type(key, text)

@@ -1,4 +1,4 @@
-// Sums up turns, tool calls and time after every answer; the command /meter shows the totals at any time.
+// Counts turns, tool calls and time, and shows the totals after every answer and with the command /meter.
 'use strict';
 
 const totals = { startedAt: process.uptime(), turns: 0, messages: 0, toolCalls: new Map() };
@@ -25,10 +25,10 @@ function onEvent(frame) {
     case 'tool_call':
       totals.toolCalls.set(frame.tool_name, (totals.toolCalls.get(frame.tool_name) || 0) + 1);
       break;
-    case 'assistant_message': // one that only calls tools has no text
+    case 'assistant_message': // a message with only tool calls has no text
       if (frame.text) totals.messages += 1;
       break;
-    case 'turn_end': // after `tool_use` the model goes on
+    case 'turn_end': // after `tool_use` the model continues
       if (frame.stop !== 'tool_use') send({ type: 'notify', level: 'info', message: summary() });
       break;
   }
@@ -63,7 +63,7 @@ send({
 });
 send({ type: 'ready' });
 
-// Not the readline module: it also breaks lines at U+2028, which JSON allows inside strings.
+// Not the readline module: it also splits at U+2028, which JSON allows inside strings.
 let rest = '';
 process.stdin.setEncoding('utf8');
 process.stdin.on('data', (chunk) => {

@@ -1,4 +1,4 @@
-// The extension weather-go has a tool that tells the weather of a city: made up from the city's name, so always the same.
+// The extension weather-go has a tool for the weather of a city. It is made up from the city's name, so always the same.
 package main
 
 import (
@@ -14,15 +14,14 @@ import (
 
 var skies = []string{"sunny", "partly cloudy", "cloudy", "rain", "snow", "fog"}
 
-// incoming has those members of the host's frames that are used here. The arguments stay as they are until it is known
-// whose they are.
+// incoming has the members of the host's frames that are used here. Args stays undecoded: its type depends on the frame.
 type incoming struct {
 	Type string          `json:"type"`
 	ID   string          `json:"id"`
 	Args json.RawMessage `json:"args"`
 }
 
-// frame is what is sent. Members are written in the order of their names, which no host minds.
+// frame is sent to the host. Its members are written in the order of their names; any order is allowed.
 type frame map[string]any
 
 func main() {
@@ -32,7 +31,7 @@ func main() {
 	}
 }
 
-// serve holds the conversation until the host says shutdown or closes the pipe.
+// serve answers frames until the host says shutdown or closes the pipe.
 func serve(stdin io.Reader, stdout io.Writer) error {
 	out := json.NewEncoder(stdout) // ends each frame with a line feed
 	out.SetEscapeHTML(false)
@@ -74,8 +73,8 @@ func greeting() []frame {
 				"properties": frame{"city": city},
 				"required":   []string{"city"},
 			},
-			"read_only":  true, // calls may run side by side
-			"idempotent": true, // a call that a crash has cut short may be made again
+			"read_only":  true, // calls may run at the same time
+			"idempotent": true, // the host may repeat a call that a crash has cut short
 		},
 		{"type": "ready"},
 	}
@@ -93,7 +92,7 @@ func text(said string) []frame {
 	return []frame{{"type": "text", "text": said}}
 }
 
-// cityOf reads the arguments. The host has checked them against the schema; zot has not.
+// cityOf reads the arguments. This host has checked them against the schema; zot's own host does not.
 func cityOf(args json.RawMessage) (string, error) {
 	var given struct {
 		City string `json:"city"`
@@ -106,7 +105,7 @@ func cityOf(args json.RawMessage) (string, error) {
 	return city, nil
 }
 
-// forecast gives -10 to 24 degrees, and one of the skies.
+// forecast returns -10 to 24 degrees and a sky.
 func forecast(city string) string {
 	digest := sha1.Sum([]byte(strings.ToLower(city)))
 	degrees := int(digest[0])%35 - 10

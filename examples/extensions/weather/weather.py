@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A tool that tells the weather of a city: made up from the city's name, so always the same."""
+"""A tool for the weather of a city. It is made up from the city's name, so always the same."""
 
 import hashlib
 import json
@@ -15,13 +15,13 @@ TOOL = {
         "properties": {"city": {"type": "string", "description": "For example Berlin."}},
         "required": ["city"],
     },
-    "read_only": True,  # calls may run side by side
-    "idempotent": True,  # a call that a crash has cut short may be made again
+    "read_only": True,  # calls may run at the same time
+    "idempotent": True,  # the host may repeat a call that a crash has cut short
 }
 
 
 def forecast(city):
-    """-10 to 24 degrees, and one of the skies."""
+    """-10 to 24 degrees and a sky."""
     digest = hashlib.sha1(city.lower().encode("utf-8", "replace")).digest()
     return f"{city}: {digest[0] % 35 - 10}°C, {SKIES[digest[1] % len(SKIES)]} (made up from the name)"
 
@@ -31,7 +31,7 @@ def send(**frame):
 
 
 def answer(call):
-    """The host has checked the arguments against the schema; zot has not."""
+    """This host has checked the arguments against the schema; zot's own host does not."""
     args = call.get("args")
     city = args.get("city") if isinstance(args, dict) else None
     if isinstance(city, str) and city.strip():
