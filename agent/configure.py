@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from agent.cassette import CassetteError, Player, Recorder
 from agent.model import catalogue
 from agent.model.anthropic_provider import AnthropicProvider, key_from_environment
+from agent.model.provider import ProviderUnavailable
 from agent.model.replay_provider import RecordingProvider, ReplayProvider
 from agent.options import Options
 from agent.run.system_prompt import system_prompt
-from agent.runtime import ProviderUnavailable
 from supervisor.discovery.admission import Consent
 from supervisor.home.config import ConfigError, load_config
 from supervisor.home.zot_home import zot_home

@@ -1,4 +1,4 @@
-"""Starts a run's extensions, and decides how long to wait for them."""
+"""Finds and starts the extensions of a run, and decides how long to wait for them."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Findings:
-    """The extensions of a run, and what is to be known to start them."""
+    """The extensions of a run, and the options to start them with."""
 
     discovery: Discovery
     options: Options
 
     @property
     def missing(self) -> str | None:
-        """Which extension that the run must not do without may not be started, and why."""
+        """Names a required extension that may not be started, and says why."""
         for skipped in self.discovery.skipped:
             if skipped.untrusted is not None and skipped.untrusted.manifest.required:
                 return f"extension {skipped.name} is required and {skipped.reason}"
@@ -63,28 +63,31 @@ def make_reloader(options: Options, supervisor: Supervisor) -> Reloader:
     )
 
 
-def start_extensions(findings: Findings, supervisor: Supervisor, reloader: Reloader, news: StderrNotices) -> str:
-    """Starts all that were found, without waiting; returns what could not be loaded, "" if there is nothing."""
+def start_extensions(findings: Findings, supervisor: Supervisor, reloader: Reloader, notices: StderrNotices) -> str:
+    """Starts all extensions that were found, without waiting. Returns the first one that could not be loaded and why,
+    or ""."""
     discovery, options = findings.discovery, findings.options
     unloaded = ""
     for skipped in discovery.skipped:
         if skipped.is_error:
             unloaded = unloaded or f"{skipped.name}: {skipped.reason}"
-            news.report(skipped.name, "failed", skipped.reason)
-            news.say(f"zot: {skipped.line}")
+            notices.report(skipped.name, "failed", skipped.reason)
+            notices.say(f"zot: {skipped.line}")
     supervisor.start(
         discovery.found,
         lambda found: extension_environment(found, options.config, os.environ),
         options.home / data_dir.FOLDER,
     )
     if options.watch:
-        watch(supervisor, reloader, parents_of(Path(options.cwd), options.home) if options.discover else (), news.say)
+        watch(
+            supervisor, reloader, parents_of(Path(options.cwd), options.home) if options.discover else (), notices.say
+        )
     return unloaded
 
 
 def settle(options: Options, supervisor: Supervisor, provider: Provider, abort: Abort) -> None:
-    """The first request waits for extensions no longer than the model takes to get ready anyway, unless asked to.
-    Guards are safe either way: a verdict waits for those still starting."""
+    """Waits for the extensions before the first request: for `extension_wait`, by default until the model is ready, at
+    most 3 s. Guards need no longer wait: a verdict waits for guards that are still starting."""
     now = supervisor.loop.clock()
     if options.extension_wait is not None:
         supervisor.settle(now + options.extension_wait, abort.is_requested)
@@ -95,32 +98,32 @@ def settle(options: Options, supervisor: Supervisor, provider: Provider, abort: 
 
 
 def settle_for(command: str, supervisor: Supervisor, abort: Abort) -> None:
-    """Waits until it is known which extension runs the command, all are settled, or the usual time is over."""
+    """Waits until it is known which extension runs the command, or all have started or failed; at most 3 s."""
     supervisor.settle(
         supervisor.loop.clock() + SETTLE_S, lambda: is_owner_known(command, supervisor.extensions) or abort.requested
     )
 
 
 def is_owner_known(command: str, extensions: Iterable[Extension]) -> bool:
-    """Whether an extension has registered it, and none before it among the guards may still do so: of two with one
-    command the first has it, not the faster one."""
-    for one in extensions:
-        if one.is_up and command in one.commands:
+    """Whether an extension has registered the command, and every extension before it has started or failed. When two
+    register the same command, the first in the order of the guards runs it, not the faster one."""
+    for extension in extensions:
+        if extension.is_up and command in extension.commands:
             return True
-        if not one.is_settled:
+        if not extension.is_settled:
             return False
     return False
 
 
-def missing_extension(supervisor: Supervisor, reporter: EventWriter, abort: Abort) -> str | None:
-    """Waits for those that the run must not do without, and says why one of them is not there."""
-    required = [one for one in supervisor.extensions if one.manifest.required]
+def missing_extension(supervisor: Supervisor, event_writer: EventWriter, abort: Abort) -> str | None:
+    """Waits for the required extensions. Names one that could not be started, and says why."""
+    required = [extension for extension in supervisor.extensions if extension.manifest.required]
     if not required:
         return None
-    latest = max(one.started_at + one.start_s for one in required)
-    reporter.wait(lambda: all(one.was_ready or one.is_given_up for one in required), latest)
-    for one in required:
-        if not one.was_ready and not abort.requested:
-            reason = one.failure or f"not ready within {one.start_s:g} s"
-            return f"extension {one.name} is required and could not be started: {reason}"
+    latest = max(extension.started_at + extension.start_s for extension in required)
+    event_writer.wait(lambda: all(extension.was_ready or extension.is_given_up for extension in required), latest)
+    for extension in required:
+        if not extension.was_ready and not abort.requested:
+            reason = extension.failure or f"not ready within {extension.start_s:g} s"
+            return f"extension {extension.name} is required and could not be started: {reason}"
     return None

@@ -1,14 +1,16 @@
-"""What a run needs from whoever answers for the model."""
+"""What a run needs from a model provider: requests in, lines of a reply out."""
 
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from supervisor.process.teardown import Stoppable
+    from wire.events import Status
 
 Line = dict[str, Any]
 """One line of a reply; the forms are those of `agent.model.worker_main`."""
@@ -31,12 +33,21 @@ class Stream:
         return self._lines.popleft()
 
 
+@dataclass(frozen=True)
+class ProviderUnavailable:
+    """Stands in for a provider that cannot be used: no credential, for example. A run with it fails at once."""
+
+    status: Status
+    reason: str
+    error: str | None = None
+
+
 class Provider(Protocol):
     """Answers requests to the model, one at a time."""
 
     name: str
     error: str | None
-    """What went wrong beside the replies, for the user to hear at the end."""
+    """What failed apart from the replies, as one line for the user at the end of the run."""
 
     def start(self) -> None:
         """Gets ready in the background; returns at once."""

@@ -1,4 +1,4 @@
-"""One prompt: turns, the reply as it arrives, slash commands, the system prompt, and what it cost.
+"""One prompt: turns, the reply as it arrives, tool calls, slash commands, the system prompt, and the cost.
 
-Starting processes and choosing the model happen before, in `agent.runtime`.
+`agent.runtime` starts the extensions and the model before.
 """

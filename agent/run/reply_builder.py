@@ -1,4 +1,4 @@
-"""One reply of the model, as it comes: which records a reader gets, and what it amounts to. Pure."""
+"""Builds one reply of the model from its lines: the records for a reader, and at the end the whole reply. Pure."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ Line = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Reply:
-    """What a finished stream amounts to."""
+class ModelReply:
+    """A complete reply, or what arrived of one before an error or an abort."""
 
     content: tuple[Block, ...]
     stop: str
@@ -40,19 +40,19 @@ class Reply:
     usage: dict[str, int]
     error: str = ""
     status: Status = Status.OK
-    """What the run's status would be, if it ended here."""
+    """The status of the run if it ends with this reply."""
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
-        """The calls to carry out: those of a reply that the model finished."""
+        """The calls to carry out; none of a reply that the model did not finish."""
         if self.stop != "tool_use":
             return ()
         return tuple(block for block in self.content if isinstance(block, ToolCall))
 
     @property
     def kept(self) -> tuple[Block, ...]:
-        """What goes into the transcript. A call that will never be answered must not: the next request would be
-        refused. A reply that broke off keeps its text only."""
+        """What goes into the transcript: no call without a result, since the API refuses the next request then. A reply
+        that broke off keeps its text only."""
         if self.stop in ("end_turn", "tool_use"):
             return self.content if self.stop == "tool_use" else _without_calls(self.content)
         return tuple(block for block in self.content if isinstance(block, Text) and block.text)
@@ -64,16 +64,16 @@ def _without_calls(content: tuple[Block, ...]) -> tuple[Block, ...]:
 
 @dataclass
 class ReplyBuilder:
-    """Takes the stream's lines. With `withhold`, nothing is passed on until the guards have seen the whole text."""
+    """Takes the lines of a reply. With `withhold`, readers get nothing before the guards have seen the whole text."""
 
     withhold: bool
-    reply: Reply | None = None
+    reply: ModelReply | None = None
     _text: list[str] = field(default_factory=list)
     _held: list[events.Record] = field(default_factory=list)
     _usage: dict[str, int] = field(default_factory=dict)
 
     def take(self, line: Line) -> list[events.Record]:
-        """The records that a reader may have now."""
+        """The records that a reader gets now."""
         record = _record(line)
         if line["type"] == "text_delta":
             self._text.append(line["delta"])
@@ -92,28 +92,28 @@ class ReplyBuilder:
         return [record]
 
     def release(self, text: str) -> list[events.Record]:
-        """What was withheld, with the text that may be seen as one delta before the rest."""
+        """The withheld records, after one delta with `text`, the text that readers may see."""
         held, self._held = self._held, []
         if self.withhold and text:
             return [events.TextDelta(text), *held]
         return held
 
-    def abort(self, reason: str) -> Reply:
-        """The reply as far as it has come, when nobody waits for the rest."""
-        self.reply = Reply(self._partial(), "aborted", self._usage, reason)
+    def abort(self, reason: str) -> ModelReply:
+        """Ends the reply with what has arrived."""
+        self.reply = ModelReply(self._partial(), "aborted", self._usage, reason)
         return self.reply
 
-    def _failed(self, line: Line) -> Reply:
+    def _failed(self, line: Line) -> ModelReply:
         partial = blocks_from_worker(line["content"]) if line.get("content") else self._partial()
         status = STATUS_OF_ERROR.get(line["kind"], Status.ERROR)
-        return Reply(partial, "error", line.get("usage") or self._usage, line["message"], status)
+        return ModelReply(partial, "error", line.get("usage") or self._usage, line["message"], status)
 
     def _partial(self) -> tuple[Block, ...]:
         text = "".join(self._text)
         return (Text(text),) if text else ()
 
 
-def _final(line: Line) -> Reply:
+def _final(line: Line) -> ModelReply:
     content = blocks_from_worker(line["content"])
     reason = line["stop_reason"]
     stop = STOPS.get(reason)
@@ -121,10 +121,10 @@ def _final(line: Line) -> Reply:
         stop = "end_turn"
     if stop is None:
         message = f"the model stopped without an answer: {reason}"
-        return Reply(content, "error", line["usage"], message, Status.ERROR)
+        return ModelReply(content, "error", line["usage"], message, Status.ERROR)
     if stop == "length":
-        return Reply(content, stop, line["usage"], f"the reply was cut off: {reason}", Status.ERROR)
-    return Reply(content, stop, line["usage"])
+        return ModelReply(content, stop, line["usage"], f"the reply was cut off: {reason}", Status.ERROR)
+    return ModelReply(content, stop, line["usage"])
 
 
 def _record(line: Line) -> events.Record | None:

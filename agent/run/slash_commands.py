@@ -1,4 +1,4 @@
-"""Slash commands of extensions: `/name args` instead of a prompt, and what its answer comes to."""
+"""Slash commands of extensions: parses `/name args`, asks the extension, and turns its answer into a result."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class Invocation:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What a command has come to: a prompt for the model, or an end with what is to be printed."""
+class CommandResult:
+    """A prompt for the model, or else the text to print and the status of the run."""
 
     prompt: str | None = None
     text: str = ""
@@ -44,25 +44,25 @@ class Outcome:
 
 
 def parse(prompt: str) -> Invocation | None:
-    """None for what is no command: `/usr/bin is full`, `/* ...` and everything that does not start with a slash."""
+    """None for text that is no command: `/usr/bin is full`, `/* ...`, and any text without a slash at its start."""
     found = COMMAND.fullmatch(prompt)
     return None if found is None else Invocation(found[1], (found[2] or "").strip())
 
 
-class Commands:
+class SlashCommands:
     """Runs one command within its extension's deadline, 30 s unless its manifest says otherwise."""
 
-    def __init__(self, supervisor: Supervisor, reporter: EventWriter, abort: Abort) -> None:
+    def __init__(self, supervisor: Supervisor, event_writer: EventWriter, abort: Abort) -> None:
         self._supervisor = supervisor
-        self._reporter = reporter
+        self._event_writer = event_writer
         self._abort = abort
 
-    def run(self, asked: Invocation) -> Outcome:
-        """Waits for extensions that are still starting, unless the command is there already."""
+    def run(self, asked: Invocation) -> CommandResult:
+        """Waits for extensions that are still starting, unless one has registered the command already."""
         supervisor = self._supervisor
-        starting = [one for one in supervisor.extensions if not one.is_settled]
-        latest = max((one.started_at + one.start_s for one in starting), default=0.0)
-        self._reporter.wait(lambda: asked.name in supervisor.commands() or supervisor.is_settled, latest)
+        starting = [extension for extension in supervisor.extensions if not extension.is_settled]
+        latest = max((extension.started_at + extension.start_s for extension in starting), default=0.0)
+        self._event_writer.wait(lambda: asked.name in supervisor.commands() or supervisor.is_settled, latest)
         if self._abort.is_requested():
             return self._aborted()
         owned = supervisor.commands().get(asked.name)
@@ -71,12 +71,12 @@ class Commands:
             reason = no_such("command", f"/{asked.name}", known)
             if not known:
                 reason = f"no such command: '/{asked.name}'; no extension here has one"
-            return Outcome(status=Status.ERROR, reason=f"{reason.rstrip('?')}; {AS_TEXT}")
+            return CommandResult(status=Status.ERROR, reason=f"{reason.rstrip('?')}; {AS_TEXT}")
         extension = valid_text(owned.owner.name)
-        self._reporter.emit(events.Command(extension, asked.name, asked.args))
+        self._event_writer.emit(events.Command(extension, asked.name, asked.args))
         try:
             answer = self._ask(asked)
-        except KeyError:  # a reload has taken it away while a slow reader was waited for
+        except KeyError:  # a reload has removed it while the run waited for a slow reader
             return _error(asked, f"extension {extension} does not have this command any more")
         if self._abort.is_requested():
             return self._aborted()
@@ -88,43 +88,43 @@ class Commands:
     def _ask(self, asked: Invocation) -> CommandAnswer:
         answers: list[CommandAnswer] = []
         under_way = self._supervisor.begin_command(asked.name, asked.args, answers.append)
-        self._reporter.wait(lambda: bool(answers))
+        self._event_writer.wait(lambda: bool(answers))
         if not answers:
             under_way.cancel(self._abort.reason)
             self._supervisor.loop.run_until(lambda: bool(answers), self._supervisor.loop.clock() + 1.0)
         return answers[0]
 
-    def _act(self, asked: Invocation, extension: str, said: CommandResponse) -> Outcome:
+    def _act(self, asked: Invocation, extension: str, said: CommandResponse) -> CommandResult:
         if said.error:
             return _error(asked, said.error)
-        emit: Callable[[events.Record], None] = self._reporter.emit
+        emit: Callable[[events.Record], None] = self._event_writer.emit
         match said.action or "noop":
             case "noop":
-                return Outcome()
+                return CommandResult()
             case "prompt":
                 text = said.prompt or ""
-                return Outcome(prompt=text) if text.strip() else Outcome()
+                return CommandResult(prompt=text) if text.strip() else CommandResult()
             case "insert":
                 emit(events.ExtInsert(extension, said.insert or ""))
-                return Outcome(text=said.insert or "")
+                return CommandResult(text=said.insert or "")
             case "display":
                 emit(events.ExtDisplay(extension, said.display or ""))
-                return Outcome(text=said.display or "")
+                return CommandResult(text=said.display or "")
             case "open_panel" if said.open_panel is not None:
-                return Outcome(text=_drawn(said.open_panel))
+                return CommandResult(text=_drawn(said.open_panel))
             case unknown:
                 return _error(asked, f"extension {extension} failed: there is no action {unknown[:80]!r}")
 
-    def _aborted(self) -> Outcome:
+    def _aborted(self) -> CommandResult:
         assert self._abort.status is not None
-        return Outcome(status=self._abort.status, reason=self._abort.reason)
+        return CommandResult(status=self._abort.status, reason=self._abort.reason)
 
 
-def _error(asked: Invocation, reason: str) -> Outcome:
-    return Outcome(status=Status.ERROR, reason=f"/{asked.name}: {reason}")
+def _error(asked: Invocation, reason: str) -> CommandResult:
+    return CommandResult(status=Status.ERROR, reason=f"/{asked.name}: {reason}")
 
 
 def _drawn(panel: Panel) -> str:
-    """A panel as text, for who sees only that."""
+    """A panel as text, for output that has no panels."""
     parts = [panel.title or "", *(panel.lines or ()), panel.footer or ""]
     return "\n".join(part for number, part in enumerate(parts) if part or 0 < number < len(parts) - 1)

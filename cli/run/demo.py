@@ -9,7 +9,7 @@ from pathlib import Path
 
 from agent.configure import RunRequest, launch
 from agent.demo import CASSETTE, EXTENSIONS, PROJECT, PROMPT
-from agent.runtime import Headless
+from agent.headless import Headless
 from cli.version import VERSION
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from agent.configure import Prepared, RunRequest, UsageError, launch
-from agent.runtime import Headless
+from agent.headless import Headless
 from cli.run.status_line import StatusLine
 from cli.version import VERSION
 from supervisor.discovery.admission import Consent

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agent.configure import RunRequest, launch
+from agent.headless import Headless
 from agent.model.provider import Stream
-from agent.runtime import Headless
 from tests.support.extension_folder import extension, folder
 from tests.support.host import PRELUDE
 from wire import events

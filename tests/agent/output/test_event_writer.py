@@ -11,13 +11,13 @@ from wire import events
 def test_while_nothing_can_be_emitted_only_the_newest_of_a_panel_waits():
     sink: list[events.Record] = []
     loop = Loop()
-    reporter = EventWriter(loop, Abort(), sink.append)
+    writer = EventWriter(loop, Abort(), sink.append)
     for number in range(10_000):
-        reporter.post_shown(events.PanelRender("x", "p", "", (str(number),), ""))
-        reporter.post_shown(events.PanelRender("x", f"q{number % 3}", "", (str(number),), ""))
-        reporter.post_shown(events.ExtNotify("x", "info", str(number)))
-    reporter.begin(events.Done())
-    reporter.emit(events.Done())
+        writer.post_shown(events.PanelRender("x", "p", "", (str(number),), ""))
+        writer.post_shown(events.PanelRender("x", f"q{number % 3}", "", (str(number),), ""))
+        writer.post_shown(events.ExtNotify("x", "info", str(number)))
+    writer.begin(events.Done())
+    writer.emit(events.Done())
     loop.close()
     renders = {record.panel_id: record.lines for record in sink if isinstance(record, events.PanelRender)}
     assert renders == {"p": ("9999",), "q0": ("9999",), "q1": ("9997",), "q2": ("9998",)}
@@ -28,15 +28,15 @@ def test_while_nothing_can_be_emitted_only_the_newest_of_a_panel_waits():
 def test_what_opens_and_closes_is_never_left_out():
     sink: list[events.Record] = []
     loop = Loop()
-    reporter = EventWriter(loop, Abort(), sink.append)
+    writer = EventWriter(loop, Abort(), sink.append)
     posted = [
         record
         for _ in range(500)
         for record in (events.PanelOpen("x", "p", "", (), ""), events.PanelClose("x", "p"), events.ClearNotes("x"))
     ]
     for record in posted:
-        reporter.post_shown(record)
-    reporter.begin(events.Done())
-    reporter.emit(events.Done())
+        writer.post_shown(record)
+    writer.begin(events.Done())
+    writer.emit(events.Done())
     loop.close()
     assert sink[1:-1] == posted

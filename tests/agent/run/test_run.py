@@ -73,16 +73,16 @@ class Bench:
         self.abort = Abort()
         self.abort_after = None
         self.supervisor = Supervisor(loop, host=HostInfo("1", "scripted", "m", str(folder)), logs=folder / "logs")
-        self.reporter = EventWriter(loop, self.abort, self._take)
-        self.reporter._open = True
+        self.event_writer = EventWriter(loop, self.abort, self._take)
+        self.event_writer._open = True
         self.toolbox = Toolbox(
             loop, self.supervisor, self.abort, cwd=str(folder), enabled={"read", "write", "edit", "bash"},
-            on_progress=lambda call_id, text: self.reporter.post_progress(events.ToolProgress(call_id, text)),
+            on_progress=lambda call_id, text: self.event_writer.post_progress(events.ToolProgress(call_id, text)),
         )  # fmt: skip
         self.run = Run(
             Options(cwd=str(folder), home=folder, model="m", max_tokens=100, system="s", **options),
-            supervisor=self.supervisor, provider=model, toolbox=self.toolbox, reporter=self.reporter, session=None,
-            abort=self.abort,
+            supervisor=self.supervisor, provider=model, toolbox=self.toolbox, event_writer=self.event_writer,
+            session=None, abort=self.abort,
         )  # fmt: skip
 
     def _take(self, record):

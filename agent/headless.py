@@ -1,0 +1,206 @@
+"""One headless run: records on stdout, notices on stderr, signals and the timeout, and a result with an exit code."""
+
+from __future__ import annotations
+
+import signal
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from agent.abort import Abort
+from agent.output.event_writer import EventWriter
+from agent.output.fd_writer import FdWriter
+from agent.output.stats_timeline import Timeline
+from agent.output.stderr_notices import StderrNotices
+from agent.run.slash_commands import parse
+from agent.runtime import Runtime
+from supervisor.control.server import ControlServer
+from supervisor.home.runtime_dir import runtime_dir
+from supervisor.loop.loop import Loop
+from wire import events, frames
+from wire.events import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agent.model.provider import Provider, ProviderUnavailable
+    from agent.options import Options
+    from agent.runtime import PromptResult
+    from agent.transcript import ToolResult
+    from supervisor.loop.timestamp import Timestamp
+
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Headless:
+    """Runs one prompt. `on_record` gets every record; with `stdout`, a descriptor, they are also written there.
+
+    `before_line` is called before a line goes to `stderr`.
+
+    Stops at SIGINT, SIGTERM and SIGHUP with a complete stream; a second signal kills all children at once.
+    """
+
+    def __init__(
+        self,
+        options: Options,
+        *,
+        version: str,
+        make_provider: Callable[[Loop], Provider | ProviderUnavailable],
+        on_record: Callable[[events.Record], None] | None = None,
+        before_line: Callable[[], None] | None = None,
+        owns_process: bool = True,
+        stdout: int | None = None,
+        stderr: int = 2,
+    ) -> None:
+        self._options = options
+        self._started = time.monotonic()
+        self._loop = Loop()
+        self._abort = Abort()
+        provider = make_provider(self._loop)
+        self._stdout = None if stdout is None else FdWriter(self._loop, stdout, self.stdout_broken)
+        self._on_record = on_record
+        self._event_writer = EventWriter(self._loop, self._abort, self._write, self._stdout)
+        self._notices = StderrNotices(self._loop, self._event_writer, stderr=stderr, before_line=before_line)
+        self._runtime = Runtime(
+            self._loop,
+            self._abort,
+            options,
+            version=version,
+            provider=provider,
+            event_writer=self._event_writer,
+            notices=self._notices,
+            on_show=self._show,
+            on_tool_ran=self._tool_ran,
+            owns_process=owns_process,
+        )
+        self._control = ControlServer(
+            self._loop,
+            self._runtime.supervisor,
+            self._runtime.reloader,
+            kind="run",
+            version=version,
+            cwd=options.cwd,
+            runtime_dir=runtime_dir(options.home),
+            on_stop=lambda: self._abort.request(Status.INTERRUPTED, "stopped by zot stop"),
+        )
+        self._timeline = Timeline(
+            self._runtime.supervisor,
+            version=version,
+            cwd=options.cwd,
+            stats_file=options.stats_file,
+            metrics_file=options.metrics_file,
+            on_error=lambda text: self._notices.say(f"zot: {text}"),
+        )
+        self._notices.followers += [
+            self._timeline.notice,
+            lambda extension, kind, message: self._control.notice(extension.name, kind, message),
+        ]
+
+    def run(self, prompt: str, *, literal: bool = False) -> events.Result:
+        """A prompt like `/name args` runs a command of an extension, unless it is `literal`. When this returns, every
+        record has been written and nothing that was started still runs."""
+        command = None if literal else parse(prompt)
+        stoppable = [number for number in STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+        with self._loop.signals(stoppable, self._on_signal):
+            if self._options.timeout is not None:
+                self._loop.call_at(self._started + self._options.timeout, self._on_timeout)
+            if (trouble := self._control.start()) is not None:
+                self._notices.say(f"zot: {trouble}")
+            try:
+                ran = self._runtime.prompt(prompt, command)
+            except BaseException:
+                self._abort.at_once = True  # a defect of ours: show it, but leave nothing running
+                self._stop()
+                self._control.close()
+                raise
+            self._report_trouble(ran)
+            self._stop()
+            self._timeline.close()
+            result = self._result(ran)
+            self._event_writer.emit(result)
+            self._event_writer.emit(events.Done())
+            if not self._event_writer.finish() and self._abort.status is not None:
+                result = self._cut_short(ran, self._abort.status, self._abort.reason)
+        self._close()
+        return result
+
+    # --- the end ------------------------------------------------------------------------------------------
+
+    def _report_trouble(self, ran: PromptResult) -> None:
+        """Tells a person why the prompt failed. A blocked prompt is no `error` record: zot's readers find the reason
+        in its `turn_end`."""
+        if not ran.reason:
+            return
+        if ran.status is Status.BLOCKED:
+            self._notices.say(f"zot: {ran.status.value}: {ran.reason}")
+            return
+        for number, line in enumerate(ran.reason.splitlines()):
+            self._notices.say(f"     {line}" if number else f"zot: {line}")
+        self._event_writer.emit(events.Error(ran.reason))
+        self._runtime.supervisor.tell(frames.Event("error", error=ran.reason))
+
+    def _stop(self) -> None:
+        self._control.wind_down()
+        self._runtime.stop()
+
+    def _cut_short(self, ran: PromptResult, status: Status, reason: str) -> events.Result:
+        """The result when the reader did not get every record: never the success that it was not told of."""
+        if reason and (status, reason) != (ran.status, ran.reason):
+            self._notices.say(f"zot: {reason}")
+        return self._result(replace(ran, status=status, reason=reason))
+
+    def _result(self, ran: PromptResult) -> events.Result:
+        return events.Result(
+            status=ran.status.value,
+            exit_code=ran.status.exit_code,
+            reason=ran.reason,
+            text=ran.text,
+            steps=ran.steps,
+            usage=ran.usage,
+            cost_usd=ran.usage.cost_usd,
+            duration_ms=round((time.monotonic() - self._started) * 1000),
+            session=self._runtime.session_id,
+            extensions=self._runtime.supervisor.costs(),
+        )
+
+    def _close(self) -> None:
+        self._control.close()
+        self._runtime.close()
+        self._notices.close()
+        if self._stdout is not None:
+            self._stdout.close()
+        self._loop.close()
+
+    # --- callbacks of the loop ----------------------------------------------------------------------------
+
+    def _on_signal(self, number: signal.Signals) -> None:
+        if not self._abort.requested:
+            self._abort.request(Status.INTERRUPTED, f"interrupted by {number.name}")
+            return
+        self._abort.at_once = True
+        self._runtime.kill_now()
+
+    def _on_timeout(self) -> None:
+        self._abort.request(Status.TIMEOUT, f"timeout: the run took longer than {self._options.timeout:g} s")
+
+    def stdout_broken(self, reason: str) -> None:
+        """Ends the run: with status `error` and a reason, or silently as interrupted when the reader left ("")."""
+        if reason:
+            self._abort.request(Status.ERROR, f"cannot write to stdout: {reason}")
+        else:
+            self._abort.request(Status.INTERRUPTED, "")
+
+    def _show(self, record: events.Record) -> None:
+        """An extension shows something to the user: a note or a panel."""
+        self._event_writer.post_shown(record)
+        self._control.shown(record)
+
+    def _tool_ran(self, tool: str, extension: str, began: Timestamp, result: ToolResult) -> None:
+        self._timeline.tool_ran(tool, extension, began, result)
+
+    def _write(self, record: events.Record) -> None:
+        self._timeline.seen(record)
+        if self._stdout is not None:
+            self._stdout.write(events.encode(record))
+        if self._on_record is not None:
+            self._on_record(record)

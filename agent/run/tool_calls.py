@@ -1,0 +1,114 @@
+"""The tool calls of one turn: announced, judged by guards before and after, run in groups, and reported."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Raw
+
+from agent.output import event_content
+from agent.tools.extension_result import failed, parts_of, within_bounds
+from agent.tools.toolbox import object_or_reason
+from agent.transcript import Image, Text, ToolResult
+from wire import events, frames
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from agent.abort import Abort
+    from agent.output.event_writer import EventWriter
+    from agent.tools.toolbox import Toolbox
+    from agent.transcript import ToolCall
+    from supervisor.supervisor import Supervisor
+
+
+class ToolCalls:
+    """Every call gets a result: after an abort, or when a guard refuses it, one that says so."""
+
+    def __init__(self, supervisor: Supervisor, toolbox: Toolbox, event_writer: EventWriter, abort: Abort) -> None:
+        self._supervisor = supervisor
+        self._toolbox = toolbox
+        self._event_writer = event_writer
+        self._abort = abort
+
+    def announce(self, call: ToolCall) -> None:
+        """Tells readers and observers what the model wants to call."""
+        args = events.raw_json(call.args)
+        self._event_writer.emit(events.ToolCall(call.id, call.name, args))
+        self._supervisor.tell(frames.Event("tool_call", tool_id=call.id, tool_name=call.name, tool_args=args))
+
+    def run(self, calls: Sequence[ToolCall]) -> tuple[ToolResult, ...]:
+        """One after another in the model's order, but neighbouring calls of read-only tools at the same time."""
+        results = []
+        for group in side_by_side(calls, self._toolbox.is_read_only):
+            for call, ran in zip(group, self._run_group(group), strict=True):
+                result = self._judge_result(call, ran)
+                results.append(result)
+                self._event_writer.emit(
+                    events.ToolResult(call.id, result.is_error, event_content.result_content(result))
+                )
+                self._supervisor.tell(_result_event(call, result))
+        return tuple(results)
+
+    def _run_group(self, group: Sequence[ToolCall]) -> list[ToolResult]:
+        judged = [(call, self._admit(call)) for call in group]
+        admitted = [(call, args) for call, args in judged if isinstance(args, bytes)]
+        ran = iter(self._toolbox.run_beside(admitted, self._event_writer.wait) if admitted else ())
+        return [next(ran) if isinstance(args, bytes) else args for _, args in judged]
+
+    def _admit(self, call: ToolCall) -> bytes | ToolResult:
+        """The arguments to run the call with, or the result that says why it is not run."""
+        if self._abort.is_requested():
+            return self._aborted(call)
+        if not self._toolbox.knows(call.name):
+            return failed(call.id, f'unknown tool "{call.name}"')
+        if reason := object_or_reason(call.args):
+            return failed(call.id, reason)
+        judgement = self._supervisor.intercept(
+            frames.Event("tool_call", tool_id=call.id, tool_name=call.name, tool_args=Raw(call.args))
+        )
+        if self._abort.is_requested():
+            return self._aborted(call)
+        if judgement.is_blocked:
+            return failed(call.id, judgement.reason)
+        return call.args if judgement.args is None else judgement.args
+
+    def _judge_result(self, call: ToolCall, result: ToolResult) -> ToolResult:
+        """The result that the model, readers and observers get. After an abort the guards are not asked, so a result
+        that a guard wants to see is withheld."""
+        if not self._supervisor.may_guard("tool_result"):
+            return result
+        if self._abort.requested:
+            return self._aborted(call)
+        judgement = self._supervisor.intercept(_result_event(call, result))
+        if judgement.is_blocked:
+            return failed(call.id, judgement.reason)
+        if (changed := judgement.result) is None:
+            return result
+        parts, is_bad = parts_of(changed.content, f"guards/{call.name}")
+        is_error = result.is_error if changed.is_error is None else changed.is_error
+        return ToolResult(call.id, within_bounds(parts) or (Text(""),), is_error or is_bad)
+
+    def _aborted(self, call: ToolCall) -> ToolResult:
+        return failed(call.id, f"aborted: {self._abort.reason}")
+
+
+def side_by_side(calls: Sequence[ToolCall], is_read_only: Callable[[str], bool]) -> list[list[ToolCall]]:
+    """The calls in their order, in groups that may run at the same time."""
+    groups: list[list[ToolCall]] = []
+    for call in calls:
+        if groups and is_read_only(call.name) and is_read_only(groups[-1][-1].name):
+            groups[-1].append(call)
+        else:
+            groups.append([call])
+    return groups
+
+
+def _result_event(call: ToolCall, result: ToolResult) -> frames.Event:
+    content = [
+        frames.ContentBlock("image", mime_type=part.mime_type, data=part.data)
+        if isinstance(part, Image)
+        else frames.ContentBlock("text", text=part.text)
+        for part in result.content
+    ]
+    return frames.Event("tool_result", tool_id=call.id, tool_name=call.name, is_error=result.is_error, content=content)
