@@ -1,4 +1,4 @@
-"""Who takes part in a soak: extensions that do well, in three languages, and hostile ones; and when it storms."""
+"""The extensions of a soak, well-behaved ones (friends) and hostile ones, and the schedule of quiet and storm."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 QUIET_S, STORM_S, FAULT_S = 5.0, 15.0, 3.0
-"""Of one cycle, and from one fault to the next."""
+"""Seconds of quiet and of storm in one cycle, and from one fault to the next."""
 SETTLING_S = 2.0
-"""At the beginning of a quiet stretch, in which what the storm has felled comes back: not measured."""
+"""Start of a quiet stretch that is not measured: extensions that the storm ended are restarted in it."""
 CALM_S = 0.2
 GUARDED_BY_FRIENDS, GUARDED_BY_BOTH, GUARDED_STRICTLY = "tool_call", "assistant_message", "turn_start"
-"""Events: the guards of the first do well, those of the second are mixed, those of the third mean deny if they fail."""
+"""Events: only friends guard the first, friends and hostile ones the second; the hostile guard of the third has
+`on_failure: deny`."""
 
 PATIENT = Timeouts(hello=30, ready=30, tool_call=10, intercept=10)
 SHORT = Timeouts(hello=2, ready=1, tool_call=0.3, intercept=0.2)
@@ -31,7 +32,7 @@ LIMITS = Limits(
 
 @dataclass(frozen=True)
 class Schedule:
-    """Quiet and storm by turns; it ends in a storm."""
+    """Quiet and storm in turns; the last stretch is a storm."""
 
     cycles: int
     quiet_s: float = QUIET_S
@@ -68,7 +69,7 @@ class Schedule:
         return elapsed % self.cycle_s >= self.quiet_s
 
     def faults(self, name: str, seed: int) -> list[str]:
-        """Those that a hostile one of that name has, in their order."""
+        """The faults of the hostile extension with that name, in order."""
         count = round(self.storm_s / self.fault_s)
         starts = [
             cycle * self.cycle_s + self.quiet_s + (i + 0.5) * self.fault_s
@@ -82,11 +83,11 @@ class Schedule:
         return int(elapsed / self.cycle_s)
 
     def is_calm(self, elapsed: float) -> bool:
-        """The last moments of a quiet stretch: what the storm before has felled is back."""
+        """Whether it is the last moment of a quiet stretch, with all extensions running again."""
         return not self.is_storm(elapsed) and elapsed % self.cycle_s > self.quiet_s - CALM_S
 
     def measured(self, elapsed: float) -> str | None:
-        """What a call that begins now is a sample of: `quiet`, `storm`, or nothing."""
+        """What a call that begins now is a sample of: `quiet`, `storm`, or None for neither."""
         if self.is_storm(elapsed):
             return "storm"
         return "quiet" if elapsed % self.cycle_s >= self.settling_s or elapsed < self.cycle_s else None
@@ -95,7 +96,7 @@ class Schedule:
 @dataclass(frozen=True)
 class Cast:
     friends: tuple[Found, ...]
-    """They do well unless they are killed."""
+    """They behave well unless they are killed."""
     hostile: tuple[Found, ...]
 
     def against(self, hostile: tuple[Found, ...]) -> Cast:
@@ -123,17 +124,17 @@ def friends(workshop: Workshop, count: int) -> tuple[Found, ...]:
 
 
 def echo(workshop: Workshop, name: str) -> list[str]:
-    """The fastest that there is: in C, or in Python where no compiler is."""
+    """The fastest echo program here: in C, or in Python without a compiler."""
     if workshop.has_compiler:
         return [workshop.compiled(CHILDREN / "echo.c"), name]
     return workshop.python(CHILDREN / "echo.py", name)
 
 
 def hostile(workshop: Workshop, count: int, *, seed: int, began: float, schedule: Schedule) -> tuple[Found, ...]:
-    """Every tenth may not be restarted more often than usual, and is given up; a user starts it again. Three guard what
-    a friend guards too, one more is strict."""
-    times = [str(one) for one in (began, schedule.quiet_s, schedule.storm_s, schedule.fault_s)]
-    found = []
+    """Every tenth has the default restart policy, so the supervisor gives it up. Three guard an event that a friend
+    guards too; the fourth denies when it fails."""
+    times = [str(value) for value in (began, schedule.quiet_s, schedule.storm_s, schedule.fault_s)]
+    found: list[Found] = []
     for i in range(count):
         name = f"hostile{i}"
         guarded = [GUARDED_BY_BOTH] if i < 3 else [GUARDED_STRICTLY] if i == 3 else []
@@ -152,4 +153,4 @@ def hostile(workshop: Workshop, count: int, *, seed: int, began: float, schedule
 
 
 def names(found: Sequence[Found]) -> frozenset[str]:
-    return frozenset(one.manifest.name for one in found)
+    return frozenset(extension.manifest.name for extension in found)

@@ -1,4 +1,4 @@
-"""What a benchmark claims, each with what was found, and whether it holds."""
+"""The claims of a benchmark: each with the measured value and whether it holds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class Claims:
         self.failed = 0
 
     def add(self, claim: str, found: str, holds: bool | None) -> None:
-        """`holds` is None where it is told, not judged."""
+        """`holds` is None for a value that is only shown."""
         self.failed += holds is False
         self.table.add(claim, found, "not judged" if holds is None else "PASS" if holds else "FAIL")
 

@@ -1,4 +1,4 @@
-"""The contenders of `intercept`: our supervisor, a blocking host, two C programs, and a hook that is started anew."""
+"""The contenders of `intercept`: our supervisor, a blocking host, two C programs, and a process for each call."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ANSWER_SIZE = len(b'{"type":"event_intercept_response","id":"1"}\n')
 
 class Host(Protocol):
     def measure(self, count: int, gap_s: float) -> Sequence[int]:
-        """So many round trips in nanoseconds, each after a pause."""
+        """Nanoseconds of `count` round trips, each after a pause of `gap_s`."""
         ...
 
     def place(self, placement: Placement) -> None: ...
@@ -63,7 +63,7 @@ class Supervised:
         return samples
 
     def place(self, placement: Placement) -> None:
-        children = [one.pid for one in self.supervisor.extensions if one.pid is not None]
+        children = [extension.pid for extension in self.supervisor.extensions if extension.pid is not None]
         placement.apply([os.getpid()], children)
 
     def close(self) -> None:
@@ -71,7 +71,7 @@ class Supervised:
 
 
 class Blocking:
-    """A host that can do nothing else meanwhile: `os.write`, `os.read`, orjson; no deadline, one extension."""
+    """A host that blocks while it waits: `os.write`, `os.read`, orjson; one extension, no deadline."""
 
     def __init__(self, argv: Sequence[str]) -> None:
         self._process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
@@ -112,7 +112,7 @@ class Blocking:
 
 
 class Floor:
-    """Two C programs that only pass bytes of the same number to and fro."""
+    """Two C programs that only send each other as many bytes as a question and an answer have."""
 
     def __init__(self, program: str) -> None:
         argv = [program, str(QUESTION_SIZE), str(ANSWER_SIZE)]
@@ -139,7 +139,7 @@ class Floor:
 
 
 class Hook:
-    """What other agents do: a process for each question, the frame on its stdin, the verdict on its stdout."""
+    """What other agents do: start a process for each question, with the frame on stdin and the verdict on stdout."""
 
     def __init__(self, argv: Sequence[str]) -> None:
         self._argv = argv

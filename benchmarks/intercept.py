@@ -69,7 +69,7 @@ class Bench:
     # --- the tables ---------------------------------------------------------------------------------------
 
     def _pinned(self) -> None:
-        """Both sides on one core, with more extensions registered, and with more that are asked."""
+        """Both sides on one core: with more extensions registered, and with more guards asked."""
         effort = self._effort
         with self._hosts() as hosts:
             for count in effort.registered:
@@ -91,7 +91,7 @@ class Bench:
             self._compare(f"a call every 2 ms, {placement.value}", hosts, placement, gap_s=0.002)
 
     def _flooded(self) -> None:
-        """What a guard's verdict takes while others send notes as fast as they are read."""
+        """How long a guard's verdict takes while others send notes as fast as the host reads them."""
         floods = self._effort.floods
         for gap_s, what in ((0.0, "back to back"), (0.002, "a call every 2 ms")):
             with self._hosts() as hosts:
@@ -105,7 +105,7 @@ class Bench:
                 )
 
     def _layers(self) -> None:
-        """What our part of a call is made of."""
+        """How our part of a call is made up."""
         with self._hosts() as hosts:
             for name, layer in LAYERS.items():
                 supervisor = self._shop.started([self._shop.extension("guard", self._echo)])
@@ -134,7 +134,7 @@ class Bench:
 
     @contextmanager
     def _hosts(self) -> Iterator[dict[str, Host]]:
-        """With the floor and the blocking host in it. All are closed at the end, and everyone runs free again."""
+        """Starts with the floor and the blocking host. At the end all are closed and no process is bound to a core."""
         hosts: dict[str, Host] = {}
         try:
             if self._shop.has_compiler:
@@ -160,7 +160,7 @@ class Bench:
     def _measure(
         self, hosts: dict[str, Host], placement: Placement, *, count: int, gap_s: float = 0.0
     ) -> dict[Host, Rounds]:
-        """Rounds in which each has its turn, so that all see the same weather."""
+        """Measures every host in each round, so that other load of the machine affects all alike."""
         rounds = {host: Rounds() for host in hosts.values()}
         for number in range((self._effort.spaced_rounds if gap_s else self._effort.rounds) + 1):
             for host in hosts.values():
@@ -186,7 +186,7 @@ class Bench:
 
 
 def _frames_in(host: Supervised) -> int:
-    return sum(one.account.frames_in for one in host.supervisor.extensions)
+    return sum(extension.account.frames_in for extension in host.supervisor.extensions)
 
 
 def main(argv: list[str] | None = None) -> None:

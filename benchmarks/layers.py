@@ -1,4 +1,4 @@
-"""What a call through the supervisor is made of: the same round trip with one layer more each time."""
+"""Splits the time of a call through the supervisor: the same round trip with one more layer each time."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def bytes_only(supervisor: Supervisor) -> Callable[[], object]:
 
 
 def reading(supervisor: Supervisor) -> Callable[[], object]:
-    """What comes is cut into frames, decoded, counted, and finds its request; the latency is booked."""
+    """Adds framing, decoding, counters, matching the answer to its request, and the latency histogram."""
     to, from_, frame, expect = _ends(supervisor)
     hear = supervisor.extensions[0].lead._on_stdout
 
@@ -63,7 +63,7 @@ def reading(supervisor: Supervisor) -> Callable[[], object]:
 
 
 def waiting(supervisor: Supervisor) -> Callable[[], object]:
-    """The loop waits, with a deadline, and with an eye on everything else."""
+    """Adds the wait in the loop, with a deadline and all other descriptors and timers."""
     to, _, frame, expect = _ends(supervisor)
     child, loop = supervisor.extensions[0].lead.child, supervisor.loop
     assert child is not None
@@ -77,7 +77,7 @@ def waiting(supervisor: Supervisor) -> Callable[[], object]:
 
 
 def asking(supervisor: Supervisor) -> Callable[[], object]:
-    """An id is given, the state looked at, the frame put together, sent and counted."""
+    """Adds the id, the state check, the frame, and sending and counting it."""
     worker, question = supervisor.extensions[0].lead, ZotDialect().question(EVENT)
 
     def call() -> None:
@@ -87,7 +87,7 @@ def asking(supervisor: Supervisor) -> Callable[[], object]:
 
 
 def judging(supervisor: Supervisor) -> Callable[[], object]:
-    """The whole: guards are looked up, the event encoded, the verdict read."""
+    """The whole call: adds the lookup of guards, encoding the event, and reading the verdict."""
 
     def call() -> None:
         supervisor.intercept(EVENT)
@@ -105,7 +105,7 @@ LAYERS = {
 
 
 def _ends(supervisor: Supervisor) -> tuple[int, int, bytes, Callable[[], Pending]]:
-    """The extension's descriptors, a question for it, and what expects the answer to that."""
+    """The extension's descriptors, a question for it, and a function that registers a pending request for it."""
     worker, question = supervisor.extensions[0].lead, ZotDialect().question(EVENT)
     child, clock = worker.child, supervisor.loop.clock
     assert child is not None

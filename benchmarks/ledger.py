@@ -1,5 +1,5 @@
-"""Books for calls: when each began, until when it must have ended, how often and how it ended. Of fixed size, so that
-keeping them does not look like a leak. Pure."""
+"""A ledger of calls: when each began, its deadline, how often and how it ended. Its size is fixed, so that it does not
+look like a leak. Pure."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from array import array
 from enum import Enum
 
 EARLY_S = 0.002
-"""Before its deadline, from which on a call may be said to have run out of time."""
+"""A timeout that is reported so much before the deadline is still no fault."""
 EXAMPLES = 5
 
 
-class Outcome(Enum):
+class CallOutcome(Enum):
     ANSWERED = "answered"
     FAILED = "failed with a reason"
     TIMED_OUT = "timed out"
@@ -19,9 +19,9 @@ class Outcome(Enum):
 
 
 class Ledger:
-    """`begin` returns the number of a call, `end` is to be called once with it. `faults` tells what was not right.
+    """`begin` returns the number of a call, `end` is to be called once with it. `faults` lists what went wrong.
 
-    A call may end up to `slack_s` after its deadline: the host may have had other things to do just then."""
+    A call may end up to `slack_s` after its deadline: the host may be busy at that moment."""
 
     def __init__(self, room: int, slack_s: float) -> None:
         self._slack_s = slack_s
@@ -30,7 +30,7 @@ class Ledger:
         self._ends = bytearray(room)
         self._faults: dict[str, list[str]] = {}
         self._count: dict[str, int] = {}
-        self.outcomes = dict.fromkeys(Outcome, 0)
+        self.outcomes = dict.fromkeys(CallOutcome, 0)
         self.begun = 0
         self.worst_overrun_s = 0.0
         """How long after its deadline a call ended, at the worst."""
@@ -55,7 +55,7 @@ class Ledger:
         self.begun += 1
         return number
 
-    def end(self, number: int, outcome: Outcome, reason: str, now: float) -> None:
+    def end(self, number: int, outcome: CallOutcome, reason: str, now: float) -> None:
         if self._ends[number]:
             self.fault("ended twice", f"call {number}, the second time: {outcome.value} {reason}")
         self._ends[number] = min(self._ends[number] + 1, 255)
@@ -64,11 +64,11 @@ class Ledger:
         self.worst_overrun_s = max(self.worst_overrun_s, took - allowed)
         if took > allowed + self._slack_s:
             self.fault("ended late", f"call {number} after {took:.2f} s of {allowed:g}: {outcome.value} {reason}")
-        if outcome is not Outcome.ANSWERED and not reason:
+        if outcome is not CallOutcome.ANSWERED and not reason:
             self.fault("ended without a reason", f"call {number}: {outcome.value}")
 
     def timed_out_after(self, number: int, limit_s: float, now: float) -> None:
-        """Checks that it was not said too early that there was no answer."""
+        """Checks that the timeout was not reported before the deadline."""
         took = now - self._began[number]
         if took < limit_s - EARLY_S:
             self.fault("timed out early", f"call {number} after {took:.3f} s of {limit_s:g}")
@@ -79,9 +79,9 @@ class Ledger:
             examples.append(example)
 
     def faults(self) -> list[str]:
-        """One line for each kind of fault; empty if every call has ended exactly once and as it should."""
+        """One line for each kind of fault; empty if every call ended exactly once, in time and with a reason."""
         lines = [f"{self._count[what]} {what}: {'; '.join(examples)}" for what, examples in self._faults.items()]
         if not self.all_ended:
-            open_ones = [str(number) for number in range(self.begun) if not self._ends[number]]
-            lines.append(f"{len(open_ones)} never ended: call {', '.join(open_ones[:EXAMPLES])}")
+            unended = [str(number) for number in range(self.begun) if not self._ends[number]]
+            lines.append(f"{len(unended)} never ended: call {', '.join(unended[:EXAMPLES])}")
         return lines

@@ -1,4 +1,4 @@
-"""Calls of a soak: waited for one by one, and asked without waiting from within the loop, each in the ledger."""
+"""The calls of a soak: some are waited for one by one, the others begun in the loop; the ledger has each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import orjson
 from msgspec import Raw
 
 from benchmarks.cast import GUARDED_BY_BOTH, GUARDED_BY_FRIENDS, GUARDED_STRICTLY
-from benchmarks.ledger import Outcome
+from benchmarks.ledger import CallOutcome
 from supervisor.calls.catalogue import OwnedTool
 from supervisor.loop.pending import Failure
 from wire import frames
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from benchmarks.cast import Schedule
     from benchmarks.hosts import Blocking
     from benchmarks.ledger import Ledger
-    from supervisor.calls.request import Asked
+    from supervisor.calls.request import InFlight
     from supervisor.calls.tool_call import Answer
     from supervisor.calls.verdict import Judgement
     from supervisor.extension.extension import Extension
@@ -31,23 +31,23 @@ if TYPE_CHECKING:
 HOSTILE_SHARE = 0.2
 """Of the calls that are not waited for."""
 WAITED_HOSTILE_SHARE = 0.004
-"""Of those that are: each may take a third of a second in which no other is made."""
+"""Of the calls that are waited for. Each may take a third of a second, and no other is made meanwhile."""
 LARGE_SHARE, LARGE = 0.01, "x" * 16_384
 CANCELLED_SHARE = 0.01
 CANCELLED_WITHIN_S = 0.15
-"""Half of these; the others at once."""
+"""Half of the cancelled calls are cancelled within this time, the others at once."""
 NO_ANSWER = "no answer within"
 EVENTS = {
     name: frames.Event(name, step=1, tool_id="t1", tool_name="bash", tool_args=Raw(b'{"command":"ls"}'), text="hello")
     for name in (GUARDED_BY_FRIENDS, GUARDED_BY_BOTH, GUARDED_STRICTLY)
 }
 BARE = "bare pipes, waited for"
-"""No supervisor: what the machine makes of the same round trip."""
+"""The same round trip without a supervisor: what the machine itself takes."""
 KINDS = ("tool, waited for", "tool, not waited for", "verdicts, waited for", "verdicts, not waited for")
 
 
 class Load:
-    """`wait` makes a call and waits for it, `begin` only begins one. What is asked of whom is up to the dice."""
+    """`wait` makes a call and waits for it, `begin` only begins one. Tool, extension and event are random."""
 
     def __init__(
         self,
@@ -67,24 +67,30 @@ class Load:
         self._dice = dice
         self._bare = bare
         self._clock = supervisor.loop.clock
-        self._owned = {one: OwnedTool(tool, one) for one in supervisor.extensions for tool in one.tools.values()}
-        callable_ = [one for one, owned in self._owned.items() if owned.tool.name == f"{one.name}_echo"]
-        self._friends = [one for one in callable_ if one.name in friends]
-        self._hostile = [one for one in callable_ if one.name not in friends]
+        self._owned = {
+            extension: OwnedTool(tool, extension)
+            for extension in supervisor.extensions
+            for tool in extension.tools.values()
+        }
+        callable_ = [
+            extension for extension, owned in self._owned.items() if owned.tool.name == f"{extension.name}_echo"
+        ]
+        self._friends = [extension for extension in callable_ if extension.name in friends]
+        self._hostile = [extension for extension in callable_ if extension.name not in friends]
         self.waited = 0
         self.not_waited = 0
         self.stormy = 0
         """Calls that began in a storm."""
         self.asks = 0
-        """Requests to extensions that these calls came to: one for each tool call, one for each guard of a verdict."""
+        """Requests to extensions: one for each tool call, one for each guard of a verdict."""
         self.cancelled_asks = 0
-        """Of these, at most so many were not made, since the caller gave up."""
+        """At most so many of `asks` were not made, since the caller cancelled."""
         self.timeouts = 0
-        """Of requests."""
+        """Requests without an answer in time."""
         self.friends_failed: dict[str, int] = {}
-        """Why calls of those that do well have failed."""
+        """Reasons for failed calls of friends, with their numbers."""
         self.samples = {(kind, when): array("q") for kind in (*KINDS, BARE) for when in ("quiet", "storm")}
-        """Nanoseconds that those that do well took to answer."""
+        """Nanoseconds that friends took to answer."""
 
     # --- waited for ---------------------------------------------------------------------------------------------
 
@@ -119,7 +125,7 @@ class Load:
         if self._dice.random() < 0.3:
             hostile = self._dice.random() < HOSTILE_SHARE
             event = self._dice.choice((GUARDED_BY_BOTH, GUARDED_STRICTLY)) if hostile else GUARDED_BY_FRIENDS
-            asked: Asked = self._supervisor.begin_intercept(EVENTS[event], self._open_verdict(event, KINDS[3]))
+            asked: InFlight = self._supervisor.begin_intercept(EVENTS[event], self._open_verdict(event, KINDS[3]))
         else:
             extension = self._choose(HOSTILE_SHARE)
             text, args = self._text()
@@ -144,7 +150,7 @@ class Load:
     def _open_call(self, extension: Extension, text: str, kind: str) -> Callable[[Answer], None]:
         limit = extension.timeouts.tool_call
         owned = self._owned[extension]
-        # The second try of a call that may be made again has as much time as the first.
+        # A call that is retried in another worker has the time limit twice.
         allowed = limit * (2 if owned.tool.retry and len(extension.slots) > 1 else 1)
         number, when, start = self._open(allowed)
         self.asks += 1
@@ -166,24 +172,24 @@ class Load:
 
     def _open_verdict(self, event: str, kind: str) -> Callable[[Judgement], None]:
         guards = self._supervisor.guards_of(event)
-        number, when, start = self._open(sum(one.timeouts.intercept for one in guards))
+        number, when, start = self._open(sum(guard.timeouts.intercept for guard in guards))
         self.asks += len(guards)
 
         def judged(judgement: Judgement) -> None:
             took = time.perf_counter_ns() - start
-            late = sum(one.reason.startswith(NO_ANSWER) for one in judgement.missing)
+            late = sum(missing.reason.startswith(NO_ANSWER) for missing in judgement.missing)
             self.timeouts += late
-            outcome, reason = Outcome.ANSWERED, judgement.reason
+            outcome, reason = CallOutcome.ANSWERED, judgement.reason
             if judgement.blocked_by == "host":
-                outcome, self.cancelled_asks = Outcome.CANCELLED, self.cancelled_asks + len(guards)
+                outcome, self.cancelled_asks = CallOutcome.CANCELLED, self.cancelled_asks + len(guards)
             elif judgement.missing:
-                outcome = Outcome.TIMED_OUT if late else Outcome.FAILED
+                outcome = CallOutcome.TIMED_OUT if late else CallOutcome.FAILED
                 reason = judgement.missing[0].reason
             elif judgement.is_blocked:
-                self._ledger.fault("blocked by nobody's wish", f"call {number}: {judgement.reason}")
+                self._ledger.fault("blocked without a guard", f"call {number}: {judgement.reason}")
             self._ledger.end(number, outcome, reason, self._clock())
             if event == GUARDED_BY_FRIENDS:
-                failure = None if outcome is Outcome.ANSWERED else Failure.DIED
+                failure = None if outcome is CallOutcome.ANSWERED else Failure.DIED
                 self._note(kind, when, took, outcome, Failure.TIMEOUT if late else failure)
 
         return judged
@@ -194,22 +200,22 @@ class Load:
         number = self._ledger.begin(self._clock(), allowed_s)
         return number, self._schedule.measured(elapsed), time.perf_counter_ns()
 
-    def _note(self, kind: str, when: str | None, took: int, outcome: Outcome, failure: Failure | None) -> None:
-        if outcome is Outcome.ANSWERED:
+    def _note(self, kind: str, when: str | None, took: int, outcome: CallOutcome, failure: Failure | None) -> None:
+        if outcome is CallOutcome.ANSWERED:
             if when is not None:
                 self.samples[kind, when].append(took)
-        elif outcome is not Outcome.CANCELLED:
+        elif outcome is not CallOutcome.CANCELLED:
             why = "?" if failure is None else failure.value
             self.friends_failed[why] = self.friends_failed.get(why, 0) + 1
 
 
 _OUTCOMES = {
-    None: Outcome.ANSWERED,
-    Failure.TIMEOUT: Outcome.TIMED_OUT,
-    Failure.CANCELLED: Outcome.CANCELLED,
-    Failure.DIED: Outcome.FAILED,
-    Failure.BAD_ANSWER: Outcome.FAILED,
-    Failure.NOT_READING: Outcome.FAILED,
+    None: CallOutcome.ANSWERED,
+    Failure.TIMEOUT: CallOutcome.TIMED_OUT,
+    Failure.CANCELLED: CallOutcome.CANCELLED,
+    Failure.DIED: CallOutcome.FAILED,
+    Failure.BAD_ANSWER: CallOutcome.FAILED,
+    Failure.NOT_READING: CallOutcome.FAILED,
 }
 
 

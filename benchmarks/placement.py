@@ -1,4 +1,4 @@
-"""Which processor each side of a conversation may use. It decides more than the code does."""
+"""Which processors the host and its extensions may use. This changes a round trip more than the code does."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 ALL = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-"""The processors that were ours when the program began."""
+"""The processors that this process could use when it started."""
 
 
 class Placement(Enum):
@@ -20,7 +20,7 @@ class Placement(Enum):
     FREE = "free"
 
     def apply(self, hosts: Iterable[int], children: Iterable[int]) -> None:
-        """Moves these processes. Where the system offers no such thing, all run free."""
+        """Moves these processes. Does nothing where the system cannot bind a process to a processor."""
         if not ALL:
             return
         host = {ALL[0]} if self is not Placement.FREE else set(ALL)

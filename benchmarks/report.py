@@ -1,4 +1,4 @@
-"""The command line, the tables and the raw numbers, alike for all benchmarks."""
+"""The command line, tables and JSON output that all benchmarks share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 
 def parse(program: str, what: str, argv: list[str] | None = None) -> argparse.Namespace:
-    """`quick` and `json` of the command line."""
+    """Reads `--quick` and `--json FILE`."""
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{program}", description=what)
     parser.add_argument("--quick", action="store_true", help="a smoke test: few samples, figures of no worth")
     parser.add_argument("--json", metavar="FILE", type=Path, help="write the raw figures there")
@@ -27,7 +27,7 @@ def machine() -> str:
 
 @dataclass
 class Table:
-    """Rows of cells: the first is text, numbers are shown with two significant digits after the ones."""
+    """Rows of cells. Numbers below 100 are shown with two decimals, below 1000 with one."""
 
     title: str
     columns: tuple[str, ...]
@@ -44,7 +44,7 @@ class Table:
 
 
 class Report:
-    """Prints each table as it is complete, and keeps all for `--json`."""
+    """Prints each table when it is complete, and writes all of them for `--json` at the end."""
 
     def __init__(self, program: str, options: argparse.Namespace) -> None:
         self._program = program

@@ -1,4 +1,4 @@
-"""Samples of several contenders, taken in turns, and what they come to."""
+"""Percentiles and ratios of samples that were taken from several contenders in turns."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def percentiles(samples_ns: Sequence[int]) -> tuple[float, ...]:
 
 
 class Rounds:
-    """The percentiles of one contender, round by round. What else the machine does spoils some rounds, not the median
-    over all of them."""
+    """The percentiles of one contender, round by round. Other load of the machine spoils some rounds, not the median
+    of all."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -31,8 +31,8 @@ class Rounds:
 
     def figures(self) -> tuple[float, ...]:
         """The medians over the rounds of p50, p90 and p99, in µs."""
-        return tuple(median(one[i] for one in self._rounds) for i in range(len(FRACTIONS)))
+        return tuple(median(figures[i] for figures in self._rounds) for i in range(len(FRACTIONS)))
 
     def ratio_to(self, peer: Rounds) -> float:
-        """The median over the rounds of this p50 by the peer's p50 in the same round."""
+        """The median over the rounds of p50 divided by the peer's p50 in the same round."""
         return median(mine[0] / theirs[0] for mine, theirs in zip(self._rounds, peer._rounds, strict=True))

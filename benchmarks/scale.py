@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
@@ -26,21 +27,22 @@ PATIENCE_S = 180.0
 class Effort(NamedTuple):
     counts: tuple[int, ...]
     rounds: int
-    """Of starts and stops, by turns with the peer's."""
+    """Starts and stops, of the host and of the peer in turns."""
     young_s: float
     idle_s: float
-    """0 for none: idle is who has said nothing for ten seconds."""
+    """0 for no measurement. An extension is idle when it has sent nothing for ten seconds."""
 
 
 FULL = Effort((1, 10, 100, 300), 3, 5.0, 10.0)
 QUICK = Effort((1, 10), 1, 0.2, 0.0)
 
 
-class Row(NamedTuple):
+@dataclass(frozen=True)
+class Row:
     language: str
     count: int
     zot: Sequence[Figures]
-    """Of each round; the first one was held."""
+    """One for each round; only the first round was held."""
     plain: Sequence[Figures]
 
     @property
@@ -75,24 +77,24 @@ def times(found: Sequence[Row]) -> Table:
     for row in found:
         cells: list[float] = []
         for name in ("ready_s", "stop_s"):
-            ours, theirs = ([getattr(one, name) * 1000 for one in those] for those in (row.zot, row.plain))
-            ratio = median(mine / his for mine, his in zip(ours, theirs, strict=True))
+            ours, theirs = ([getattr(figures, name) * 1000 for figures in those] for those in (row.zot, row.plain))
+            ratio = median(mine / peer for mine, peer in zip(ours, theirs, strict=True))
             cells += [median(ours), median(theirs), ratio]
         table.add(row.name, *cells)
     return table
 
 
 def sizes(found: Sequence[Row]) -> Table:
-    """The first extension of a language brings modules with it that the others share."""
+    """The first extension of a language loads modules that the others share."""
     columns = ("", "host grew MiB", "KiB each more", "descriptors", "plain grew MiB", "KiB each more", "descriptors")
     table = Table("what the host needs for them; each more: than in the first row of that language", columns)
     first: dict[str, Row] = {}
     for row in found:
-        one = first.setdefault(row.language, row)
+        least = first.setdefault(row.language, row)
         cells: list[float | None] = []
-        for now, before in ((row.zot, one.zot), (row.plain, one.plain)):
+        for now, before in ((row.zot, least.zot), (row.plain, least.plain)):
             grown, at_first = (median(figures.rss for figures in those) for those in (now, before))
-            more = row.count - one.count
+            more = row.count - least.count
             each = (grown - at_first) / 1024 / more if more else None
             cells += [grown / 2**20, each, median(figures.files for figures in now)]
         table.add(row.name, *cells)
@@ -126,7 +128,7 @@ def claims(found: Sequence[Row]) -> Claims:
         all_holds = [(row, getattr(row.zot[0], when)) for row in found]
         held = [(row, hold) for row, hold in all_holds if hold is not None]
         if held:
-            row, worst = max(held, key=lambda one: one[1].sampling_percent)
+            row, worst = max(held, key=lambda item: item[1].sampling_percent)
             share = f"{worst.sampling_percent:.2f} % with {row.count} in {row.language}"
             limit = SHARE * 100
             claimed.add(

@@ -1,5 +1,5 @@
-"""One host that starts, holds and stops many extensions, measured from within and printed as JSON. `scale` runs it in a
-fresh process for each figure, so that no contender begins with another's memory.
+"""One host that starts, holds and stops many extensions, measures itself, and prints the figures as JSON. `scale` runs
+it in a fresh process each time, so that no contender starts with the memory of another.
 
 argv: zot or plain, sh or Python, how many, seconds to hold them while young, seconds to hold them once idle.
 """
@@ -41,7 +41,7 @@ class Hold(msgspec.Struct):
     samples: int
     sampling_cpu_s: float
     wakeups: int
-    """Returns from the kernel that were not for a sample."""
+    """Passes of the loop that were not for a sample."""
 
     @property
     def cpu_percent(self) -> float:
@@ -72,7 +72,7 @@ class Contender(Protocol):
 
 
 class Supervised:
-    """A host as `zot host` has it: with its record and its watchdog."""
+    """A host like `zot host`: with its record and its reaper."""
 
     def __init__(self, workshop: Workshop, found: Sequence[Found]) -> None:
         self._found = found
@@ -88,13 +88,14 @@ class Supervised:
     def start(self) -> None:
         self._supervisor.start(self._found, child_environment())
         self._supervisor.settle(self._loop.clock() + PATIENCE_S)
-        late = [one.name for one in self._supervisor.extensions if not one.was_ready]
+        late = [extension.name for extension in self._supervisor.extensions if not extension.was_ready]
         if late:
             self._supervisor.stop(at_once=True)
             raise RuntimeError(f"{len(late)} not ready within {PATIENCE_S:g} s: {', '.join(late[:5])}")
 
     def hold(self, seconds: float) -> Hold:
-        """Each sample counts with the time that follows it: that is what its cost decides."""
+        """Starts and ends right after a sample. Each sample counts with the pause after it, since its cost decides the
+        length of that pause."""
         loop, sampler = self._loop, self._supervisor.sampler
         cost_before = cost = sampler.cpu_s
         self._await_sample()
@@ -107,7 +108,7 @@ class Supervised:
         return Hold(taken, used, samples, cost - cost_before, loop.turns - turns - samples)
 
     def await_idle(self) -> None:
-        """Until the sampler looks as seldom as it ever does."""
+        """Waits until the pause between samples is as long as it gets."""
         while self._supervisor.sampler.interval_s < IDLE_S:
             self._await_sample()
 
@@ -133,9 +134,11 @@ class Plain:
     def start(self) -> None:
         provide(len(self._found))
         env = child_environment()
-        for one in self._found:
+        for found in self._found:
             pipe, null = subprocess.PIPE, subprocess.DEVNULL
-            child = subprocess.Popen(one.argv, stdin=pipe, stdout=pipe, stderr=null, bufsize=0, env=env, cwd=one.folder)
+            child = subprocess.Popen(
+                found.argv, stdin=pipe, stdout=pipe, stderr=null, bufsize=0, env=env, cwd=found.folder
+            )
             self._children.append(child)
             assert child.stdout is not None
             self._selector.register(child.stdout, selectors.EVENT_READ, bytearray())

@@ -42,7 +42,7 @@ ACK = {"type": "hello_ack", "protocol_version": 1, "zot_version": "0", "provider
 
 
 class Conversation:
-    """An extension on two pipes, with nobody in between."""
+    """Talks to an extension over two pipes, without a host."""
 
     def __init__(self, argv: Sequence[str], env: Mapping[str, str]) -> None:
         self.process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env)
@@ -118,7 +118,7 @@ class Bench:
                     times.append(seconds)
         table = Table("importing, in an interpreter that has nothing yet", ("", "median ms", "best ms", "of json"))
         for name, times in taken.items():
-            ratio = median(one / other for one, other in zip(times, taken["json"], strict=True))
+            ratio = median(mine / peer for mine, peer in zip(times, taken["json"], strict=True))
             table.add(f"import {name}", median(times) * 1000, min(times) * 1000, ratio)
         self._report.show(table)
 
@@ -129,29 +129,29 @@ class Bench:
             self._report.progress(f"{language}, round {number} of {self._rounds}")
             for name, argv in programs.items():
                 start = time.perf_counter()
-                with Conversation(argv, self._env) as one:
-                    one.hear("hello")
-                    one.say(ACK)
-                    one.hear("ready")
+                with Conversation(argv, self._env) as extension:
+                    extension.hear("hello")
+                    extension.say(ACK)
+                    extension.hear("ready")
                     if number:
                         ready[name].append(time.perf_counter() - start)
         with ExitStack() as closing:
             running = {name: closing.enter_context(Conversation(argv, self._env)) for name, argv in programs.items()}
-            for one in running.values():
-                one.hear("hello")
-                one.say(ACK)
-                one.hear("ready")
+            for extension in running.values():
+                extension.hear("hello")
+                extension.say(ACK)
+                extension.hear("ready")
             for number in range(self._calls):
-                for name, one in running.items():
+                for name, extension in running.items():
                     start = time.perf_counter()
-                    one.call(number)
+                    extension.call(number)
                     calls[name].append(time.perf_counter() - start)
         table = Table(f"{language}", ("", "ready, median ms", "of by hand", "call, p50 µs", "of by hand"))
         for name in programs:
             table.add(
                 name,
                 median(ready[name]) * 1000,
-                median(one / other for one, other in zip(ready[name], ready["by hand"], strict=True)),
+                median(mine / peer for mine, peer in zip(ready[name], ready["by hand"], strict=True)),
                 median(calls[name]) * 1e6,
                 median(calls[name]) / median(calls["by hand"]),
             )

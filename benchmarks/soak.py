@@ -1,4 +1,4 @@
-"""Many extensions, some of them hostile, asked tens of thousands of times while others are killed: what must hold."""
+"""Asks many extensions, some hostile, tens of thousands of times, kills some meanwhile, and checks claims."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from benchmarks.hosts import Blocking
 from benchmarks.ledger import Ledger
 from benchmarks.load import Load
 from benchmarks.report import Report
-from benchmarks.soak_claims import tell
+from benchmarks.soak_claims import SoakResult, tell
 from benchmarks.workshop import SETTLE_S, Workshop
 from supervisor.discovery.environment import child_environment
 from supervisor.extension.lifecycle import State
@@ -33,22 +33,23 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from supervisor.discovery.discover import Found
-    from supervisor.extension.extension import Extension, Kind
+    from supervisor.extension.extension import Extension
+    from supervisor.extension.notices import Kind
 
 LONGEST_S = 180
 MARGIN_S, MARGIN_EACH_S = 4.0, 0.06
-"""Of the whole time, and for each extension: for the start, the end, and the calls that are still open then."""
+"""Of the whole time, for the start, the stop and the last calls: a fixed part, and a part for each extension."""
 HOSTILE_START_S = 0.05
 LAST_CALLS_S = 5.0
 WAITED_SHARE = 0.35
-"""Of all calls; the others are begun from within the loop, whatever it is doing."""
+"""Of all calls; the loop begins the others in a callback."""
 TICK_S = 0.005
 LOOKS = 40
-"""At the host, in each cycle."""
+"""At the memory of the host, in each cycle."""
 KILLS_PER_S = 1.0
 KILLED_FRIENDS_SHARE = 0.8
 OVERDUE_S = 30
-"""A run that takes so much longer than it may shows where it hangs, and ends."""
+"""A run that takes so much longer than `--seconds` prints its stack and ends."""
 
 
 @dataclass(frozen=True)
@@ -62,21 +63,21 @@ class Size:
 FULL = Size(150, 100, 20, 50_000)
 QUICK = Size(20, 20, 4, 3_000)
 SLACK_S, QUICK_SLACK_S = 1.0, 10.0
-"""After its deadline, within which a call must have ended. A quick run says nothing of time."""
+"""How long after its deadline a call may end. A quick run does not judge times."""
 
 
 class Soak:
     def __init__(self, workshop: Workshop, report: Report, size: Size, *, seed: int, slack_s: float) -> None:
         self._report = report
-        self.size = size
-        self.seed = seed
+        self._size = size
+        self._seed = seed
         self._dice = random.Random(seed)
-        self.files_before = vitals.look(0.0).files
-        self.schedule = Schedule.within(size.seconds - MARGIN_S - MARGIN_EACH_S * size.extensions)
-        self._rate = 1.005 * size.calls / self.schedule.stormy_s
+        self._files_before = vitals.look(0.0).files
+        self._schedule = Schedule.within(size.seconds - MARGIN_S - MARGIN_EACH_S * size.extensions)
+        self._rate = 1.005 * size.calls / self._schedule.stormy_s
         self._loop = Loop()
-        self.notices: Counter[str] = Counter()
-        self.supervisor = Supervisor(
+        self._notices: Counter[str] = Counter()
+        self._supervisor = Supervisor(
             self._loop,
             host=HostInfo("0", "replay", "none", str(workshop.folder)),
             logs=workshop.folder / "logs",
@@ -85,30 +86,29 @@ class Soak:
             on_notice=self._noticed,
         )
         self._bare = Blocking(echo(workshop, "bare"))
-        self._loop.children |= vitals.children()  # it is in our care, and nobody's orphan
-        self.cast = Cast(friends(workshop, size.extensions - size.hostile), ())
+        self._loop.children |= vitals.children()  # the loop then does not take it for an orphan
+        self._cast = Cast(friends(workshop, size.extensions - size.hostile), ())
         self._workshop = workshop
-        # Calls of quiet and of storm, and some for the moments that no rate foresees.
-        self.ledger = Ledger(int(self._rate * self.schedule.length_s * 1.05) + 1000, slack_s)
+        # The calls of quiet and storm, and 1000 more, since the rate is not kept exactly.
+        self._ledger = Ledger(int(self._rate * self._schedule.length_s * 1.05) + 1000, slack_s)
         self._pids: set[int] = set()
-        self.looks: list[vitals.Vitals] = []
-        self.calm: list[vitals.Vitals] = []
+        self._looks: list[vitals.Vitals] = []
+        self._calm: list[vitals.Vitals] = []
         """At the end of each quiet stretch."""
         self._calmed = -1
-        """The last cycle of these."""
-        self.killed: Counter[str] = Counter()
-        self.revived = 0
+        """The cycle of the last look in `_calm`."""
+        self._killed: Counter[str] = Counter()
+        self._revived = 0
         self._was_storm = False
-        self.left: list[str] = []
 
     # --- the run ------------------------------------------------------------------------------------------------
 
-    def run(self) -> None:
-        supervisor, loop = self.supervisor, self._loop
+    def run(self) -> SoakResult:
+        supervisor, loop = self._supervisor, self._loop
         try:
             self._start()
-            self.load = Load(
-                supervisor, self.ledger, self.schedule, friends=names(self.cast.friends), began=self._began,
+            self._load = Load(
+                supervisor, self._ledger, self._schedule, friends=names(self._cast.friends), began=self._began,
                 dice=self._dice, bare=self._bare,
             )  # fmt: skip
             self._tick()
@@ -116,28 +116,45 @@ class Soak:
             self._ask_until_the_end()
         finally:
             self._stop()
-        loop.run_until(lambda: self.ledger.all_ended, loop.clock() + LAST_CALLS_S)
+        loop.run_until(lambda: self._ledger.all_ended, loop.clock() + LAST_CALLS_S)
         loop.close()
         gc.collect()
-        self.files_after = vitals.look(0.0).files
-        self.left = vitals.left_behind(supervisor.token, self._pids)
+        return SoakResult(
+            wanted_calls=self._size.calls,
+            seed=self._seed,
+            schedule=self._schedule,
+            hostile=names(self._cast.hostile),
+            accounts=[extension.account for extension in supervisor.extensions],
+            ledger=self._ledger,
+            load=self._load,
+            killed=self._killed,
+            revived=self._revived,
+            notices=self._notices,
+            open_at_stop=self._open_at_stop,
+            stop_s=self._stop_s,
+            files_before=self._files_before,
+            files_after=vitals.look(0.0).files,
+            looks=self._looks,
+            calm=self._calm,
+            left=vitals.left_behind(supervisor.token, self._pids),
+        )
 
     def _start(self) -> None:
-        """The hostile ones last: when the run begins is in their command line."""
-        self._start_some(self.cast.friends)
-        self._began = self._loop.clock() + 1.0 + HOSTILE_START_S * self.size.hostile
-        self.cast = self.cast.against(
-            hostile(self._workshop, self.size.hostile, seed=self.seed, began=self._began, schedule=self.schedule)
+        """Starts the hostile extensions last: their command line names the time at which the run begins."""
+        self._start_some(self._cast.friends)
+        self._began = self._loop.clock() + 1.0 + HOSTILE_START_S * self._size.hostile
+        self._cast = self._cast.against(
+            hostile(self._workshop, self._size.hostile, seed=self._seed, began=self._began, schedule=self._schedule)
         )
-        self._start_some(self.cast.hostile)
+        self._start_some(self._cast.hostile)
         self._loop.run_until(lambda: False, self._began)
 
     def _start_some(self, found: Sequence[Found]) -> None:
         began = self._loop.clock()
-        self.supervisor.start(found, child_environment())
-        everyone = self.supervisor.extensions
-        self._loop.run_until(lambda: all(one.was_ready for one in everyone), began + SETTLE_S)
-        late = [one.name for one in everyone if not one.was_ready]
+        self._supervisor.start(found, child_environment())
+        extensions = self._supervisor.extensions
+        self._loop.run_until(lambda: all(extension.was_ready for extension in extensions), began + SETTLE_S)
+        late = [extension.name for extension in extensions if not extension.was_ready]
         if late:
             raise RuntimeError(f"not ready within {SETTLE_S:g} s: {', '.join(late)}")
         self._report.progress(f"{len(found)} ready after {self._loop.clock() - began:.1f} s")
@@ -147,66 +164,66 @@ class Soak:
         return self._loop.clock() - self._began
 
     def _ask_until_the_end(self) -> None:
-        end = self._began + self.schedule.length_s
+        end = self._began + self._schedule.length_s
         rate = self._rate * WAITED_SHARE
         while (now := self._loop.clock()) < end:
-            if self.load.waited < rate * (now - self._began) and not self.ledger.is_full:
-                self.load.wait()
+            if self._load.waited < rate * (now - self._began) and not self._ledger.is_full:
+                self._load.wait()
             else:
-                self._loop.run_until(lambda: False, min(end, self._began + (self.load.waited + 1) / rate))
+                self._loop.run_until(lambda: False, min(end, self._began + (self._load.waited + 1) / rate))
 
     def _tick(self) -> None:
-        """Everything that is done from within the loop, while it goes on."""
-        if self.supervisor.closed:
+        """Does in the loop what is due: begins calls, kills workers, restarts extensions, looks at the host."""
+        if self._supervisor.closed:
             return
         elapsed = self._elapsed
-        due = self._rate * (1 - WAITED_SHARE) * min(elapsed, self.schedule.length_s)
-        for _ in range(min(50, int(due) - self.load.not_waited)):
-            if not self.ledger.is_full:
-                self.load.begin()
+        due = self._rate * (1 - WAITED_SHARE) * min(elapsed, self._schedule.length_s)
+        for _ in range(min(50, int(due) - self._load.not_waited)):
+            if not self._ledger.is_full:
+                self._load.begin()
         self._pids |= self._loop.children
-        storms = self.schedule.is_storm(elapsed)
-        if storms and self.killed.total() < KILLS_PER_S * elapsed * self.schedule.storm_s / self.schedule.cycle_s:
+        storms = self._schedule.is_storm(elapsed)
+        if storms and self._killed.total() < KILLS_PER_S * elapsed * self._schedule.storm_s / self._schedule.cycle_s:
             self._kill()
         if not storms and self._was_storm:
             self._revive()
         self._was_storm = storms
-        if self.schedule.is_calm(elapsed) and self._calmed < self.schedule.cycle(elapsed):
-            self._calmed = self.schedule.cycle(elapsed)
-            self.calm.append(vitals.look(elapsed, thorough=True))
+        if self._schedule.is_calm(elapsed) and self._calmed < self._schedule.cycle(elapsed):
+            self._calmed = self._schedule.cycle(elapsed)
+            self._calm.append(vitals.look(elapsed, thorough=True))
         self._loop.call_later(TICK_S, self._tick)
 
     def _kill(self) -> None:
-        """A process of somebody who runs, as the kernel would when memory runs out."""
-        among = self.cast.friends if self._dice.random() < KILLED_FRIENDS_SHARE else self.cast.hostile
-        extension = self.supervisor.find(self._dice.choice(among).manifest.name)
+        """Kills one running worker, as the kernel does when memory runs out."""
+        among = self._cast.friends if self._dice.random() < KILLED_FRIENDS_SHARE else self._cast.hostile
+        extension = self._supervisor.find(self._dice.choice(among).manifest.name)
         running = [worker for worker in extension.workers if worker.is_running]
         if running:
             os.kill(self._dice.choice(running).pid or 0, signal.SIGKILL)
-            self.killed["friends" if among is self.cast.friends else "hostile"] += 1
+            self._killed["friends" if among is self._cast.friends else "hostile"] += 1
 
     def _revive(self) -> None:
-        """What a user does who sees that one has been given up."""
-        for extension in self.supervisor.extensions:
+        """Restarts the extensions that the supervisor gave up, as a user would."""
+        for extension in self._supervisor.extensions:
             if extension.state is State.FAILED:
-                self.supervisor.restart(extension.name)
-                self.revived += 1
+                self._supervisor.restart(extension.name)
+                self._revived += 1
 
     def _look(self) -> None:
-        if self.supervisor.closed:
+        if self._supervisor.closed:
             return
-        self.looks.append(vitals.look(self._elapsed))
-        self._loop.call_later(self.schedule.cycle_s / LOOKS, self._look)
+        self._looks.append(vitals.look(self._elapsed))
+        self._loop.call_later(self._schedule.cycle_s / LOOKS, self._look)
 
     def _stop(self) -> None:
-        self.open_at_stop = self.ledger.begun - self.ledger.ended
+        self._open_at_stop = self._ledger.begun - self._ledger.ended
         self._bare.close()
         began = self._loop.clock()
-        self.supervisor.stop()
-        self.stop_s = self._loop.clock() - began
+        self._supervisor.stop()
+        self._stop_s = self._loop.clock() - began
 
     def _noticed(self, _extension: Extension, kind: Kind, _message: str) -> None:
-        self.notices[kind] += 1
+        self._notices[kind] += 1
 
 
 def parse(argv: list[str] | None) -> argparse.Namespace:
@@ -238,9 +255,8 @@ def main(argv: list[str] | None = None) -> int:
     size = Size(options.seconds, options.extensions, options.hostile, options.calls)
     with Workshop() as workshop:
         slack_s = QUICK_SLACK_S if options.quick else SLACK_S
-        soak = Soak(workshop, report, size, seed=options.seed, slack_s=slack_s)
-        soak.run()
-    claims = tell(soak, report, judge_time=not options.quick)
+        result = Soak(workshop, report, size, seed=options.seed, slack_s=slack_s).run()
+    claims = tell(result, report, judge_time=not options.quick)
     report.note(f"seed {options.seed}, {time.monotonic() - began:.0f} s")
     report.finish()
     faulthandler.cancel_dump_traceback_later()

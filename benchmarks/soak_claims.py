@@ -1,114 +1,151 @@
-"""What came of a soak, and what it shows of the claims."""
+"""The result of a soak: what happened, and which claims hold."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from benchmarks import vitals
-from benchmarks.cast import names
 from benchmarks.claims import Claims
 from benchmarks.load import BARE, KINDS
 from benchmarks.report import Table
 from benchmarks.samples import percentiles
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from benchmarks.cast import Schedule
+    from benchmarks.ledger import Ledger
+    from benchmarks.load import Load
     from benchmarks.report import Report
-    from benchmarks.soak import Soak
+    from benchmarks.vitals import Vitals
+    from supervisor.accounting.account import Account
 
 RSS_GROWTH, RSS_GROWTH_BYTES = 0.10, 5 * 2**20
-"""The host may grow by the larger of the two, from the second quarter of the storms to the last."""
+"""Share and bytes: the host may grow by the larger of the two, from the second quarter of the storms to the last."""
 FILES_PER_PROCESS = 6
 SLOWER = 3.0
-"""How much slower those that do well may answer in a storm, at p99."""
+"""How much slower friends may answer in a storm than in quiet, at p99."""
 
 
-def tell(soak: Soak, report: Report, *, judge_time: bool) -> Claims:
-    """Shows what happened and what is claimed. Times are judged only where they mean something."""
-    report.show(_happened(soak))
-    report.show(_latencies(soak))
+@dataclass(frozen=True)
+class SoakResult:
+    wanted_calls: int
+    """Calls that the storms were to have."""
+    seed: int
+    schedule: Schedule
+    hostile: Collection[str]
+    """Names of the hostile extensions."""
+    accounts: Sequence[Account]
+    """One for each extension."""
+    ledger: Ledger
+    load: Load
+    killed: Mapping[str, int]
+    """SIGKILLs to `friends` and `hostile`."""
+    revived: int
+    """Extensions that were started again after the supervisor gave them up."""
+    notices: Mapping[str, int]
+    open_at_stop: int
+    """Calls without an answer when the supervisor began to stop."""
+    stop_s: float
+    files_before: int
+    files_after: int
+    """Descriptors of the host before the start and after the stop."""
+    looks: Sequence[Vitals]
+    calm: Sequence[Vitals]
+    """One at the end of each quiet stretch, with the processes counted."""
+    left: Sequence[str]
+    """One line for each process that is left behind."""
+
+
+def tell(result: SoakResult, report: Report, *, judge_time: bool) -> Claims:
+    """Shows what happened and whether the claims hold. Without `judge_time`, times are shown but not judged."""
+    report.show(_happened(result))
+    report.show(_latencies(result))
     claims = Claims()
-    for line in (*[f"a call {fault}" for fault in soak.ledger.faults()], *[f"left behind: {one}" for one in soak.left]):
-        report.note(line)
-    _judge_calls(soak, claims)
-    _judge_host(soak, claims)
+    for fault in result.ledger.faults():
+        report.note(f"a call {fault}")
+    for process in result.left:
+        report.note(f"left behind: {process}")
+    _judge_calls(result, claims)
+    _judge_host(result, claims)
     for kind in KINDS:
-        ratio = _slower(soak, kind)
+        ratio = _slower(result, kind)
         claims.add(
             f"{kind}: p99 of those that do well within {SLOWER:g} x of quiet",
             "no samples" if ratio is None else f"{ratio:.2f} x",
             None if not judge_time else ratio is not None and ratio <= SLOWER,
         )
-    control = _slower(soak, BARE)
+    control = _slower(result, BARE)
     claims.add(f"{BARE}: the same, with no supervisor", "no samples" if control is None else f"{control:.2f} x", None)
     report.show(claims.table)
     return claims
 
 
-def _happened(soak: Soak) -> Table:
-    accounts = [one.account for one in soak.supervisor.extensions]
+def _happened(result: SoakResult) -> Table:
     table = Table("what happened", ("", "count"))
-    faults = [fault for one in names(soak.cast.hostile) for fault in soak.schedule.faults(one, soak.seed)]
+    faults = [fault for name in result.hostile for fault in result.schedule.faults(name, result.seed)]
     table.add(f"changes of fault, of {len(set(faults))} kinds", len(faults))
-    for outcome, count in soak.ledger.outcomes.items():
+    for outcome, count in result.ledger.outcomes.items():
         table.add(f"calls {outcome.value}", count)
-    for who, count in sorted(soak.killed.items()):
+    for who, count in sorted(result.killed.items()):
         table.add(f"SIGKILL to {who}", count)
     for name in ("exits", "restarts", "limit_breaches", "junk_lines", "notes_dropped", "frames_in"):
-        table.add(name.replace("_", " "), sum(getattr(one, name) for one in accounts))
-    table.add("MB said by extensions", round(sum(one.bytes_in for one in accounts) / 1e6))
-    table.add("started again by hand", soak.revived)
-    for kind, count in sorted(soak.notices.items()):
+        table.add(name.replace("_", " "), sum(getattr(account, name) for account in result.accounts))
+    table.add("MB said by extensions", round(sum(account.bytes_in for account in result.accounts) / 1e6))
+    table.add("started again by hand", result.revived)
+    for kind, count in sorted(result.notices.items()):
         table.add(f"notices: {kind.replace('_', ' ')}", count)
-    table.add("most processes of one extension", max(one.processes_peak for one in accounts))
+    table.add("most processes of one extension", max(account.processes_peak for account in result.accounts))
     return table
 
 
-def _latencies(soak: Soak) -> Table:
+def _latencies(result: SoakResult) -> Table:
     columns = ("", "quiet p50 µs", "quiet p99 µs", "storm p50 µs", "storm p99 µs", "p99 storm / quiet", "samples")
     table = Table("answers of those that do well", columns)
     for kind in (*KINDS, BARE):
-        quiet, storm = soak.load.samples[kind, "quiet"], soak.load.samples[kind, "storm"]
+        quiet, storm = result.load.samples[kind, "quiet"], result.load.samples[kind, "storm"]
         if quiet and storm:
             a, b = percentiles(quiet), percentiles(storm)
             table.add(kind, a[0], a[2], b[0], b[2], b[2] / a[2], len(quiet) + len(storm))
     return table
 
 
-def _slower(soak: Soak, kind: str) -> float | None:
-    quiet, storm = soak.load.samples[kind, "quiet"], soak.load.samples[kind, "storm"]
+def _slower(result: SoakResult, kind: str) -> float | None:
+    quiet, storm = result.load.samples[kind, "quiet"], result.load.samples[kind, "storm"]
     return percentiles(storm)[2] / percentiles(quiet)[2] if quiet and storm else None
 
 
-def _judge_calls(soak: Soak, claims: Claims) -> None:
-    ledger, load = soak.ledger, soak.load
-    claims.add(f"{soak.size.calls:,} calls in storms", f"{load.stormy:,}", load.stormy >= soak.size.calls)
-    found = f"{ledger.ended:,} of {ledger.begun:,}, {soak.open_at_stop} open at the stop"
+def _judge_calls(result: SoakResult, claims: Claims) -> None:
+    ledger, load = result.ledger, result.load
+    claims.add(f"{result.wanted_calls:,} calls in storms", f"{load.stormy:,}", load.stormy >= result.wanted_calls)
+    found = f"{ledger.ended:,} of {ledger.begun:,}, {result.open_at_stop} open at the stop"
     claims.add("every call ends exactly once, in time, with a reason", found, not ledger.faults())
     claims.add("latest end after a deadline", f"{ledger.worst_overrun_s * 1000:.0f} ms", None)
     failed = ", ".join(f"{why} {count}" for why, count in sorted(load.friends_failed.items()))
     only_died = not set(load.friends_failed) - {"died"}
     claims.add("those that do well fail only where they die", failed or "none failed", only_died)
-    booked = sum(one.account.calls for one in soak.supervisor.extensions)
+    booked = sum(account.calls for account in result.accounts)
     fewest = load.asks - load.cancelled_asks
-    most = load.asks + soak.killed.total()  # a call that a kill cut short may have been made again by a pool
+    most = load.asks + sum(result.killed.values())  # a call that a kill cut short may have been made again by a pool
     found = f"{booked:,} of {load.asks:,}"
     claims.add("the accounts have every request", found, fewest <= booked <= most)
-    timeouts = sum(one.account.timeouts for one in soak.supervisor.extensions)
+    timeouts = sum(account.timeouts for account in result.accounts)
     claims.add("the accounts have every timeout", f"{timeouts:,} of {load.timeouts:,}", timeouts == load.timeouts)
 
 
-def _judge_host(soak: Soak, claims: Claims) -> None:
-    found = f"{len(soak.left)}; stopped in {soak.stop_s:.2f} s"
-    claims.add("no process is left", found, not soak.left)
-    before, after = soak.files_before, soak.files_after
+def _judge_host(result: SoakResult, claims: Claims) -> None:
+    found = f"{len(result.left)}; stopped in {result.stop_s:.2f} s"
+    claims.add("no process is left", found, not result.left)
+    before, after = result.files_before, result.files_after
     claims.add("as many descriptors after as before", f"{before} and {after}", before == after)
-    stormy = [one for one in soak.looks if soak.schedule.is_storm(one.at)]
-    first, last = (one.files - FILES_PER_PROCESS * one.processes for one in (soak.calm[0], soak.calm[-1]))
-    found = f"{last - first:+} besides those of the processes, in {len(soak.calm)} quiet stretches"
+    stormy = [look for look in result.looks if result.schedule.is_storm(look.at)]
+    first, last = (look.files - FILES_PER_PROCESS * look.processes for look in (result.calm[0], result.calm[-1]))
+    found = f"{last - first:+} besides those of the processes, in {len(result.calm)} quiet stretches"
     claims.add("descriptors do not pile up from one quiet stretch to the next", found, last - first <= 5)
-    early, late = vitals.quarters([one.rss for one in stormy])
+    early, late = vitals.quarters([look.rss for look in stormy])
     allowed = max(RSS_GROWTH * early, RSS_GROWTH_BYTES)
     found = f"{early / 2**20:.1f} and {late / 2**20:.1f} MiB"
     claims.add("the host does not grow from the second quarter to the last", found, late - early <= allowed)
-    first, last = soak.calm[0].processes, soak.calm[-1].processes
+    first, last = result.calm[0].processes, result.calm[-1].processes
     claims.add("processes in the first and in the last quiet stretch", f"{first} and {last}", None)

@@ -142,8 +142,8 @@ def _check(argv: Sequence[str], status: int, stderr: bytes) -> None:
 
 
 def _ratio(mine: Sequence[float], peers: Sequence[float]) -> float:
-    """The median over the rounds: both sides of a round saw the same weather."""
-    return median(one / other for one, other in zip(mine, peers, strict=True))
+    """The median over the rounds: other load of the machine affects both sides of a round alike."""
+    return median(ours / peer for ours, peer in zip(mine, peers, strict=True))
 
 
 def main(argv: list[str] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""How much extensions can say: small frames from many at once, large frames, and what that costs in memory."""
+"""How fast the host reads frames: small ones of many extensions, large ones of one; and the memory that it takes."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Sample(NamedTuple):
 
 
 class Supervised:
-    """The product: notes of extensions, read by the loop, decoded, counted and (as nobody can read so many) dropped."""
+    """The product: the loop reads notes of extensions, decodes and counts them, and drops most (there are too many)."""
 
     def __init__(self, supervisor: Supervisor) -> None:
         self._supervisor = supervisor
@@ -75,8 +75,8 @@ class Supervised:
         return Sample(now_frames - frames, now_received - received, taken, used)
 
     def _counts(self) -> tuple[int, int]:
-        accounts = [one.account for one in self._supervisor.extensions]
-        return sum(one.frames_in for one in accounts), sum(one.bytes_in for one in accounts)
+        accounts = [extension.account for extension in self._supervisor.extensions]
+        return sum(account.frames_in for account in accounts), sum(account.bytes_in for account in accounts)
 
     def close(self) -> None:
         stop(self._supervisor)
@@ -148,9 +148,9 @@ class Bench:
         for count in self._effort.senders:
             argv = self._small_sender()
             zot, bare, peaks = self._measure(argv, count, read_size=64 * KIB)
-            ratio = median(one.frames_per_s / other.frames_per_s for one, other in zip(zot, bare, strict=True))
-            speeds = [int(median(one.frames_per_s for one in samples)) for samples in (zot, bare)]
-            table.add(f"{count:>3}", *speeds, ratio, median(one.mb_per_s for one in zot), *peaks)
+            ratio = median(ours.frames_per_s / peer.frames_per_s for ours, peer in zip(zot, bare, strict=True))
+            speeds = [int(median(sample.frames_per_s for sample in samples)) for samples in (zot, bare)]
+            table.add(f"{count:>3}", *speeds, ratio, median(sample.mb_per_s for sample in zot), *peaks)
         self._report.show(table)
 
     def _large_frames(self) -> None:
@@ -168,9 +168,9 @@ class Bench:
         for size in self._effort.sizes:
             argv = self._shop.python(PROGRAMS / "flood.py", str(size))
             zot, bare, peaks = self._measure(argv, 1, read_size=MIB)
-            ratio = median(one.mb_per_s / other.mb_per_s for one, other in zip(zot, bare, strict=True))
-            speeds = [median(one.mb_per_s for one in samples) for samples in (zot, bare)]
-            costs = [median(one.ns_per_byte for one in samples) for samples in (zot, bare)]
+            ratio = median(ours.mb_per_s / peer.mb_per_s for ours, peer in zip(zot, bare, strict=True))
+            speeds = [median(sample.mb_per_s for sample in samples) for samples in (zot, bare)]
+            costs = [median(sample.ns_per_byte for sample in samples) for samples in (zot, bare)]
             table.add(_size(size), *speeds, ratio, *costs, *peaks)
         self._report.show(table)
 
@@ -182,7 +182,7 @@ class Bench:
     def _measure(
         self, argv: Sequence[str], count: int, *, read_size: int
     ) -> tuple[list[Sample], list[Sample], list[float]]:
-        """Both in turns. While one is measured the other's senders stand still: nobody reads what they say."""
+        """Measures both in turns. The senders of the other stand still meanwhile: their pipes are full."""
         self._report.progress(f"{count} of {' '.join(Path(word).name for word in argv)}")
         found = [self._shop.extension(f"flood{i}", argv, i) for i in range(count)]
         zot = Supervised(self._shop.started(found))
@@ -216,13 +216,13 @@ def _widen(fd: int) -> None:
 
 
 def _forget_peak() -> None:
-    """Lets the kernel's high-water mark of our memory begin anew."""
+    """Resets the kernel's high-water mark of our memory."""
     with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
 
 
 def _peak_mb() -> float:
-    """Resident memory at its highest since `_forget_peak`; 0 where there is no /proc."""
+    """Highest resident memory since `_forget_peak`; 0 without /proc."""
     with contextlib.suppress(OSError):
         for line in Path("/proc/self/status").read_text().splitlines():
             if line.startswith("VmHWM:"):

@@ -1,4 +1,4 @@
-"""What a host is at one moment: its memory, descriptors and processes; and whatever it has left behind."""
+"""Measures the host at one moment: memory, descriptors, processes; and finds processes that it left behind."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Vitals(NamedTuple):
     rss: int
     files: int
     processes: int
-    """Below the host, daemons that came back to it included; 0 if nobody counted."""
+    """Descendants of the host, with orphans that were reparented to it; 0 if they were not counted."""
 
 
 def look(at: float, *, thorough: bool = False) -> Vitals:
-    """A thorough look counts the processes. That takes some milliseconds, in which the host does nothing else."""
+    """With `thorough`, counts the processes too, which blocks the host for some milliseconds."""
     own = read_process(os.getpid())
     processes = len(ProcessTable.read().tree([os.getpid()])) - 1 if thorough else 0
     return Vitals(at, own.rss if own else 0, count_open_files(os.getpid()) or 0, processes)
@@ -42,8 +42,8 @@ def quarters(samples: Sequence[float]) -> tuple[float, float]:
 
 
 def left_behind(token: str, sessions: Collection[int]) -> list[str]:
-    """Processes that this host has started, with everything that they have: by the token in the environment, by the
-    sessions that its children were given, and by descent. One line for each."""
+    """One line for each process that this host or its descendants started and that still runs. It is recognised by the
+    token in its environment, by its session, or by descent."""
     table = ProcessTable.read()
     mark = f"{TOKEN}={token}".encode()
     below = {pid for pid in _below(table) if pid != os.getpid()}
@@ -68,7 +68,7 @@ def _why(process: Process, mark: bytes, sessions: Collection[int], below: Collec
 
 
 def _below(table: ProcessTable) -> set[int]:
-    """Zombies too: a host that has ended collects everything."""
+    """All descendants. Zombies count: a host that has stopped has reaped every child."""
     found: set[int] = set()
     todo = [os.getpid()]
     while todo:

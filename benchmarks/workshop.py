@@ -1,4 +1,4 @@
-"""Where a benchmark keeps its files and gets its programs: a temporary folder, compiled C, extensions to start."""
+"""The temporary folder of a benchmark, and the programs and extensions that it starts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SETTLE_S = 30.0
 
 
 class Workshop:
-    """Use it as a context manager: the folder goes with it."""
+    """A context manager; the end removes the folder."""
 
     def __enter__(self) -> Workshop:
         self.folder = Path(tempfile.mkdtemp(prefix="zot-bench-"))
@@ -56,12 +56,12 @@ class Workshop:
         return [self.extension(f"bystander{i}", ["/bin/sh", script, f"bystander{i}"], 1000 + i) for i in range(count)]
 
     def started(self, found: Sequence[Found]) -> Supervisor:
-        """A supervisor as a run has it, on a loop of its own, with all of these ready."""
+        """A supervisor on a loop of its own, with all these extensions ready."""
         host = HostInfo("0", "replay", "none", str(self.folder))
         supervisor = Supervisor(Loop(), host=host, logs=self.folder / "logs")
         supervisor.start(found, child_environment())
         supervisor.settle(supervisor.loop.clock() + SETTLE_S)
-        late = [one.name for one in supervisor.extensions if not one.was_ready]
+        late = [extension.name for extension in supervisor.extensions if not extension.was_ready]
         if late:
             stop(supervisor)
             raise RuntimeError(f"not ready within {SETTLE_S:g} s: {', '.join(late)}")

@@ -1,8 +1,8 @@
-"""An extension that has a different fault every few seconds: tool `NAME_echo`, guards what it is told to.
+"""An extension that has a different fault every few seconds. Its tool is `NAME_echo`; it guards the events of its argv.
 
 argv: name, seed, when the run began on the monotonic clock, seconds of quiet, seconds of storm, seconds of a fault,
-[event…]. Each stretch of quiet, in which it does as it should, is followed by one of storm. What fault it has then
-depends on seed, name and time alone: a process that takes the place of another goes on with the same.
+[event…]. In quiet it works; the storm after it has the faults. The fault depends on seed, name and time alone, so a
+restarted process continues with the fault of the process before.
 
 Bounded, whatever the host does: it ends `LIFE_S` after its start and soon after its stdin has ended, forks at most
 `FORKS` times, keeps at most `LEAK_BYTES`, and floods with no more than `FLOOD` bytes a second.
@@ -17,7 +17,7 @@ import time
 
 LIFE_S = 240
 ORPHAN_S = 4.0
-"""How long the most stubborn one goes on after its stdin has ended."""
+"""How long a stubborn process goes on after the end of its stdin."""
 FORKS = 20
 FORK_LIFE_S = 20
 LEAK_BYTES = 150 << 20
@@ -25,7 +25,7 @@ LEAK_STEP = 8 << 20
 FLOOD = 1 << 20
 TICK_S = 0.01
 REST_S = 0.1
-"""Between two looks at the clock, for a fault that waits to be spoken to."""
+"""Between two looks at the clock, while the fault only reacts to frames."""
 TOO_LONG = b"x" * (1 << 20)
 NOTE = b'{"type":"notify","level":"info","message":"' + b"n" * 80 + b'"}\n'
 ERROR_LINE = b"something is wrong, says " + b"e" * 100 + b"\n"
@@ -40,13 +40,13 @@ JUNK = (
 
 
 class Fault:
-    """None at all. The faults override what they do differently."""
+    """No fault. Each subclass overrides what it does differently."""
 
     reads = True
     ticks = False
-    """It does something by itself, every `TICK_S`."""
+    """Whether `tick` is called every `TICK_S`."""
     is_stubborn = False
-    """Takes no notice of SIGTERM, `shutdown` and the end of its stdin."""
+    """Whether it ignores SIGTERM, `shutdown` and the end of its stdin."""
 
     def __init__(self, program):
         self.program = program
@@ -54,19 +54,19 @@ class Fault:
         self.answered = 0
 
     def begin(self):
-        """It takes hold of the program."""
+        """Called when the fault starts."""
 
     def tick(self, now):
-        """Does what is due."""
+        """Called every `TICK_S` if `ticks`."""
 
     def end(self):
-        """The next one is due."""
+        """Called when the fault ends."""
 
     def answer(self, frame):
         self.program.say(frame)
 
     def due(self, now, rate):
-        """How much of something may be done now, at so much a second."""
+        """How many units to do now, at `rate` units a second."""
         elapsed, self.last = now - self.last, now
         return int(min(elapsed, 0.1) * rate)
 
@@ -85,7 +85,7 @@ class Late(Fault):
 
     def tick(self, now):
         ready = [frame for due, frame in self.waiting if due <= now]
-        self.waiting = [one for one in self.waiting if one[0] > now]
+        self.waiting = [(due, frame) for due, frame in self.waiting if due > now]
         for frame in ready:
             self.program.say(frame)
 
@@ -105,7 +105,7 @@ class Junk(Fault):
 
 
 class Drip(Fault):
-    """A byte at a time, one answer after another."""
+    """Sends its answers byte by byte."""
 
     ticks = True
 
@@ -125,7 +125,7 @@ class Drip(Fault):
 
 
 class Half(Fault):
-    """The first half of each answer, without an end."""
+    """Sends the first half of each answer, without the LF."""
 
     def answer(self, frame):
         self.program.say(frame[: len(frame) // 2])
@@ -149,7 +149,7 @@ class ErrorFlood(Fault):
 
 
 class Exit(Fault):
-    """Ends with 1 on its third request, or after a while."""
+    """Exits with 1 at its third request, or after 0.7 s."""
 
     ticks = True
 
@@ -169,7 +169,7 @@ class Exit(Fault):
 
 
 class Killed(Exit):
-    """By SIGKILL, within an answer."""
+    """Kills itself by SIGKILL within an answer."""
 
     def leave(self):
         os.write(1, b'{"type":"tool_result","id":"')
@@ -177,7 +177,7 @@ class Killed(Exit):
 
 
 class Mute(Fault):
-    """Closes its stdout and lives on. When it should do well again it has to start anew."""
+    """Closes its stdout and lives on. At the end of the fault it exits, to be restarted."""
 
     def begin(self):
         os.close(1)
@@ -188,7 +188,7 @@ class Mute(Fault):
 
 
 class NoHello(Fault):
-    """Ends, and what takes its place does not say hello until the fault is over."""
+    """Exits; the restarted process does not say hello until the fault is over."""
 
     def begin(self):
         if self.program.is_greeted:
@@ -202,7 +202,7 @@ class Deaf(Fault):
 
 
 class Stopped(Fault):
-    """By SIGSTOP, at its first request. A process stopped that way cannot end itself: a child of it sees to that."""
+    """Stops itself by SIGSTOP at its first request. A child kills it later, as a stopped process cannot end itself."""
 
     def answer(self, frame):
         if self.program.forked < FORKS:
@@ -236,7 +236,7 @@ class Leak(Fault):
 
 
 class Forks(Fault):
-    """Children in its session and, as many, daemons: with parents that have ended, in sessions of their own."""
+    """Forks sleeping children: half in its session, half as daemons in sessions of their own."""
 
     def begin(self):
         while self.program.forked < FORKS:
@@ -255,7 +255,7 @@ class Forks(Fault):
 
 
 class TooLong(Fault):
-    """Answers with more than its manifest's `output_bytes`."""
+    """Answers with a longer frame than `output_bytes` in its manifest allows."""
 
     def answer(self, frame):
         self.program.say(frame[:-4] + TOO_LONG + frame[-4:])
@@ -269,7 +269,7 @@ class WrongTypes(Fault):
 
 
 class Twice(Fault):
-    """Each answer twice, and answers to what nobody has asked yet."""
+    """Sends each answer twice, and answers to requests that were not made yet."""
 
     def answer(self, frame):
         kind, number = self.program.request
@@ -277,7 +277,7 @@ class Twice(Fault):
 
 
 class WrongAnswer(Fault):
-    """A command's response to whatever was asked."""
+    """Answers every request with a `command_response`."""
 
     def answer(self, _frame):
         self.program.say(b'{"type":"command_response","id":"%b"}\n' % self.program.request[1])
@@ -298,29 +298,29 @@ FAULTS = (
     Forks, TooLong, WrongTypes, Twice, WrongAnswer, Stubborn,
 )  # fmt: skip
 STRIDE = 5
-"""From one fault to the next; it shares no factor with their number, so that each has its turn."""
+"""Step from one fault to the next. It shares no factor with the number of faults, so every fault is reached."""
 ANSWERS = {b"tool_call": b"tool_result", b"event_intercept": b"event_intercept_response"}
 
 
-def fault_at(elapsed, name, seed, quiet_s, storm_s, fault_s):
-    """The class of the fault so many seconds into the run: one after another, from a start of its own for each."""
+def fault_at(elapsed: float, name: str, seed: object, quiet_s: float, storm_s: float, fault_s: float) -> "type[Fault]":
+    """The class of the fault at `elapsed` seconds of the run. Each extension begins at another fault."""
     cycle, within = divmod(elapsed, quiet_s + storm_s)
     if within < quiet_s:
         return Fault
     in_a_storm = max(1, round(storm_s / fault_s))
     turn = int(cycle) * in_a_storm + min(int((within - quiet_s) / fault_s), in_a_storm - 1)
-    start = sum(place * byte for place, byte in enumerate(f"{name} {seed}".encode(), 1))
+    start = sum(position * byte for position, byte in enumerate(f"{name} {seed}".encode(), 1))
     return FAULTS[(start + STRIDE * turn) % len(FAULTS)]
 
 
 class Program:
     def __init__(self, name, seed, began, *times):
         self.name, self.seed, self.began = name, seed, float(began)
-        self.times = [float(one) for one in times]
+        self.times = [float(time_s) for time_s in times]
         self.is_greeted = self.is_mute = False
         self.forked = 0
         self.request = (b"", b"")
-        """Type and id of what is being answered."""
+        """Type and id of the request that is being answered."""
         self.received = b""
         self.stdin_ended = None
         self.fault = Fault(self)
@@ -356,7 +356,7 @@ class Program:
         self.say(b'{"type":"hello","name":"%b"}\n' % name)
         self.say(b'{"type":"register_tool","name":"%b_echo","description":"","schema":{"type":"object"}}\n' % name)
         if guarded:
-            events = b",".join(b'"%b"' % one.encode() for one in guarded)
+            events = b",".join(b'"%b"' % event.encode() for event in guarded)
             self.say(b'{"type":"subscribe","intercept":[%b]}\n' % events)
         self.say(b'{"type":"ready"}\n')
 
@@ -391,7 +391,7 @@ class Program:
             os.write(1, data)
 
     def fork(self, what, *args):
-        """A child for one thing, with an end of its own."""
+        """Runs `what` in a child that ends after `FORK_LIFE_S` at the latest."""
         self.forked += 1
         if os.fork() == 0:
             try:
@@ -402,7 +402,7 @@ class Program:
 
 
 def between(line, before):
-    """The string after these bytes."""
+    """The string between `before` and the next quotation mark."""
     return line.partition(before)[2].partition(b'"')[0]
 
 

@@ -1,0 +1,1 @@
+"""Extensions and other programs that the benchmarks start by their path."""
