@@ -123,12 +123,32 @@ def _exit_codes() -> str:
 
 def _structs(source: str, title: str, *, base: str | None) -> str:
     """A page of all classes of a module: what each is for, and its fields with type, default and meaning."""
-    module = ast.parse((ROOT / source).read_text(encoding="utf-8"))
+    module = _module(source)
+    aliases = dict(_aliases(module))
     parts = [GENERATED, f"# {title}\n\n{ast.get_docstring(module) or ''}\n"]
     for node in module.body:
         if isinstance(node, ast.ClassDef) and _is_struct(node) and node.name != base:
-            parts += [_struct(node)]
+            parts += [_struct(node, aliases)]
     return "".join(parts)
+
+
+def _module(source: str) -> ast.Module:
+    return ast.parse((ROOT / source).read_text(encoding="utf-8"))
+
+
+def _aliases(module: ast.Module) -> Iterator[tuple[str, ast.expr]]:
+    """Names for a plain JSON type, such as `HostKind = Literal["run", "host"]`: those of this module, and those that it
+    imports from other modules of `wire`."""
+    for node in module.body:
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("wire."):
+            theirs = dict(_aliases(_module(f"{node.module.replace('.', '/')}.py")))
+            yield from ((name.asname or name.name, theirs[name.name]) for name in node.names if name.name in theirs)
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and _is_plain(node.value):
+            yield node.targets[0].id, node.value
+
+
+def _is_plain(value: ast.expr) -> bool:
+    return isinstance(value, ast.Subscript) and ast.unparse(value.value) in ("Literal", "Annotated")
 
 
 def _is_struct(node: ast.ClassDef) -> bool:
@@ -137,7 +157,7 @@ def _is_struct(node: ast.ClassDef) -> bool:
     )
 
 
-def _struct(node: ast.ClassDef) -> str:
+def _struct(node: ast.ClassDef, aliases: dict[str, ast.expr]) -> str:
     tag = next((ast.literal_eval(word.value) for word in node.keywords if word.arg == "tag"), None)
     kind = "" if any(ast.unparse(base) in ("Frame", "Record") for base in node.bases) else "content block "
     text = f"\n## {f'{kind}`{tag}`' if tag else node.name}\n"
@@ -150,7 +170,7 @@ def _struct(node: ast.ClassDef) -> str:
             meaning = ""
             if isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant):
                 meaning = str(following.value.value)
-            rows.append(f"| `{item.target.id}` | {_kind(item.annotation)} | {_cell(meaning)} |\n")
+            rows.append(f"| `{item.target.id}` | {_kind(item.annotation, aliases)} | {_cell(meaning)} |\n")
     if rows:
         text += "\n| field | type | meaning |\n|---|---|---|\n" + "".join(rows)
     return text
@@ -167,19 +187,21 @@ _KINDS = {
 }
 
 
-def _kind(annotation: ast.expr) -> str:
+def _kind(annotation: ast.expr, aliases: dict[str, ast.expr]) -> str:
     """The type of a field in the words of JSON."""
     if isinstance(annotation, ast.BinOp):
-        return f"{_kind(annotation.left)}, {_kind(annotation.right)}"
+        return f"{_kind(annotation.left, aliases)}, {_kind(annotation.right, aliases)}"
     if isinstance(annotation, ast.Subscript):
         name = ast.unparse(annotation.value)
         inner = annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else [annotation.slice]
         if name == "Literal":
             return " / ".join(f"`{ast.literal_eval(value)}`" for value in inner)
         if name == "Annotated":
-            return _kind(inner[0])
-        return f"{'object' if name == 'dict' else 'list'} of {_kind(inner[-1 if name == 'dict' else 0])}"
+            return _kind(inner[0], aliases)
+        return f"{'object' if name == 'dict' else 'list'} of {_kind(inner[-1 if name == 'dict' else 0], aliases)}"
     name = ast.unparse(annotation)
+    if name in aliases:
+        return _kind(aliases[name], aliases)
     return _KINDS.get(name, f"`{name}`")
 
 
