@@ -1,4 +1,4 @@
-"""One prompt after another: turns, the model, tools, sessions and cassettes, on top of the supervisor.
+"""Runs prompts: turns, the model, tools, sessions and cassettes, on top of the supervisor.
 
-The command line is in `cli`; extensions are kept by `supervisor`.
+`cli` has the command line; `supervisor` keeps the extensions.
 """

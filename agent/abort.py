@@ -1,4 +1,4 @@
-"""One way to end a run early, whatever the cause: a signal, the wall clock, a reader that left."""
+"""Ends a run early: because of a signal, the timeout, or a reader of stdout that left."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 
 class Abort:
-    """The first request counts. What waits is woken by the callbacks, which must not wait themselves."""
+    """Only the first request counts. The callbacks wake what waits; they must not wait themselves."""
 
     def __init__(self) -> None:
         self.status: Status | None = None
         self.reason = ""
         self.at_once = False
-        """Nothing is to be asked to stop any more: a second signal came."""
+        """Whether children are killed without being asked to stop: a second signal came."""
         self._callbacks: list[Callable[[str], None]] = []
 
     @property

@@ -1,7 +1,7 @@
 """The conversation as the model sees it: messages of typed blocks.
 
-One definition serves the event stream, the session file and the request to the model. A tool call keeps the
-argument bytes exactly as the model wrote them, because they may not be JSON at all.
+The event stream, the session file and the request to the model are all made from it. A tool call keeps the arguments
+byte for byte as the model wrote them, because they may be invalid JSON.
 """
 
 from __future__ import annotations

@@ -1,1 +1,4 @@
-"""What is said on a pipe: framing, frames, events, manifest, control requests. Pure: no I/O, no clock, no processes."""
+"""The formats on pipes, sockets and in files: framing, frames, events, manifest, control requests, stats.
+
+Pure: no I/O, no clock, no processes.
+"""

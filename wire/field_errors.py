@@ -1,13 +1,14 @@
-"""Says what is wrong with a field in words that name it and what would be right."""
+"""Error texts for a wrong field: they name the field and what is allowed."""
 
 from __future__ import annotations
 
 import re
-from difflib import get_close_matches
 from typing import Any
 
 import msgspec
 from msgspec import inspect
+
+from wire.suggest import did_you_mean
 
 _PLACE = re.compile(r"^(?P<what>.*?)(?: - at `\$\.?(?P<path>.*)`)?$", re.DOTALL)
 _UNKNOWN = re.compile(r"Object contains unknown field `(?P<name>.*)`", re.DOTALL)
@@ -16,13 +17,15 @@ _MISSING = re.compile(r"Object missing required field `(?P<name>.*)`", re.DOTALL
 
 
 def explain(struct: type[msgspec.Struct], fault: str) -> str:
-    """A message of msgspec's about a `struct`, as `limits.rss: no such field; did you mean 'rss_mb'?`."""
+    """msgspec's error about a `struct` in our words: `limits.rss: no such field; did you mean 'rss_mb'?`."""
     found = _PLACE.match(fault)
     assert found is not None
     what, path = found["what"], found["path"] or ""
     inside = f"{path}." if path else ""
     if unknown := _UNKNOWN.fullmatch(what):
-        return f"{inside}{unknown['name']}: no such field; {_near(unknown['name'], _fields(struct, path))}"
+        known = _fields(struct, path)
+        hint = did_you_mean(unknown["name"], known) or f"it has {', '.join(known)}"
+        return f"{inside}{unknown['name']}: no such field; {hint}"
     if missing := _MISSING.fullmatch(what):
         return f"{inside}{missing['name']} is required"
     where = f"{path}: " if path else ""
@@ -30,11 +33,6 @@ def explain(struct: type[msgspec.Struct], fault: str) -> str:
         options = [str(option) for option in _options(struct, path)]
         return f"{where}{choice['value']} is not one of {', '.join(options)}"
     return where + what[:1].lower() + what[1:].replace("`", "")
-
-
-def _near(name: str, known: list[str]) -> str:
-    close = get_close_matches(name, known, n=1)
-    return f"did you mean {close[0]!r}?" if close else f"it has {', '.join(known)}"
 
 
 def _fields(struct: type[msgspec.Struct], path: str) -> list[str]:
@@ -62,5 +60,5 @@ def _at(struct: type[msgspec.Struct], path: str) -> inspect.Type | None:
 
 def _without_null(kind: inspect.Type) -> inspect.Type:
     if isinstance(kind, inspect.UnionType):
-        return next(one for one in kind.types if not isinstance(one, inspect.NoneType))
+        return next(member for member in kind.types if not isinstance(member, inspect.NoneType))
     return kind

@@ -1,9 +1,8 @@
 """Cuts a byte stream into frames: one JSON object per line, ended by LF.
 
-The splitter is linear in the bytes it is fed, whatever their chunking. It cuts on LF alone: U+2028 and other
-Unicode line separators are legal inside JSON strings. A line longer than the limit is dropped and reported, the
-stream goes on after the next LF, and memory stays bounded by the limit; where the line was cut into chunks makes
-no difference to any of that.
+The time is linear in the number of bytes, and the result does not depend on how they are cut into chunks. Only LF ends
+a line: U+2028 and other Unicode line separators are legal inside JSON strings. A line longer than the limit is dropped
+and reported, and the stream goes on after the next LF; memory is bounded by the limit.
 """
 
 from __future__ import annotations
@@ -15,12 +14,11 @@ DEFAULT_FRAME_LIMIT = 16 * 1024 * 1024
 """Bytes, without the LF. zot's reader stops for good at 4 MiB; here a longer line costs only itself."""
 
 PREFIX_KEPT = 512
-"""How much of an oversize line is kept, to name it in the error."""
-
+"""How many bytes of an oversize line are kept, to name it in the error."""
 
 COPIED = 64 * 1024
-"""A longer line that came in pieces is handed over as the bytearray that collected it: to copy it would cost as much
-again as to receive it."""
+"""Bytes; a longer line that came in pieces is returned as the bytearray that collected it. A copy would take as long as
+receiving it."""
 
 Line = bytes | bytearray
 
@@ -47,8 +45,7 @@ class Oversize(NamedTuple):
 class LineSplitter:
     """An incremental LF splitter.
 
-    `feed` returns the complete lines in order, without their LF. A dropped line stands in the same place as an
-    `Oversize`, so the order of what was said is kept.
+    `feed` returns the complete lines in order, without their LF, with an `Oversize` in the place of each dropped line.
     """
 
     __slots__ = ("_dropped", "_tail", "limit", "pending")
@@ -112,7 +109,7 @@ _MEMBERS = re.compile(_MEMBER)
 
 
 def _string_member(prefix: bytes, key: bytes) -> str | None:
-    """A string member of the object that `prefix` begins, as far as plain members lead, no guess past a nested one."""
+    """A string member of the object that starts in `prefix`. The search ends at the first nested member."""
     start = prefix.find(b"{")
     if start < 0 or prefix[:start].strip():
         return None

@@ -1,7 +1,7 @@
-"""Reads JSON that a stranger wrote, as leniently as zot's decoder: what is not Unicode becomes U+FFFD.
+"""Reads JSON of other programs as leniently as zot's decoder: what is not valid Unicode becomes U+FFFD.
 
-JavaScript cuts strings between surrogates and then writes `"\\ud83d"`; shell tools pass on bytes of any encoding. To
-refuse the whole frame for one character would leave its call without an answer.
+JavaScript cuts strings between surrogates and then writes `"\\ud83d"`; shell tools pass on bytes of any encoding. If
+the whole frame were refused for one character, its call would have no answer.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Any
 import msgspec
 
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What decoding can raise; the last one when the text is nested about a thousand deep."""
+"""What decoding can raise. RecursionError: the text is nested about a thousand levels deep."""
 
 REPAIR_LIMIT = 1024 * 1024
-"""Bytes of a text that is worth it: repairing takes sixty times as long as reading, and several times the memory."""
+"""Bytes; a longer text is not repaired. Repairing takes 60 times as long as reading, and several times the memory."""
 
 _ESCAPE = re.compile(
     rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"  # a pair: fine
@@ -38,7 +38,7 @@ def _without_lone_surrogate(escape: re.Match[bytes]) -> bytes:
 
 
 def read(text: bytes) -> tuple[Any, bytes]:
-    """The value, and the text that says it. Raises one of `UNREADABLE`."""
+    """The value, and the text that was read, after a repair if it needed one. Raises one of `UNREADABLE`."""
     text = bytes(text)
     try:
         return msgspec.json.decode(text), text

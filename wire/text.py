@@ -1,4 +1,8 @@
-"""Text of a stranger, made safe for a terminal, for one line, and for UTF-8."""
+"""Makes text that other programs wrote safe to show and to send.
+
+`printable` removes what controls a terminal, `one_line` also fits the text on one line, and `valid_text` makes it valid
+Unicode, so that JSON can hold it.
+"""
 
 from __future__ import annotations
 
@@ -8,28 +12,27 @@ _UNPRINTABLE = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # colours, cursor movements
     r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x90\x98\x9c-\x9f]*(?:\x07|\x1b\\|\x9c)"  # window titles, links
     r"|\x1b[ -/]*[0-~]"
-    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]"  # the last are for direction
+    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]"  # the last ranges change the direction
 )
-
-
 _BREAKS = re.compile(r"[\s\u2028\u2029]+")
 
 
 def printable(text: str) -> str:
-    """Text of a stranger, safe for a terminal: escape sequences and control characters are taken out, but for tabs and
-    line feeds."""
+    """The text without escape sequences and control characters, except tabs and line feeds."""
     return _UNPRINTABLE.sub("", text)
 
 
 def one_line(text: str, limit: int) -> str:
-    """The same on one line, and no longer than `limit` characters."""
+    """The text without escape sequences and control characters, on one line: white space becomes single spaces. At most
+    `limit` characters; a longer text is cut and ends in ` …`."""
     line = text[: 4 * limit]
-    if not line.isprintable() or "  " in line:  # the most common text needs nothing of this
+    if not line.isprintable() or "  " in line:  # most texts need no change
         line = _BREAKS.sub(" ", printable(line))
     line = line.strip()
     return line if len(line) <= limit else line[: limit - 2] + " …"
 
 
 def valid_text(value: str) -> str:
-    """The same, with U+FFFD for bytes that are not UTF-8: Python keeps those as lone surrogates, which JSON has not."""
+    """The text with U+FFFD for bytes that are not UTF-8. Python keeps such bytes of arguments and paths as lone
+    surrogates, which UTF-8 and JSON cannot hold."""
     return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

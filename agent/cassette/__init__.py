@@ -1,9 +1,9 @@
-"""Recorded model replies: `Recorder` writes a cassette while a model answers, `Player` answers from one instead of it.
+"""Recorded replies of the model: `Recorder` writes a cassette while a model answers, `Player` answers from a cassette.
 
 A cassette is a JSONL file. Its first line is `{"type":"cassette","version":1}`; then each exchange is one line,
 `{"type":"exchange","request":{...},"reply":[...]}`: the canonical request parameters and the lines of the model worker,
 chunk by chunk, without their ids. Paths of this machine are placeholders in both, see `agent.cassette.placeholders`.
-Headers and keys are never part of an exchange.
+No exchange has headers or keys.
 """
 
 from agent.cassette.errors import CassetteError, CassetteMismatch

@@ -1,4 +1,4 @@
-"""Where two JSON values differ, in a form that a person can read. Pure."""
+"""Finds and shows the differences of two JSON values. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 CONTEXT = 30
-"""Characters shown before the first difference of two long texts, and twice as many after it."""
+"""Characters that are shown before the first difference of two long texts; twice as many are shown after it."""
 
 
 class _Absent:
@@ -33,7 +33,7 @@ class Difference:
 
 
 def differences(recorded: Any, asked: Any, path: str = "") -> Iterator[Difference]:
-    """The differences in the order of the recorded value, as deep inside as possible. Lists differ place by place."""
+    """The innermost differences, in the order of the recorded value. Lists are compared index by index."""
     if isinstance(recorded, dict) and isinstance(asked, dict):
         for key in dict.fromkeys([*recorded, *asked]):
             inner = f"{path}.{key}" if path else key

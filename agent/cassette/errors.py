@@ -1,4 +1,4 @@
-"""What can be wrong with a cassette. Messages name the file and say what to do."""
+"""Errors of cassettes. Messages name the file and say what to do."""
 
 from __future__ import annotations
 
@@ -8,4 +8,4 @@ class CassetteError(Exception):
 
 
 class CassetteMismatch(CassetteError):  # noqa: N818 - the base says Error
-    """The run asks for something else than what was recorded at this place."""
+    """The request differs from the one that was recorded at this position."""

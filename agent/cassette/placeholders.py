@@ -1,4 +1,4 @@
-"""Placeholders for what differs between machines and runs, so that a recorded exchange fits elsewhere. Pure.
+"""Placeholders for what differs between machines and runs, so that a cassette can be played elsewhere. Pure.
 
 | in a cassette | on this machine |
 |---|---|
@@ -9,8 +9,8 @@
 | `{{time}}` | what bash says a command took (requests only) |
 | `{{lit:cwd}}`… | text that was itself `{{cwd}}`… |
 
-The model's words come back exactly: only the paths in them change with the machine. Directories are replaced as whole
-path components, so a neighbour of the working directory (`/work` and `/work-old`) stays as it is.
+Except for these paths, the model's text does not change. Directories are replaced as whole path components, so a
+neighbour of the working directory (`/work-old` beside `/work`) stays as it is.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _DATE = re.compile(r"^(Current date: )\d{4}-\d{2}-\d{2}$", re.MULTILINE)
 _TOOK = re.compile(r"\bTook (?:\d+(?:\.\d+)?s|\d+m\d+s|\d+h\d+m)(?!\w)")
 _PLACEHOLDER = r"\{\{(?:lit:)*(?:cwd|home|log\d+|date|time)\}\}"
 _NAME = re.compile(r"\{\{((?:lit:)*)(cwd|home|log\d+|date|time)\}\}")
-# A path starts after anything but a part of a longer one; in JSON text an escape such as \n ends in a letter.
+# A path starts where no longer path goes on; in JSON text an escape such as \n may stand before it.
 _BEFORE = r"(?:(?<![\w.\-~])|(?<=\\[nrtbf]))"
 _AFTER = r"(?![\w\-])(?!\.\w)"
 
@@ -44,17 +44,17 @@ def canonical(params: Mapping[str, Any], *, cwd: str, home: str | None = None) -
 
 
 class Names:
-    """The placeholders of one exchange: what each of them stands for on this machine."""
+    """The placeholders of one exchange, with their values on this machine."""
 
     def __init__(self, values: Mapping[str, Sequence[str]]) -> None:
-        """`values`: for each name the texts that it replaces; the first of them is what it turns back into."""
+        """`values`: for each name the texts that it replaces; it is turned back into the first of them."""
         self._values = {name: texts[0] for name, texts in values.items()}
         self._plain = _Encoder(values, lambda text: {text})
         self._json = _Encoder(values, lambda text: {json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]})
 
     @classmethod
     def of(cls, params: Mapping[str, Any], *, cwd: str, home: str | None) -> Names:
-        """The names for a request and its reply. The root directory gets none: it is in front of every path."""
+        """The names for a request and its reply. The root directory gets none: every path starts with it."""
         values: dict[str, list[str]] = {}
         for name, directory in (("cwd", cwd), ("home", home)):
             paths = [] if directory is None else [directory.rstrip("/"), os.path.realpath(directory)]
@@ -101,7 +101,7 @@ class Names:
         return value
 
     def _line(self, line: Mapping[str, Any], text: Callable[[str], str], args: Callable[[str], str]) -> Json:
-        """The line with one function applied to its plain texts and the other to its JSON texts."""
+        """The line with `text` applied to its plain texts and `args` to its JSON texts."""
         changed = dict(line)
         if "delta" in line:
             changed["delta"] = (args if line["type"] == "tool_use_args" else text)(line["delta"])
@@ -178,12 +178,12 @@ class _Encoder:
 
 
 def _stream(line: Mapping[str, Any]) -> tuple[str, str | None] | None:
-    """Which text the line is a piece of; None when it is no piece."""
+    """Identifies the text that the line is a piece of; None if it is no piece."""
     return (line["type"], line.get("call_id")) if "delta" in line else None
 
 
 def _encoded_deltas(lines: Sequence[Mapping[str, Any]], encoder: _Encoder) -> Iterator[Json]:
-    """The pieces of one text keep their borders, but what spans a border moves to where it begins."""
+    """Encodes the pieces of one text. A placeholder that replaces text across pieces goes into the first of them."""
     pieces = encoder.encode_pieces([line["delta"] for line in lines])
     return ({**line, "delta": piece} for line, piece in zip(lines, pieces, strict=True) if piece)
 
@@ -220,7 +220,7 @@ def _replaced(block: Json, pattern: re.Pattern[str], by: str) -> Json:
 
 
 def _unmarked(block: Json) -> Json:
-    """Without its own cache marker; a `cache_control` deeper inside is somebody's argument or schema."""
+    """The block without its own cache marker. A `cache_control` deeper inside is part of an argument or a schema."""
     return {key: value for key, value in block.items() if key != "cache_control"}
 
 

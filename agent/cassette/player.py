@@ -1,4 +1,4 @@
-"""Answers from a cassette: strictly in order, each time only to the request that was recorded there."""
+"""Answers from a cassette, in order; each reply only to the request that it was recorded for."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Player:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, cwd: str, home: str | None = None) -> Player:
-        """Reads a whole cassette. Raises CassetteError, naming the file and the line, for whatever is wrong with it."""
+        """Reads and checks a whole cassette. Raises CassetteError, which names the file and the line."""
         file = Path(path)
         try:
             data = file.read_bytes()
@@ -42,19 +42,19 @@ class Player:
 
     @property
     def model(self) -> str | None:
-        """The model of the first recorded request; None in a cassette without any."""
+        """The model of the first recorded request; None in a cassette without requests."""
         return self._exchanges[0]["request"].get("model") if self._exchanges else None
 
     @property
     def remaining(self) -> int:
-        """Recorded exchanges that were not asked for yet."""
+        """The number of recorded exchanges that were not played yet."""
         return len(self._exchanges) - self._played
 
     def next(self, params: Mapping[str, Any]) -> list[Json]:
         """The worker lines recorded for this request, without ids.
 
-        Raises CassetteMismatch when something else was recorded here, and CassetteError when nothing was; the
-        position then stays where it is.
+        Raises CassetteMismatch if another request was recorded here, and CassetteError at the end of the cassette; the
+        position does not change then.
         """
         if not self.remaining:
             recorded = _count(len(self._exchanges), "exchange")

@@ -1,4 +1,4 @@
-"""Writes a cassette while a run goes on: an interrupted run leaves the exchanges that were complete."""
+"""Writes a cassette while a run goes on. An interrupted run leaves its complete exchanges."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ if TYPE_CHECKING:
 
 
 class Recorder:
-    """Starts a new cassette at `path`, readable by the owner only, as it holds the whole conversation.
+    """Starts a new cassette at `path`. Only the owner can read it, as it has the whole conversation.
 
-    An older cassette there is replaced once the first exchange is complete: a run that fails before that costs nothing.
-    Anything else is not replaced: a directory, a file that cannot be written and a file
-    that is not a cassette raise CassetteError.
+    An older cassette at `path` is replaced when the first exchange is complete, so a run that fails before keeps it.
+    Raises CassetteError for a directory, a file that cannot be written, and a file that is not a cassette.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, cwd: str, home: str | None = None) -> None:
@@ -39,9 +38,9 @@ class Recorder:
             self._append({"type": "cassette", "version": VERSION})
 
     def add(self, params: Mapping[str, Any], reply: Sequence[Mapping[str, Any]]) -> None:
-        """Appends one exchange: what was asked, and all worker lines up to and with the last. Ids are left out.
+        """Appends one exchange: the request, and all lines of the reply without their ids.
 
-        Raises CassetteError when the file cannot be written, for example because the disk is full.
+        Raises CassetteError when the file cannot be written (a full disk).
         """
         names = Names.of(params, cwd=self._cwd, home=self._home)
         lines = [{key: value for key, value in line.items() if key != "id"} for line in names.recorded(reply)]

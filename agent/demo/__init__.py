@@ -1,4 +1,4 @@
-"""The shipped demo: a small project, and a cassette of a model that works on it."""
+"""The demo: a small project, and a cassette in which a model works on it."""
 
 from __future__ import annotations
 

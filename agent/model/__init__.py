@@ -1,4 +1,4 @@
-"""The model: requests, the worker process that imports the SDK, replies as they stream, prices, failures.
+"""The model: requests, the worker process that imports the SDK, streamed replies, prices, failures.
 
-Only `worker_main` imports the SDK, in a process of its own.
+Only `worker_main` imports the SDK, in its own process.
 """

@@ -1,7 +1,7 @@
 """Provider `anthropic`: a worker process that imports the official SDK and talks to the Messages API.
 
-The import takes about a second and 70 MB; in a process of its own it costs the host neither, and runs while the
-extensions shake hands.
+The import takes about a second and 70 MB. The worker keeps both out of the host, and imports while the extensions shake
+hands.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 
 WORKER = Path(__file__).with_name("worker_main.py")
 MAX_RETRIES = 2
-"""The SDK's own: connection errors, 408, 409, 429 and 5xx, before the stream has begun, honouring Retry-After."""
+"""Retries by the SDK before the stream has begun: for connection errors, 408, 409, 429 and 5xx, after Retry-After."""
 IDLE_TIMEOUT_S = 300.0
-"""Seconds of silence from the server, pings included, until a request is given up."""
+"""Seconds without a byte from the server, not even a ping, until a request fails."""
 REQUEST_LIMIT = REPLY_LIMIT = 256 * 1024 * 1024
 STDERR_KEPT = 4096
 
 
 class AnthropicProvider:
-    """Speaks to the model worker. A worker that ends fails the request under way; the next request starts another."""
+    """Sends requests to the model worker. If it ends, the open request fails; the next one starts a new worker."""
 
     name = "anthropic"
     error: str | None = None
@@ -59,7 +59,7 @@ class AnthropicProvider:
         self._requests = 0
 
     def start(self) -> None:
-        """A worker that cannot be started fails the next request."""
+        """Starts the worker. If that fails, the next request fails."""
         self._ready = False
         self._refusal = ""
         self._splitter = LineSplitter(REPLY_LIMIT)
@@ -93,7 +93,7 @@ class AnthropicProvider:
         if self.child is None:
             self._fail(f"the model worker could not be started: {self._refusal}")
         elif not self.child.send(line):
-            self.child.kill_group(signal.SIGKILL)  # it has closed its input; how it ended is the reason to report
+            self.child.kill_group(signal.SIGKILL)  # it has closed its input; its exit status becomes the error
         return stream
 
     def cancel(self) -> None:
@@ -103,7 +103,7 @@ class AnthropicProvider:
         return [self]
 
     def ask_to_stop(self) -> None:
-        """End of file makes the worker leave, also in the middle of a reply."""
+        """Closes the worker's stdin: the worker exits at the end of file, also in the middle of a reply."""
         self.hint_to_stop()
 
     def hint_to_stop(self) -> None:

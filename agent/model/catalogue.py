@@ -1,4 +1,4 @@
-"""The Claude models that we know: sizes, prices, and how each one is asked to think.
+"""The known Claude models: sizes, prices, and how each is asked to think.
 
 A model that is not here still works; only its cost is unknown. Sources, read in November 2026: the ids and the
 retirement dates are in the anthropic SDK (`types/model.py`, `resources/messages/messages.py`); windows, limits, prices
@@ -21,12 +21,12 @@ DEFAULT_MODEL = "claude-sonnet-5-5"
 
 
 class Thinking(Enum):
-    """What a model accepts when it is asked to reason."""
+    """How a model is asked to reason."""
 
     BUDGET = "enabled"
-    """A number of tokens that it may spend."""
+    """With a number of tokens that it may spend."""
     ADAPTIVE = "adaptive"
-    """An effort level; the model decides how much to think. Most of these refuse a budget with HTTP 400."""
+    """With an effort level; the model decides how much to think. Most of these refuse a budget with HTTP 400."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class LongPrompt:
 @dataclass(frozen=True)
 class ModelInfo:
     id: str
-    """The id as it was asked for: an alias and its dated form are two entries."""
+    """The id in a request; an alias and its dated form are two entries."""
     context_window: int
     """Tokens."""
     max_output: int
@@ -59,7 +59,7 @@ class ModelInfo:
     prices: Prices
     long_prompt: LongPrompt | None = None
     retires: str | None = None
-    """ISO date after which the API refuses it, when one is announced."""
+    """ISO date after which the API refuses it; None if none is announced."""
 
 
 _OPUS_4 = Prices(input=5, output=25, cache_read=0.5, cache_write=6.25)
@@ -108,8 +108,8 @@ def find(model_id: str) -> ModelInfo | None:
 def thinking_of(model_id: str) -> Thinking:
     """How to ask this model to reason.
 
-    A Claude model that is not in the catalogue is taken to be newer than it, and those take no budget. Any other name
-    belongs to a server that imitates the API, and those know the original form.
+    A Claude model that is not in the catalogue counts as newer than it, and newer models take no budget. Any other name
+    belongs to a server that imitates the API; such servers know the budget.
     """
     info = find(model_id)
     if info is not None:

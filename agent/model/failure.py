@@ -1,4 +1,4 @@
-"""Why there is no complete reply, and how that shows in HTTP statuses, headers and stream events. Pure.
+"""The kinds of failed requests, and how HTTP statuses, headers and stream events show them. Pure.
 
 The model worker loads this file without the rest of the project, so it imports the standard library only.
 """
@@ -25,10 +25,10 @@ class ErrorKind(StrEnum):
     CONNECTION = "connection"
     """Broken before the reply began."""
     DROPPED = "dropped"
-    """The reply began and did not end as a reply does."""
+    """The reply began, but the stream ended before it was complete."""
     TIMEOUT = "timeout"
     PROTOCOL = "protocol"
-    """What came is not the Messages API."""
+    """The answer does not follow the Messages API."""
 
 
 _KIND_OF_TYPE: Mapping[str, ErrorKind] = {
@@ -58,7 +58,7 @@ def kind_of_status(status: int, error_type: str | None = None) -> ErrorKind:
 
 
 def kind_of_type(error_type: str) -> ErrorKind:
-    """The kind of an error that came inside a stream; one that we do not know is the server's."""
+    """The kind of an error inside a stream; `SERVER` for an unknown type."""
     return _KIND_OF_TYPE.get(error_type, ErrorKind.SERVER)
 
 
@@ -80,7 +80,7 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
 
 
 class ModelError(Exception):
-    """There is no complete reply; says what the `error` line says."""
+    """There is no complete reply. Has the fields of the `error` line."""
 
     def __init__(
         self, kind: ErrorKind, message: str, *, status: int | None = None, retry_after: float | None = None

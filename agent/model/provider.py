@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from wire.events import Status
 
 Line = dict[str, Any]
-"""One line of a reply; the forms are those of `agent.model.worker_main`."""
+"""One line of a reply, as `agent.model.worker_main` describes it."""
 TERMINAL = frozenset({"final", "error"})
 
 
 class Stream:
-    """One request under way. Lines arrive from within the loop; the last one is of type `final` or `error`."""
+    """The reply to one request. The loop adds lines; the last one has the type `final` or `error`."""
 
     def __init__(self, lines: Sequence[Line] = ()) -> None:
         self._lines: deque[Line] = deque(lines)
@@ -50,20 +50,20 @@ class Provider(Protocol):
     """What failed apart from the replies, as one line for the user at the end of the run."""
 
     def start(self) -> None:
-        """Gets ready in the background; returns at once."""
+        """Starts to get ready in the background; returns at once."""
         ...
 
     @property
     def is_ready(self) -> bool:
-        """Whether a request would leave at once."""
+        """Whether a request is sent at once."""
         ...
 
     def request(self, params: dict[str, Any]) -> Stream: ...
 
     def cancel(self) -> None:
-        """Gives up the request under way; its stream gets no more lines."""
+        """Cancels the open request; its stream gets no more lines."""
         ...
 
     def stoppables(self) -> Sequence[Stoppable]:
-        """The processes to stop with the run."""
+        """The processes to stop at the end of the run."""
         ...

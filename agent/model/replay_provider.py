@@ -1,4 +1,4 @@
-"""Provider `replay`: answers from a cassette, and provider-side recording of one."""
+"""Provider `replay`, which answers from a cassette, and the provider that records one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class ReplayProvider:
-    """Serves a cassette, strictly: a request that is not the recorded one is an error that shows the difference."""
+    """Answers from a cassette. A request that differs from the recorded one fails; the error shows how."""
 
     name = "replay"
     is_ready = True
@@ -50,9 +50,9 @@ def _failed(message: str) -> Stream:
 
 
 class RecordingProvider:
-    """Passes everything on, and writes each exchange to a cassette once it is complete.
+    """Passes requests on to another provider, and writes each complete exchange to a cassette.
 
-    A cassette that cannot be written any further (a full disk) ends the recording, not the run.
+    A write error (a full disk) ends the recording, not the run.
     """
 
     def __init__(self, inner: Provider, recorder: Recorder) -> None:

@@ -1,4 +1,4 @@
-"""Between the transcript and the Messages API: request parameters out, reply blocks in. Pure."""
+"""Turns the transcript into request parameters of the Messages API, and replies into blocks. Pure."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ Json = dict[str, Any]
 THINKING_BUDGETS: Mapping[Reasoning, int] = {"low": 2_048, "medium": 8_192, "high": 16_384}
 """Tokens."""
 ROOM_FOR_ANSWER = 4_096
-"""Tokens left for the answer when a thinking budget would use up `max_tokens`."""
+"""Tokens that are added for the answer when the thinking budget is as large as `max_tokens`."""
 
 IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 IMAGE_LIMIT = 5 * 1024 * 1024
-"""Characters of base64 of one image."""
+"""Characters of an image's base64 text."""
 _CACHE: Json = {"type": "ephemeral"}
 
 
 @dataclass(frozen=True)
 class ToolSpec:
-    """A tool as it is offered to the model."""
+    """A tool that is offered to the model."""
 
     name: str
     description: str
@@ -49,8 +49,8 @@ def build_params(
     """The keyword arguments for `client.messages.create`, without `stream`.
 
     Tools are sorted by name, and the system prompt, the last tool and the last block of the last user-role message
-    carry a cache marker: the prefix of one request is then the prefix of the next. Whatever the API would refuse is
-    left out: empty texts, messages that have nothing else, thinking that has no signature (the reply broke off).
+    carry a cache marker, so each request starts with the cached part of the request before. What the API would refuse
+    is left out: empty texts, messages with nothing else, thinking without a signature (the reply broke off).
     `max_tokens` grows when a thinking budget would leave no room for an answer.
     """
     params: Json = {"model": model, "max_tokens": max_tokens, "messages": _messages(messages)}
@@ -67,7 +67,7 @@ def build_params(
 def blocks_from_worker(content: Sequence[Mapping[str, Any]]) -> tuple[Block, ...]:
     """The blocks of a reply as the model worker sends them (see `agent.model.worker_main`).
 
-    Raises ValueError for a block that the worker never sends: the line was not the worker's.
+    Raises ValueError for a block that the worker never sends.
     """
     return tuple(_block(block) for block in content)
 
@@ -130,7 +130,7 @@ def _block_param(block: Block) -> Json | None:
 
 
 def _unfit_image(mime_type: str, data: str) -> str:
-    """What to say in place of an image for which the API would refuse the whole request; empty if it takes it."""
+    """The text that replaces an image if the API would refuse the request because of it; else ""."""
     if mime_type not in IMAGE_TYPES:
         return f"[an image of type {mime_type[:40]!r}, which models do not take: {', '.join(sorted(IMAGE_TYPES))}]"
     if len(data) > IMAGE_LIMIT:
@@ -149,9 +149,9 @@ def _tool_result(result: ToolResult) -> Json:
 
 
 def _tool_input(args: bytes) -> Json:
-    """The arguments as an object; `{}` when they are not one, as the API takes nothing else.
+    """The arguments as an object; `{}` when they are not one, since the API takes only objects.
 
-    The result of such a call is an error that quotes what the model wrote, so the model still learns of it.
+    The result of such a call is an error that quotes what the model wrote.
     """
     try:
         value = orjson.loads(args)

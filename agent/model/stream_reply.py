@@ -1,4 +1,4 @@
-"""One reply of the model, put together from the events of its stream. Pure.
+"""Builds one reply of the model from the events of its stream. Pure.
 
 The model worker loads this file without the rest of the project, so it imports the standard library only.
 """
@@ -25,7 +25,7 @@ class _Block:
     signature: str = ""
     parts: list[str] = field(default_factory=list)
     input: Any = None
-    """Arguments that came whole with the start of the block, as some servers send them."""
+    """Complete arguments in the start of the block, as some servers send them."""
 
     def line(self) -> Line:
         text = "".join(self.parts)
@@ -39,23 +39,23 @@ class _Block:
 
 
 class Reply:
-    """One reply, put together from the events of its stream. Events and blocks of unknown types are passed over."""
+    """One reply, built from the events of its stream. Events and blocks of unknown types are ignored."""
 
     def __init__(self) -> None:
         self.usage = {"input": 0, "output": 0, "cache_read": 0, "cache_write": 0}
         self.stop_reason: str | None = None
         self.started = False
         self.ended = False
-        """The stream said so; a stream that only stops is cut off."""
+        """Whether the stream said that the reply ends. A stream that just stops is cut off."""
         self._blocks: dict[int, _Block] = {}
 
     def content(self) -> list[Line]:
-        """The blocks so far, in the order in which they began. The last one may be incomplete until `ended`."""
+        """The blocks so far, in the order of their starts. The last one may be incomplete until `ended`."""
         return [block.line() for block in self._blocks.values()]
 
     def feed(self, event: Mapping[str, Any]) -> Iterator[Line]:
-        """Takes the next event and gives the lines that it causes. Raises LookupError, TypeError, AttributeError or
-        ValueError when a known event does not have the form that it should have."""
+        """Takes the next event and yields the lines for it. Raises LookupError, TypeError, AttributeError or ValueError
+        when an event of a known type has a wrong form."""
         match event["type"]:
             case "message_start":
                 self.started = True

@@ -1,4 +1,4 @@
-"""The lines of a reply, as the model worker writes them and cassettes keep them: what each must hold."""
+"""Checks the lines of a reply, as the model worker writes them and cassettes keep them."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ _AnyLine = _MessageStart | _TextDelta | _ThinkingDelta | _ToolUseStart | _ToolUs
 
 
 def problem_of(line: dict[str, Any]) -> str | None:
-    """What is wrong with a line that somebody else wrote; None if it can be relied on."""
+    """What is wrong with a line of a cassette; None if it is valid."""
     try:
         checked: _AnyLine = msgspec.convert(line, type=_AnyLine)
         if isinstance(checked, _Final | _Error):
             blocks_from_worker(checked.content)
-    except ValueError as error:  # msgspec's own is one too
+    except ValueError as error:  # also msgspec's own error
         return str(error)
     return None

@@ -1,7 +1,7 @@
 """The process that talks to the model: NDJSON on stdin and stdout, the anthropic SDK in between.
 
-The SDK takes about a second and 70 MB to import, so it lives here and the host never loads it. The host runs this file
-by its path while other things start; only its two neighbours, the standard library and the SDK are imported.
+Importing the SDK takes about a second and 70 MB, so only this process does it. The host runs this file by its path
+while the extensions start; it imports only its two neighbours, the standard library and the SDK.
 
 In, one JSON object per line: first
 `{"type":"configure","api_key":str|null,"base_url":str|null,"max_retries":int,"idle_timeout_s":float}`, then any number
@@ -13,7 +13,7 @@ Out: `{"type":"ready"}` once; then for each request, every line with its `id`: `
 `text_delta {delta}`, `thinking_delta {delta}`, `tool_use_start {call_id,name}`, `tool_use_args {call_id,delta}`,
 `tool_use_end {call_id}`, and exactly one last line, `final {content,stop_reason,usage}` or
 `error {kind,status,message,retry_after_s,content,usage}`. A `tool_call` block carries its `args` as the text that the
-model wrote, because that may be invalid JSON. Everything else that anyone prints goes to stderr.
+model wrote, because that may be invalid JSON. All other output goes to stderr.
 
 The credential is the configured key: the SDK's key variables and profiles are not consulted. What the SDK does take
 from the environment is proxies, `ANTHROPIC_CUSTOM_HEADERS` and `ANTHROPIC_LOG` (to stderr). A redirect is reported, not
@@ -50,10 +50,10 @@ if TYPE_CHECKING:
 
 ANTHROPIC_URL = "https://api.anthropic.com"
 NO_KEY = "none"
-"""Sent to a `base_url` when there is no key: the SDK insists on a credential, and servers without keys ignore it."""
+"""Sent to a `base_url` when there is no key: the SDK needs a credential, and servers without keys ignore it."""
 CONNECT_TIMEOUT_S = 10.0
 RETRY_AFTER_CAP_S = 60.0
-"""When a server asks for a longer wait there is no retry: the host hears at once how long it would be."""
+"""Seconds. If a server asks for a longer wait, there is no retry: the `error` line says how long it would be."""
 MESSAGE_LIMIT = 500
 """Characters of an error message."""
 
@@ -77,7 +77,7 @@ class Worker:
         self._send({"type": "ready"})
 
     def serve(self, request_id: str, params: Line) -> None:
-        """Makes one request and sends its lines. Whatever goes wrong becomes the `error` line."""
+        """Makes one request and sends its lines. A failure becomes the `error` line."""
         reply = Reply()
         try:
             for line in self._stream(params, reply):
@@ -124,8 +124,8 @@ class Worker:
         if self._client is None:
             raise self._refusal or ModelError(ErrorKind.PROTOCOL, "not configured")
         stream = self._open(self._client, params)
-        # The raw events, as the SDK's accumulating stream fails on arguments that are not JSON and on events that it
-        # does not know, and as it takes the end of the bytes for the end of the reply.
+        # The raw events: the SDK's accumulating stream fails on arguments that are not JSON and on unknown events, and
+        # takes the end of the bytes for the end of the reply.
         events = stream.raw_events(stream.response)
         try:
             for event in self._decoded(events):
@@ -152,8 +152,8 @@ class Worker:
             "stop_reason": reply.stop_reason,
             "usage": reply.usage,
         }
-        # Reading to the end keeps the connection for the next request. In a thread, as a server may keep the
-        # connection open after its last event.
+        # Reading to the end keeps the connection for the next request. In a thread, since a server may not close the
+        # stream after its last event.
         threading.Thread(target=_drain, args=(events,), daemon=True).start()
 
     def _open(self, client: anthropic.Anthropic, params: Line) -> anthropic.Stream[Any]:
@@ -240,14 +240,14 @@ class Worker:
 
 
 def _no_tls() -> Any:
-    """An SSL context that trusts nobody, for a client that never uses it: loading the trust store takes 20 ms."""
+    """An SSL context without certificates, for a client that never uses TLS: loading them takes 20 ms."""
     import ssl
 
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 def _refuse_long_wait(response: httpx2.Response) -> None:
-    """The SDK sleeps for as long as the server says; it also obeys this header."""
+    """Stops the SDK from sleeping for as long as the server says; it obeys this header."""
     if (retry_after_s(response.headers) or 0) > RETRY_AFTER_CAP_S:
         response.headers["x-should-retry"] = "false"
 
@@ -266,7 +266,7 @@ def _drain(events: Iterator[Any]) -> None:
 
 
 def _read_stdin(requests: Any) -> NoReturn:
-    """Runs in a thread of its own, so that the end of input is seen while a reply is streaming."""
+    """Runs in its own thread, so that the end of input ends the process also while a reply streams."""
     for line in sys.stdin.buffer:
         requests.put(line)
     os._exit(0)

@@ -1,4 +1,4 @@
-"""What a run writes: the event stream, notices on stderr, and the writer that never blocks.
+"""The output of a run: the event stream, notices on stderr, the stats timeline, and a writer that never blocks.
 
-The definitions of the events are in `wire.events`.
+`wire.events` defines the events.
 """

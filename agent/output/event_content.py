@@ -1,4 +1,4 @@
-"""From the transcript's blocks to the event stream's."""
+"""Turns blocks of the transcript into content of the event stream."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Carries records from the run to their reader, in order, at the reader's pace."""
+"""Passes records of the run to their reader, in order, and no faster than the reader takes them."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from supervisor.loop.loop import Loop
     from wire.events import Record
 
-LAST_WORDS_S = 2.0
-"""How long an aborted run still waits for a reader that does not read."""
+FLUSH_S = 2.0
+"""Seconds that an aborted run still waits for a reader that does not read."""
 PROGRESS_WAITING = 256
-"""Records from callbacks that wait to be emitted, above which tool progress is left out."""
+"""Posted records; while more of them wait, tool progress and notes are dropped."""
 
 
 class EventWriter:
     """`sink` takes each record at once. With `output`, emitting waits while the reader is behind.
 
-    Callbacks of the loop must not wait; what they report is posted, and emitted before the next record or while the
-    run waits for something.
+    Callbacks of the loop must not wait, so they post their records. Posted records are emitted before the next record
+    of the run, or while the run waits.
     """
 
     def __init__(
@@ -39,29 +39,29 @@ class EventWriter:
         self._open = False
 
     def begin(self, first: Record) -> None:
-        """Emits the first record; what was posted before comes right after it."""
+        """Emits the first record; records that were posted before follow it."""
         self._sink(first)
         self._open = True
 
     def post(self, record: Record) -> None:
-        """From a callback."""
+        """Queues a record from a callback."""
         self._posted.append(record)
 
     def post_progress(self, record: Record) -> None:
-        """From a callback, for what may be left out when the reader is far behind."""
+        """Queues a record from a callback; drops it when the reader is far behind."""
         if len(self._posted) < PROGRESS_WAITING:
             self._posted.append(record)
 
     def post_shown(self, record: Record) -> None:
-        """From a callback, for what an extension shows. While a reader is behind, only the newest content of a panel
-        waits, and notes are left out as progress is."""
+        """Queues what an extension shows. While the reader is behind, only the newest content of each panel waits, and
+        notes are dropped like progress."""
         if isinstance(record, ExtNotify):
             self.post_progress(record)
             return
         if isinstance(record, PanelRender):
-            for place, waiting in enumerate(self._posted):
-                if isinstance(waiting, PanelRender) and _is_of_the_same_panel(waiting, record):
-                    del self._posted[place]
+            for index, waiting in enumerate(self._posted):
+                if isinstance(waiting, PanelRender) and _panel_of(waiting) == _panel_of(record):
+                    del self._posted[index]
                     break
         self._posted.append(record)
 
@@ -71,7 +71,7 @@ class EventWriter:
         self._keep_pace()
 
     def wait(self, predicate: Callable[[], bool], deadline: float | None = None) -> bool:
-        """Until the predicate holds (True), or the deadline has passed or the run is to end (False)."""
+        """Waits until the predicate holds (True), or until the deadline or an abort (False)."""
         while True:
             self._flush_posted()
             if predicate():
@@ -81,14 +81,14 @@ class EventWriter:
             self._loop.run_until(lambda: predicate() or self._abort.requested or self._has_posted(), deadline)
 
     def finish(self) -> bool:
-        """Waits until the reader has everything, and says whether it has; not for ever once the run was aborted."""
+        """Waits until the reader has everything, after an abort for `FLUSH_S` at most. Returns whether it has."""
         self._flush_posted()
         if self._output is None:
             return True
         output = self._output
         if not self._abort.requested:
             self._loop.run_until(lambda: output.is_flushed or self._abort.requested)
-        self._loop.run_until(lambda: output.is_flushed, self._loop.clock() + LAST_WORDS_S)
+        self._loop.run_until(lambda: output.is_flushed, self._loop.clock() + FLUSH_S)
         return output.is_flushed and not output.broken
 
     def _has_posted(self) -> bool:
@@ -105,5 +105,5 @@ class EventWriter:
             self._loop.run_until(lambda: not output.is_full or self._abort.requested)
 
 
-def _is_of_the_same_panel(one: PanelRender, other: PanelRender) -> bool:
-    return (one.extension, one.panel_id) == (other.extension, other.panel_id)
+def _panel_of(record: PanelRender) -> tuple[str, str]:
+    return record.extension, record.panel_id

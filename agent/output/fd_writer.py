@@ -1,7 +1,7 @@
-"""Writes to a descriptor that may be a pipe with a slow reader, without ever blocking on it.
+"""Writes to a descriptor without ever blocking, even if it is a pipe with a slow reader.
 
-The descriptor is shared with other programs (a terminal, a parent's pipe), so it is not switched to non-blocking. A
-pipe that polls as writable takes at least `PIPE_BUF` bytes without blocking, so that is how much is written at a time.
+Other programs may share the descriptor (a terminal, a pipe of the parent), so it stays in blocking mode. A pipe that
+polls as writable takes `PIPE_BUF` bytes without blocking, so no more is written at a time.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 CHUNK = select.PIPE_BUF
 GONE = frozenset({errno.EPIPE, errno.ECONNRESET, errno.EIO, errno.EBADF})
-"""Errors that mean that nobody reads; EIO is a terminal that has hung up."""
+"""Errors that mean that the reader has gone; EIO comes from a terminal that has hung up."""
 HIGH_WATER = 1024 * 1024
-"""Bytes waiting for the reader, above which whoever writes should wait (or, for a lossy output, is not heard)."""
+"""Bytes that wait for the reader. Above it the caller should wait; a lossy writer drops what is written."""
 
 
 class FdWriter:
-    """`on_broken` is called once, when nothing can be written any more: with "" when the reader has gone, else with the
-    reason (a full disk). What is written afterwards is dropped."""
+    """`on_broken` is called once, when nothing can be written any more: with "" if the reader has gone, else with the
+    reason (a full disk). Later writes are dropped."""
 
     def __init__(self, loop: Loop, fd: int, on_broken: Callable[[str], None], *, lossy: bool = False) -> None:
         self._loop = loop
@@ -66,7 +66,7 @@ class FdWriter:
         self._drain()
 
     def on_readable(self, budget: int) -> None:  # noqa: ARG002
-        """Only an error makes the writing end of a pipe readable: its reader has gone."""
+        """The writing end of a pipe is readable only when its reader has gone."""
         self._drain()
         if not self.broken and self._state() & (select.POLLERR | select.POLLHUP):
             self._break()
@@ -102,7 +102,7 @@ class FdWriter:
         self._watch()
 
     def _watch(self) -> None:
-        """A pipe is always watched for its reader's going; others only while something waits to be written."""
+        """Always watches a pipe, to see its reader leave; anything else only while bytes wait."""
         waits = bool(self._queue) and not self.broken
         try:
             self._loop.watch(self, read=self._is_pipe and not self.broken, write=waits)
@@ -117,7 +117,7 @@ class FdWriter:
         self._on_broken(reason)
 
     def close(self) -> None:
-        """Stops watching. The descriptor stays open: it is not ours."""
+        """Stops watching. The descriptor stays open: it belongs to the caller."""
         self.broken = True
         self._queue.clear()
         self._watch()

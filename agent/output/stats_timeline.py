@@ -1,4 +1,4 @@
-"""What happens in a run, for its stats file: turns, tool calls, and news of extensions."""
+"""Writes the timeline of a run to its stats file: turns, tool calls, and notices of extensions."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from supervisor.monitoring.stats_file import Recording
     from supervisor.supervisor import Supervisor
 
-DETAIL = 200
-"""Characters of an error that are kept."""
+DETAIL_LENGTH = 200
+"""Characters of an error that are written."""
 
 
 class Timeline:
-    """Does nothing unless a file is asked for. Raises `RecordingError` for one that cannot be begun."""
+    """Does nothing without a stats or metrics file. Raises `RecordingError` for a file that cannot be written."""
 
     def __init__(
         self,
@@ -36,14 +36,14 @@ class Timeline:
         on_error: Callable[[str], None],
     ) -> None:
         self._recording: Recording | None = None
-        self._turn = (0, Timestamp.now())  # its number, and when it began
+        self._turn = (0, Timestamp.now())  # number and start of the current turn
         if stats_file is not None or metrics_file is not None:
             self._recording = supervisor.write_stats(
                 "run", version, cwd, stats_file=stats_file, metrics_file=metrics_file, on_error=on_error
             )
 
     def seen(self, record: events.Record) -> None:
-        """A record of the run, as its reader gets it."""
+        """Takes each record that the reader gets."""
         if self._recording is None:
             return
         match record:
@@ -52,13 +52,13 @@ class Timeline:
             case events.TurnEnd(stop=stop, error=error):
                 step, began = self._turn
                 detail = error if isinstance(error, str) else stop
-                self._recording.mark("turn", str(step), "", began, detail=detail[:DETAIL])
+                self._recording.mark("turn", str(step), "", began, detail=detail[:DETAIL_LENGTH])
 
     def tool_ran(self, tool: str, extension: str, began: Timestamp, result: ToolResult) -> None:
         if self._recording is not None:
             detail = ""
             if result.is_error:
-                detail = " ".join(part.text for part in result.content if isinstance(part, Text))[:DETAIL]
+                detail = " ".join(part.text for part in result.content if isinstance(part, Text))[:DETAIL_LENGTH]
             self._recording.mark("tool_call", tool, extension, began, detail=detail)
 
     def notice(self, extension: Extension, kind: Kind, message: str) -> None:

@@ -1,4 +1,4 @@
-"""What a run tells a person on stderr, and everybody who follows it, about its extensions."""
+"""Notices of a run: lines for a person on stderr, and records of what happens to extensions."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ _FIGURES = re.compile(r"[\d(]")
 
 
 class StderrNotices:
-    """Lines for a person, each once; the event stream has each instance."""
+    """Writes each notice once to stderr, and every time to the event stream and the followers."""
 
     def __init__(
-        self, loop: Loop, reporter: EventWriter, *, stderr: int, before_line: Callable[[], None] | None = None
+        self, loop: Loop, event_writer: EventWriter, *, stderr: int, before_line: Callable[[], None] | None = None
     ) -> None:
         self.has_begun = False
-        """Whether the first request is under way."""
+        """Whether an extension that gets ready now is late for the first request."""
         self.followers: list[Callable[[Extension, Kind, str], None]] = []
-        """Who else hears what happens to extensions."""
+        """Called with the extension, the kind and the message of each notice."""
         self._loop = loop
-        self._reporter = reporter
+        self._event_writer = event_writer
         self._before_line = before_line
         self._stderr = FdWriter(loop, stderr, _nothing, lossy=True)
         self._said: set[str] = set()
 
     def say(self, line: str) -> None:
-        """One line for a person, on stderr."""
+        """Writes one line to stderr."""
         if self._before_line is not None:
             self._before_line()
         self._stderr.write(printable(line.replace("\n", " ")).encode("utf-8", "replace") + b"\n")
 
     def notice(self, extension: Extension, kind: Kind, message: str) -> None:
-        """Something happened to an extension."""
+        """Reports what happened to an extension."""
         if kind == "started" and self.has_begun:
             kind, message = "late", "ready after the first request; its tools join in the next turn"
         self.report(extension.name, kind, message)
@@ -54,28 +54,28 @@ class StderrNotices:
             self.say(f"zot: extension {extension.name}: {message}")
 
     def report(self, name: str, kind: Kind, message: str) -> None:
-        """For the event stream only."""
-        self._reporter.post(events.Extension(valid_text(name), kind, valid_text(message)))
+        """Reports it in the event stream only."""
+        self._event_writer.post(events.Extension(valid_text(name), kind, valid_text(message)))
 
     def note(self, extension: Extension, level: str, message: str) -> None:
-        """An extension wants something said."""
+        """Writes a note of an extension to stderr."""
         self.say(f"[{extension.name}] {level}: {message}")
 
     def _is_news(self, extension: Extension, kind: Kind, message: str) -> bool:
-        """A guard that fails on every call says so once for each way of failing."""
-        what = message
+        """Whether stderr has no such line yet. A guard that fails on every call gets one line per kind of failure."""
+        text = message
         if kind == "no_verdict":
-            what = _FIGURES.split(message.partition(": ")[2])[0]
-        key = f"{extension.name} {kind} {what}"
+            text = _FIGURES.split(message.partition(": ")[2])[0]
+        key = f"{extension.name} {kind} {text}"
         known = key in self._said
         self._said.add(key)
         return not known
 
     def close(self) -> None:
-        """After the last line; gives a slow reader a moment."""
+        """Waits up to `FLUSH_S` for a slow reader, then stops writing."""
         self._loop.run_until(lambda: self._stderr.is_flushed, self._loop.clock() + FLUSH_S)
         self._stderr.close()
 
 
 def _nothing(_reason: str) -> None:
-    """Nobody reads stderr any more; the run does not depend on it."""
+    """A run goes on without a reader of stderr."""

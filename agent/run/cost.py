@@ -1,4 +1,4 @@
-"""Adds up tokens and dollars. Unknown is not zero: one request of unknown cost makes the sum unknown."""
+"""Adds up tokens and dollars. A request of unknown cost makes the sum unknown, as unknown is not zero."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def totals(model: str, usage: Mapping[str, int]) -> Totals:
     return Totals(**counts, cost_usd=None if cost is None else round(cost, 6))
 
 
-def add(one: Totals, other: Totals) -> Totals:
-    unknown = one.cost_usd is None or other.cost_usd is None
+def add(left: Totals, right: Totals) -> Totals:
+    unknown = left.cost_usd is None or right.cost_usd is None
     return Totals(
-        input=one.input + other.input,
-        output=one.output + other.output,
-        cache_read=one.cache_read + other.cache_read,
-        cache_write=one.cache_write + other.cache_write,
-        cost_usd=None if unknown else round((one.cost_usd or 0.0) + (other.cost_usd or 0.0), 6),
+        input=left.input + right.input,
+        output=left.output + right.output,
+        cache_read=left.cache_read + right.cache_read,
+        cache_write=left.cache_write + right.cache_write,
+        cost_usd=None if unknown else round((left.cost_usd or 0.0) + (right.cost_usd or 0.0), 6),
     )

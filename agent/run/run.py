@@ -34,7 +34,7 @@ class PromptEnd:
 
 
 class Run:
-    """Carries one prompt to its end. Never raises for what extensions, tools or the model do."""
+    """Carries out one prompt. Failures of extensions, tools and the model end it; they are never raised."""
 
     def __init__(
         self,
@@ -59,9 +59,9 @@ class Run:
         self.cumulative = cost.NOTHING
         self.steps = 0
         self.text = ""
-        """The last assistant message that a reader was allowed to see."""
+        """The last assistant message that readers may see."""
         self._text_blocked = ""
-        """Why the last message was withheld, if it was."""
+        """Why a guard withheld the last message; "" if none did."""
 
     def prompt(self, text: str) -> PromptEnd:
         """Runs turns until the model is done, something ends the run, or the steps are used up."""
@@ -86,7 +86,7 @@ class Run:
     # --- one turn -----------------------------------------------------------------------------------------
 
     def _turn(self, step: int) -> PromptEnd | None:
-        """None when the model wants to go on."""
+        """None when another turn follows."""
         self._emit(events.TurnStart(step))
         self._supervisor.tell(frames.Event("turn_start", step=step))
         judgement = self._supervisor.intercept(frames.Event("turn_start", step=step))
@@ -154,7 +154,7 @@ class Run:
         return builder.reply
 
     def _finish_reply(self, builder: ReplyBuilder, reply: ModelReply, *, started: bool) -> None:
-        """The transcript keeps what the model said; readers and observers get what the guards let through."""
+        """The transcript keeps the original text; readers and observers get what the guards let through."""
         original = text_of(reply.kept)
         judgement = self._judge_text(original)
         visible = original if judgement is None or judgement.text is None else judgement.text
@@ -204,7 +204,7 @@ class Run:
 
 
 def _with_text(content: tuple[Block, ...], text: str) -> tuple[Block, ...]:
-    """The rewritten text in place of the first text block; the others go, everything else stays."""
+    """The content with the rewritten text in place of the first text block and without the other text blocks."""
     shown: list[Block] = []
     placed = False
     for block in content:

@@ -1,1 +1,1 @@
-"""Session files: zot's format, appended to as a run goes on."""
+"""Session files in zot's format, written while a run goes on."""

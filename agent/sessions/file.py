@@ -1,8 +1,8 @@
-"""Session files, in zot's format: one JSON object per line, appended as the run goes.
+"""Session files in zot's format: one JSON object per line, appended while the run goes on.
 
-Better than zot's on purpose: each message is on disk (fsync) when the run goes on, a lock says that the file is in use,
-no empty file is ever made, transcripts are readable by their owner only, and the folder is found by the absolute path.
-Source of the format: zot-compatible readers; content blocks carry no type tag and are told apart by their fields.
+Better than zot's on purpose: each message is on disk (fsync) before the run goes on, a lock marks the file as in use,
+no empty file is made, only the owner can read it, and the absolute path of the working folder names its folder. Content
+blocks have no type tag; readers tell them apart by their fields.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from agent.transcript import Image, Text, Thinking, ToolCall, ToolResult
-from wire.dialects.zot import one_line
+from wire.dialects.zot import json_on_one_line
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 
 class SessionFile:
-    """A transcript on disk. The file appears with the first message.
+    """A transcript on disk. The first message creates the file.
 
-    An error while writing is kept in `error` and ends the writing, not the run: the answer is worth more.
+    A write error is kept in `error` and ends the writing, but not the run.
     """
 
     def __init__(self, home: Path, *, cwd: str, provider: str, model: str, version: str) -> None:
@@ -56,7 +56,7 @@ class SessionFile:
             )
 
     def usage(self, cumulative: Totals) -> None:
-        """zot writes the running totals under both names."""
+        """Writes the running totals under both names, as zot does."""
         totals = {
             "input_tokens": cumulative.input,
             "output_tokens": cumulative.output,
@@ -92,7 +92,7 @@ class SessionFile:
         self._write(orjson.dumps({"type": "meta", "meta": self._meta}) + b"\n")
 
     def _write(self, line: bytes) -> None:
-        """The whole line or none of it: half a line would make the file unreadable."""
+        """Writes the whole line or nothing: half a line would make the file unreadable."""
         size = os.fstat(self._fd).st_size
         try:
             while line:
@@ -125,9 +125,9 @@ def _block(block: Block) -> dict[str, Any]:
 
 
 def _arguments(args: bytes) -> Any:
-    """JSON as it is; what is not JSON is kept as a string, which any reader can load."""
+    """JSON as it is; invalid JSON as a string, which any reader can load."""
     try:
         orjson.loads(args)
     except orjson.JSONDecodeError:
         return args.decode("utf-8", "replace")
-    return orjson.Fragment(bytes(one_line(args)))
+    return orjson.Fragment(bytes(json_on_one_line(args)))

@@ -1,4 +1,4 @@
-"""The built-in tools and the toolbox that offers them beside those of extensions.
+"""The built-in tools, and the toolbox that offers them together with the tools of extensions.
 
-Each of read, write, edit and bash has a file; the processes that run them are in `file_worker` and `shell`.
+read, write, edit and bash have a file each; `file_worker` and `shell` run them in processes.
 """

@@ -1,7 +1,7 @@
 """Reads a tool's arguments, type by type, naming the field that is wrong.
 
-As in zot, a field that is missing or null counts as empty, and fields that no tool knows are ignored. Every
-string that comes out of here can be encoded: a lone UTF-16 surrogate, which JSON allows, becomes U+FFFD.
+As in zot, a field that is missing or null counts as empty, and unknown fields are ignored. Strings are made valid
+Unicode: a lone UTF-16 surrogate, which JSON allows, becomes U+FFFD.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def decode(raw: bytes) -> Arguments:
 
 
 def fields(value: object) -> Arguments:
-    """`value` itself, once it is known to be an object; null counts as `{}`."""
+    """Checks that `value` is an object; null counts as `{}`."""
     if value is None:
         return {}
     if not isinstance(value, dict):

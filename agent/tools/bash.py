@@ -1,4 +1,4 @@
-"""What the `bash` tool is asked and what it answers. Pure; the host's loop runs the command."""
+"""The `bash` tool: reads its arguments and writes its result. Pure; `shell.command` runs the command."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from agent.tools.shell.output_window import Tail
 
 DEFAULT_TIMEOUT_S = 600
-"""zot has none, so that a command which waits for input that never comes waits for ever."""
+"""Seconds. zot has no default, so a command that waits for input there waits for ever."""
 MAX_TIMEOUT_S = 7 * 24 * 3600
-"""A longer timeout is taken as this one."""
+"""Seconds, the upper bound of a timeout; a longer one is shortened to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +28,14 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
-    """How a command ended."""
+class ShellExit:
+    """How a shell command ended."""
 
     returncode: int
     """As in `subprocess`: the exit status, or minus the number of the signal that ended the shell."""
     duration_s: float
     timed_out_after_s: int | None = None
-    """The timeout, when it was what ended the command."""
+    """The timeout, if the command was ended by it."""
     cancelled: bool = False
 
     @property
@@ -56,8 +56,8 @@ def decode_call(args: arguments.Arguments, *, default_timeout_s: int = DEFAULT_T
     return Call(command, min(timeout, MAX_TIMEOUT_S) if timeout > 0 else default_timeout_s)
 
 
-def result_text(command: str, tail: Tail, ending: Ending, log_path: Path | None = None) -> str:
-    """The result in zot's form: command, output, what is missing, `[exit N]`, time taken.
+def result_text(command: str, tail: Tail, ended: ShellExit, log_path: Path | None = None) -> str:
+    """The result in zot's form: command, output, what was cut, `[exit N]`, duration.
 
     A line before `[exit N]` says when a timeout, a signal or a cancellation ended the command; zot shows just
     `[exit -1]`. `log_path` is named only when output is missing.
@@ -68,12 +68,12 @@ def result_text(command: str, tail: Tail, ending: Ending, log_path: Path | None 
     if tail.dropped_bytes:
         parts.append(_truncation_line(tail))
     parts.append("\n")
-    if reason := _early_end(ending):
+    if reason := _early_end(ended):
         parts.append(f"{reason}\n")
-    parts.append(f"[exit {max(ending.returncode, -1)}]")
+    parts.append(f"[exit {max(ended.returncode, -1)}]")
     if tail.dropped_bytes and log_path:
         parts.append(f" (full output: {log_path})")
-    parts.append(f"  Took {human_duration(ending.duration_s)}")
+    parts.append(f"  Took {human_duration(ended.duration_s)}")
     return "".join(parts)
 
 
@@ -91,14 +91,14 @@ def _truncation_line(tail: Tail) -> str:
     return f"... [truncated at {cap}]; this is the end, the first {dropped} are not shown\n"
 
 
-def _early_end(ending: Ending) -> str:
+def _early_end(ended: ShellExit) -> str:
     reasons = []
-    if ending.cancelled:
+    if ended.cancelled:
         reasons.append("cancelled")
-    if ending.timed_out_after_s is not None:
-        reasons.append(f"timed out after {ending.timed_out_after_s}s")
-    if ending.returncode < 0:
-        reasons.append(f"killed by {_signal_name(-ending.returncode)}")
+    if ended.timed_out_after_s is not None:
+        reasons.append(f"timed out after {ended.timed_out_after_s}s")
+    if ended.returncode < 0:
+        reasons.append(f"killed by {_signal_name(-ended.returncode)}")
     return ", ".join(reasons)
 
 

@@ -1,17 +1,8 @@
-"""The built-in tools as they are offered to the model: zot's names, parameters and required fields."""
+"""The built-in tools as the model sees them: zot's names, parameters and required fields."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True, slots=True)
-class ToolSpec:
-    name: str
-    description: str
-    input_schema: dict[str, object]
-    read_only: bool = False
-    """Changes nothing, so calls of one turn may overlap."""
+from agent.model.request import ToolSpec
 
 
 def _object(required: list[str], **properties: dict[str, object]) -> dict[str, object]:
@@ -63,7 +54,6 @@ READ = ToolSpec(
         offset=_integer("First line to read, counted from 1."),
         limit=_integer("Number of lines to read."),
     ),
-    read_only=True,
 )
 
 WRITE = ToolSpec(
@@ -77,4 +67,4 @@ WRITE = ToolSpec(
 )
 
 SPECS = (BASH, EDIT, READ, WRITE)
-"""By name, the order on the wire."""
+"""Sorted by name, as requests list them."""

@@ -13,13 +13,13 @@ from agent.tools.files.atomic import replace_file
 from agent.tools.files.diff import Replacement, render
 from agent.tools.files.line_ends import Unified, with_lf
 from agent.tools.files.regular_file import open_regular
-from agent.tools.outcome import Outcome, ToolError, os_failure
+from agent.tools.outcome import ToolError, ToolOutput, os_failure
 
 MAX_FILE_BYTES = 64 << 20
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-def run(args: arguments.Arguments, cwd: str) -> Outcome:
+def run(args: arguments.Arguments, cwd: str) -> ToolOutput:
     """Apply `edits`, each located in the file as it is now, all or none. The result is a diff."""
     given, path = arguments.path(args, cwd)
     edits = arguments.replacements(args)
@@ -30,16 +30,15 @@ def run(args: arguments.Arguments, cwd: str) -> Outcome:
     body = data[len(mark) :]
     replacements = plan(body, edits, given)
     replace_file(path, mark + apply(body, replacements))
-    return Outcome.of_text(render(body, replacements))
+    return ToolOutput.of_text(render(body, replacements))
 
 
 def plan(body: bytes, edits: list[tuple[str, str]], given: str) -> list[Replacement]:
     """Where in `body` each edit goes, ascending. Line ends match whatever their kind, on both sides.
 
-    Only the part that differs between old and new text is replaced, so that lines which an edit merely quotes
-    keep their line ends; new lines get the kind of line end that is used there. `given` names the file in
-    errors. Raises ToolError for an edit that is empty, changes nothing, has no or several matches, or overlaps
-    another.
+    Only the part that differs between old and new text is replaced, so unchanged lines of an edit keep their line
+    ends; new lines get the kind of line end that is used there. `given` names the file in errors. Raises ToolError for
+    an edit that is empty, changes nothing, has no or several matches, or overlaps another.
     """
     unified = Unified(body)
     placed: list[tuple[int, int, Replacement]] = []
@@ -48,7 +47,7 @@ def plan(body: bytes, edits: list[tuple[str, str]], given: str) -> list[Replacem
         old, new = with_lf(old_text.encode()), with_lf(new_text.encode())
         start = _locate(unified.text, old, number, given)
         placed.append((start, start + len(old), _replacement(unified, start, old, new, new_text.encode())))
-    placed.sort(key=lambda place: place[:2])
+    placed.sort(key=lambda item: item[:2])
     for (_, end, _), (next_start, _, _) in pairwise(placed):
         if next_start < end:
             raise ToolError("edits overlap; merge them into one edit")
@@ -89,7 +88,7 @@ def _check_changes(number: int, old: str, new: str) -> None:
 
 
 def _occurrences(text: bytes, wanted: bytes) -> int:
-    """How often it occurs. One that overlaps the first counts too: zot does not see it, and edits the first."""
+    """How often `wanted` occurs; 2 if two matches overlap. zot misses the overlap and edits the first match."""
     count = text.count(wanted)
     if count == 1 and text.find(wanted, text.index(wanted) + 1) >= 0:
         return 2
@@ -118,7 +117,7 @@ def _replacement(unified: Unified, start: int, old: bytes, new: bytes, new_as_gi
 
 
 def _common_prefix(left: bytes, right: bytes) -> int:
-    """How many leading bytes are equal, by halving, so that the comparing is done in C."""
+    """How many leading bytes are equal. Halves the range, so that C code compares the bytes."""
     low, high = 0, min(len(left), len(right))
     while low < high:
         middle = (low + high + 1) // 2

@@ -1,4 +1,4 @@
-"""What an extension's tool has answered, as a result for the model: checked, and no larger than is good for it."""
+"""Turns the answer of an extension's tool into a result for the model: checked, and cut if it is too long."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def failed(call_id: str, text: str) -> ToolResult:
 
 
 def extension_result(call_id: str, name: str, answer: Answer, folder: Path | None = None) -> ToolResult:
-    """An extension's answer as a result, by zot's rules: empty texts left out, images checked, unknown blocks named.
-    Of more text than a built-in tool would give, the start is given and the whole kept in a file of `folder`, the
-    temporary one by default."""
+    """The answer as a result, by zot's rules: empty texts left out, images checked, unknown blocks named. A text that
+    is longer than the bounds of built-in tools is cut; the whole goes to a file in `folder`, by default the temporary
+    directory."""
     if answer.frame is None:
         if answer.failure is Failure.TIMEOUT:
             return failed(call_id, f"extension {name} failed: timeout waiting for {name} ({answer.reason})")
@@ -44,7 +44,7 @@ def extension_result(call_id: str, name: str, answer: Answer, folder: Path | Non
 
 
 def parts_of(blocks: Iterable[ContentBlock], name: str) -> tuple[tuple[Text | Image, ...], bool]:
-    """Blocks that can be given to a model, and whether one of them could not be used. `name` is EXTENSION/TOOL."""
+    """The blocks as the model can take them, and whether one was unusable. `name` is EXTENSION/TOOL."""
     parts: list[Text | Image] = []
     is_bad = False
     for block in blocks:
@@ -68,14 +68,15 @@ def _part(block: ContentBlock, name: str) -> tuple[Text | Image | None, bool]:
     return Image(block.mime_type or "application/octet-stream", block.data or ""), False
 
 
-POINTER_BYTES = 1024
-"""Room for the line that says where the whole is."""
-
 # --- size ---------------------------------------------------------------------------------------------------
+
+POINTER_BYTES = 1024
+"""Room for the last line, which names the file with the whole text."""
 
 
 def within_bounds(parts: tuple[Text | Image, ...], folder: Path | None = None) -> tuple[Text | Image, ...]:
-    """The same, or its start with a pointer to the whole text: `MAX_BYTES` and `MAX_LINES` as with built-in tools."""
+    """The parts as they are if their text has at most `MAX_BYTES` and `MAX_LINES`; else the start of the text, with a
+    line that names the file with the whole."""
     texts = [part.text for part in parts if isinstance(part, Text)]
     size = sum(len(text.encode("utf-8", "replace")) for text in texts)
     lines = sum(text.count("\n") + 1 for text in texts)
@@ -87,8 +88,8 @@ def within_bounds(parts: tuple[Text | Image, ...], folder: Path | None = None) -
 
 
 def start_of(text: str) -> str:
-    """As much of it as a result may have besides the pointer, in whole lines where a line is not longer than that. What
-    was cut once is then within bounds, also if a guard passes it on."""
+    """The longest start that leaves room for the pointer line, in whole lines unless the first line alone is longer.
+    The result is within bounds, so it is not cut again when a guard returns it."""
     lines = text.splitlines(keepends=True)[: MAX_LINES - 1] if text.count("\n") >= MAX_LINES - 1 else [text]
     data = "".join(lines).encode("utf-8", "replace")
     if len(data) > MAX_BYTES - POINTER_BYTES:
@@ -100,7 +101,7 @@ def start_of(text: str) -> str:
 
 def _pointer(whole: str, folder: Path) -> str:
     data = whole.encode("utf-8", "replace")
-    said = f"... [cut: this is the start of {len(data)} bytes, {whole.count(chr(10)) + 1} lines; "
+    cut = f"... [cut: this is the start of {len(data)} bytes, {whole.count(chr(10)) + 1} lines; "
     path = folder / f"zot-result-{os.urandom(6).hex()}.txt"
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -108,5 +109,5 @@ def _pointer(whole: str, folder: Path) -> str:
             file.write(data)
     except OSError as error:
         Path(path).unlink(missing_ok=True)
-        return f"{said}the whole could not be kept: {error.strerror}]"
-    return f"{said}the whole text: {path}]"
+        return f"{cut}the whole could not be kept: {error.strerror}]"
+    return f"{cut}the whole text: {path}]"

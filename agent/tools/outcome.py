@@ -1,4 +1,4 @@
-"""What a tool hands back: content blocks for the model, and whether they tell of a failure."""
+"""What a file tool returns or raises: content blocks for the model, or the text of a failure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ Block = dict[str, str]
 """`{"type": "text", "text"}` or `{"type": "image", "mime_type", "data": base64}`."""
 
 
-class Outcome:
+class ToolOutput:
+    """Content blocks for the model. With `is_error` they describe a failure."""
+
     __slots__ = ("content", "is_error")
 
     def __init__(self, content: list[Block], *, is_error: bool = False) -> None:
@@ -14,7 +16,7 @@ class Outcome:
         self.is_error = is_error
 
     @classmethod
-    def of_text(cls, text: str, *, is_error: bool = False) -> Outcome:
+    def of_text(cls, text: str, *, is_error: bool = False) -> ToolOutput:
         return cls([{"type": "text", "text": text}], is_error=is_error)
 
 
@@ -25,7 +27,7 @@ class ToolError(Exception):
 def os_failure(verb: str, path: str, error: OSError) -> ToolError:
     """`VERB PATH: reason`, for example `stat /a/b: no such file or directory`.
 
-    The same three parts as zot's, because models and scripts recognise them.
+    zot's errors have these three parts, and models and scripts recognise them.
     """
     reason = error.strerror or str(error)
     return ToolError(f"{verb} {path}: {reason[:1].lower()}{reason[1:]}")

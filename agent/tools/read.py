@@ -1,7 +1,7 @@
 """The `read` tool: a window of lines of a text file, or an image.
 
-The window may start anywhere in a file of any size, and reading it takes bounded memory. zot cuts the file
-after 51200 bytes before it looks at the offset, so it never shows what comes later.
+The window may start anywhere in a file of any size; memory is bounded. zot cuts the file after 51200 bytes before it
+applies the offset, so it never shows what comes later.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import codecs
 from agent.tools import arguments
 from agent.tools.files import image
 from agent.tools.files.regular_file import open_regular
-from agent.tools.outcome import Outcome, ToolError, os_failure
+from agent.tools.outcome import ToolError, ToolOutput, os_failure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,18 +23,18 @@ _BINARY_PROBE_BYTES = 8_192
 _SKIP_BYTES = 1 << 16
 
 
-def run(args: arguments.Arguments, cwd: str) -> Outcome:
+def run(args: arguments.Arguments, cwd: str) -> ToolOutput:
     """Read `path` from line `offset` (1-based), at most `limit` lines. 0 and less count as not given."""
     given, path = arguments.path(args, cwd)
     offset, limit = arguments.integer(args, "offset"), arguments.integer(args, "limit")
     with open_regular(path, verb="stat") as stream:
         try:
             if image.has_image_name(path):
-                return Outcome([image.read_image(stream, given)])
+                return ToolOutput([image.read_image(stream, given)])
             if b"\0" in stream.read(_BINARY_PROBE_BYTES):
                 raise ToolError(f"{given} looks binary; refusing to read as text")
             stream.seek(0)
-            return Outcome.of_text(read_window(stream, max(offset, 1), limit))
+            return ToolOutput.of_text(read_window(stream, max(offset, 1), limit))
         except OSError as error:
             raise os_failure("read", path, error) from None
 
@@ -42,8 +42,8 @@ def run(args: arguments.Arguments, cwd: str) -> Outcome:
 def read_window(stream: BufferedReader, offset: int, limit: int) -> str:
     """The lines from `offset` on, each with a line end, cut at MAX_LINES and MAX_BYTES.
 
-    A cut falls between two lines and its last line names the offset to go on with. Only a first line that is
-    longer than MAX_BYTES is itself cut. Nothing to show is the empty text, not an error.
+    A cut falls between two lines, and a last line then names the next offset. Only a first line that is longer than
+    MAX_BYTES is itself cut. An empty window is the empty text, not an error.
     """
     _skip_lines(stream, offset - 1)
     wanted = min(limit, MAX_LINES) if limit > 0 else MAX_LINES
@@ -89,6 +89,6 @@ def _skip_lines(stream: BufferedReader, count: int) -> None:
 
 
 def _decode(data: bytes, *, cut: bool) -> str:
-    """Bytes that are not UTF-8 become U+FFFD; half a character before a cut is left out."""
+    """Bytes that are not UTF-8 become U+FFFD; an incomplete character before a cut is left out."""
     text = codecs.getincrementaldecoder("utf-8")("replace").decode(data, final=not cut)
     return text if not text or text.endswith("\n") else text + "\n"

@@ -1,4 +1,4 @@
-"""All tools of a run, built-in and from extensions: what is offered, and how one call is carried out."""
+"""All tools of a run, built-in and from extensions: offers them to the model and carries out calls."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agent.tools import arguments, bash, catalogue
 from agent.tools.extension_result import extension_result, failed
 from agent.tools.file_worker.client import CALL_S, FILE_TOOLS, FileTools
 from agent.tools.outcome import ToolError
-from agent.tools.shell.command import Command, log_folder
+from agent.tools.shell.command import ShellCommand, log_folder
 from agent.transcript import Image, Text, ToolResult
 from supervisor.loop.pending import Failure
 from supervisor.loop.timestamp import Timestamp
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from supervisor.supervisor import Supervisor
 
 CANCELLED_S = 1.0
-"""How long the loop may take to end calls that were cancelled: they end by themselves, in its next turns."""
-BUILT_IN = {spec.name: spec for spec in (catalogue.BASH, catalogue.EDIT, catalogue.READ, catalogue.WRITE)}
+"""How long the run waits for cancelled calls; they end within the next passes of the loop."""
+BUILT_IN = {spec.name: spec for spec in catalogue.SPECS}
 
 
 class Waiting(Protocol):
-    """How a tool waits: the run goes on reporting meanwhile, and an abort ends the wait."""
+    """Waits for a tool: the run emits records meanwhile, and an abort ends the wait."""
 
     def __call__(self, predicate: Callable[[], bool], deadline: float) -> bool: ...
 
@@ -49,8 +49,8 @@ class Toolbox:
         on_progress: Callable[[str, str], None],
         on_ran: Callable[[str, str, Timestamp, ToolResult], None] | None = None,
     ) -> None:
-        """`on_ran` hears of each call that has ended: the tool, its extension ("" for a built-in one), when it began,
-        and what came of it."""
+        """`on_ran` gets each call that has ended: the tool, its extension ("" for a built-in tool), when it began, and
+        its result."""
         self._on_ran = on_ran
         self._loop = loop
         self._supervisor = supervisor
@@ -59,25 +59,24 @@ class Toolbox:
         self._enabled = frozenset(enabled)
         self._on_progress = on_progress
         self._files = FileTools(loop, cwd)
-        self._commands: list[Command] = []
+        self._commands: list[ShellCommand] = []
         self._logs = log_folder()
         abort.on_request(self._cancel)
 
     def warm_up(self) -> None:
-        """Starts the file worker, so that it is there when the first call comes."""
+        """Starts the file worker, so that the first call need not wait for it."""
         if self._enabled & FILE_TOOLS:
             self._files.start()
 
     def offered(self) -> list[ToolSpec]:
-        """What the model is told of, sorted by name. Extensions that registered since the last turn are included."""
-        specs = [ToolSpec(spec.name, spec.description, spec.input_schema) for spec in BUILT_IN.values()
-                 if spec.name in self._enabled]  # fmt: skip
+        """The tools for the next request to the model, sorted by name."""
+        specs = [spec for spec in BUILT_IN.values() if spec.name in self._enabled]
         offered = (owned.tool for owned in self._supervisor.tools().values())
         specs += [ToolSpec(tool.name, tool.description, tool.schema) for tool in offered]
         return sorted(specs, key=lambda spec: spec.name)
 
     def knows(self, name: str) -> bool:
-        """Whether there is such a tool, be it of an extension that has died since it was offered."""
+        """Whether the tool exists or existed: its extension may have ended since the tool was offered."""
         return name in self._enabled or name in self._supervisor.tools() or self._supervisor.owner_of(name) is not None
 
     def is_read_only(self, name: str) -> bool:
@@ -86,16 +85,16 @@ class Toolbox:
         return owned is not None and owned.tool.read_only
 
     def run(self, call: ToolCall, args: bytes, wait: Waiting) -> ToolResult:
-        """Carries out one call with these arguments, a JSON object. Whatever goes wrong is a result that says so."""
+        """Carries out one call with these arguments, a JSON object. A failure is a result that says what went wrong."""
         return self.run_beside([(call, args)], wait)[0]
 
     def run_beside(self, calls: Sequence[tuple[ToolCall, bytes]], wait: Waiting) -> list[ToolResult]:
-        """Carries out calls at the same time; more than one only of tools that are all read-only. The results are in
-        the order of the calls."""
+        """Carries out calls at the same time. If there are several, all their tools must be read-only. The results are
+        in the order of the calls."""
         results: list[ToolResult | None] = [None] * len(calls)
-        for place, (call, args) in enumerate(calls):
-            self._begin(place, call, args, wait, results)
-        # The deadline of each call is the supervisor's; this one is for what nothing would end.
+        for index, (call, args) in enumerate(calls):
+            self._begin(index, call, args, wait, results)
+        # No deadline here: the supervisor ends each call at the deadline of its tool.
         if not wait(lambda: None not in results, float("inf")):
             self._loop.run_until(lambda: None not in results, self._loop.clock() + CANCELLED_S)
         return [
@@ -103,12 +102,12 @@ class Toolbox:
             for (call, _), result in zip(calls, results, strict=True)
         ]
 
-    def _begin(self, place: int, call: ToolCall, args: bytes, wait: Waiting, results: list[ToolResult | None]) -> None:
+    def _begin(self, index: int, call: ToolCall, args: bytes, wait: Waiting, results: list[ToolResult | None]) -> None:
         began = Timestamp.now()
         owner = None if call.name in self._enabled else self._supervisor.owner_of(call.name)
 
         def ended(result: ToolResult) -> None:
-            results[place] = result
+            results[index] = result
             if self._on_ran is not None:
                 self._on_ran(call.name, owner.name if owner is not None else "", began, result)
 
@@ -130,11 +129,11 @@ class Toolbox:
             ended(failed(call.id, f"extension {owner.name}/{call.name} failed: {why}"))
 
     def stoppables(self) -> Sequence[Stoppable]:
-        """The worker, and every command that was run: some have left something running in the background."""
+        """The file worker, and every shell command, as each may have left processes in the background."""
         return [*self._files.stoppables(), *self._commands]
 
     def kill_now(self) -> None:
-        """SIGKILL, without asking."""
+        """Sends SIGKILL to the file worker and to every shell command."""
         for child in (self._files.child, *(command.child for command in self._commands)):
             if child is not None:
                 child.kill_group(signal.SIGKILL)
@@ -157,7 +156,7 @@ class Toolbox:
             request = bash.decode_call(arguments.decode(args))
         except ToolError as error:
             return failed(call.id, str(error))
-        command = Command(
+        command = ShellCommand(
             self._loop,
             request,
             cwd=self._cwd,
@@ -176,7 +175,7 @@ class Toolbox:
 
 
 def object_or_reason(args: bytes) -> str | None:
-    """Why these arguments cannot be given to a tool; None if they are a JSON object."""
+    """Why a tool cannot take these arguments; None if they are a JSON object."""
     try:
         value = orjson.loads(args)
     except orjson.JSONDecodeError as error:

@@ -7,22 +7,22 @@ import stat
 
 from agent.tools import arguments
 from agent.tools.files.atomic import replace_file
-from agent.tools.outcome import Outcome, os_failure
+from agent.tools.outcome import ToolOutput, os_failure
 
 
-def run(args: arguments.Arguments, cwd: str) -> Outcome:
+def run(args: arguments.Arguments, cwd: str) -> ToolOutput:
     """Write `content` to `path`, all of it or none; missing `content` is empty. The result is the content."""
     _, path = arguments.path(args, cwd)
     content = arguments.text(args, "content")
     _make_directories(os.path.dirname(path))
     replace_file(path, content.encode())
-    return Outcome.of_text(content)
+    return ToolOutput.of_text(content)
 
 
 def _make_directories(directory: str) -> None:
     """Create `directory` and what is missing above it, all 0755 less the umask.
 
-    Unlike os.makedirs, names the path that is in the way when one is not a directory.
+    Unlike os.makedirs, an error names the part of the path that is not a directory.
     """
     missing = []
     while True:

@@ -1,6 +1,6 @@
-"""What a dialect is: the neutral side that the supervisor knows, and the bytes that one extension protocol speaks.
+"""What a dialect is: it translates between the supervisor's neutral messages and the bytes of one extension protocol.
 
-The message classes of `wire.frames` double as the neutral vocabulary: another dialect translates into them.
+The message classes of `wire.frames` are the neutral messages; another dialect translates into them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class HostInfo(msgspec.Struct, frozen=True):
 
 
 class Question(msgspec.Struct, frozen=True):
-    """A request for a verdict, encoded once for all who are asked: only the id goes in between."""
+    """A request for a verdict, encoded once for all guards. The id of each request goes between `head` and `tail`."""
 
     head: bytes
     tail: bytes
@@ -40,12 +40,12 @@ Message = frames.FromExtension | frames.UnknownFrame | frames.Malformed
 
 
 class Dialect(Protocol):
-    """How one extension protocol says what the supervisor means."""
+    """Encodes and decodes the messages of one extension protocol."""
 
     observable: frozenset[str]
     """Events that an extension of this dialect can observe."""
     guardable: frozenset[str]
-    """Events that it can be asked about."""
+    """Events that it can guard."""
 
     def splitter(self) -> LineSplitter: ...
     def decode(self, line: bytes | bytearray) -> Message: ...

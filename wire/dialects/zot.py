@@ -15,7 +15,7 @@ OBSERVABLE = frozenset(
     }
 )  # fmt: skip
 GUARDABLE = frozenset({"user_prompt", "turn_start", "assistant_message", "tool_call", "tool_result"})
-"""Of these and of the observable ones, zot knows no user_prompt, tool_result, error and session_end."""
+"""zot has no user_prompt, tool_result, error and session_end, neither to observe nor to guard."""
 _QUESTION_HEAD = b'{"type":"event_intercept","id":"'
 _EVENT_HEAD = len('{"type":"event')
 _BREAKS_TO_SPACES = bytes.maketrans(b"\n\r", b"  ")
@@ -48,7 +48,7 @@ class ZotDialect:
         )
 
     def call(self, call_id: str, tool: str, args: bytes) -> bytes:
-        return frames.encode(frames.ToolCall(call_id, tool, one_line(args)))
+        return frames.encode(frames.ToolCall(call_id, tool, json_on_one_line(args)))
 
     def invoke(self, call_id: str, command: str, args: str) -> bytes:
         return frames.encode(frames.CommandInvoked(call_id, command, args or None))
@@ -73,14 +73,14 @@ class ZotDialect:
         return frames.encode(frames.Ping(ping_id))
 
 
-def one_line(json_text: bytes) -> Raw:
-    """JSON text without line breaks, so that it fits a frame. They stand between tokens only: in strings JSON has none
-    that is not escaped."""
+def json_on_one_line(json_text: bytes) -> Raw:
+    """JSON text with spaces in place of line breaks, so that it fits a frame. Line breaks are only between tokens: in
+    strings JSON escapes them."""
     return Raw(json_text.translate(_BREAKS_TO_SPACES))
 
 
 def describe_oversize(line: Oversize, limit: int) -> frames.Malformed:
-    """The error for a frame that was too long, with the type and id where its start shows them."""
+    """The error for a frame over the limit, with its type and id if they are near its start."""
     kind = f"{line.frame_type} frame" if line.frame_type else "line"
     return frames.Malformed(
         f"a {kind} of {line.size} bytes is over the limit of {limit} bytes; dropped", line.frame_type, line.frame_id

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 WORKER = Path(__file__).with_name("main.py")
 FILE_TOOLS = frozenset({"read", "write", "edit"})
 CALL_S = 60.0
-"""A file system that does not answer for this long fails the call, and costs the worker."""
+"""A call without an answer for so long fails, and the worker is killed: its file system may hang."""
 ANSWER_LIMIT = 256 * 1024 * 1024
 
 
@@ -71,14 +71,14 @@ class FileTools:
         return pending
 
     def give_up(self, pending: Pending, failure: Failure, reason: str) -> None:
-        """Fails a call that takes too long. The worker goes with it: it may hang in the kernel."""
+        """Fails a call that takes too long, and kills the worker, which may hang in the kernel."""
         import signal
 
         pending.fail(failure, reason)
         self._kill(signal.SIGKILL)
 
     def cancel_pending(self, reason: str) -> None:
-        """Called when the run is aborted. A write under way is atomic: it happens wholly or not at all."""
+        """Called when the run is aborted. A write under way is atomic: it happens completely or not at all."""
         for pending in self._pending:
             pending.fail(Failure.CANCELLED, reason)
 

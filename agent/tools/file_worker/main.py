@@ -2,9 +2,8 @@
 
     {"id": ID, "name": "read", "args": {…}, "cwd": "/dir"}  →  {"id": ID, "content": […], "is_error": false}
 
-The first line out is `{"type": "ready"}`. Requests are answered in order, each exactly once; nothing that a
-request contains ends the process. The end of the input does, with status 0. A line that cannot be understood
-is answered with id null, or with its id where it has one.
+The first line out is `{"type": "ready"}`. Requests are answered in order, each exactly once. No request ends the
+process; the end of the input ends it with status 0. A line that is no request is answered with its id, or with null.
 
 Start it as `python -I -S PATH/agent/tools/file_worker/main.py`. It imports its siblings and the standard library only,
 and of that only what starts fast.
@@ -22,7 +21,7 @@ if __name__ == "__main__":
     sys.path.insert(0, os.path.abspath(os.path.join(folder, "..", "..", "..")))
 
 from agent.tools import arguments, edit, read, write
-from agent.tools.outcome import Outcome, ToolError
+from agent.tools.outcome import ToolError, ToolOutput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ def main() -> int:
         _send(answers, {"type": "ready"})
         serve(requests, answers)
     except BrokenPipeError:
-        pass  # nobody is left to answer to
+        pass  # the host is gone
     return 0
 
 
@@ -48,36 +47,36 @@ def serve(requests: Iterable[bytes], answers: FileIO) -> None:
 
 
 def answer(line: bytes) -> dict[str, object]:
-    """The answer to one request line; every failure is an answer too."""
+    """The answer to one request line; a failure is an answer, too."""
     try:
         request = json.loads(line)
     except (ValueError, RecursionError) as error:
-        return _reply(None, Outcome.of_text(f"worker: the request is not JSON: {error}", is_error=True))
+        return _reply(None, ToolOutput.of_text(f"worker: the request is not JSON: {error}", is_error=True))
     if not isinstance(request, dict) or not isinstance(request.get("name"), str):
         identity = request.get("id") if isinstance(request, dict) else None
-        return _reply(identity, Outcome.of_text("worker: the request has no tool name", is_error=True))
+        return _reply(identity, ToolOutput.of_text("worker: the request has no tool name", is_error=True))
     return _reply(request.get("id"), perform(request["name"], request.get("args"), request.get("cwd")))
 
 
-def perform(name: str, args: object, cwd: object) -> Outcome:
-    """Run one tool. Whatever it raises becomes an outcome that says so."""
+def perform(name: str, args: object, cwd: object) -> ToolOutput:
+    """Run one tool. An exception becomes an output with `is_error`."""
     tool = _TOOLS.get(name)
     try:
         if tool is None:
             raise ToolError(f'unknown tool "{name}"')
         return tool(arguments.fields(args), cwd if isinstance(cwd, str) else "")
     except ToolError as error:
-        return Outcome.of_text(str(error), is_error=True)
+        return ToolOutput.of_text(str(error), is_error=True)
     except Exception as error:
-        return Outcome.of_text(f"{name}: {str(error) or type(error).__name__}", is_error=True)
+        return ToolOutput.of_text(f"{name}: {str(error) or type(error).__name__}", is_error=True)
 
 
-def _reply(identity: object, outcome: Outcome) -> dict[str, object]:
-    return {"id": identity, "content": outcome.content, "is_error": outcome.is_error}
+def _reply(identity: object, output: ToolOutput) -> dict[str, object]:
+    return {"id": identity, "content": output.content, "is_error": output.is_error}
 
 
 def _send(answers: FileIO, message: dict[str, object]) -> None:
-    # "replace": a path from the system may hold bytes that are not UTF-8, and those cannot be said in JSON.
+    # "replace": a path from the system may have bytes that are not UTF-8, and JSON cannot hold them.
     text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
     view = memoryview(text.encode("utf-8", "replace") + b"\n")
     while view:
@@ -85,7 +84,7 @@ def _send(answers: FileIO, message: dict[str, object]) -> None:
 
 
 def _take_standard_streams() -> tuple[Iterable[bytes], FileIO]:
-    """The pipes to the host, moved to where a stray print or input() cannot reach them.
+    """The pipes to the host, moved to other descriptors, so that a stray print or input() cannot use them.
 
     Afterwards descriptor 0 reads nothing and descriptor 1 goes where standard error goes.
     """

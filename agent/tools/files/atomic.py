@@ -1,4 +1,4 @@
-"""Replaces the content of a file: whatever goes wrong, the old or the new content is there, never a mix.
+"""Replaces the content of a file atomically: after a failure it has the old or the new content, never a mix.
 
 zot truncates the file and writes into it; a full disk or a kill in between leaves half a file.
 """
@@ -13,7 +13,7 @@ from agent.tools.files.regular_file import require_regular
 from agent.tools.outcome import os_failure
 
 _NO_SIBLING = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY, errno.EXDEV})
-"""What the kernel says when a writable file has a directory that is not, or is itself a mount point."""
+"""Errors for a writable file in a directory that is not writable, and for a file that is a mount point."""
 
 
 def replace_file(path: str, data: bytes) -> None:
@@ -90,7 +90,7 @@ def _copy_attributes(source: str, descriptor: int, old: os.stat_result) -> None:
         try:
             os.setxattr(descriptor, name, os.getxattr(source, name))
         except OSError:
-            pass  # kept by the system itself, which labels the new file as well
+            pass  # the system sets some attributes itself, also for the new file
 
 
 def _overwrite(descriptor: int, data: bytes, old_size: int) -> None:

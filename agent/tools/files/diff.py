@@ -1,7 +1,7 @@
 """Shows what an edit changed: lines prefixed by a space, `-` or `+`, with `...` between distant changes.
 
-The positions of the changes are known, so only the lines that they touch are compared. The time does not
-depend on the square of the file's length, as it does in zot.
+The positions of the changes are known, so only the lines that they touch are compared. In zot the time grows with the
+square of the file's length.
 """
 
 from __future__ import annotations

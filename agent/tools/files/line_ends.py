@@ -12,7 +12,7 @@ class Unified:
         lines = raw.split(b"\r\n")
         self.text = b"\n".join(lines)
         self._crlf: list[int] = []
-        """Where in `text` the line ends are that stand for CRLF, ascending."""
+        """Positions in `text` of the line ends that are CRLF in the file, ascending."""
         position = -1
         for line in lines[:-1]:
             position += len(line) + 1
@@ -23,10 +23,10 @@ class Unified:
         return position + bisect_left(self._crlf, position)
 
     def style_for(self, start: int, end: int, near: int) -> bytes | None:
-        """The line end that new lines at `near`, inside `text[start:end]`, should get.
+        """The kind of line end for new lines at `near`, inside `text[start:end]`.
 
-        The next one inside the region, else the one before inside it, else the next one after it, else the
-        last one before it. None if the file has no line end at all.
+        It is that of the next line end in the region, else of the one before in the region, else of the next one after
+        the region, else of the last one before it. None if the file has no line end.
         """
         position = self.text.find(b"\n", near, end)
         if position < 0:

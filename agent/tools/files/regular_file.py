@@ -1,4 +1,4 @@
-"""Opens files that can be read to an end. A pipe or a device would make a tool hang, so those are refused."""
+"""Opens regular files only: a pipe or a device could make a tool hang."""
 
 from __future__ import annotations
 

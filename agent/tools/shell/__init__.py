@@ -1,1 +1,1 @@
-"""Runs the bash tool's commands as children of the loop: the end of the output for the model, all of it in a log."""
+"""Runs commands of the bash tool: the model gets the end of the output, a log file has all of it."""

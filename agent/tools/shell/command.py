@@ -1,4 +1,4 @@
-"""Runs a command of the `bash` tool as a child of the loop."""
+"""Runs one command of the `bash` tool as a child of the loop, with a timeout, progress and a full log."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from supervisor.process.child import ExitStatus
 
 KILL = Patience(hint=0.0, ask=0.0, term=2.0)
-"""A command that is out of time gets SIGTERM, and two seconds later SIGKILL, with all its descendants."""
+"""At its timeout a command gets SIGTERM and, 2 s later, SIGKILL, with all its descendants."""
 
 
-class Command:
+class ShellCommand:
     """One shell command, started at once.
 
-    The call is over when the shell exits, whoever else still holds its output: what it left running in the background
-    goes on, is read and forgotten, and is ended with the run.
+    The call is over when the shell exits, even while its background processes hold the output. These run on until the
+    end of the run; their output is read and dropped.
     """
 
     def __init__(
@@ -71,13 +71,13 @@ class Command:
         self._cancelled = True
 
     def ask_to_stop(self) -> None:
-        """A command has no protocol of its own to be asked in."""
+        """Does nothing: a shell command cannot be asked, only signalled."""
 
     def hint_to_stop(self) -> None:
         pass
 
     def finish(self) -> tuple[str, bool]:
-        """The result text, and whether it tells of a failure. A command that still runs is ended first."""
+        """The result text, and whether it is an error. Ends the command first if it still runs."""
         if self.child is None:
             return f"bash: {self._error}", True
         timed_out = not self._over and not self._cancelled
@@ -85,14 +85,14 @@ class Command:
             stop_all(self._loop, [self], patience=KILL)
         self._log.close()
         status = self.child.exit
-        ending = bash.Ending(
+        ended = bash.ShellExit(
             returncode=status.code if status is not None else -9,
             duration_s=self._loop.clock() - self._started,
             timed_out_after_s=self._call.timeout_s if timed_out else None,
             cancelled=self._cancelled,
         )
-        text = bash.result_text(self._call.command, self._window.tail(), ending, self._log.path)
-        return text, ending.is_error
+        text = bash.result_text(self._call.command, self._window.tail(), ended, self._log.path)
+        return text, ended.is_error
 
     def _on_output(self, data: bytes) -> None:
         if self._over:
@@ -106,7 +106,7 @@ class Command:
 
 
 def log_folder() -> Path:
-    """Where full logs go: the temporary directory. They outlive the run, since the model is told their path."""
+    """The folder of full logs: the temporary directory. The logs outlive the run: the model may read them later."""
     import tempfile
     from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Keeps all of a command's output in a file, for when the result shows only its end."""
+"""Keeps the whole output of a command in a file when the result shows only its end."""
 
 from __future__ import annotations
 
@@ -14,17 +14,16 @@ MAX_BYTES = 64 << 20
 
 
 class FullLog:
-    """A file `zot-bash-<12 hex>.log` (0600) in `directory`, made once the output exceeds what a result shows.
+    """A file `zot-bash-<12 hex>.log` (0600) in `directory`, made when the output exceeds what a result shows.
 
-    It holds every byte from the first, up to `max_bytes` (64 MiB by default), and says at its end when there
-    was more. zot's file of that name holds just the part that the result shows anyway. Trouble with the disk
-    never fails the command: the file is removed, `path` is None and `error` says why. The owner of `directory`
-    deletes the files.
+    It holds the output from the first byte, up to `max_bytes` (64 MiB by default); its last line says how much more
+    there was. zot's file of that name holds only what the result shows. An error of the disk does not fail the command:
+    the file is removed, `path` is None and `error` says why. Nothing here deletes the files later.
     """
 
     def __init__(self, directory: Path, max_bytes: int = MAX_BYTES) -> None:
         self.path: Path | None = None
-        """Where the log is, once there is one."""
+        """The path of the log; None before it is made."""
         self.error: OSError | None = None
         self._directory = directory
         self._max_bytes = max_bytes

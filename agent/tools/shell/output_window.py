@@ -1,6 +1,6 @@
 """Keeps the end of a command's output in bounded memory. Pure: bytes in, text out.
 
-zot keeps the beginning; but what a failing build says last is what matters.
+zot keeps the beginning, but a failing build prints its error last.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ MAX_LINES = 2_000
 
 
 class Extent:
-    """How much output there has been, counted as it comes."""
+    """Counts the bytes and lines of the output."""
 
     def __init__(self) -> None:
         self.bytes = 0
@@ -38,18 +38,18 @@ class Extent:
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """The end of the output, and what is missing before it."""
+    """The end of the output, and how much before it is dropped."""
 
     text: str
     dropped_bytes: int = 0
     dropped_lines: int = 0
-    """Lines of which nothing is shown."""
+    """Lines that are dropped completely."""
     cut_by_lines: bool = False
-    """MAX_LINES made the cut, rather than MAX_BYTES."""
+    """Whether MAX_LINES made the cut, not MAX_BYTES."""
 
 
 class OutputWindow:
-    """Fed the output chunk by chunk; how it was chunked makes no difference to the result."""
+    """Takes the output in chunks. The result does not depend on how it is cut into chunks."""
 
     def __init__(self) -> None:
         self.extent = Extent()
@@ -57,7 +57,7 @@ class OutputWindow:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     def feed(self, chunk: bytes) -> str:
-        """Take in a chunk; return the text that it completes, for showing progress.
+        """Take a chunk and return the text that it completes, to show as progress.
 
         Characters are never split, and bytes that are not UTF-8 are U+FFFD.
         """

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.tools.bash import MAX_TIMEOUT_S, Call, Ending, decode_call, human_duration, result_text
+from agent.tools.bash import MAX_TIMEOUT_S, Call, ShellExit, decode_call, human_duration, result_text
 from agent.tools.outcome import ToolError
 from agent.tools.shell.output_window import OutputWindow, Tail
 
@@ -51,51 +51,51 @@ def test_durations(seconds: float, text: str) -> None:
 
 
 def test_results_in_zots_form() -> None:
-    ok = Ending(0, 0.04)
+    ok = ShellExit(0, 0.04)
     assert result_text("true", Tail(""), ok) == "$ true\n\n[exit 0]  Took 0.0s"
     assert result_text("ls", Tail("a\nb\n"), ok) == "$ ls\n\na\nb\n\n[exit 0]  Took 0.0s"
-    assert result_text("ls", Tail("a"), Ending(2, 61)) == "$ ls\n\na\n\n[exit 2]  Took 1m1s"
+    assert result_text("ls", Tail("a"), ShellExit(2, 61)) == "$ ls\n\na\n\n[exit 2]  Took 1m1s"
 
 
 def test_a_truncated_result_says_what_is_missing_and_where_it_is() -> None:
     window = OutputWindow()
     window.feed(b"x\n" * 5_000)
-    assert result_text("yes", window.tail(), Ending(0, 1), Path("/t/zot-bash-1.log")) == (
+    assert result_text("yes", window.tail(), ShellExit(0, 1), Path("/t/zot-bash-1.log")) == (
         "$ yes\n\n" + "x\n" * 2_000 + "... [truncated at 2000 lines]; this is the end, "
         "the first 6000 bytes (3000 lines) are not shown\n\n[exit 0] (full output: /t/zot-bash-1.log)  Took 1.0s"
     )
     window = OutputWindow()
     window.feed(b"x" * 51_201)
-    text = result_text("yes", window.tail(), Ending(0, 1))
+    text = result_text("yes", window.tail(), ShellExit(0, 1))
     assert text.endswith(
         "x\n... [truncated at 51200 bytes]; this is the end, the first 1 bytes are not shown\n\n[exit 0]  Took 1.0s"
     )
 
 
 def test_the_log_of_a_complete_output_is_not_named() -> None:
-    assert "full output" not in result_text("ls", Tail("a"), Ending(0, 1), Path("/t/log"))
+    assert "full output" not in result_text("ls", Tail("a"), ShellExit(0, 1), Path("/t/log"))
 
 
 @pytest.mark.parametrize(
     ("ending", "trailer"),
     [
         (
-            Ending(-signal.SIGKILL, 5, timed_out_after_s=5),
+            ShellExit(-signal.SIGKILL, 5, timed_out_after_s=5),
             "timed out after 5s, killed by SIGKILL\n[exit -1]  Took 5.0s",
         ),
-        (Ending(0, 5, timed_out_after_s=5), "timed out after 5s\n[exit 0]  Took 5.0s"),
-        (Ending(-signal.SIGTERM, 1, cancelled=True), "cancelled, killed by SIGTERM\n[exit -1]  Took 1.0s"),
-        (Ending(-signal.SIGSEGV, 1), "killed by SIGSEGV\n[exit -1]  Took 1.0s"),
-        (Ending(-200, 1), "killed by signal 200\n[exit -1]  Took 1.0s"),
+        (ShellExit(0, 5, timed_out_after_s=5), "timed out after 5s\n[exit 0]  Took 5.0s"),
+        (ShellExit(-signal.SIGTERM, 1, cancelled=True), "cancelled, killed by SIGTERM\n[exit -1]  Took 1.0s"),
+        (ShellExit(-signal.SIGSEGV, 1), "killed by SIGSEGV\n[exit -1]  Took 1.0s"),
+        (ShellExit(-200, 1), "killed by signal 200\n[exit -1]  Took 1.0s"),
     ],
 )
-def test_an_early_end_is_said(ending: Ending, trailer: str) -> None:
+def test_an_early_end_is_said(ending: ShellExit, trailer: str) -> None:
     assert result_text("x", Tail(""), ending) == f"$ x\n\n{trailer}"
     assert ending.is_error
 
 
 @pytest.mark.parametrize(
-    ("ending", "is_error"), [(Ending(0, 1), False), (Ending(1, 1), True), (Ending(0, 1, cancelled=True), True)]
+    ("ending", "is_error"), [(ShellExit(0, 1), False), (ShellExit(1, 1), True), (ShellExit(0, 1, cancelled=True), True)]
 )
-def test_errors(ending: Ending, is_error: bool) -> None:
+def test_errors(ending: ShellExit, is_error: bool) -> None:
     assert ending.is_error == is_error

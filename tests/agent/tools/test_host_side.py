@@ -13,7 +13,7 @@ from agent.model.worker_lines import problem_of
 from agent.tools import bash
 from agent.tools.file_worker import client
 from agent.tools.file_worker.client import FileTools
-from agent.tools.shell.command import Command
+from agent.tools.shell.command import ShellCommand
 from supervisor.loop.loop import Loop
 from supervisor.loop.pending import Failure
 from supervisor.process.teardown import stop_all
@@ -96,7 +96,7 @@ def test_a_worker_that_cannot_be_started(loop, files, monkeypatch):
 
 def command_of(loop, tmp_path, text, progress=None, timeout_s=20):
     heard = progress if progress is not None else []
-    return Command(loop, bash.Call(text, timeout_s), cwd=str(tmp_path), logs=tmp_path, on_progress=heard.append)
+    return ShellCommand(loop, bash.Call(text, timeout_s), cwd=str(tmp_path), logs=tmp_path, on_progress=heard.append)
 
 
 def test_a_command_is_over_when_its_shell_is(loop, tmp_path):

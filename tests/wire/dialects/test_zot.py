@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.support.any_message import JSON, TEXT, any_of, plain
 from wire import frames
 from wire.dialects.base import HostInfo
-from wire.dialects.zot import GUARDABLE, OBSERVABLE, ZotDialect, describe_oversize, one_line
+from wire.dialects.zot import GUARDABLE, OBSERVABLE, ZotDialect, describe_oversize, json_on_one_line
 from wire.framing import LineSplitter, Oversize
 
 DIALECT = ZotDialect()
@@ -32,7 +32,7 @@ def test_a_question_with_its_id_put_in_is_the_frame(asked: frames.EventIntercept
 @given(JSON, st.sampled_from([None, 2, "\r\n"]), st.booleans())
 def test_arguments_keep_their_value_on_one_line(value: object, indent: int | str | None, ascii_only: bool):
     text = json.dumps(value, indent=indent, ensure_ascii=ascii_only).encode()
-    line = bytes(one_line(text))
+    line = bytes(json_on_one_line(text))
     assert b"\n" not in line
     assert json.loads(line) == value
     call = DIALECT.call("7", "tool", text)
@@ -42,11 +42,11 @@ def test_arguments_keep_their_value_on_one_line(value: object, indent: int | str
 
 def test_numbers_and_escapes_of_arguments_are_not_touched():
     text = rb'{"big": 123456789012345678901234567890, "exact": 1.10, "text": "\u00e9\/\ud83d\ude00\n"}'
-    assert bytes(one_line(text)) == text
+    assert bytes(json_on_one_line(text)) == text
     broken = text.replace(b", ", b",\n  ")
-    assert json.loads(bytes(one_line(broken))) == json.loads(text)
-    assert b"123456789012345678901234567890" in bytes(one_line(broken))
-    assert b"1.10" in bytes(one_line(broken))
+    assert json.loads(bytes(json_on_one_line(broken))) == json.loads(text)
+    assert b"123456789012345678901234567890" in bytes(json_on_one_line(broken))
+    assert b"1.10" in bytes(json_on_one_line(broken))
 
 
 @given(TEXT, TEXT, TEXT)

@@ -116,7 +116,7 @@ def test_stray_prints_do_not_reach_the_host() -> None:
         "from agent.tools.file_worker import main as worker\n"
         "def noisy(args, cwd):\n"
         "    print('noise', flush=True); os.system('echo more'); sys.stdin.readline()\n"
-        "    return worker.Outcome.of_text('quiet')\n"
+        "    return worker.ToolOutput.of_text('quiet')\n"
         "worker._TOOLS['read'] = noisy\n"
         "sys.exit(worker.main())\n"
     )
