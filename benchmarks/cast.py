@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from benchmarks.programs.hostile import fault_at
+from benchmarks.programs.faults import fault_at
 from benchmarks.workshop import CHILDREN, PROGRAMS, Workshop
 from supervisor.discovery.discover import Found, Scope
 from wire.manifest import Limits, Manifest, Restart, Timeouts

@@ -15,26 +15,28 @@ import pytest
 
 from benchmarks.cast import Schedule
 from benchmarks.ledger import CallOutcome, Ledger
-from benchmarks.programs import hostile
+from benchmarks.programs import faults
 from benchmarks.vitals import left_behind, quarters
+from benchmarks.workshop import PROGRAMS
 from supervisor.cleanup.env_marks import TOKEN
 from tests.benchmarks.test_benchmarks import MARK, ROOT, marked
 from tests.children.conversation import Conversation
 from tests.support.zot_process import wait_until
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="finds processes by /proc")
+HOSTILE = str(PROGRAMS / "hostile.py")
 ALWAYS_STORM = ("0", "1e9", "1e9")
-BY_THEMSELVES = [fault for fault in hostile.FAULTS if fault not in (hostile.Forks, hostile.Exit, hostile.Killed)]
+BY_THEMSELVES = [fault for fault in faults.FAULTS if fault not in (faults.Forks, faults.Exit, faults.Killed)]
 
 
 def seed_for(fault: type, name: str) -> str:
     """With which this one begins."""
     seeds = (str(seed) for seed in range(1000))
-    return next(seed for seed in seeds if hostile.fault_at(0, name, seed, *map(float, ALWAYS_STORM)) is fault)
+    return next(seed for seed in seeds if faults.fault_at(0, name, seed, *map(float, ALWAYS_STORM)) is fault)
 
 
 def started(fault: type) -> Conversation:
-    argv = [sys.executable, "-I", "-S", hostile.__file__, "bad", seed_for(fault, "bad"), "0", *ALWAYS_STORM]
+    argv = [sys.executable, "-I", "-S", HOSTILE, "bad", seed_for(fault, "bad"), "0", *ALWAYS_STORM]
     return Conversation(*argv)
 
 
@@ -157,17 +159,17 @@ def test_quiet_and_storm_take_turns(seconds: float):
 
 def test_each_fault_has_its_turn_and_none_while_it_is_quiet():
     long = Schedule(cycles=5)
-    assert set(long.faults("bad", 1)) == {fault.__name__ for fault in hostile.FAULTS}
+    assert set(long.faults("bad", 1)) == {fault.__name__ for fault in faults.FAULTS}
     assert long.faults("bad", 1) != long.faults("bad", 2)
     for elapsed in (0.0, long.quiet_s - 0.01, long.cycle_s + 0.01):
-        assert hostile.fault_at(elapsed, "bad", 1, long.quiet_s, long.storm_s, long.fault_s) is hostile.Fault
+        assert faults.fault_at(elapsed, "bad", 1, long.quiet_s, long.storm_s, long.fault_s) is faults.Fault
 
 
 def test_whatever_its_fault_it_ends_when_its_stdin_does():
     running = [started(fault) for fault in BY_THEMSELVES]
     try:
         for fault, one in zip(BY_THEMSELVES, running, strict=True):
-            if fault not in (hostile.Mute, hostile.NoHello):
+            if fault not in (faults.Mute, faults.NoHello):
                 one.frames_up_to("ready")
             one.close_stdin()
         assert [one.process.wait(20) for one in running] == [0] * len(running)
@@ -178,8 +180,8 @@ def test_whatever_its_fault_it_ends_when_its_stdin_does():
 
 @linux_only
 def test_its_forks_are_bounded():
-    mark = f"{hostile.__file__}\0bad\0".encode()
-    with started(hostile.Forks) as one:
+    mark = f"{HOSTILE}\0bad\0".encode()
+    with started(faults.Forks) as one:
         one.frames_up_to("ready")
         most = len(running(mark))
     while left := running(mark):  # a daemon may just have forked for the second time
@@ -187,7 +189,7 @@ def test_its_forks_are_bounded():
         for pid in left:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-    assert hostile.FORKS / 2 <= most <= 2 * hostile.FORKS
+    assert faults.FORKS / 2 <= most <= 2 * faults.FORKS
 
 
 def running(mark: bytes) -> list[int]:
