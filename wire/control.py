@@ -1,8 +1,8 @@
-"""What is said on a host's control socket: one JSON object per line, both ways.
+"""The messages on a host's control socket: one JSON object per line, both ways.
 
-A client may ask several things at once; each answer carries the id of its question. Tool calls, commands, verdicts and
-events use the frames of the extension protocol (`wire.frames`), with the client in the place of the host and the host
-in the place of the extension. What went wrong with a request is an `error` with its id.
+A client may send several requests at once; each answer has the id of its request. A request that fails is answered by
+an `error` with its id. Tool calls, commands, verdicts and events use the frames of the extension protocol
+(`wire.frames`): the client takes the part of the host there, and the host that of the extension.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ class GetStats(Message, frozen=True, tag="get_stats"):
 
 
 class Watch(Message, frozen=True, tag="watch"):
-    """From now on, `stats` lines and `extension` records as they come. Answered by `ok`; a later one replaces it."""
+    """Asks for `stats` lines and `extension` records from now on. Answered by `ok`; a later `watch` replaces it."""
 
     id: str
     stats_s: float | None = None
-    """Seconds between two `stats`, 0.1 at least; none of them if it is left out."""
+    """Seconds between two `stats` lines, at least 0.1; without it none are sent."""
     notices: bool = False
-    """Whether `extension` records are wanted."""
+    """Whether `extension` records are sent."""
     shown: bool = False
-    """Whether what extensions show is wanted: `ext_notify`, `clear_notes`, `panel_open`, `panel_render` and
-    `panel_close` as they come, and the `tool_progress` of the client's own calls."""
+    """Whether records of what extensions show are sent: `ext_notify`, `clear_notes`, `panel_open`, `panel_render` and
+    `panel_close`, and the `tool_progress` of the client's own calls."""
 
 
 class Registered(Message, frozen=True, tag="registered"):
@@ -55,16 +55,16 @@ class Registered(Message, frozen=True, tag="registered"):
 
 
 class RestartExtension(Message, frozen=True, tag="restart"):
-    """Ends the extension's processes and starts it again, also when it had been given up. Answered by `ok` at once."""
+    """Ends the extension's processes and starts it again, also if it was given up. Answered by `ok` at once."""
 
     id: str
     name: str
 
 
 class Reload(Message, frozen=True, tag="reload"):
-    """Starts a new version of an extension from its folder, and lets it take over once it is ready; without a name, of
-    all extensions, and those that are new, gone or disabled are started or stopped. Answered by `reloaded` when all
-    that has come to an end, which takes as long as a start."""
+    """Starts a new version of an extension from its folder, which takes over when it is ready. Without a name, does so
+    for all extensions, starts those that are new, and stops those that are gone or disabled. Answered by `reloaded` at
+    the end of all this, which takes as long as a start."""
 
     id: str
     name: str | None = None
@@ -100,7 +100,7 @@ class PanelClose(Message, frozen=True, tag="panel_close"):
 
 
 class StopHost(Message, frozen=True, tag="stop"):
-    """Stops everything in order. Answered by `ok` before that."""
+    """Stops the host. Answered by `ok` before it stops."""
 
     id: str
 
@@ -164,8 +164,8 @@ class Registrations(Message, frozen=True, tag="registrations", omit_defaults=Fal
 class ReloadOutcome(msgspec.Struct, frozen=True):
     name: str
     outcome: Literal["reloaded", "started", "stopped", "kept", "skipped"]
-    """reloaded: its new version has taken over; started: it did not run, and does now; stopped: it is disabled or gone;
-    kept: it is as it was, since its new version did not start or may not; skipped: a folder that is not started."""
+    """reloaded: its new version has taken over; started: it did not run before; stopped: it is disabled or gone; kept:
+    the old version runs on, since the new one did not start or may not; skipped: a folder that is not started."""
     reason: str = ""
 
 
@@ -211,7 +211,7 @@ _replies: msgspec.json.Decoder[Reply] = msgspec.json.Decoder(Reply)
 
 
 class ControlError(ValueError):
-    """A line that is not what the protocol allows; the text says why."""
+    """The protocol does not allow the line; the text says why."""
 
 
 def encode(message: Request | Reply) -> bytes:

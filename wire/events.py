@@ -1,9 +1,9 @@
 """The agent's event stream: what `--json` prints and what rpc clients receive, one JSON object per line.
 
-Fields and order are zot's, so readers written for it work unchanged. Some record types are ours and can be ignored by
-old readers: `session` (always first), `extension`, what commands, notes and panels of extensions have to show, and
-`result` (always last but one; `done` is always last).
-No field of zot's is ever left out except `turn_end.error`.
+Fields and order are zot's, so readers written for it work unchanged. They can ignore the record types that are ours:
+`session` (always first), `extension`, the records of commands, notes and panels of extensions, and `result` (always
+last but one; `done` is always last).
+Every field of zot is always present, except `turn_end.error`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from msgspec import Raw
 from wire.lenient_json import UNREADABLE
 
 SCHEMA_VERSION = 1
-"""Raised when a field is removed or changes its meaning; new fields and new record types do not raise it."""
+"""Increased when a field is removed or changes its meaning, but not for new fields and new record types."""
 
 
 class Status(Enum):
@@ -55,7 +55,7 @@ EXIT_CODES: dict[Status, tuple[int, str]] = {
     Status.PARTIAL_BATCH: (10, "reserved: a batch ended with some of its tasks not done"),
     Status.INTERRUPTED: (130, "SIGINT, SIGTERM, or the reader of stdout went away"),
 }
-"""Exit status and meaning of each `Status`. Codes 5, 9 and 10 are reserved for features that use them."""
+"""Exit status and meaning of each `Status`. Codes 5 and 10 are reserved for later features."""
 
 
 class Record(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=False):
@@ -201,17 +201,17 @@ class Session(Record, frozen=True, tag="session"):
 
 
 class Extension(Record, frozen=True, tag="extension"):
-    """Something happened to an extension that a user of the run should know."""
+    """A notice: something happened to an extension that the user should know."""
 
     extension: str
     event: Literal["started", "exited", "restarted", "reloaded", "failed", "no_verdict", "limit", "late", "warning"]
-    """exited: it ended, and will be started again if the message says so; failed: it is given up."""
+    """exited: it ended, and is started again if the message says so; failed: it is given up."""
     message: str
     """One line that a person can act on."""
 
 
 class Command(Record, frozen=True, tag="command"):
-    """The prompt was a slash command: it is run now. What it says follows."""
+    """The prompt is a slash command, which runs now. The records of its answer follow."""
 
     extension: str
     name: str
@@ -220,7 +220,7 @@ class Command(Record, frozen=True, tag="command"):
 
 
 class ExtNotify(Record, frozen=True, tag="ext_notify"):
-    """A note of an extension for the user. It stands until the next prompt, or until its sender takes it back."""
+    """A note of an extension for the user. It is shown until the next prompt, or until its sender takes it back."""
 
     extension: str
     level: Literal["info", "success", "warn", "error"]
@@ -228,13 +228,13 @@ class ExtNotify(Record, frozen=True, tag="ext_notify"):
 
 
 class ClearNotes(Record, frozen=True, tag="clear_notes"):
-    """This extension takes back its notes; those of others stand."""
+    """This extension takes back its notes; notes of other extensions stay."""
 
     extension: str
 
 
 class ExtDisplay(Record, frozen=True, tag="ext_display"):
-    """What a command wants shown once. The model does not see it, and no transcript has it."""
+    """A text that a command shows once. The model does not see it, and no transcript has it."""
 
     extension: str
     text: str
@@ -258,7 +258,7 @@ class PanelOpen(Record, frozen=True, tag="panel_open"):
 
 
 class PanelRender(Record, frozen=True, tag="panel_render"):
-    """The new content of an open panel, whole."""
+    """The complete new content of an open panel."""
 
     extension: str
     panel_id: str
@@ -275,13 +275,13 @@ class PanelClose(Record, frozen=True, tag="panel_close"):
 
 
 class Cost(msgspec.Struct, frozen=True):
-    """What one extension cost, over its whole process tree and on the wire."""
+    """What one extension cost: its whole process tree, and its frames."""
 
     state: str
     """spawned, greeted, ready, backoff, stopping, exited or failed."""
     cpu_ms: int
     rss_peak_bytes: int
-    """Highest resident size seen in any sample of the tree, or the largest single process by the kernel's account."""
+    """The highest resident size of the tree in any sample, or of a single process as the kernel counted it."""
     processes_peak: int
     frames_in: int
     frames_out: int
@@ -298,11 +298,11 @@ class Cost(msgspec.Struct, frozen=True):
     junk_lines: int
     """Lines on its stdout that were not frames; kept in its log."""
     p50_ms: float | None
-    """Of the time to answer; null before the first answer. Log buckets, within 7 %."""
+    """Time to answer, accurate to 7 % (log buckets); null before the first answer."""
     p99_ms: float | None
     exits: int
     exit_status: str | None
-    """Of the last one that ended: `exit 1`, `signal SIGKILL`; null before."""
+    """Of the worker that ended last: `exit 1`, `signal SIGKILL`; null if none has ended."""
     restarts: int = 0
 
 

@@ -1,11 +1,11 @@
 """Every frame of the extension protocol, both directions.
 
-A frame is one JSON object whose `type` names it. The definitions here are the whole truth about fields: the decoders
-validate against them (unknown fields are left out, a wrong type is an error that names the field), the encoders write
-them, and the JSON Schemas in `wire/schemas` are generated from them.
+A frame is one JSON object whose `type` names it. The definitions here are complete: the decoders validate against them
+(unknown fields are ignored, a wrong type is an error that names the field), the encoders write them, and the JSON
+Schemas in `wire/schemas` are generated from them.
 
 `null` is accepted for every optional field: extensions written for zot send it, and zot's own decoder takes it.
-The classes double as the neutral messages that other dialects translate into.
+The classes are also the neutral messages that other dialects translate into.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ FEATURES = (
     "user_prompt_event",
     "user_prompt_intercept",
 )
-"""What a host of this version understands beyond zot's protocol 1, as it says in `hello_ack`. Another host may know
-fewer; frames that it does not know are ignored."""
+"""Features beyond zot's protocol 1 that this host has, as its `hello_ack` says. Another host may have fewer; it ignores
+frames that it does not know."""
 BLOCKS_LIMIT = 10_000
-"""Content blocks of one tool result: a frame of the largest size could hold a million, each to be kept and sent on."""
+"""Content blocks of one tool result. The largest frame could hold a million, and each takes memory and is sent on."""
 
 
 class Frame(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=True):
@@ -48,7 +48,7 @@ class Frame(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=True):
 
 
 class Hello(Frame, frozen=True, tag="hello"):
-    """Must be the first frame. The name in the manifest is what counts; this one is compared and reported."""
+    """Must be the first frame. The manifest's name is used; a different `name` here is reported."""
 
     name: str
     version: str | None = None
@@ -66,17 +66,17 @@ class RegisterTool(Frame, frozen=True, tag="register_tool"):
     schema: Raw | msgspec.UnsetType = msgspec.UNSET
     """JSON Schema of the arguments object, as sent; judged by the supervisor, not by the frame."""
     retry: bool | None = None
-    """The same as `idempotent`, which newer extensions say."""
+    """The old name of `idempotent`."""
     timeout_s: Annotated[float, msgspec.Meta(gt=0, le=86_400)] | None = None
-    """Seconds that a call of this tool may take; the manifest's `timeouts.tool_call` if nothing is said."""
+    """Seconds that a call of this tool may take; default: `timeouts.tool_call` of the manifest."""
     idempotent: bool | None = None
-    """A call that a crash has cut short may be made again, once, in another worker of the extension."""
+    """After a crash the call may be made again, once, in another worker of the extension."""
     read_only: bool | None = None
-    """Changes nothing: calls of one turn that stand side by side and are all read-only may run at the same time."""
+    """The tool changes nothing. Neighbouring calls of one turn that are all read-only may run at the same time."""
 
 
 class UnregisterTool(Frame, frozen=True, tag="unregister_tool"):
-    """Takes back a tool of its own. The model is not offered it any more from the next turn on."""
+    """Takes back one of its tools. From the next turn on the model is not offered it."""
 
     name: str
 
@@ -115,7 +115,7 @@ class Panel(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ToolProgress(Frame, frozen=True, tag="tool_progress"):
-    """How far a call under way has come, for whoever watches. Not for the model."""
+    """The progress of a running call, for the user. The model does not see it."""
 
     id: str
     """Of the `tool_call`."""
@@ -133,15 +133,15 @@ class CommandResponse(Frame, frozen=True, tag="command_response"):
 
 
 class ModifiedResult(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What the model is to see of a tool's result instead."""
+    """A result that the model gets in place of the tool's."""
 
     content: Annotated[list[ContentBlock], msgspec.Meta(max_length=BLOCKS_LIMIT)]
     is_error: bool | None = None
-    """As it was, if nothing is said."""
+    """null: as in the tool's result."""
 
 
 class InterceptResponse(Frame, frozen=True, tag="event_intercept_response"):
-    """A guard's verdict. Everything left out means: allow, unchanged."""
+    """A guard's verdict. Without any other field: allow, unchanged."""
 
     id: str
     block: bool | None = None
@@ -165,7 +165,7 @@ class ClearNotes(Frame, frozen=True, tag="clear_notes"):
 
 
 class Log(Frame, frozen=True, tag="log"):
-    """A line for the extension's log file. stderr does as well; this one has a level and fields."""
+    """A line for the extension's log file, with a level and fields. stderr goes to the same file."""
 
     message: str
     level: str | None = None
@@ -187,7 +187,7 @@ class PanelClosed(Frame, frozen=True, tag="panel_close"):
 
 
 class ShutdownAck(Frame, frozen=True, tag="shutdown_ack"):
-    """The extension is about to exit. The host waits for the exit itself."""
+    """The extension is about to exit. The host goes on waiting for the exit."""
 
 
 class Pong(Frame, frozen=True, tag="pong"):
@@ -227,7 +227,7 @@ class HelloAck(Frame, frozen=True, tag="hello_ack", omit_defaults=False):
     cwd: str
     extension_dir: str | msgspec.UnsetType = msgspec.UNSET
     data_dir: str | msgspec.UnsetType = msgspec.UNSET
-    """Where it keeps state: a folder that exists and that an update of the extension leaves alone."""
+    """A folder for its state. It exists, and updates of the extension do not change it."""
     features: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
     """See `FEATURES`."""
 
@@ -246,15 +246,15 @@ class ToolCall(Frame, frozen=True, tag="tool_call"):
 
 
 class Cancel(Frame, frozen=True, tag="cancel"):
-    """Nobody waits any longer for the answer to this `tool_call` or `command_invoked`; a late one is ignored. Sent only
-    to an extension whose hello has the capability `cancel`: one written for zot may take any frame for a request."""
+    """The host no longer waits for the answer to this `tool_call` or `command_invoked`, and ignores a late one. Sent
+    only if the hello has the capability `cancel`: an extension written for zot may take any frame for a request."""
 
     id: str
     reason: str | None = None
 
 
 class Event(Frame, frozen=True, tag="event"):
-    """One-way: something happened. Only the fields of that event are present."""
+    """Something happened. There is no answer. Only the fields of that event are present."""
 
     event: str
     step: int | None = None
@@ -300,7 +300,7 @@ class Shutdown(Frame, frozen=True, tag="shutdown"):
 
 
 class Ping(Frame, frozen=True, tag="ping"):
-    """Is it still serving? Sent only to an extension whose hello has the capability `ping`; answered by `pong`."""
+    """Checks that the extension still answers. Sent only if its hello has the capability `ping`; answered by `pong`."""
 
     id: str
 
@@ -377,7 +377,7 @@ def encode(frame: Frame) -> bytes:
 def _second_look(
     line: bytes, error: Exception, decoder: msgspec.json.Decoder[Any], known: frozenset[Any]
 ) -> Any | UnknownFrame | Malformed:
-    """A frame after all, once its characters are repaired; else what is wrong with it."""
+    """The frame, if it can be decoded once its characters are repaired; else what is wrong with it."""
     if not line.lstrip().startswith(b"{"):
         return Malformed("not a JSON object")
     if (mended := repaired(line)) is not None:

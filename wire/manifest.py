@@ -1,6 +1,6 @@
-"""`extension.json`: what a manifest may say.
+"""The fields of a manifest, `extension.json`.
 
-zot's fields keep their meaning and unknown fields are ignored. All from `priority` on are ours.
+zot's fields keep their meaning, and unknown fields are ignored. The fields from `priority` on are ours.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from wire.lenient_json import UNREADABLE, reason
 
 _UNFIT = r"\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069/\\"
 NAME_PATTERN = rf"^[^{_UNFIT}.][^{_UNFIT}]{{0,63}}$(?!\n)"
-"""Names become file names of logs, keys of records and words on a terminal; zot takes any text, even `/../../evil`.
-The last part is for Python, whose `$` lets a line feed follow."""
+"""A name becomes the file name of a log, a key in records, and a word on a terminal. zot takes any text, even
+`/../../evil`. The last part of the pattern is for Python, where `$` also matches before a final line feed."""
 
 Seconds = Annotated[float, msgspec.Meta(gt=0, le=86_400)]
 
@@ -26,7 +26,7 @@ class Timeouts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     hello: Seconds | None = None
     """Default 10; 60 when `exec` is npx, uvx, bunx, pipx or pnpx, which may download first."""
     ready: Seconds = 3.0
-    """From the hello on."""
+    """After the hello."""
     tool_call: Seconds = 60.0
     intercept: Seconds = 5.0
     command: Seconds = 30.0
@@ -40,16 +40,17 @@ ExitCode = Annotated[int, msgspec.Meta(ge=0, le=255)]
 
 
 class Restart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """When a process of this extension that has ended is started again."""
+    """When a worker of this extension is started again after it has ended."""
 
     policy: Literal["transient", "permanent", "temporary"] = "transient"
     """transient: after an exit that is not 0, a signal, a stall or a limit; permanent: after every exit; temporary:
     never."""
     max: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 5
-    """So many exits within `window_s`, and it is given up."""
+    """The number of exits within `window_s` after which the extension is given up."""
     window_s: Seconds = 60.0
     backoff_s: tuple[Seconds, Seconds] = (0.5, 30.0)
-    """The first wait, doubled each time, and the longest. Jitter makes each up to a quarter longer or shorter."""
+    """Seconds: the first wait before a restart, which doubles each time, and the longest wait. Each varies by up to a
+    quarter."""
     no_restart_exit: tuple[ExitCode, ...] = ()
     """Exit codes that mean "do not start me again"; 125 always does."""
 
@@ -64,24 +65,24 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cpu_seconds: Annotated[float, msgspec.Meta(gt=0)] | None = None
     """Of each start."""
     processes: Annotated[int, msgspec.Meta(ge=1)] | None = None
-    """More than twice as many are not waited for: that breach is enough alone."""
+    """More than twice as many count as a breach that is acted on at once, whatever `breaches` says."""
     open_files: Annotated[int, msgspec.Meta(ge=8)] | None = None
-    """Of all its processes together; and the kernel refuses any one of them more."""
+    """Of all its processes together. The kernel also enforces it for each process alone."""
     frames_per_s: Annotated[float, msgspec.Meta(gt=0)] | None = None
-    """That it sends, between two samples."""
+    """Frames that it sends, between two samples."""
     output_bytes: Annotated[int, msgspec.Meta(ge=1024)] | None = None
     """Of one frame. A longer answer is dropped and its call fails."""
     log_mb: Annotated[float, msgspec.Meta(gt=0)] | None = None
-    """Of all log files together; 5 if nothing is said."""
+    """Of all its log files together; default 5."""
     file_mb: Annotated[float, msgspec.Meta(gt=0)] | None = None
-    """Of each file that it writes: the kernel refuses more."""
+    """Of each file that it writes; the kernel enforces it."""
     breaches: Annotated[int, msgspec.Meta(ge=1, le=100)] | None = None
-    """So many samples in a row over a limit before anything is done; 3 if nothing is said."""
+    """How many samples in a row must be over a limit before `action` is taken; default 3."""
     action: Literal["restart", "stop"] | None = None
-    """What is done then; restart if nothing is said."""
+    """What is done then; default restart."""
 
     def over(self, defaults: Limits) -> Limits:
-        """These, with the defaults where they say nothing."""
+        """These limits, with those of `defaults` where a field is null."""
         theirs, ours = msgspec.structs.asdict(defaults), msgspec.structs.asdict(self)
         return Limits(**{name: theirs[name] if value is None else value for name, value in ours.items()})
 
@@ -89,7 +90,7 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Manifest(msgspec.Struct, frozen=True):
     name: Annotated[str, msgspec.Meta(pattern=NAME_PATTERN)]
     exec: Annotated[str, msgspec.Meta(min_length=1)]
-    """Absolute; or starting with `./` or `../` or holding a `/`: from the manifest's folder; or a bare name on PATH."""
+    """The program: an absolute path, a path with a `/` that starts in the manifest's folder, or a bare name on PATH."""
     args: tuple[str, ...] | None = None
     version: str | None = None
     language: str | None = None
@@ -97,30 +98,30 @@ class Manifest(msgspec.Struct, frozen=True):
     enabled: bool | None = None
     """Absent or null means enabled."""
     priority: int = 0
-    """Guards are asked from high to low; equal ones by scope (`--ext`, project, global) and name."""
+    """Guards are asked by priority, the highest first; equal ones by scope (`--ext`, project, global) and name."""
     on_failure: Literal["allow", "deny"] = "allow"
-    """What a missing verdict (timeout, crash, bad answer) means for what was to be judged."""
+    """What happens to a guarded event when the verdict is missing (timeout, crash, bad answer)."""
     timeouts: Timeouts = msgspec.field(default_factory=Timeouts)
     restart: Restart = msgspec.field(default_factory=Restart)
     limits: Limits = msgspec.field(default_factory=Limits)
     required: bool = False
-    """A run that cannot start it fails, with exit status 9."""
+    """A run that cannot start it fails with exit status 9."""
     workers: Annotated[int, msgspec.Meta(ge=1, le=64)] = 1
-    """So many processes of it, which keep no state between calls: each tool call goes to the least busy one."""
+    """The number of its processes. They must keep no state between calls: each tool call goes to the least busy one."""
     watchdog_s: Seconds | None = None
-    """How often it is sent a `ping`, if its hello has the capability `ping`; no `pong` before the next one is due
-    means that it hangs."""
+    """Seconds between two `ping` frames, if its hello has the capability `ping`. Without a `pong` before the next ping
+    is due, it counts as hanging."""
     stall_after: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 3
-    """So many requests in a row without an answer in time mean that it hangs: it is ended, and started again."""
+    """After so many requests in a row without an answer in time it counts as hanging: it is ended and restarted."""
     dump_on_stall: bool = False
-    """It is sent SIGQUIT before it is ended for hanging, and writes where it is to its stderr (`faulthandler`)."""
+    """Whether it gets SIGQUIT before it is ended for hanging, to write a stack trace to stderr (`faulthandler`)."""
 
     env: tuple[Variable, ...] = ()
-    """Variables of the host's environment that it needs although they are kept from extensions: provider keys, and
-    what the config names as secret; with `env_policy` minimal also any other."""
+    """Variables of the host's environment that it needs although extensions do not get them: provider keys and the
+    secrets that the config names; with `env_policy` minimal also any other variable."""
     env_policy: EnvPolicy | None = None
-    """inherit: the host's environment without its secrets; minimal: only what every program needs, and `env`. What the
-    config says if nothing is said here; a config that says minimal cannot be widened here."""
+    """inherit: the host's environment without its secrets; minimal: only the variables that every program needs, and
+    `env`. Default: the value in the config. If that is minimal, inherit has no effect here."""
 
     @property
     def is_enabled(self) -> bool:
@@ -128,7 +129,7 @@ class Manifest(msgspec.Struct, frozen=True):
 
 
 class ManifestError(ValueError):
-    """The text says what is wrong and with which field."""
+    """The text names the field and says what is wrong."""
 
 
 _decoder = msgspec.json.Decoder(Manifest)

@@ -1,5 +1,5 @@
-"""What a host knows of itself and its extensions at one moment: the lines of `--stats FILE`, the answer to `get_stats`
-on the control socket, what `zot top` shows and `zot report` draws. One JSON object per line.
+"""Figures of a host and its extensions at one moment: the lines of `--stats FILE`, and the answer to `get_stats` on the
+control socket. `zot top` and `zot report` show them. One JSON object per line.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ class ExtensionStats(msgspec.Struct, frozen=True):
     state: str
     """spawned, greeted, ready, backoff, stopping, exited or failed; the best of its workers."""
     failure: str
-    """Why it is of no use now; empty while it is."""
+    """Why it cannot be used now; empty while it can."""
     pids: tuple[int, ...]
-    """Of its workers that run."""
+    """Of its running workers."""
     workers: int
-    """How many it should have."""
+    """The number of workers that it should have."""
     uptime_s: float | None
-    """Of the worker that is up longest; null if none is."""
+    """Of the worker that has been up longest; null if none is up."""
     restarts: int
     exits: int
     exit_status: str | None
@@ -38,7 +38,7 @@ class ExtensionStats(msgspec.Struct, frozen=True):
     processes: int
     threads: int
     open_files: int | None
-    """Descriptors of all its processes; null where nobody looked."""
+    """Descriptors of all its processes; null if they were not counted."""
     pending: int
     """Requests that wait for an answer."""
     frames_in: int
@@ -52,15 +52,15 @@ class ExtensionStats(msgspec.Struct, frozen=True):
     timeouts: int
     blocks: int
     limit_breaches: int
-    """Times that something was done because it was over a limit."""
+    """How many times `action` was taken because it was over a limit."""
     events_dropped: int
     notes_dropped: int
     junk_lines: int
     p50_ms: float | None
     p99_ms: float | None
     latency_ms: tuple[tuple[float, int], ...]
-    """Upper ends of the histogram's buckets in milliseconds, with how many answers fell into each; only those with
-    any, ascending."""
+    """The histogram of answer times: the upper end of each bucket in milliseconds, ascending, and its number of
+    answers. Empty buckets are left out."""
 
 
 class HostStats(msgspec.Struct, frozen=True):
@@ -77,12 +77,12 @@ class HostStats(msgspec.Struct, frozen=True):
     rss_bytes: int
     open_files: int | None
     wakeups: int
-    """Turns of the loop so far."""
+    """Passes of the loop so far."""
     samples: int
     sampling_cpu_s: float
-    """Processor time that looking at the processes has cost, of `cpu_s`."""
+    """The part of `cpu_s` that sampling the processes has used."""
     sampling_interval_s: float
-    """Until the next sample, as planned at the last one."""
+    """The planned time between the last sample and the next."""
 
 
 class Stats(msgspec.Struct, frozen=True, tag_field="type", tag="stats"):
@@ -111,11 +111,11 @@ class Mark(msgspec.Struct, frozen=True, tag_field="type", tag="mark"):
         "warning",
     ]
     name: str
-    """Of a turn its number, of a tool call the tool, of an intercept the event; of all others empty."""
+    """The number of a turn, the tool of a tool call, the event of an intercept; empty for other kinds."""
     extension: str
-    """Empty for turns and for built-in tools. Of an intercept the one that blocked, if one did."""
+    """Empty for turns and built-in tools. For an intercept the extension that blocked, if one did."""
     duration_ms: float | None
-    """null for what has no duration."""
+    """null for a kind without a duration."""
     detail: str
     """One line: an error, a reason, an exit."""
 
@@ -127,7 +127,7 @@ _decoder: msgspec.json.Decoder[StatsLine] = msgspec.json.Decoder(StatsLine)
 
 
 class StatsError(ValueError):
-    """A line that is no line of a stats file; the text says why."""
+    """The line does not belong in a stats file; the text says why."""
 
 
 def encode(line: StatsLine) -> bytes:
