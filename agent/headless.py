@@ -144,7 +144,7 @@ class Headless:
         self._runtime.stop()
 
     def _cut_short(self, ran: PromptResult, status: Status, reason: str) -> events.Result:
-        """The result when the reader did not get every record: never the success that it was not told of."""
+        """The result when the reader did not get every record. It is never a success."""
         if reason and (status, reason) != (ran.status, ran.reason):
             self._notices.say(f"zot: {reason}")
         return self._result(replace(ran, status=status, reason=reason))

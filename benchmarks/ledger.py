@@ -33,7 +33,7 @@ class Ledger:
         self.outcomes = dict.fromkeys(CallOutcome, 0)
         self.begun = 0
         self.worst_overrun_s = 0.0
-        """How long after its deadline a call ended, at the worst."""
+        """The longest time after its deadline at which a call ended."""
 
     @property
     def is_full(self) -> bool:

@@ -180,7 +180,7 @@ class Error(Record, frozen=True, tag="error"):
 
 
 class Done(Record, frozen=True, tag="done"):
-    """The prompt is over, whatever became of it. Nothing follows."""
+    """The end of the prompt. No record follows."""
 
 
 # --- ours ---------------------------------------------------------------------------------------------------

@@ -52,5 +52,4 @@ def test_what_is_not_fails(wrong: Row):
 
 
 def test_a_ratio_is_that_of_the_same_round():
-    one = row()
-    assert times([one]).rows == [("sh     300", 1000.0, 500.0, 2.0, 200.0, 100.0, 2.0)]
+    assert times([row()]).rows == [("sh     300", 1000.0, 500.0, 2.0, 200.0, 100.0, 2.0)]

@@ -30,7 +30,7 @@ BY_THEMSELVES = [fault for fault in faults.FAULTS if fault not in (faults.Forks,
 
 
 def seed_for(fault: type, name: str) -> str:
-    """With which this one begins."""
+    """A seed with which `name` begins with this fault."""
     seeds = (str(seed) for seed in range(1000))
     return next(seed for seed in seeds if faults.fault_at(0, name, seed, *map(float, ALWAYS_STORM)) is fault)
 
@@ -168,21 +168,21 @@ def test_each_fault_has_its_turn_and_none_while_it_is_quiet():
 def test_whatever_its_fault_it_ends_when_its_stdin_does():
     running = [started(fault) for fault in BY_THEMSELVES]
     try:
-        for fault, one in zip(BY_THEMSELVES, running, strict=True):
+        for fault, extension in zip(BY_THEMSELVES, running, strict=True):
             if fault not in (faults.Mute, faults.NoHello):
-                one.frames_up_to("ready")
-            one.close_stdin()
-        assert [one.process.wait(20) for one in running] == [0] * len(running)
+                extension.frames_up_to("ready")
+            extension.close_stdin()
+        assert [extension.process.wait(20) for extension in running] == [0] * len(running)
     finally:
-        for one in running:
-            one.__exit__()
+        for extension in running:
+            extension.__exit__()
 
 
 @linux_only
 def test_its_forks_are_bounded():
     mark = f"{HOSTILE}\0bad\0".encode()
-    with started(faults.Forks) as one:
-        one.frames_up_to("ready")
+    with started(faults.Forks) as extension:
+        extension.frames_up_to("ready")
         most = len(running(mark))
     while left := running(mark):  # a daemon may just have forked for the second time
         most = max(most, len(left))

@@ -206,9 +206,9 @@ waiting = []
 for frame in frames():
     waiting.append(frame)
     if len(waiting) == frame["args"]["together"]:
-        for one in reversed(waiting):
-            send(type="tool_progress", id=one["id"], text="nearly")
-            result(one, one["name"])
+        for call in reversed(waiting):
+            send(type="tool_progress", id=call["id"], text="nearly")
+            result(call, call["name"])
         waiting = []
 """
 
