@@ -1,6 +1,6 @@
 """The kinds of failed requests, and how HTTP statuses, headers and stream events show them. Pure.
 
-The model worker loads this file without the rest of the project, so it imports the standard library only.
+The model worker imports this file and must start fast, so it imports the standard library only.
 """
 
 from __future__ import annotations

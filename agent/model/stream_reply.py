@@ -1,6 +1,6 @@
 """Builds one reply of the model from the events of its stream. Pure.
 
-The model worker loads this file without the rest of the project, so it imports the standard library only.
+The model worker imports this file and must start fast, so it imports the standard library only.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class _Block:
         return {"type": "thinking", "text": text, "signature": self.signature}
 
 
-class Reply:
+class StreamedReply:
     """One reply, built from the events of its stream. Events and blocks of unknown types are ignored."""
 
     def __init__(self) -> None:

@@ -38,7 +38,7 @@ if __name__ == "__main__":
     sys.path[:] = [os.path.dirname(os.path.dirname(here)), *(entry for entry in sys.path if entry != here)]
 
 from agent.model.failure import ErrorKind, ModelError, kind_of_status, kind_of_type, retry_after_s
-from agent.model.stream_reply import Reply
+from agent.model.stream_reply import StreamedReply
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,7 +78,7 @@ class Worker:
 
     def serve(self, request_id: str, params: Line) -> None:
         """Makes one request and sends its lines. A failure becomes the `error` line."""
-        reply = Reply()
+        reply = StreamedReply()
         try:
             for line in self._stream(params, reply):
                 self._send({**line, "id": request_id})
@@ -119,7 +119,7 @@ class Worker:
         except Exception as error:
             raise ModelError(ErrorKind.INVALID_REQUEST, f"cannot use {self._host()}: {error}") from error
 
-    def _stream(self, params: Line, reply: Reply) -> Iterator[Line]:
+    def _stream(self, params: Line, reply: StreamedReply) -> Iterator[Line]:
         """The lines of one reply up to and with `final`; raises ModelError when there is none."""
         if self._client is None:
             raise self._refusal or ModelError(ErrorKind.PROTOCOL, "not configured")

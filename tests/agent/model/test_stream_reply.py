@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.model.failure import kind_of_status, kind_of_type, retry_after_s
-from agent.model.stream_reply import Reply
+from agent.model.stream_reply import StreamedReply
 from tests.support.messages_server import message_events, text_block, thinking_block, tool_block
 
 texts = st.text(st.characters(codec="utf-8"), max_size=30)
 chunks = st.integers(1, 8)
 
 
-def lines_of(reply: Reply, events: list[dict]) -> list[dict]:
+def lines_of(reply: StreamedReply, events: list[dict]) -> list[dict]:
     return [line for event in events for line in reply.feed(event)]
 
 
@@ -27,7 +27,7 @@ def test_deltas_add_up_to_the_blocks(parts) -> None:
         "thinking": lambda text, count: thinking_block(text, chunks=count),
         "tool": lambda text, count: tool_block("t", text, chunks=count),
     }
-    reply = Reply()
+    reply = StreamedReply()
     lines = lines_of(reply, message_events([make[kind](text, count) for kind, text, count in parts]))
     content = reply.content()
     assert reply.ended
@@ -44,7 +44,7 @@ def test_deltas_add_up_to_the_blocks(parts) -> None:
 
 @given(st.lists(st.dictionaries(st.sampled_from(["input_tokens", "output_tokens"]), st.integers(0, 9) | st.none())))
 def test_later_counts_win_unless_they_are_zero(usages) -> None:
-    reply = Reply()
+    reply = StreamedReply()
     for usage in usages:
         lines_of(reply, [{"type": "message_delta", "delta": {}, "usage": usage}])
     for ours, theirs in (("input", "input_tokens"), ("output", "output_tokens")):
@@ -53,7 +53,7 @@ def test_later_counts_win_unless_they_are_zero(usages) -> None:
 
 
 def test_what_came_so_far_can_be_asked_at_any_time() -> None:
-    reply = Reply()
+    reply = StreamedReply()
     events = message_events([text_block("abcd"), tool_block("read", '{"a": 1}', call_id="t")])
     lines_of(reply, events[:9])
     assert reply.content() == [
@@ -64,7 +64,7 @@ def test_what_came_so_far_can_be_asked_at_any_time() -> None:
 
 
 def test_many_small_deltas_take_linear_time() -> None:
-    reply = Reply()
+    reply = StreamedReply()
     lines_of(reply, [{"type": "content_block_start", "index": 0, "content_block": {"type": "text"}}])
     delta = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "x" * 10}}
     started = time.process_time()
