@@ -73,7 +73,7 @@ class Conversation:
 
 
 class Bench:
-    """With bytecode compiled, as after the first start of an extension."""
+    """Every program runs with compiled bytecode, as after the first start of an extension."""
 
     def __init__(self, report: Report, workshop: Workshop, *, quick: bool) -> None:
         self._report = report

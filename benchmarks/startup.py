@@ -24,8 +24,8 @@ ROUNDS, QUICK_ROUNDS = 10, 1
 
 
 class Bench:
-    """Every program runs with its bytecode compiled, as after an installation: in a cache of its own, which the first
-    round fills. `--quick` takes what there is."""
+    """Every program runs with compiled bytecode, as after an installation. The first round, which does not count, fills
+    a cache for this benchmark; `--quick` uses the existing one."""
 
     def __init__(self, report: Report, workshop: Workshop, server: MessagesServer, *, quick: bool) -> None:
         self._report = report
@@ -82,7 +82,7 @@ class Bench:
     # --- what is measured ---------------------------------------------------------------------------------
 
     def _to_exit(self, argv: Sequence[str], home: Path) -> float:
-        """Seconds until the program is gone."""
+        """Seconds until the program has exited."""
         start = time.monotonic()
         done = subprocess.run(argv, cwd=self._project, env=self._with(home), capture_output=True, timeout=TIMEOUT_S)
         taken = time.monotonic() - start
@@ -90,7 +90,7 @@ class Bench:
         return taken
 
     def _to_request(self, argv: Sequence[str], home: Path) -> float:
-        """Seconds until the server has the request. The run is then carried to its end."""
+        """Seconds until the server has the request. Waits for the end of the run, too."""
         before = len(self._server.requests)
         self._server.add(text_reply("Hello."))
         start = time.monotonic()
@@ -105,7 +105,7 @@ class Bench:
         return lambda: self._to_exit(argv, home)
 
     def _recorded(self, home: Path) -> str:
-        """A cassette of one answer; the request in it names the tools of the home's extensions."""
+        """Records a cassette with one answer. Its request names the tools of the extensions in `home`."""
         cassette = str(self._folder / f"{home.name}.jsonl")
         self._server.add(text_reply("Hello."))
         argv = [*self._zot, "--json", "--no-session", "--api-key", "k", "--base-url", self._server.base_url]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 KIB, MIB = 1024, 1024 * 1024
 SMALL = 128
 LARGEST = 16 * MIB - 1
-"""With its LF one byte less than the limit of a frame allows."""
+"""Bytes of a frame with its LF: one byte less than the frame limit allows."""
 
 
 class Effort(NamedTuple):
