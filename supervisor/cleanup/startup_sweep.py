@@ -23,7 +23,6 @@ from supervisor.cleanup.host_record import (
     unlink,
 )
 from supervisor.cleanup.kill_leftovers import HostMarks, LeftoverKiller
-from supervisor.loop.loop import Loop
 from supervisor.process.cgroup_files import remove_leaves
 from supervisor.process.table import read_process
 
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from supervisor.loop.loop import Timer
+    from supervisor.loop.loop import Loop, Timer
 
 
 @dataclass(frozen=True)
@@ -163,17 +162,3 @@ def _own_cgroup(cgroup: str | None, pid: int) -> str | None:
     if cgroup is None or os.path.basename(cgroup) != f"zot-{pid}":
         return None
     return cgroup if os.path.exists(f"{cgroup}/cgroup.procs") else None
-
-
-def sweep_leftovers(folder: Path, *, patience_s: float = 3.0) -> list[Swept]:
-    """The same for a command that has no loop: waits until all is done, or so long."""
-    swept: list[Swept] = []
-    loop = Loop()
-    sweep = Sweep(loop, folder, swept.append)
-    try:
-        sweep.start()
-        loop.run_until(lambda: sweep.is_over, loop.clock() + patience_s)
-        sweep.close()
-    finally:
-        loop.close()
-    return swept

@@ -90,11 +90,6 @@ class ProcessTracker:
         if swept.line:
             self._say(swept.line)
 
-    @property
-    def watchdog_pid(self) -> int | None:
-        """While it runs."""
-        return None if self._reaper is None else self._reaper.pid
-
     # --- each child ---------------------------------------------------------------------------------------
 
     def confine(
@@ -135,8 +130,11 @@ class ProcessTracker:
         if self._reaper is not None:
             self._reaper.forget(identity)
 
-    def leaf_of(self, identity: Identity) -> Leaf | None:
-        return self._leaves.get(identity)
+    def memory_kills(self, identity: Identity) -> int:
+        """How many processes in this child's leaf the kernel has killed because of `rss_mb`; known until `ended`. 0 for
+        a child without a leaf."""
+        leaf = self._leaves.get(identity)
+        return 0 if leaf is None else leaf.memory_kills()
 
     def ended(self, identity: Identity) -> None:
         """The child and all that was found of its tree are gone: what nobody found goes now, with the leaf."""

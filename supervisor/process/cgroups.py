@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from supervisor.process.cgroup_files import HOST_LEAF
@@ -177,16 +176,14 @@ class Leaf:
         text = " ".join(self._read(f"{folder}/cgroup.procs") for folder in _walk(self._tree, self.path))
         return [int(pid) for pid in text.split() if pid.isdecimal() and pid != "0"]
 
-    def usage(self) -> Usage:
-        """By the kernel's account, which also knows those that have ended."""
-        seconds = _entry(self._value("cpu.stat"), "usage_usec")
-        return Usage(
-            memory=_number(self._value("memory.current")),
-            memory_peak=_number(self._value("memory.peak")),
-            cpu_s=None if seconds is None else seconds / 1e6,
-            processes=_number(self._value("pids.current")),
-            memory_kills=_entry(self._value("memory.events"), "oom_kill"),
-        )
+    def memory_kills(self) -> int:
+        """Processes of this leaf that the kernel has killed because of `rss_mb`. Known until the leaf is removed; 0
+        where the kernel does not count them."""
+        for line in self._read(f"{self.path}/memory.events").splitlines():
+            name, _, value = line.partition(" ")
+            if name == "oom_kill" and value.strip().isdecimal():
+                return int(value)
+        return 0
 
     def kill(self) -> bool:
         """SIGKILL for all in it. False if that could not be done; they may take a moment to be gone."""
@@ -217,27 +214,11 @@ class Leaf:
         _remove(self._tree, self.path)
         return not self._tree.exists(self.path)
 
-    def _value(self, file: str) -> str:
-        return self._read(f"{self.path}/{file}")
-
     def _read(self, path: str) -> str:
         try:
             return self._tree.read(path)
         except OSError:
             return ""
-
-
-@dataclass(frozen=True)
-class Usage:
-    """None where the kernel does not count it."""
-
-    memory: int | None
-    """Bytes, with the files that it has read."""
-    memory_peak: int | None
-    cpu_s: float | None
-    processes: int | None
-    memory_kills: int | None
-    """Processes that were killed because of `rss_mb`."""
 
 
 def _walk(tree: Tree, path: str) -> list[str]:
@@ -257,15 +238,3 @@ def _remove(tree: Tree, path: str) -> None:
             tree.remove(folder)
         except OSError:
             continue  # somebody is in it, or it is gone
-
-
-def _number(text: str) -> int | None:
-    return int(text) if text.strip().isdecimal() else None
-
-
-def _entry(text: str, key: str) -> int | None:
-    for line in text.splitlines():
-        name, _, value = line.partition(" ")
-        if name == key:
-            return _number(value)
-    return None

@@ -19,7 +19,7 @@ import pytest
 from supervisor.cleanup import host_record
 from supervisor.cleanup.env_marks import TOKEN
 from supervisor.cleanup.host_record import EXPIRY_S, Here, HostRecord, HostStatus, fate, fate_of, here, records_in
-from supervisor.cleanup.startup_sweep import Sweep, Swept, sweep_leftovers
+from supervisor.cleanup.startup_sweep import Sweep, Swept
 from supervisor.loop.loop import Loop
 from supervisor.process.table import read_process
 from tests.support.doomed import PATIENCE_S, Doomed, collect_orphans, sleeper
@@ -42,6 +42,20 @@ def record(**fields: object) -> HostRecord:
     """Of a host that was killed."""
     own = HostRecord.of_this_process(secrets.token_hex(16), "0")
     return msgspec.structs.replace(own, **({"pid": GONE} | fields))
+
+
+def sweep_leftovers(folder: Path) -> list[Swept]:
+    """Sweeps as a host does when it starts, and closes when all is done, or after three seconds."""
+    swept: list[Swept] = []
+    loop = Loop()
+    sweep = Sweep(loop, folder, swept.append)
+    try:
+        sweep.start()
+        loop.run_until(lambda: sweep.is_over, loop.clock() + 3.0)
+        sweep.close()
+    finally:
+        loop.close()
+    return swept
 
 
 def test_a_record_is_private_and_complete(tmp_path: Path):
