@@ -14,7 +14,7 @@ TOKEN = "ZOT_HOST_TOKEN"  # noqa: S105  (a name, and it opens nothing)
 EXTENSION = "ZOT_EXTENSION"
 """Names the extension that a process belongs to."""
 START = "ZOT_EXTENSION_START"
-"""Names the generation: during a reload two versions of an extension run at the same time."""
+"""Names one start of a worker: an extension may have several workers at the same time, also of two versions."""
 
 
 def environment_of(pid: int) -> bytes:

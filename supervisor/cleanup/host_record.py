@@ -9,7 +9,7 @@ import stat
 import time
 from enum import Enum
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -89,9 +89,9 @@ class HostRecord(msgspec.Struct, frozen=True):
     def remove(self, folder: Path) -> None:
         """For the orderly end of the host. Does nothing if the file is missing, or belongs to another host."""
         if (file := open_record(self.path(folder))) is not None:
-            with file:
-                if file.record == self:
-                    file.remove()
+            if file.record == self:
+                file.remove()
+            file.close()
 
 
 class HostStatus(Enum):
@@ -124,9 +124,9 @@ def records_in(folder: Path) -> list[HostRecord]:
     found = []
     for path, _pid in record_paths(folder):
         if (file := open_record(path)) is not None:
-            with file:
-                if file.record is not None:
-                    found.append(file.record)
+            file.close()
+            if file.record is not None:
+                found.append(file.record)
     return sorted(found, key=lambda record: record.pid)
 
 
@@ -142,12 +142,6 @@ class RecordFile:
         self._inode = found.st_ino
         self.age_s = time.time() - found.st_mtime
         self.record = _decode(os.read(fd, LONGEST_RECORD))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def lock(self) -> bool:
         """False if another host holds the lock, or has removed the file. On a file system without locks, no lock is
@@ -172,9 +166,8 @@ class RecordFile:
             unlink(self._path)
 
     def close(self) -> None:
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+        """Once."""
+        os.close(self._fd)
 
 
 def open_record(path: Path) -> RecordFile | None:

@@ -1,6 +1,6 @@
 """Finds the extension of an orphan: a daemon whose parents have ended, and that the host has adopted as its subreaper.
 
-The environment of an orphan still names the extension and the generation.
+The environment of an orphan still names the extension, and the start of the worker to which it belonged.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from supervisor.process.table import Identity, ProcessTable
 
 Origin = tuple[str, str]
-"""The name of an extension, and the mark of one of its starts."""
+"""The name of an extension, and the mark of one start of its workers."""
 
 
 class Orphans:
@@ -33,7 +33,7 @@ class Orphans:
         self._found: dict[str, list[tuple[int, str]]] = {}
 
     def of(self, table: ProcessTable, extension: str, start: str | None = None) -> list[int]:
-        """Pids of the orphans in this table that belong to this extension, or to one start of it."""
+        """Pids of the orphans in this table that belong to this extension, or to one start of its workers."""
         if table is not self._table:
             self._table, self._found = table, self._sort(table)
         return [pid for pid, mark in self._found.get(extension, ()) if start is None or mark == start]
