@@ -15,7 +15,7 @@ import msgspec
 from supervisor.discovery.content_hash import Content, ContentError, hash_content
 from supervisor.discovery.discover import Scope
 from supervisor.discovery.trust_file import TrustError, TrustFile
-from supervisor.discovery.trust_rules import Judged, TrustRecord, TrustState, changes, decide, state_reason, widens
+from supervisor.discovery.trust_rules import Judged, TrustRecord, TrustState, changes, decide, state_reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from supervisor.discovery.trust_file import Rows
     from wire.manifest import Manifest
 
-__all__ = ["Judged", "TrustError", "TrustRecord", "TrustState", "TrustStore", "decide", "widens"]
+__all__ = ["TrustError", "TrustStore", "key_of"]
 
 PARTS_KEPT = 500
 """Parts of one extension, at most, whose hashes the trust file keeps."""
