@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from supervisor.cleanup.host_record import HostStatus, fate_of, records_in
-from supervisor.cleanup.reaper import Reaper, State
+from supervisor.cleanup.reaper import Reaper, ReaperState
 from supervisor.discovery.admission import Admission, Consent
 from supervisor.discovery.discover import discover
 from supervisor.discovery.environment import child_environment
@@ -126,8 +126,8 @@ def _watchdog() -> Iterator[Check]:
     reaper = Reaper(loop, os.urandom(16).hex())
     try:
         reaper.start()
-        loop.run_until(lambda: reaper.state is State.LOST, loop.clock() + WATCHDOG_S)
-        lost = reaper.state is State.LOST
+        loop.run_until(lambda: reaper.state is ReaperState.LOST, loop.clock() + WATCHDOG_S)
+        lost = reaper.state is ReaperState.LOST
         reaper.dismiss()
     finally:
         loop.close()

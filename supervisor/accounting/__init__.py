@@ -1,4 +1,4 @@
-"""Counters, latency percentiles, rates and limits of one extension. Pure: numbers in, numbers and verdicts out.
+"""Counters, latency percentiles, rates and limits of one extension. Pure: numbers in, numbers and breaches out.
 
-Who measures, and when, is in `supervisor.monitoring`.
+`supervisor.monitoring` takes the samples.
 """

@@ -1,4 +1,4 @@
-"""What one extension costs: its process trees, its frames, and the time that its answers take."""
+"""The counters of one extension: its process trees, its frames, and the latency of its answers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from wire.events import Cost
 
 
 class Account:
-    """Counters of one extension. Whoever does the thing counts it; nobody decides anything here."""
+    """Counters of one extension. The code that acts increments them; nothing is decided here."""
 
     def __init__(self) -> None:
         self.frames_in = 0
@@ -25,36 +25,37 @@ class Account:
         self.restarts = 0
         self.limit_breaches = 0
         self.latency = Histogram()
-        self._cpu_before = 0.0  # of processes of this extension that have exited
-        self._cpu_now = 0.0
+        self._cpu_before = 0.0  # of the extension's processes that have exited
+        self._cpu_now = 0.0  # of those that live
         self.rss_peak = 0
         self.processes_peak = 0
         self.exit_status: str | None = None
         self.frames_out_per_s = 0.0
-        self._sent = (0.0, 0)  # when, and frames by then
+        self._sent = (0.0, 0)  # at the last sample: its time, and the frames sent by then
 
     @property
     def cpu_s(self) -> float:
-        """Of all its processes so far, also of those that have ended."""
+        """CPU seconds of all processes so far, also of those that have ended."""
         return self._cpu_before + self._cpu_now
 
     def sampled(self, cpu_s: float, rss: int, processes: int) -> None:
-        """One look at what lives of it. CPU seconds never go down: a process that ended took its share with it."""
+        """Adds a sample of the living processes. CPU seconds never go down, although a process that ended is missing
+        from the sample."""
         self._cpu_now = max(self._cpu_now, cpu_s)
         self.rss_peak = max(self.rss_peak, rss)
         self.processes_peak = max(self.processes_peak, processes)
 
     def sent_by(self, now: float) -> None:
-        """Works out how fast it has been spoken to since the last sample."""
+        """Computes the rate of frames sent to the extension since the last sample."""
         before, count = self._sent
         if now > before:
             self.frames_out_per_s = (self.frames_out - count) / (now - before) if before else 0.0
             self._sent = (now, self.frames_out)
 
     def exited(self, status: str, *, cpu_s: float, rss_peak: int, seen_cpu_s: float | None = None) -> None:
-        """One of its processes has ended. `status` is for people; `cpu_s` and `rss_peak` (bytes) are what the kernel
-        says of the process. `seen_cpu_s` is what its tree had used at the last sample, if that tree was not all that
-        lived of the extension."""
+        """Adds a process that has ended. `status` is for people; `cpu_s` and `rss_peak` (bytes) are the kernel's
+        figures for the process. `seen_cpu_s` is the CPU time of its tree at the last sample; None if the extension had
+        no other tree."""
         self.exits += 1
         self.exit_status = status
         self.rss_peak = max(self.rss_peak, rss_peak)

@@ -1,18 +1,16 @@
-"""Durations as a histogram, from which percentiles are read without keeping the samples."""
+"""A histogram of durations, which gives percentiles without storing the samples."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
 
 _PER_DOUBLING = 8
-
-
 _BOUNDS = tuple(1e-7 * 2 ** (index / _PER_DOUBLING) for index in range(36 * _PER_DOUBLING))
 """Upper ends of the buckets in seconds, from 100 ns to two hours."""
 
 
 class Histogram:
-    """Durations in logarithmic buckets: eight to each doubling, so a percentile is off by 5 % at most."""
+    """Durations in logarithmic buckets: eight per doubling, so a percentile is off by 5 % at most."""
 
     __slots__ = ("_counts",)
 
@@ -27,12 +25,13 @@ class Histogram:
         return sum(self._counts)
 
     def percentile(self, fraction: float) -> float | None:
-        """Seconds, the middle of the bucket that holds this fraction of the samples; None without samples."""
+        """In seconds: the middle of the bucket in which this fraction of the samples is reached; None without
+        samples."""
         wanted = fraction * self.count
-        passed = 0
+        counted = 0
         for index, count in enumerate(self._counts):
-            passed += count
-            if count and passed >= wanted:
+            counted += count
+            if count and counted >= wanted:
                 return _middle(index)
         return None
 

@@ -1,4 +1,4 @@
-"""What an extension may use, held against what it uses. Pure."""
+"""Compares what an extension uses with its limits. Pure."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ if TYPE_CHECKING:
     from wire.manifest import Limits
 
 BREACHES = 3
-"""In a row, before anything is done, if the manifest says nothing."""
+"""Samples in a row that must break a limit before the host acts, unless the manifest sets a number."""
 LOG_MB = 5.0
+"""MiB of log files per extension, unless the manifest sets a number."""
 GROSS = 2.0
-"""So many times the `processes` allowed are not waited for: what forks that fast is gone out of hand in a second."""
+"""Multiple of the allowed `processes` at which the host acts at once: a fork bomb is out of control in a second."""
 MIB = 1024 * 1024
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What one worker's process tree used at one sample. None where there is nothing to compare with yet, or nobody
-    looked."""
+    """The use of one worker's process tree at one sample. None for a rate without an earlier sample, or for a value
+    that was not measured."""
 
     rss: int
     """Bytes."""
@@ -34,11 +35,12 @@ class Reading:
 
 @dataclass(frozen=True)
 class Breach:
-    """A limit that is broken, with the figures."""
+    """A broken limit."""
 
     text: str
-    """`rss 612 MiB over rss_mb 512`."""
+    """With the figures: `rss 612 MiB over rss_mb 512`."""
     is_gross: bool = False
+    """Whether the host acts at once."""
 
 
 def breaches(limits: Limits, reading: Reading) -> Iterator[Breach]:
@@ -60,16 +62,17 @@ def breaches(limits: Limits, reading: Reading) -> Iterator[Breach]:
 
 
 def judge(limits: Limits, reading: Reading, row: int, *, counts: bool = True) -> tuple[int, str | None]:
-    """How many samples in a row broke a limit, with this one; and what to say if it is time to act. One that does not
-    count, since it comes too soon after another, can only show what is not waited for."""
+    """The number of samples in a row that broke a limit, including this one; and the reason if the host is to act now.
+    A sample too soon after another one does not count (`counts=False`): only a gross breach matters then."""
     broken = list(breaches(limits, reading))
-    if not counts and not any(one.is_gross for one in broken):
+    is_gross = any(breach.is_gross for breach in broken)
+    if not counts and not is_gross:
         return row, None
     if not broken:
         return 0, None
     row += 1
-    text = "; ".join(one.text for one in broken)
-    if any(one.is_gross for one in broken):
+    text = "; ".join(breach.text for breach in broken)
+    if is_gross:
         return row, text
     allowed = BREACHES if limits.breaches is None else limits.breaches
     if row < allowed:

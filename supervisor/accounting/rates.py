@@ -1,4 +1,4 @@
-"""What one worker's process tree uses, as seen at the last sample."""
+"""The use of one worker's process tree at the last sample, with rates since the one before. Pure."""
 
 from __future__ import annotations
 
@@ -10,40 +10,40 @@ from supervisor.accounting.limits import Reading
 
 class Usage(msgspec.Struct, frozen=True):
     at: float | None = None
-    """When it was looked at, on the loop's clock; None before the first time."""
+    """When the sample was taken, on the loop's clock; None before the first one."""
     cpu_s: float = 0.0
-    """Of what lives of the tree, and of what it has waited for."""
+    """CPU time of the living processes, and of the children that they have waited for."""
     spent_s: float = 0.0
-    """All that was seen to be used so far. What ends and is waited for by nobody takes its share of `cpu_s` with it."""
+    """CPU time so far. Unlike `cpu_s`, it keeps the share of processes that ended and were not waited for."""
     rss: int = 0
     """Bytes."""
     processes: int = 0
     threads: int = 0
     open_files: int | None = None
     frames_in: int = 0
-    """Frames that it had sent by then."""
+    """Frames that the worker had sent by then."""
     cpu_percent: float | None = None
-    """Of one core, since the sample before."""
+    """Percent of one core, since the sample before."""
     frames_per_s: float | None = None
     row: int = 0
     """Samples in a row in which a limit was broken."""
     basis: tuple[float, float, int] | None = None
-    """When the rates were last worked out, with the processor time and the frames by then."""
+    """When the rates were last computed, with `spent_s` and `frames_in` at that time."""
     is_rated: bool = False
-    """Whether its rates are new. Otherwise they are those of an earlier sample."""
+    """Whether the rates are new. Otherwise they are those of an earlier sample."""
 
     @property
     def reading(self) -> Reading:
-        """For its limits."""
+        """The values that limits are compared with."""
         return Reading(self.rss, self.spent_s, self.cpu_percent, self.processes, self.open_files, self.frames_per_s)
 
 
 SHORTEST_S = 0.05
-"""Two samples closer than that are no basis for a rate, and count as one where samples are counted."""
+"""Two samples closer than this give no rate, and count as one sample in a row."""
 
 
 def follow(before: Usage, now: Usage) -> Usage:
-    """The later sample with its rates. The processor time of a tree can fall, when a part of it ends unseen."""
+    """The later sample, completed with its rates. `cpu_s` of a tree falls when a part of it ends unseen."""
     assert now.at is not None
     spent = before.spent_s + max(0.0, now.cpu_s - before.cpu_s)
     here = (now.at, spent, now.frames_in)
@@ -54,10 +54,7 @@ def follow(before: Usage, now: Usage) -> Usage:
     elapsed = here[0] - at
     if elapsed < SHORTEST_S:
         return replace(
-            now,
-            cpu_percent=before.cpu_percent,
-            frames_per_s=before.frames_per_s,
-            basis=(at, spent_s, frames),
+            now, cpu_percent=before.cpu_percent, frames_per_s=before.frames_per_s, basis=(at, spent_s, frames)
         )
     return replace(
         now,

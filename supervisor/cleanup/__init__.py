@@ -1,4 +1,4 @@
-"""Nothing stays behind: the reaper process, the record of a host, and the search for what a killed host left.
+"""Cleaning up after a killed host: the reaper process, the record of each host, and the search for its processes.
 
-Stopping the living children of a living host is in `supervisor.process.teardown`.
+A host that lives stops its own children: see `supervisor.process.teardown`.
 """

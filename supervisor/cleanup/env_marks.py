@@ -1,6 +1,6 @@
 """Marks in the environment of every child: which host started it, for which extension, and in which start.
 
-By them a process is known whose parents have ended.
+They identify a process whose parents have ended.
 """
 
 from __future__ import annotations
@@ -10,19 +10,16 @@ import os
 from supervisor.process.table import ON_LINUX
 
 TOKEN = "ZOT_HOST_TOKEN"  # noqa: S105  (a name, and it opens nothing)
-"""Names the host that a process belongs to, so that what outlives a killed host can be found."""
-
-
+"""Names the host that a process belongs to, so that the processes of a killed host can be found."""
 EXTENSION = "ZOT_EXTENSION"
 """Names the extension that a process belongs to."""
-
-
 START = "ZOT_EXTENSION_START"
-"""Tells the starts of one extension apart: during a reload two versions of it run at the same time."""
+"""Names one start of a worker: an extension may have several workers at the same time, also of two versions."""
 
 
 def environment_of(pid: int) -> bytes:
-    """With which this user's process was started, each variable ended by a zero; empty if it cannot be read."""
+    """The environment with which a process of this user was started: variables, each followed by a zero byte. Empty if
+    it cannot be read."""
     if not ON_LINUX:
         return _environment_portable(pid)
     try:

@@ -1,4 +1,4 @@
-"""The record that each host keeps while it runs, by which the next one can tell what a killed one has left."""
+"""The record that each host keeps while it runs. From it the next host knows what a killed one has left."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import stat
 import time
 from enum import Enum
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -21,39 +21,40 @@ if TYPE_CHECKING:
 RECORD = re.compile(r"(\d{1,10})\.json")
 UNFINISHED = re.compile(r"\.(\d{1,10})\.json\.new")
 LONGEST_RECORD = 64 * 1024
+"""Bytes."""
 EXPIRY_S = 30 * 86_400.0
-"""A record of another machine or container, of which nobody here can tell whether it lives, is removed after this."""
+"""Age at which a record of another machine or container is removed: whether its host lives cannot be told here."""
 
 
-class Here(NamedTuple):
-    """Where pids mean what they mean to us."""
+class PidSpace(NamedTuple):
+    """The scope of pids: within one boot and one pid namespace of one machine a pid means one process."""
 
     boot: str
     namespace: str
-    """Of pids: containers of one machine have their own."""
+    """The pid namespace: each container has its own."""
     node: str
 
 
 @cache
-def here() -> Here:
+def own_pid_space() -> PidSpace:
     node = os.uname().nodename
     if not ON_LINUX:
         import psutil
 
-        return Here(str(round(psutil.boot_time())), "", node)
+        return PidSpace(str(round(psutil.boot_time())), "", node)
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
-            return Here(file.read().strip(), os.readlink("/proc/self/ns/pid"), node)
+            return PidSpace(file.read().strip(), os.readlink("/proc/self/ns/pid"), node)
     except OSError:
-        return Here("", "", node)
+        return PidSpace("", "", node)
 
 
 class HostRecord(msgspec.Struct, frozen=True):
-    """`<pid>.json` in the runtime folder, 0600: who a host is, and how to know what it has started."""
+    """`<pid>.json` in the runtime folder, 0600: identifies a host and the processes that it has started."""
 
     pid: int
     started: float
-    """As `Identity` has it."""
+    """As in `Identity`."""
     boot: str
     namespace: str
     node: str
@@ -65,14 +66,14 @@ class HostRecord(msgspec.Struct, frozen=True):
     def of_this_process(cls, token: str, version: str, cgroup: Path | None = None) -> HostRecord:
         pid = os.getpid()
         found = read_process(pid)
-        where = str(cgroup) if cgroup is not None else None
-        return cls(pid, found.identity.started if found else 0, *here(), token, version, where)
+        folder = str(cgroup) if cgroup is not None else None
+        return cls(pid, found.identity.started if found else 0, *own_pid_space(), token, version, folder)
 
     def path(self, folder: Path) -> Path:
         return folder / f"{self.pid}.json"
 
     def write(self, folder: Path) -> Path:
-        """Atomically; the folder must exist. Raises `OSError`: then only a later sweep is lost."""
+        """Writes the record atomically; the folder must exist. Raises `OSError`: then no later host can sweep."""
         path, unfinished = self.path(folder), folder / f".{self.pid}.json.new"
         unfinished.unlink(missing_ok=True)
         fd = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
@@ -86,15 +87,11 @@ class HostRecord(msgspec.Struct, frozen=True):
         return path
 
     def remove(self, folder: Path) -> None:
-        """At the orderly end. Nothing happens if it is not there, or another host's."""
-        path = self.path(folder)
-        try:
-            if (entry := open_entry(path)) is not None:
-                with entry:
-                    if entry.record == self:
-                        path.unlink(missing_ok=True)
-        except OSError:
-            pass
+        """For the orderly end of the host. Does nothing if the file is missing, or belongs to another host."""
+        if (file := open_record(self.path(folder))) is not None:
+            if file.record == self:
+                file.remove()
+            file.close()
 
 
 class HostStatus(Enum):
@@ -103,41 +100,41 @@ class HostStatus(Enum):
     OF_ANOTHER_BOOT = "of another boot"
     """Dead, with all that it had started."""
     FOREIGN = "foreign"
-    """Of another machine or container: not ours to judge."""
+    """Of another machine or container: whether it lives cannot be told here."""
 
 
-def fate(record: HostRecord, where: Here, *, lives: bool) -> HostStatus:
-    """`lives` says whether there is a process with its pid and start time, here."""
-    if (record.boot, record.namespace) == (where.boot, where.namespace):
+def decide_status(record: HostRecord, ours: PidSpace, *, lives: bool) -> HostStatus:
+    """`lives` tells whether a process with the record's pid and start time runs in our pid space. Pure."""
+    if (record.boot, record.namespace) == (ours.boot, ours.namespace):
         return HostStatus.LIVING if lives else HostStatus.DEAD
-    if record.node == where.node and record.boot != where.boot:
+    if record.node == ours.node and record.boot != ours.boot:
         return HostStatus.OF_ANOTHER_BOOT
     return HostStatus.FOREIGN
 
 
 def fate_of(record: HostRecord) -> HostStatus:
-    """Looks for its process."""
+    """Looks for the host's process, and decides."""
     found = read_process(record.pid)
     lives = found is not None and not found.is_zombie and found.identity == Identity(record.pid, record.started)
-    return fate(record, here(), lives=lives)
+    return decide_status(record, own_pid_space(), lives=lives)
 
 
 def records_in(folder: Path) -> list[HostRecord]:
-    """All that can be read, whatever became of their hosts; lowest pid first."""
+    """All records that can be read, also of hosts that are gone; lowest pid first."""
     found = []
     for path, _pid in record_paths(folder):
-        if (entry := open_entry(path)) is not None:
-            with entry:
-                if entry.record is not None:
-                    found.append(entry.record)
-    return sorted(found, key=lambda one: one.pid)
+        if (file := open_record(path)) is not None:
+            file.close()
+            if file.record is not None:
+                found.append(file.record)
+    return sorted(found, key=lambda record: record.pid)
 
 
 # --- files --------------------------------------------------------------------------------------------------
 
 
-class Entry:
-    """An open record file. While it is locked no other host looks at it; the kernel unlocks it if we are killed."""
+class RecordFile:
+    """An open record file. While it is locked no other host acts on it; the kernel unlocks it if we are killed."""
 
     def __init__(self, path: Path, fd: int, found: os.stat_result) -> None:
         self._path = path
@@ -146,14 +143,9 @@ class Entry:
         self.age_s = time.time() - found.st_mtime
         self.record = _decode(os.read(fd, LONGEST_RECORD))
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def lock(self) -> bool:
-        """False if another host is at it. A file system without locks must do without."""
+        """False if another host holds the lock, or has removed the file. On a file system without locks, no lock is
+        taken."""
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -163,7 +155,7 @@ class Entry:
         return self._is_there()
 
     def _is_there(self) -> bool:
-        """Not removed, nor replaced by that of another host with the same pid."""
+        """False if the file was removed, or replaced by that of another host with the same pid."""
         try:
             return os.lstat(self._path).st_ino == self._inode
         except OSError:
@@ -174,13 +166,12 @@ class Entry:
             unlink(self._path)
 
     def close(self) -> None:
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+        """Once."""
+        os.close(self._fd)
 
 
-def open_entry(path: Path) -> Entry | None:
-    """None for what is no file of this user's."""
+def open_record(path: Path) -> RecordFile | None:
+    """None if there is no regular file of this user at the path."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -188,7 +179,7 @@ def open_entry(path: Path) -> Entry | None:
     try:
         found = os.fstat(fd)
         if stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid():
-            return Entry(path, fd, found)
+            return RecordFile(path, fd, found)
     except OSError:
         pass
     os.close(fd)
@@ -203,7 +194,7 @@ def _decode(text: bytes) -> HostRecord | None:
         record = _decoder.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    # A short token could be in anybody's environment.
+    # A short token could be part of any process's environment.
     return record if record.pid > 0 and len(record.token) >= 16 and record.token.isalnum() else None
 
 

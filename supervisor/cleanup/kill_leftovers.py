@@ -1,11 +1,11 @@
-"""Finds and ends what a host that is gone has left running.
+"""Finds and ends the processes that a dead host has left running.
 
-The watchdog process uses it as well, so on Linux it needs the standard library only.
+The reaper imports this, so on Linux it needs only the standard library.
 
-A process belongs to a host that is gone if it was noted by that host, if it is in one of its cgroup leaves, or if its
-environment has the host's token; and with it all that descends from it, and all in a session that one of these leads or
-whose leader is gone. Pids are reused, so whatever is signalled is known by pid and start time. What forks and exits in
-sessions of its own, faster than it can be looked at, only a cgroup leaf can hold.
+A process belongs to a dead host if the host had told its reaper of it, if it is in one of the host's cgroup leaves, or
+if its environment has the host's token. All its descendants belong to the host too, and all members of a session whose
+leader belongs to the host or is gone. Pids are reused, so every process is identified by pid and start time. Processes
+that fork and exit in sessions of their own, faster than the process table can be read, are held only by a cgroup leaf.
 """
 
 from __future__ import annotations
@@ -29,28 +29,29 @@ if TYPE_CHECKING:
 TERM_S = 1.0
 """From SIGTERM until SIGKILL."""
 LIMIT_S = 10.0
-"""After so long what is left is given up: it is stuck in the kernel, or may not be signalled by us."""
+"""After this the rest is given up: stuck in the kernel, or not ours to signal."""
 POLL_S = 0.02
 CONFIRM_S = 0.03
 CONFIRMATIONS = 4
-"""A process that is just being forked, or has not yet called exec, escapes one look."""
+"""Further reads of the process table that must find no process. A process that is just being forked, or has not yet
+called exec, escapes a single read."""
 CROWD = 50
-"""So many that were not there at the first look are no orderly end: SIGKILL at once."""
+"""When more new processes than this appear after the first read, they do not end in order: SIGKILL at once."""
 
 
 class HostMarks(NamedTuple):
-    """By what the processes of a host are known."""
+    """The marks that identify the processes of a host."""
 
     token: str
     leaders: frozenset[Identity] = frozenset()
-    """Children of the host, each in a session of its own, that it had not yet waited for when it ended."""
+    """Children of the host, each in a session of its own, that the host had not yet waited for when it ended."""
     others: frozenset[Identity] = frozenset()
-    """What the host knew of besides."""
+    """Further processes that the host knew of."""
     cgroup: str | None = None
     """The host's own folder in the cgroup hierarchy; its leaves are below."""
 
 
-class Stage(Enum):
+class KillStage(Enum):
     TERMINATING = "terminating"
     KILLING = "killing"
     OVER = "over"
@@ -58,34 +59,35 @@ class Stage(Enum):
 
 
 class LeftoverKiller:
-    """Ends what belongs to a trail. Call `step` again after as many seconds as it says, until it says None."""
+    """Ends the processes that bear a host's marks. Call `step` again after as many seconds as it returns, until it
+    returns None."""
 
     def __init__(
-        self, trail: HostMarks, clock: Callable[[], float], *, spared: Iterable[int] = (), term_s: float = TERM_S
+        self, marks: HostMarks, clock: Callable[[], float], *, spared: Iterable[int] = (), term_s: float = TERM_S
     ) -> None:
-        """`spared` pids are left alone, whatever their environment; so are we, and process 1."""
-        self.stage = Stage.TERMINATING
+        """`spared` pids are never signalled; neither are our own process and process 1."""
+        self.stage = KillStage.TERMINATING
         self.seen: set[Identity] = set()
         """All that were found so far."""
         self.left: dict[int, Process] = {}
-        """Those that the last look found alive."""
-        self._trail = trail
+        """Those that lived at the last read of the process table."""
+        self._marks = marks
         self._clock = clock
         self._spared = frozenset((1, os.getpid(), *spared))
         self._started = clock()
         self._term_s = term_s
         self._examined: set[Identity] = set()
         self._first_count: int | None = None
-        self._empty_looks = 0
+        self._empty_reads = 0
         self._table = ProcessTable(())
 
     @property
     def is_over(self) -> bool:
-        return self.stage in (Stage.OVER, Stage.GIVEN_UP)
+        return self.stage in (KillStage.OVER, KillStage.GIVEN_UP)
 
     def step(self) -> float | None:
-        """Looks and signals, and returns when to look again."""
-        fresh = self._look()
+        """Finds and signals processes; returns the seconds until the next step."""
+        fresh = self._find()
         if self._first_count is None:
             self._first_count = len(self.seen)
         since = self._clock() - self._started
@@ -95,49 +97,49 @@ class LeftoverKiller:
             late=len(self.seen) - self._first_count,
             since=since,
             term_s=self._term_s,
-            empty_looks=self._empty_looks,
+            empty_reads=self._empty_reads,
         )
-        if self.stage is Stage.KILLING:
+        if self.stage is KillStage.KILLING:
             self._kill()
-        elif self.stage is Stage.TERMINATING:
+        elif self.stage is KillStage.TERMINATING:
             for process in fresh:
                 _signal(process.identity, signal.SIGTERM)
         return delay
 
     def kill_now(self) -> None:
-        """No more patience; with one more look."""
+        """Takes one more step, with SIGKILL for all that it finds."""
         if not self.is_over:
-            self.stage = Stage.KILLING
+            self.stage = KillStage.KILLING
             self.step()
 
-    def _look(self) -> list[Process]:
-        """Returns those that were not known before."""
+    def _find(self) -> list[Process]:
+        """Reads the process table; returns the processes that were not found before."""
         table = ProcessTable.read()
         first = self._first_count is None
-        trail = self._trail
-        starts = {one.pid for one in (*trail.leaders, *trail.others, *self.seen) if table.has(one)}
-        # A leader that is gone had its number when its host ended, a moment ago: nobody else can have it yet. Later
-        # looks go by the members that the first one has found.
-        sessions = [one.pid for one in trail.leaders if one.pid not in table.by_pid] if first else []
+        marks = self._marks
+        starts = {known.pid for known in (*marks.leaders, *marks.others, *self.seen) if table.has(known)}
+        # A leader that is gone lived when its host ended, a moment ago: its pid cannot be reused yet. Later reads go by
+        # the members that the first one has found.
+        sessions = [leader.pid for leader in marks.leaders if leader.pid not in table.by_pid] if first else []
         for session in sessions:
             _kill_unseen_group(session, table)
-        starts |= members(trail.cgroup)
+        starts |= members(marks.cgroup)
         found = related(table, starts, sessions, self._spared)
-        # Environments change with exec only, so those that were looked at are not looked at again, but for the last.
-        unknown = (one for one in table.by_pid.values() if not found or one.identity not in self._examined)
-        bearing = {one.identity.pid for one in unknown if self._bears(one)}
+        # Environments change only with exec, so each is read once; when no process is found, all are read again.
+        unknown = (process for process in table.by_pid.values() if not found or process.identity not in self._examined)
+        bearing = {process.identity.pid for process in unknown if self._bears(process)}
         if bearing - found.keys():
             found = related(table, starts | bearing, sessions, self._spared)
         found |= self._newborn(table)
         self.left = found
         self._table = table
-        self._empty_looks = 0 if found else self._empty_looks + 1
+        self._empty_reads = 0 if found else self._empty_reads + 1
         fresh = [process for process in found.values() if process.identity not in self.seen]
         self.seen.update(process.identity for process in fresh)
         return fresh
 
     def _newborn(self, table: ProcessTable) -> dict[int, Process]:
-        """Those that came while the table was read, which takes some milliseconds: some live for less."""
+        """Processes that started while the table was read. That takes milliseconds, and some live for less."""
         found = {}
         for pid in _pids() - table.by_pid.keys() - self._spared:
             process = read_process(pid)
@@ -147,14 +149,14 @@ class LeftoverKiller:
 
     def _bears(self, process: Process) -> bool:
         environment = b"" if process.is_zombie else environment_of(process.identity.pid)
-        # It is empty while a program is being loaded.
+        # The environment is empty while a program is being loaded.
         if environment:
             self._examined.add(process.identity)
-        return bears_token(environment, self._trail.token)
+        return bears_token(environment, self._marks.token)
 
     def _kill(self) -> None:
-        """Whole cgroups and whole groups first: what forks faster than it is found cannot leave those between."""
-        kill_leaves(self._trail.cgroup)
+        """Kills whole cgroups and whole groups first: even fast forkers cannot leave them in between."""
+        kill_leaves(self._marks.cgroup)
         for group in groups_of(self.left, self._table):
             try:
                 os.killpg(group, signal.SIGKILL)
@@ -165,26 +167,28 @@ class LeftoverKiller:
 
 
 def next_stage(
-    stage: Stage, *, left: int, late: int, since: float, term_s: float, empty_looks: int
-) -> tuple[Stage, float | None]:
-    """What comes next, and after how many seconds to look again. `late` are those that the first look did not find."""
-    if stage in (Stage.OVER, Stage.GIVEN_UP):
+    stage: KillStage, *, left: int, late: int, since: float, term_s: float, empty_reads: int
+) -> tuple[KillStage, float | None]:
+    """The next stage, and the seconds until the next step. `late` counts processes that the first read did not find.
+    Pure."""
+    if stage in (KillStage.OVER, KillStage.GIVEN_UP):
         return stage, None
     if not left:
-        return (Stage.OVER, None) if empty_looks >= CONFIRMATIONS else (stage, CONFIRM_S)
+        return (KillStage.OVER, None) if empty_reads >= CONFIRMATIONS else (stage, CONFIRM_S)
     if since >= LIMIT_S:
-        return Stage.GIVEN_UP, None
-    if stage is Stage.KILLING or since >= term_s or late > CROWD:
-        return Stage.KILLING, POLL_S
+        return KillStage.GIVEN_UP, None
+    if stage is KillStage.KILLING or since >= term_s or late > CROWD:
+        return KillStage.KILLING, POLL_S
     return stage, POLL_S
 
 
 def related(
     table: ProcessTable, starts: Iterable[int], sessions: Iterable[int], spared: Collection[int]
 ) -> dict[int, Process]:
-    """The living among the starts and the members of these sessions, and those that belong to them.
+    """The starts, the members of these sessions, and all that belongs to them, as far as they live.
 
-    A session belongs to a process if its leader does, or has gone: its number cannot be reused while anyone is in it.
+    The whole session of a found process belongs to it if the session's leader is found too, or is gone: a session's
+    number is not reused while the session has members.
     """
     by_session: defaultdict[int, list[int]] = defaultdict(list)
     for pid, process in table.by_pid.items():
@@ -198,17 +202,17 @@ def related(
             continue
         found[pid] = member
         todo += table.children_of(pid)
-        # 0 stands for a session outside of this pid namespace.
+        # 0 is a session outside of this pid namespace.
         if member.session and (member.session in found or member.session not in table.by_pid):
             todo += by_session.pop(member.session, ())
     return {pid: process for pid, process in found.items() if not process.is_zombie}
 
 
 def groups_of(found: dict[int, Process], table: ProcessTable) -> set[int]:
-    """The process groups of which all members are found, by their sessions: a group is always within one session.
+    """The process groups that consist of found processes only, judged by session: a group is always within one session.
 
-    A group's number is not reused while anyone is in it. That it might be between the look at the table and the signal
-    would take a whole round of pids in a few milliseconds.
+    A group's number is not reused while the group has members. To be reused between the read of the table and the
+    signal, all pids would have to be used up in a few milliseconds.
     """
     groups = set()
     for process in found.values():
@@ -224,17 +228,17 @@ def _pids() -> set[int]:
 
 
 def _kill_unseen_group(leader: int, table: ProcessTable) -> None:
-    """The group of a leader that is gone, if it has members that none of our looks can catch: they live for less time
-    than reading the table takes."""
+    """Kills the group of a leader that is gone if the table shows no members: there may be some that live for less time
+    than a read takes."""
     if all(process.group != leader for process in table.by_pid.values()):
         try:
             os.killpg(leader, signal.SIGKILL)
         except OSError:
-            pass  # mostly: there is no such group
+            pass  # usually there is no such group
 
 
 def _signal(target: Identity, number: signal.Signals) -> None:
     try:
         send_signal(target, number)
     except OSError:
-        pass  # another user's by now: not ours to end
+        pass  # it belongs to another user by now

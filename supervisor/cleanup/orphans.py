@@ -1,5 +1,7 @@
-"""Finds out which extension a process belongs to that has left its tree: a daemon, whose parents have ended, and that
-came back to the host as its subreaper. Its environment still names the extension, and which start of it this was."""
+"""Finds the extension of an orphan: a daemon whose parents have ended, and that the host has adopted as its subreaper.
+
+The environment of an orphan still names the extension, and the start of the worker to which it belonged.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +16,13 @@ if TYPE_CHECKING:
     from supervisor.loop.loop import Loop
     from supervisor.process.table import Identity, ProcessTable
 
-
 Origin = tuple[str, str]
-"""The name of an extension, and the mark of one of its starts."""
+"""The name of an extension, and the mark of one start of its workers."""
 
 
 class Orphans:
-    """Reads each environment once. One that has been emptied tells nothing; the final sweep finds such a process."""
+    """Reads each orphan's environment once. An orphan that has emptied it belongs to no extension: the sweep at the end
+    of the host ends it."""
 
     def __init__(self, loop: Loop, token: str, tracker: ProcessTracker | None = None) -> None:
         self._tracker = tracker
@@ -31,7 +33,7 @@ class Orphans:
         self._found: dict[str, list[tuple[int, str]]] = {}
 
     def of(self, table: ProcessTable, extension: str, start: str | None = None) -> list[int]:
-        """Roots of what this extension, or one start of it, has in this table besides its own trees."""
+        """Pids of the orphans in this table that belong to this extension, or to one start of its workers."""
         if table is not self._table:
             self._table, self._found = table, self._sort(table)
         return [pid for pid, mark in self._found.get(extension, ()) if start is None or mark == start]

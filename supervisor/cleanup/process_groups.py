@@ -1,6 +1,6 @@
-"""Ends process groups where there is no /proc and no psutil: what the watchdog process does on macOS.
+"""Ends process groups without /proc and psutil: the reaper on macOS uses it.
 
-Coarser than what `remains` does on Linux: it finds what stayed in the group of a noted process, not what left it.
+Less thorough than `kill_leftovers` on Linux: it finds the processes in the group of a leader, not those that left it.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 POLL_S = 0.05
 SLACK_S = 2.0
-"""`ps` gives whole seconds."""
+"""Tolerance of start times: `ps` prints whole seconds."""
 
 
 def end_groups(leaders: Iterable[Identity], *, term_s: float) -> None:
-    """SIGTERM for the group of each leader, and SIGKILL for those that are there `term_s` seconds later.
+    """Sends SIGTERM to the group of each leader, and SIGKILL to the groups that have members `term_s` seconds later.
 
-    A leader whose pid belongs to a process with another start time is passed over.
+    Skips a leader whose pid belongs to a process with another start time.
     """
     groups = [leader.pid for leader in leaders if _is_same_or_gone(leader)]
     for group in groups:
@@ -37,7 +37,7 @@ def end_groups(leaders: Iterable[Identity], *, term_s: float) -> None:
 
 
 def _is_same_or_gone(leader: Identity) -> bool:
-    """While anyone is in the group of a leader that is gone, its number is given to nobody else."""
+    """While the group of a leader that is gone has members, the leader's pid is not reused."""
     started = start_time(leader.pid)
     return started is None or abs(started - leader.started) <= SLACK_S
 

@@ -1,7 +1,7 @@
-"""The watchdog process against SIGKILL of the host: a small program on a pipe that only the host holds.
+"""Starts the reaper: a small process, on a pipe that only the host holds, that cleans up if the host is killed.
 
-It costs a process of about 8 MB, mostly shared with the host, and 10 ms of a core at the start. It is in a session of
-its own, blocks the signals by which programs are asked to end, and ends with the host.
+It takes about 8 MB, mostly shared with the host, and 10 ms of a core at the start. It runs in a session of its own,
+blocks the signals that ask programs to end, and ends with the host.
 """
 
 from __future__ import annotations
@@ -24,13 +24,15 @@ if TYPE_CHECKING:
 PROGRAM = Path(__file__).with_name("reaper_main.py")
 BLOCKED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 KEPT_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
-"""What the interpreter may need. Not the rest: a host that is itself an extension has its host's token there."""
+"""Variables that the interpreter may need. The reaper gets no others: if the host is itself an extension, they include
+the token of its own host."""
 DISMISS_S = 1.0
 STARTS = 2
 OUTBOX = 1024 * 1024
+"""Bytes."""
 
 
-class State(Enum):
+class ReaperState(Enum):
     IDLE = "idle"
     WATCHING = "watching"
     DISMISSED = "dismissed"
@@ -39,8 +41,8 @@ class State(Enum):
 
 
 class Reaper:
-    """Tells the watchdog what was started. Nothing here waits but `dismiss`, and nothing raises: what goes wrong is in
-    `error`, and said once to `on_error`."""
+    """Tells the reaper process which processes were started. Only `dismiss` waits, and nothing raises: a failure is in
+    `error`, and is reported once to `on_error`."""
 
     def __init__(
         self,
@@ -51,8 +53,9 @@ class Reaper:
         cgroup: Path | None = None,
         on_error: Callable[[str], None] | None = None,
     ) -> None:
-        """`record` is the file that it removes once nothing is left; `cgroup` the host's own, whose leaves it ends."""
-        self.state = State.IDLE
+        """`record` is the file that the reaper removes when no process is left; `cgroup` is the host's own, with the
+        leaves that it kills."""
+        self.state = ReaperState.IDLE
         self.error = ""
         self._loop = loop
         self._token = token
@@ -61,36 +64,36 @@ class Reaper:
         self._on_error = on_error
         self._child: Child | None = None
         self._starts = 0
-        self._noted: dict[Identity, bytes] = {}
-        self._said = b""
+        self._known: dict[Identity, bytes] = {}
+        self._output = b""
 
     @property
     def pid(self) -> int | None:
-        """Of the process while it runs."""
+        """The pid of the reaper while it runs."""
         return self._child.pid if self._child is not None and self._child.is_running else None
 
     def start(self) -> None:
-        """Starts it, once; before the first child of the host, so that none is missed."""
-        if self.state is State.IDLE:
+        """Starts it, once. Call it before the host starts children, so that none is missed."""
+        if self.state is ReaperState.IDLE:
             self._launch()
 
-    def note(self, identity: Identity, *, is_child: bool = True) -> None:
-        """End it if the host is killed: a child of the host in a session of its own, with all in that session; or,
-        with `is_child=False`, a process that its parents have left, such as a daemon, with all below it."""
+    def add(self, identity: Identity, *, is_child: bool = True) -> None:
+        """Has the reaper end this process if the host is killed: a child of the host, with all members of the session
+        that it leads; or, with `is_child=False`, an orphan such as a daemon, with all its descendants."""
         line = _line("child" if is_child else "other", identity)
-        if self._noted.get(identity) != line:
-            self._noted[identity] = line
+        if self._known.get(identity) != line:
+            self._known[identity] = line
             self._tell(line)
 
     def forget(self, identity: Identity) -> None:
-        """It is gone. For a child: at once when it has been waited for, since its number may then go to another."""
-        if self._noted.pop(identity, None) is not None:
+        """The process is gone. Call it for a child right after it was waited for, since its pid may then be reused."""
+        if self._known.pop(identity, None) is not None:
             self._tell(_line("forget", identity))
 
     def dismiss(self) -> None:
-        """The host ends in order, and nothing is left: ends the watchdog, and waits until it has gone, which takes less
-        than a millisecond. It is not asked, since in a short run it may not even be up yet."""
-        self.state = State.DISMISSED
+        """For the orderly end of the host, when no process is left: kills the reaper and waits until it is gone, less
+        than a millisecond. It is not asked to end, since in a short run it may not have come up yet."""
+        self.state = ReaperState.DISMISSED
         child = self._child
         if child is not None:
             child.kill_group(signal.SIGKILL)
@@ -98,10 +101,10 @@ class Reaper:
 
     def _launch(self) -> None:
         self._starts += 1
-        self._said = b""
+        self._output = b""
         argv = [sys.executable, "-I", "-S", str(PROGRAM), str(os.getpid()), str(self._record or "")]
         env = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
-        # A blocked signal stays blocked over exec: there is no moment in which it could hit the watchdog.
+        # Blocked signals stay blocked across exec: the reaper is never without this protection.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, BLOCKED)
         try:
             self._child = Child(
@@ -109,8 +112,8 @@ class Reaper:
                 argv,
                 cwd="/",
                 env=env,
-                on_stdout=self._heard,
-                on_exit=self._exited,
+                on_stdout=self._on_output,
+                on_exit=self._on_exit,
                 outbox_limit=OUTBOX,
             )
         except SpawnError as error:
@@ -118,32 +121,32 @@ class Reaper:
             return
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        self.state = State.WATCHING
+        self.state = ReaperState.WATCHING
         lines = [b"token " + self._token.encode() + b"\n"]
         if self._cgroup is not None and b"\n" not in os.fsencode(self._cgroup):
             lines.append(b"cgroup " + os.fsencode(self._cgroup) + b"\n")
-        self._tell(b"".join([*lines, *self._noted.values()]))
+        self._tell(b"".join([*lines, *self._known.values()]))
 
     def _tell(self, data: bytes) -> None:
-        if self.state is State.WATCHING and self._child is not None and self._child.is_running:
+        if self.state is ReaperState.WATCHING and self._child is not None and self._child.is_running:
             taken = self._child.send(data)
             if not taken and self._child.stdin is not None and self._child.stdin.is_open:
                 self._lose("it does not read what it is told")
 
-    def _heard(self, data: bytes) -> None:
-        self._said = (self._said + data)[-4096:]
+    def _on_output(self, data: bytes) -> None:
+        self._output = (self._output + data)[-4096:]
 
-    def _exited(self, status: ExitStatus) -> None:
-        if self.state is not State.WATCHING:
+    def _on_exit(self, status: ExitStatus) -> None:
+        if self.state is not ReaperState.WATCHING:
             return
         if self._starts < STARTS:
             self._launch()
             return
-        words = self._said.decode("utf-8", "replace").strip().splitlines()
-        self._lose(f"it ended twice, last with {status}" + (f": {words[-1]}" if words else ""))
+        lines = self._output.decode("utf-8", "replace").strip().splitlines()
+        self._lose(f"it ended twice, last with {status}" + (f": {lines[-1]}" if lines else ""))
 
     def _lose(self, reason: str) -> None:
-        self.state = State.LOST
+        self.state = ReaperState.LOST
         self.error = (
             f"no watchdog: {reason}; if this host is killed, what its extensions left is ended at the next start of zot"
         )

@@ -1,10 +1,10 @@
-"""The watchdog process of a host: waits until the host is gone, and ends what it has left.
+"""The reaper of a host: waits until the host is gone, then ends the processes that it has left.
 
 Usage: reaper_main.py HOST_PID RECORD, with a pipe from the host as standard input. Lines on it: `token HEX`,
 `cgroup FOLDER`, `child PID STARTED`, `other PID STARTED`, `forget PID STARTED`. The end of the input, or of the host,
-means that the host was killed: one that ends in order ends the watchdog itself, last of all.
+means that the host was killed: a host that ends in order kills its reaper first.
 
-Every host starts one, so it imports next to nothing until it is needed: a tenth of the time that the rest takes.
+Every host starts one, so until then it imports next to nothing: that takes a tenth of the time of all its imports.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 READ = 65536
 
 
-class Known:
-    """What the host has told."""
+class HostFacts:
+    """The marks of the host and its processes, as told by the host."""
 
     def __init__(self) -> None:
         self.token = ""
@@ -38,18 +38,18 @@ class Known:
                 self.cgroup = rest.decode("utf-8", "surrogateescape")
             elif word in (b"child", b"other", b"forget"):
                 pid, started = rest.split()
-                one = (int(pid), float(started))
-                self.children.discard(one)
-                self.others.discard(one)
+                identity = (int(pid), float(started))
+                self.children.discard(identity)
+                self.others.discard(identity)
                 if word != b"forget":
-                    (self.children if word == b"child" else self.others).add(one)
+                    (self.children if word == b"child" else self.others).add(identity)
 
 
-def listen(host: int, known: Known) -> None:
+def listen(host: int, facts: HostFacts) -> None:
     """Returns when the host is gone.
 
-    A copy of the host, forked without exec, may hold the pipe open after it: so the host itself is watched too, where
-    the system allows that.
+    A copy of the host, forked without exec, may keep the pipe open after the host's end. So the process itself is
+    watched too, where the system allows that.
     """
     poll = select.poll()
     poll.register(0, select.POLLIN)
@@ -57,22 +57,23 @@ def listen(host: int, known: Known) -> None:
         try:
             poll.register(posix.pidfd_open(host), select.POLLIN)
         except OSError:
-            pass  # it is gone already, or the kernel is an old one
+            pass  # the host is gone already, or the kernel is too old
     rest = b""
     while True:
         is_gone = posix.getppid() != host
         ready = [fd for fd, _ in poll.poll(0 if is_gone else None)]
         if 0 not in ready:
-            return  # all is read, and the host is gone
+            return  # all input is read, and the host is gone
         data = posix.read(0, READ)
         if not data:
             return
         *lines, rest = (rest + data).split(b"\n")
-        known.hear(lines)
+        facts.hear(lines)
 
 
-def end_remains(known: Known, record: str) -> None:
-    """Ends all that the host has left, then removes the record by which the next host would look for it."""
+def end_leftovers(facts: HostFacts, record: str) -> None:
+    """Ends all processes that the host has left, then removes its record, by which the next host would look for
+    them."""
     import os
     import time
 
@@ -85,27 +86,26 @@ def end_remains(known: Known, record: str) -> None:
     from supervisor.process import cgroup_files
     from supervisor.process.table import ON_LINUX, Identity
 
-    children = frozenset(Identity(pid, started) for pid, started in known.children)
-    others = frozenset(Identity(pid, started) for pid, started in known.others)
+    children = frozenset(Identity(pid, started) for pid, started in facts.children)
+    others = frozenset(Identity(pid, started) for pid, started in facts.others)
     if not ON_LINUX:
         from supervisor.cleanup.process_groups import end_groups
 
         end_groups(children, term_s=kill_leftovers.TERM_S)
     else:
-        hunt = kill_leftovers.LeftoverKiller(
-            kill_leftovers.HostMarks(known.token, children, others, known.cgroup), time.monotonic
-        )
-        while (delay := hunt.step()) is not None:
+        marks = kill_leftovers.HostMarks(facts.token, children, others, facts.cgroup)
+        killer = kill_leftovers.LeftoverKiller(marks, time.monotonic)
+        while (delay := killer.step()) is not None:
             time.sleep(delay)
-        if hunt.left:
+        if killer.left:
             return
-    cgroup_files.remove_leaves(known.cgroup)
+    cgroup_files.remove_leaves(facts.cgroup)
     if record:
-        _remove_record(record, known.token)
+        _remove_record(record, facts.token)
 
 
 def _remove_record(path: str, token: str) -> None:
-    """Unless it is another host's by now, which has the same pid."""
+    """Removes the file, unless it is by now the record of another host with the same pid."""
     import os
 
     try:
@@ -118,9 +118,9 @@ def _remove_record(path: str, token: str) -> None:
 
 
 def main() -> None:
-    known = Known()
-    listen(int(sys.argv[1]), known)
-    end_remains(known, sys.argv[2])
+    facts = HostFacts()
+    listen(int(sys.argv[1]), facts)
+    end_leftovers(facts, sys.argv[2])
     posix._exit(0)
 
 

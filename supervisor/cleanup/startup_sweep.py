@@ -1,7 +1,7 @@
-"""What hosts that were killed have left: each start looks for the records of dead hosts, ends the processes that still
-carry a dead host's token, and says so.
+"""Cleans up after killed hosts when a host starts: reads the records of dead hosts, ends the processes that still bear
+a dead host's token, and reports that.
 
-The watchdog process does the same at once when its host dies; this is for when it was killed too.
+The reaper does the same at once when its host dies; this is for hosts whose reaper was killed too.
 """
 
 from __future__ import annotations
@@ -14,16 +14,15 @@ from supervisor.cleanup.env_marks import TOKEN
 from supervisor.cleanup.host_record import (
     EXPIRY_S,
     UNFINISHED,
-    Entry,
     HostStatus,
+    RecordFile,
     fate_of,
     names_in,
-    open_entry,
+    open_record,
     record_paths,
     unlink,
 )
 from supervisor.cleanup.kill_leftovers import HostMarks, LeftoverKiller
-from supervisor.loop.loop import Loop
 from supervisor.process.cgroup_files import remove_leaves
 from supervisor.process.table import read_process
 
@@ -31,22 +30,23 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from supervisor.loop.loop import Timer
+    from supervisor.loop.loop import Loop, Timer
 
 
 @dataclass(frozen=True)
-class Swept:
-    """What became of one dead host's remains."""
+class SweptHost:
+    """The result for one dead host."""
 
     pid: int
     """The host's."""
     ended: int
+    """Processes that were ended."""
     left: int = 0
     """Processes that could not be ended."""
 
     @property
     def line(self) -> str:
-        """For the user; empty if there was nothing that they need hear of."""
+        """For the user; empty if no process was left."""
         said = []
         if self.ended:
             said.append(f"ended {_processes(self.ended)} that a host (pid {self.pid}), which was killed, had left")
@@ -64,69 +64,70 @@ def _processes(count: int) -> str:
 # --- sweeping -----------------------------------------------------------------------------------------------
 
 
-class Sweep:
-    """Cleans up after dead hosts while the loop goes on. `on_swept` is called for each of them as it is done."""
+class StartupSweep:
+    """Cleans up after dead hosts while the loop goes on. `on_swept` is called for each dead host when it is done."""
 
-    def __init__(self, loop: Loop, folder: Path, on_swept: Callable[[Swept], None]) -> None:
+    def __init__(self, loop: Loop, folder: Path, on_swept: Callable[[SweptHost], None]) -> None:
         self._loop = loop
         self._folder = folder
         self._on_swept = on_swept
-        self._cases: list[_Case] = []
+        self._hosts: list[_DeadHost] = []
         self._timer: Timer | None = None
 
     @property
     def is_over(self) -> bool:
-        return not self._cases
+        return not self._hosts
 
     def start(self) -> None:
         """Reads the records, which takes well under 1 ms if there are none; the rest is done from the loop."""
         for path, pid in record_paths(self._folder):
-            entry = open_entry(path)
-            if entry is None:
+            file = open_record(path)
+            if file is None:
                 continue
-            if entry.lock() and self._is_ours_to_end(entry, pid):
-                self._cases.append(_Case(entry, self._loop))
+            if file.lock() and self._is_to_be_swept(file, pid):
+                self._hosts.append(_DeadHost(file, self._loop))
             else:
-                entry.close()
+                file.close()
         self._remove_unfinished()
-        if self._cases:
+        if self._hosts:
             self._timer = self._loop.call_later(0, self._step)
 
     def close(self) -> None:
-        """The host ends: what is left is killed now. A record of what has not gone by then stays for the next start."""
+        """For the end of this host: kills the rest now. A record whose processes still live stays for the next
+        start."""
         if self._timer is not None:
             self._timer.cancel()
-        for case in self._cases:
-            case.hunt.kill_now()
-            if case.hunt.left:
-                case.entry.close()
+        for host in self._hosts:
+            host.killer.kill_now()
+            if host.killer.left:
+                host.file.close()
             else:
-                self._on_swept(case.finish(self._folder))
-        self._cases.clear()
+                self._on_swept(host.finish(self._folder))
+        self._hosts.clear()
 
-    def _is_ours_to_end(self, entry: Entry, pid: int) -> bool:
-        record = entry.record
+    def _is_to_be_swept(self, file: RecordFile, pid: int) -> bool:
+        record = file.record
         if record is None or record.pid != pid:
-            if read_process(pid) is None:  # no record at all: nothing can be found by it
-                entry.remove()
+            if read_process(pid) is None:  # not a record: no process can be found by it
+                file.remove()
             return False
         if os.environ.get(TOKEN) == record.token:
-            return False  # it has started us: we, and who called us, are what it has left
-        became = fate_of(record)
-        if became is HostStatus.OF_ANOTHER_BOOT or (became is HostStatus.FOREIGN and entry.age_s > EXPIRY_S):
-            entry.remove()
-        return became is HostStatus.DEAD
+            return False  # that host has started us: its processes are ourselves and our callers
+        status = fate_of(record)
+        if status is HostStatus.OF_ANOTHER_BOOT or (status is HostStatus.FOREIGN and file.age_s > EXPIRY_S):
+            file.remove()
+        return status is HostStatus.DEAD
 
     def _step(self) -> None:
         self._timer = None
         delays = []
-        for case in list(self._cases):
-            delay = case.hunt.step()
+        for host in list(self._hosts):
+            delay = host.killer.step()
             if delay is not None:
                 delays.append(delay)
                 continue
-            self._cases.remove(case)
-            self._on_swept(case.finish(self._folder))
+            self._hosts.remove(host)
+            self._on_swept(host.finish(self._folder))
         if delays:
             self._timer = self._loop.call_later(max(delays), self._step)
 
@@ -137,43 +138,29 @@ class Sweep:
                 unlink(self._folder / name)
 
 
-class _Case:
-    def __init__(self, entry: Entry, loop: Loop) -> None:
-        assert entry.record is not None
-        self.entry = entry
-        self.record = entry.record
-        # A host that lives now may have this pid, and then the folder is its.
+class _DeadHost:
+    def __init__(self, file: RecordFile, loop: Loop) -> None:
+        assert file.record is not None
+        self.file = file
+        self.record = file.record
+        # If a living process has this pid, it may be a host that now uses the folder of this name.
         cgroup = self.record.cgroup if read_process(self.record.pid) is None else None
-        self.trail = HostMarks(self.record.token, cgroup=_own_cgroup(cgroup, self.record.pid))
-        self.hunt = LeftoverKiller(self.trail, loop.clock)
+        self.marks = HostMarks(self.record.token, cgroup=_own_cgroup(cgroup, self.record.pid))
+        self.killer = LeftoverKiller(self.marks, loop.clock)
 
-    def finish(self, folder: Path) -> Swept:
-        left = len(self.hunt.left)
+    def finish(self, folder: Path) -> SweptHost:
+        left = len(self.killer.left)
         if not left:
-            remove_leaves(self.trail.cgroup)
+            remove_leaves(self.marks.cgroup)
             if read_process(self.record.pid) is None:
                 unlink(folder / f"{self.record.pid}.sock")
-            self.entry.remove()
-        self.entry.close()
-        return Swept(self.record.pid, len(self.hunt.seen) - left, left)
+            self.file.remove()
+        self.file.close()
+        return SweptHost(self.record.pid, len(self.killer.seen) - left, left)
 
 
 def _own_cgroup(cgroup: str | None, pid: int) -> str | None:
-    """The folder that a record names, if it is what a host makes: a record must not make us kill others."""
+    """The folder that a record names, if its name is one that a host makes: a record must not make us kill others."""
     if cgroup is None or os.path.basename(cgroup) != f"zot-{pid}":
         return None
     return cgroup if os.path.exists(f"{cgroup}/cgroup.procs") else None
-
-
-def sweep_leftovers(folder: Path, *, patience_s: float = 3.0) -> list[Swept]:
-    """The same for a command that has no loop: waits until all is done, or so long."""
-    swept: list[Swept] = []
-    loop = Loop()
-    sweep = Sweep(loop, folder, swept.append)
-    try:
-        sweep.start()
-        loop.run_until(lambda: sweep.is_over, loop.clock() + patience_s)
-        sweep.close()
-    finally:
-        loop.close()
-    return swept

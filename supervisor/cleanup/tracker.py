@@ -1,8 +1,7 @@
-"""Sees to it that nothing of a host is left behind, whatever becomes of it: the record, the sweep of what earlier hosts
-left, the watchdog, and the cgroup leaves, each in its turn.
+"""Tracks the processes of a host, so that none is left behind even if the host is killed: the record, the sweep after
+earlier hosts, the reaper, and the cgroup leaves, in this order.
 
-Nothing here raises, and nothing is needed for an extension to run: what cannot be had is a line for the user, or for
-`zot doctor`.
+Nothing here raises, and no extension needs it to run: what fails is a line for the user, or for `zot doctor`.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from supervisor.cleanup.host_record import HostRecord
 from supervisor.cleanup.reaper import Reaper
-from supervisor.cleanup.startup_sweep import Sweep
+from supervisor.cleanup.startup_sweep import StartupSweep
 from supervisor.home import runtime_dir
 from supervisor.process.cgroup_survey import Unavailable
 from supervisor.process.cgroups import Cgroups, Leaf
@@ -23,21 +22,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from supervisor.cleanup.startup_sweep import Swept
+    from supervisor.cleanup.startup_sweep import SweptHost
     from supervisor.loop.loop import Loop
     from supervisor.process.table import Identity
     from wire.manifest import Limits
 
 EMPTY_S = 0.5
-"""How long the last processes of killed leaves are waited for."""
+"""How long `close` waits for the last processes of killed leaves."""
 EMPTY_POLL_S = 0.01
 
 
 class ProcessTracker:
-    """One for each host, beside its token. `open` it before anything is started, `close` it when everything has ended.
+    """One per host. `open` it before the first child starts; `close` it when all children have ended.
 
-    A host that does not own its process, but is embedded in a program, moves nothing and changes no limit of that
-    program: it has no leaves.
+    A host that is embedded in another program (`owns_process=False`) must not move that program or change its limits:
+    it has no leaves.
     """
 
     def __init__(
@@ -52,13 +51,14 @@ class ProcessTracker:
         self._owns_process = owns_process
         self._say = say
         self._record: HostRecord | None = None
-        self._sweep: Sweep | None = None
+        self._sweep: StartupSweep | None = None
         self._reaper: Reaper | None = None
         self._leaves: dict[Identity, Leaf] = {}
         self._used: list[Leaf] = []
+        """Leaves that wait for their last processes to be gone."""
 
     def open(self) -> None:
-        """Takes about 2 ms. Once; later calls do nothing."""
+        """Takes about 2 ms; later calls do nothing."""
         if self._reaper is not None:
             return
         if self._owns_process:
@@ -67,8 +67,8 @@ class ProcessTracker:
         else:
             self.cgroups = Unavailable("this host is part of another program")
         cgroup = None if isinstance(self.cgroups, Unavailable) else self.cgroups.real_path
-        # Before our own record: it may take the place of one of a dead host that had our pid.
-        self._sweep = Sweep(self._loop, self._folder, self._swept)
+        # The sweep comes before our own record, which may replace that of a dead host with our pid.
+        self._sweep = StartupSweep(self._loop, self._folder, self._on_swept)
         self._sweep.start()
         record = self._write_record(cgroup)
         self._reaper = Reaper(self._loop, self._token, record=record, cgroup=cgroup, on_error=self._say)
@@ -86,21 +86,16 @@ class ProcessTracker:
         self._record = record
         return path
 
-    def _swept(self, swept: Swept) -> None:
+    def _on_swept(self, swept: SweptHost) -> None:
         if swept.line:
             self._say(swept.line)
-
-    @property
-    def watchdog_pid(self) -> int | None:
-        """While it runs."""
-        return None if self._reaper is None else self._reaper.pid
 
     # --- each child ---------------------------------------------------------------------------------------
 
     def confine(
         self, name: str, argv: Sequence[str], limits: Limits, *, cwd: str, env: Mapping[str, str]
     ) -> tuple[list[str], Leaf | None]:
-        """The command to start in place of `argv`, and the leaf that it will be in. Raises `SpawnError`."""
+        """The command to start in place of `argv`, and the leaf that it joins. Raises `SpawnError`."""
         self._remove_used()
         made = None if isinstance(self.cgroups, Unavailable) else self.cgroups.leaf(name, limits)
         leaf = made if isinstance(made, Leaf) else None
@@ -112,34 +107,38 @@ class ProcessTracker:
             raise
 
     def release(self, leaf: Leaf | None) -> None:
-        """Its child could not be started."""
+        """Removes the leaf of a child that could not be started."""
         if leaf is not None and not leaf.close():
             self._used.append(leaf)
 
     def started(self, identity: Identity, leaf: Leaf | None = None) -> None:
-        """Right after the start."""
+        """Call it right after a child's start."""
         if leaf is not None:
             self._leaves[identity] = leaf
         if not self._owns_process:
             limit_core(identity.pid)
         if self._reaper is not None:
-            self._reaper.note(identity)
+            self._reaper.add(identity)
 
     def adopted(self, identity: Identity) -> None:
-        """A process of an extension that its parents have left: it is noted, once, for what may happen to us."""
+        """Tells the reaper, once, of an orphan of an extension."""
         if self._reaper is not None:
-            self._reaper.note(identity, is_child=False)
+            self._reaper.add(identity, is_child=False)
 
     def collected(self, identity: Identity) -> None:
-        """The child has been waited for, or what was adopted is gone. Others may still be in the leaf."""
+        """The child has been waited for, or the orphan is gone. Other processes may still be in the leaf."""
         if self._reaper is not None:
             self._reaper.forget(identity)
 
-    def leaf_of(self, identity: Identity) -> Leaf | None:
-        return self._leaves.get(identity)
+    def memory_kills(self, identity: Identity) -> int:
+        """How many processes in this child's leaf the kernel has killed because of `rss_mb`; known until `ended`. 0 for
+        a child without a leaf."""
+        leaf = self._leaves.get(identity)
+        return 0 if leaf is None else leaf.memory_kills()
 
     def ended(self, identity: Identity) -> None:
-        """The child and all that was found of its tree are gone: what nobody found goes now, with the leaf."""
+        """The child and all found processes of its tree are gone. Kills those that were not found, and removes the
+        leaf."""
         leaf = self._leaves.pop(identity, None)
         if leaf is not None and not leaf.close():
             leaf.kill()
@@ -153,8 +152,8 @@ class ProcessTracker:
     # --- end ----------------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """After all children have ended. The watchdog goes last but for the record, so that there is no moment in which
-        a killed host would leave something."""
+        """Call it after all children have ended. The reaper ends only when no process is left, so that a host that is
+        killed meanwhile leaves none."""
         if self._reaper is None:
             return
         for identity in list(self._leaves):

@@ -1,4 +1,4 @@
-"""Which extensions there are, whether they are trusted, and what environment and data folder each one gets.
+"""Finds extensions, decides whether they are trusted, and chooses the environment and the data folder of each.
 
 Starts nothing and installs nothing.
 """

@@ -1,4 +1,4 @@
-"""Which extensions a run may start, and which new versions may take over from those that run."""
+"""Decides which extensions a run may start, and which new versions may replace running ones."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Consent:
-    """What the user of one run has said about this project's extensions, besides what is recorded."""
+    """The project extensions that the user has allowed for one run, besides those that are recorded as trusted."""
 
     whole_project: bool = False
-    """`--trust-project`: all of them run, in this run; nothing is recorded."""
+    """`--trust-project`: all of them run in this run; nothing is recorded."""
     folders: frozenset[Path] = frozenset()
-    """These run, in this run."""
+    """The extensions in these folders run in this run."""
 
 
 class Admission:
-    """Says of each extension of a project why it may not start; "" if it may. For `discover`.
+    """Returns why an extension may not start, "" if it may; for `discover`.
 
-    Reads all of its files, which can take a second or two for hundreds of MB; the others are not looked at.
+    Examines only extensions of a project, and reads all their files: a second or two for hundreds of MB.
     """
 
     def __init__(self, home: Path, consent: Consent, config: Config | None = None) -> None:
@@ -44,8 +44,8 @@ class Admission:
         return self._store.judge(found).reason
 
     def may_run(self, found: Found, old: Manifest) -> str | None:
-        """Why a new version may not take over from one with the `old` manifest; None if it may. Those of a project
-        must be trusted as they are now; the others only if they get more of the host's environment than before."""
+        """Why a new version may not replace one with the `old` manifest; None if it may. A version in a project must be
+        trusted as it is now; one elsewhere only if it gets more of the host's environment than the old one."""
         if found.scope is Scope.PROJECT:
             why = self(found)
             return f"not trusted ({why})" if why else None
@@ -59,7 +59,7 @@ class Admission:
     @property
     def _store(self) -> TrustStore:
         if self._opened is None:
-            from supervisor.discovery.trust_store import TrustStore  # 3 ms: only where there is something to be judged
+            from supervisor.discovery.trust_store import TrustStore  # 3 ms: only once an extension is to be judged
 
             self._opened = TrustStore(self._home)
         return self._opened

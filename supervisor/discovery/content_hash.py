@@ -1,13 +1,13 @@
-"""What an extension consists of, as one hash: what a user has trusted, and whether it is still that.
+"""The content of an extension as one hash, which tells whether the extension is still what the user has trusted.
 
-Every file below its folder counts, with its path, its exec bit and its content, every folder, and every symbolic link
-with its target. What a relative link, the manifest's `exec` or one of its `args` leads to outside of the folder counts
-too: a project can change that with the next commit. An absolute link counts by its target only: what is there is not
-shipped with the project (the `python` of a virtual environment, say).
+The hash covers every file below the folder with its path, its exec bit and its content, every folder, and every
+symbolic link with its target. It also covers files outside of the folder that a relative link, the manifest's `exec` or
+one of its `args` leads to: the next commit of a project can change them. For an absolute link it covers only the target
+path: the file there, such as the `python` of a virtual environment, is not shipped with the project.
 
-`__pycache__` counts: Python runs what is there in place of the source beside it, and would not notice that a commit has
-brought it. Extensions of projects are told not to write there (`environment.py`). So does the record of where
-it was installed from: `zot ext update` goes there, and trusts what comes.
+`__pycache__` counts: Python runs the files there in place of the source beside them, also if a commit has brought them.
+Extensions of projects are told not to write there (`environment.py`). The record of the installation counts too: it
+names the source from which `zot ext update` fetches, and what comes from there is trusted.
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ if TYPE_CHECKING:
     from wire.manifest import Manifest
 
 HISTORY = ".git"
-"""Does not count, wherever it is."""
+"""Folders of this name are left out, at every level."""
 MAX_FILES = 20_000
 MAX_BYTES = 512 * 2**20
-PIECE = 1 << 20
+CHUNK = 1 << 20
+"""Bytes."""
 PREFIX = "sha256:"
 PART = 16
-"""Hexadecimal digits of the hash of a part; it is only to find out what has changed."""
+"""Hexadecimal digits of the hash of a part, which serves only to tell which parts have changed."""
 
 
 class ContentError(Exception):
@@ -40,7 +41,7 @@ class ContentError(Exception):
 
 @dataclass(frozen=True)
 class Bounds:
-    """Of one extension."""
+    """The most that one extension may consist of."""
 
     files: int = MAX_FILES
     bytes: int = MAX_BYTES
@@ -51,9 +52,9 @@ class Content:
     hash: str
     """`sha256:` and 64 hexadecimal digits."""
     files: dict[str, int] = field(default_factory=dict)
-    """Bytes of each regular file, by its path from the folder, sorted."""
+    """The size in bytes of each regular file, by its path relative to the folder, sorted."""
     parts: dict[str, str] = field(default_factory=dict)
-    """A short hash of each thing that counts, by its path, sorted."""
+    """A short hash of each file, folder and link, by its path, sorted."""
 
     @property
     def bytes(self) -> int:
@@ -66,7 +67,7 @@ class Content:
 
 
 def hash_content(folder: Path, manifest: Manifest | None = None, bounds: Bounds | None = None) -> Content:
-    """Reads all of it. Raises `ContentError`: a file that cannot be read, or more than the bounds."""
+    """Reads all files. Raises `ContentError` if a file cannot be read, or if there is more than the bounds allow."""
     walk = _Walk(folder, bounds or Bounds())
     walk.folder(os.path.realpath(folder), "")
     if manifest is not None:
@@ -84,7 +85,7 @@ class _Walk:
         self._files: dict[str, int] = {}
         self._bytes = 0
         self._seen: set[str] = set()
-        """Real paths outside of the folder that have been counted: links may lead in circles."""
+        """Real paths outside of the folder that are covered already: links may lead in circles."""
 
     def content(self) -> Content:
         whole = hashlib.sha256()
@@ -96,7 +97,7 @@ class _Walk:
         return Content(PREFIX + whole.hexdigest(), dict(sorted(self._files.items())), parts)
 
     def folder(self, path: str, shown: str) -> None:
-        """`shown` is the path by which it counts, relative to the extension's folder."""
+        """`shown` is the path that enters the hash, relative to the extension's folder."""
         pending = [(path, shown)]
         while pending:
             path, shown = pending.pop()
@@ -116,11 +117,12 @@ class _Walk:
                     self._add(inside, b"special %o" % stat.S_IFMT(found.st_mode))
 
     def named(self, word: str) -> None:
-        """What a word of the command line leads to, if it is a relative path to something that does not count yet."""
+        """Covers the file or folder that a word of the command line names, if the word is a relative path and leads out
+        of the folder."""
         if os.path.isabs(word) or "\0" in word:
             return
         path = os.path.join(self._root, word)
-        if not self._counts(os.path.realpath(path)) and os.path.exists(path):
+        if not self._is_inside(os.path.realpath(path)) and os.path.exists(path):
             self._outside(path, word)
 
     def _link(self, path: str, shown: str) -> None:
@@ -129,8 +131,8 @@ class _Walk:
         except OSError as error:
             raise self._unreadable(path, error) from None
         self._add(shown, b"link " + os.fsencode(target))
-        if not os.path.isabs(target) and not self._counts(os.path.realpath(path)) and os.path.exists(path):
-            self._outside(path, f"{shown} -> ./{target}")  # no file within can have that path
+        if not os.path.isabs(target) and not self._is_inside(os.path.realpath(path)) and os.path.exists(path):
+            self._outside(path, f"{shown} -> ./{target}")  # no file inside can have this path
 
     def _outside(self, path: str, shown: str) -> None:
         real = os.path.realpath(path)
@@ -144,16 +146,16 @@ class _Walk:
             self._add(shown, b"folder")
             self.folder(real, shown)
 
-    def _counts(self, real: str) -> bool:
-        """Whether the walk through the folder comes by it."""
+    def _is_inside(self, real: str) -> bool:
+        """Whether the walk through the folder covers this real path."""
         inside = os.path.relpath(real, self._root).split("/")
         return inside[0] != ".." and HISTORY not in inside
 
     def _entries(self, path: str) -> Iterator[os.DirEntry[str]]:
         try:
             with os.scandir(path) as entries:
-                # By name: which of two links to the same thing is met first must not be left to the file system.
-                yield from sorted(entries, key=lambda one: one.name)
+                # Sorted, so that the first of two links to one file does not depend on the file system.
+                yield from sorted(entries, key=lambda entry: entry.name)
         except OSError as error:
             raise self._unreadable(path, error) from None
 
@@ -167,16 +169,16 @@ class _Walk:
         digest = hashlib.sha256()
         size = 0
         try:
-            # Not to wait for a FIFO that has taken the file's place meanwhile.
+            # O_NONBLOCK: a FIFO may have replaced the file meanwhile.
             fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
             try:
                 mode = os.fstat(fd).st_mode
                 if not stat.S_ISREG(mode):
                     raise ContentError(f"{path} changes while it is read; try again when nothing writes to it")
-                while piece := os.read(fd, PIECE):
-                    digest.update(piece)
-                    size += len(piece)
-                    self._bytes += len(piece)
+                while chunk := os.read(fd, CHUNK):
+                    digest.update(chunk)
+                    size += len(chunk)
+                    self._bytes += len(chunk)
                     if self._bytes > self._bounds.bytes:
                         raise self._too_much(f"{self._bounds.bytes / 2**20:g} MB")
             finally:

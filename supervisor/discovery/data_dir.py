@@ -1,8 +1,8 @@
-"""Where an extension keeps what must outlive its process: a folder of its own, apart from its program.
+"""The data folder of an extension, for state that must outlive its process, apart from its program.
 
-`$ZOT_HOME/data/NAME`; for those of a project `$ZOT_HOME/data/NAME-` and 8 digits that stand for the project's path. In
-zot it is the folder of the program: where an extension has left state there, and has no folder of its own yet, it keeps
-that one.
+`$ZOT_HOME/data/NAME`; for an extension of a project `$ZOT_HOME/data/NAME-DIGITS`, with 8 digits of a hash of the
+project's path. In zot it is the folder of the program: an extension that has state there, and no data folder yet, keeps
+that folder.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ if TYPE_CHECKING:
 
 FOLDER = "data"
 RECORD = ".zot-install.json"
-STATE = ("*.json", "*.jsonl", "*.ndjson", "*.db", "*.db3", "*.sqlite", "*.sqlite3", "*.sqlite-*")
-"""Names of files that hold state, as a rule."""
-PROGRAM = (
+STATE_FILES = ("*.json", "*.jsonl", "*.ndjson", "*.db", "*.db3", "*.sqlite", "*.sqlite3", "*.sqlite-*")
+"""Names of files that usually hold state."""
+PROGRAM_FILES = (
     "extension.json", "package*.json", "npm-shrinkwrap.json", "tsconfig*.json", "jsconfig*.json", "deno*.json",
     "composer.json", "biome.json", "pyrightconfig.json", "renovate.json", "*.schema.json", "schema.json",
     "test*", "*.test.*", "*_test.*", ".*",
 )  # fmt: skip
-"""Names of such files that come with a program."""
+"""Names among them that usually belong to a program."""
 MADE = frozenset({"node_modules", "__pycache__", "venv", "target", "dist", "build"})
-"""Folders that tools make beside a program."""
+"""Folders that build tools make beside a program."""
 
 
 @dataclass(frozen=True)
 class DataDir:
     path: Path
     trouble: str = ""
-    """Why it is the extension's own folder although it should not be, and what to do."""
+    """Why the extension's own folder has to serve, and what to do; empty if it does not."""
 
 
 def prepare(found: Found, data: Path | None) -> DataDir:
-    """Makes the folder, for its user only, and says which it is. `data` is `$ZOT_HOME/data`; without it, the
-    extension's own folder. An extension that can have no other starts all the same, as in zot."""
+    """Makes the data folder, for its user only, and returns it. `data` is `$ZOT_HOME/data`. Without it, or if the data
+    folder cannot be made, it is the extension's own folder, as in zot."""
     if data is None:
         return DataDir(found.folder)
     own = data / name_of(found)
@@ -63,8 +63,8 @@ def prepare(found: Found, data: Path | None) -> DataDir:
 
 
 def name_of(found: Found) -> str:
-    """The name of its data folder. Projects do not share one; an extension of a project that is named with `--ext` has
-    the same as without."""
+    """The name of its data folder. Projects do not share one. An extension of a project has the same data folder if it
+    is named with `--ext`."""
     name = found.manifest.name
     if not found.is_of_a_project:
         return name
@@ -73,10 +73,10 @@ def name_of(found: Found) -> str:
 
 
 def state_in(folder: Path) -> list[str]:
-    """What an extension has left in the folder of its program, sorted.
+    """Names of the files that an extension has written into the folder of its program, sorted.
 
-    Of an installed one, everything that was not installed, but for what begins with a dot and what tools make. Of
-    others, the files that are named as state is, such as `todo.json` or `cache.sqlite3`, and not as parts of programs.
+    For an installed extension: all that was not installed, except names that begin with a dot and `MADE`. For
+    others: files whose names are those of state, such as `todo.json` or `cache.sqlite3`, and not of a program.
     """
     try:
         with os.scandir(folder) as entries:
@@ -86,25 +86,25 @@ def state_in(folder: Path) -> list[str]:
     installed = _installed(folder)
     if installed is None:
         return [name for name, is_file in names if is_file and is_state(name)]
-    return [name for name, _ in names if name not in installed and not name.startswith(".") and name not in MADE]
+    return [name for name, _ in names if not (name in installed or name in MADE or name.startswith("."))]
 
 
 def is_state(name: str) -> bool:
-    return _like(name, STATE) and not _like(name, PROGRAM)
+    return _matches(name, STATE_FILES) and not _matches(name, PROGRAM_FILES)
 
 
-def _like(name: str, patterns: Iterable[str]) -> bool:
+def _matches(name: str, patterns: Iterable[str]) -> bool:
     return any(fnmatchcase(name.lower(), pattern) for pattern in patterns)
 
 
-class _Record(msgspec.Struct):
+class _InstallRecord(msgspec.Struct):
     files: list[str] | dict[str, object]
 
 
 def _installed(folder: Path) -> frozenset[str] | None:
-    """The names in the folder that were installed; None if nothing says so."""
+    """The installed names in the folder; None without a record of an installation."""
     try:
-        record = msgspec.json.decode(read_file(folder / RECORD), type=_Record)
+        record = msgspec.json.decode(read_file(folder / RECORD), type=_InstallRecord)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     return frozenset(path.split("/", 1)[0] for path in record.files)

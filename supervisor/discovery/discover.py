@@ -21,11 +21,11 @@ MANIFEST = "extension.json"
 HELLO_S = 10.0
 DOWNLOADER_HELLO_S = 60.0
 DOWNLOADERS = frozenset({"npx", "pnpx", "bunx", "uvx", "pipx"})
-"""Launchers that may fetch the program first."""
+"""Launchers that may download the program first."""
 
 
 class Scope(IntEnum):
-    """Where an extension comes from; the order is that of precedence."""
+    """Where an extension comes from, in order of precedence."""
 
     EXPLICIT = 0
     PROJECT = 1
@@ -44,7 +44,7 @@ class Found:
     manifest: Manifest
     scope: Scope
     position: int = 0
-    """Among its scope's; only `--ext` has an order of its own."""
+    """Order of the `--ext` options; 0 in the other scopes."""
 
     @property
     def argv(self) -> list[str]:
@@ -52,7 +52,8 @@ class Found:
 
     @property
     def program(self) -> str:
-        """Absolute as is; with a slash: from the extension's folder; else from PATH."""
+        """The manifest's `exec`: an absolute path as it is; with a slash, relative to the extension's folder; else from
+        PATH."""
         exec_ = self.manifest.exec
         if "/" not in exec_ and exec_ not in (".", ".."):
             return shutil.which(exec_) or exec_
@@ -60,7 +61,7 @@ class Found:
 
     @property
     def is_of_a_project(self) -> bool:
-        """Whether it lies where a project keeps its extensions, also if it was named with `--ext`."""
+        """Whether it lies in a project's `.zot/extensions`, also if it was named with `--ext`."""
         if self.scope is not Scope.EXPLICIT:
             return self.scope is Scope.PROJECT
         parent = self.folder.absolute().parent
@@ -72,19 +73,20 @@ class Found:
 
     @property
     def order(self) -> tuple[int, int, int, str]:
-        """Guards are asked in this order: priority, then scope, then position or name."""
+        """The sort key of the order in which guards are asked: priority, then scope, then position, then name."""
         return (-self.manifest.priority, self.scope, self.position, self.manifest.name)
 
 
 @dataclass(frozen=True)
 class Skipped:
-    """A folder that is not started, and why. `is_error` tells what a user must hear of from what is as it should be."""
+    """A folder whose extension is not started, and why."""
 
     folder: Path
     reason: str
     is_error: bool = True
+    """Whether the user must be told; False if the user wants it so."""
     untrusted: Found | None = None
-    """What would be started if the user trusted it."""
+    """The extension that would be started if the user trusted it."""
 
     @property
     def name(self) -> str:
@@ -92,7 +94,7 @@ class Skipped:
 
     @property
     def line(self) -> str:
-        """For a person."""
+        """For the user."""
         if self.untrusted is None:
             return f"extension load: {self.folder}: {self.reason}"
         return f"extension {self.name} of this project is {self.reason}"
@@ -110,15 +112,16 @@ def discover(
 ) -> Discovery:
     """Reads the manifests of the explicit folders, then `PROJECT/.zot/extensions/*`, then `HOME/extensions/*`.
 
-    Symbolic links to folders count. Of several with one name the first in that order wins; a disabled, broken or
-    untrusted one hides nothing, where zot lets it hide a global one of the same folder name. A disabled one named by
-    `--ext` starts. `distrust` says why one of the project is not trusted, "" if it is; without it all are.
+    Symbolic links to folders count. Of several extensions with one name the first in that order wins. A disabled,
+    broken or untrusted one hides no other; in zot it hides a global one with the same folder name. A disabled one that
+    is named by `--ext` starts. `distrust` returns why an extension of the project is not trusted, "" if it is; without
+    it all are trusted.
     """
     found: dict[str, Found] = {}
     skipped: list[Skipped] = []
-    places = [(Path(path).expanduser().absolute(), Scope.EXPLICIT, i) for i, path in enumerate(explicit)]
-    places += [(folder, scope, 0) for folder, scope in installed(project, home, skipped)]
-    for folder, scope, position in places:
+    folders = [(Path(path).expanduser().absolute(), Scope.EXPLICIT, i) for i, path in enumerate(explicit)]
+    folders += [(folder, scope, 0) for folder, scope in installed(project, home, skipped)]
+    for folder, scope, position in folders:
         try:
             manifest = read_manifest(folder)
         except ManifestError as error:
@@ -130,23 +133,24 @@ def discover(
             reason = f"the name {manifest.name!r} is taken by {winner.folder} ({winner.scope.label})"
             skipped.append(Skipped(folder, reason, is_error=winner.scope is scope))
         else:
-            one = Found(folder, manifest, scope, position)
-            if scope is Scope.PROJECT and distrust is not None and (why := distrust(one)):
-                skipped.append(Skipped(folder, untrusted_reason(manifest.name, why), untrusted=one))
+            extension = Found(folder, manifest, scope, position)
+            if scope is Scope.PROJECT and distrust is not None and (why := distrust(extension)):
+                skipped.append(Skipped(folder, untrusted_reason(manifest.name, why), untrusted=extension))
             else:
-                found[manifest.name] = one
-    return Discovery(tuple(sorted(found.values(), key=lambda one: one.order)), tuple(skipped))
+                found[manifest.name] = extension
+    return Discovery(tuple(sorted(found.values(), key=lambda extension: extension.order)), tuple(skipped))
 
 
 def installed(project: Path | None, home: Path | None, skipped: list[Skipped]) -> list[tuple[Path, Scope]]:
-    """The folders in `PROJECT/.zot/extensions`, then those in `HOME/extensions`, each by name, whatever is in them.
-    What cannot be listed is added to `skipped`. If both are one folder it is the user's."""
-    places: list[tuple[Path, Scope]] = []
+    """The folders in `PROJECT/.zot/extensions`, then those in `HOME/extensions`, each sorted by name; their content is
+    not read. A parent that cannot be listed is added to `skipped`. If both parents are one folder, its scope is
+    GLOBAL."""
+    folders: list[tuple[Path, Scope]] = []
     if project is not None and not (home is not None and _is_same(project / ".zot", home)):
-        places += [(folder, Scope.PROJECT) for folder in _folders(project / ".zot" / "extensions", skipped)]
+        folders += [(folder, Scope.PROJECT) for folder in _folders(project / ".zot" / "extensions", skipped)]
     if home is not None:
-        places += [(folder, Scope.GLOBAL) for folder in _folders(home / "extensions", skipped)]
-    return places
+        folders += [(folder, Scope.GLOBAL) for folder in _folders(home / "extensions", skipped)]
+    return folders
 
 
 def untrusted_reason(name: str, why: str) -> str:
@@ -154,7 +158,7 @@ def untrusted_reason(name: str, why: str) -> str:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Raises `ManifestError` with one line that names the file's fault."""
+    """Raises `ManifestError`, with one line that names the fault."""
     path = folder / MANIFEST
     try:
         return parse_manifest(read_file(path))
@@ -165,9 +169,9 @@ def read_manifest(folder: Path) -> Manifest:
         raise ManifestError(f"read manifest: {error.strerror}") from None
 
 
-def _is_same(one: Path, other: Path) -> bool:
+def _is_same(first: Path, second: Path) -> bool:
     try:
-        return os.path.samefile(one, other)
+        return os.path.samefile(first, second)
     except OSError:
         return False
 
@@ -175,7 +179,7 @@ def _is_same(one: Path, other: Path) -> bool:
 def _folders(parent: Path, skipped: list[Skipped]) -> list[Path]:
     try:
         with os.scandir(parent) as entries:
-            # Not entry.is_dir(): it raises for a link that leads to itself, and would cost all the others.
+            # entry.is_dir() would raise for a link that leads to itself, and all other folders would be lost.
             return sorted(
                 parent / entry.name for entry in entries if os.path.isdir(entry.path) and not is_staging(entry.name)
             )

@@ -1,4 +1,4 @@
-"""What the children of a host find in their environment."""
+"""Chooses the environment variables that the children of a host inherit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from wire.manifest import EnvPolicy, Manifest
 
 NEVER = frozenset({"ZOTCORE_RPC_TOKEN"})
-"""Handed to nobody, be it asked for: it opens this very host."""
+"""Never passed on, even if a manifest asks for it: this token gives access to the host itself."""
 HOST_SECRETS = NEVER | {
     "ANTHROPIC_API_KEY",
     "ANTHROPIC_AUTH_TOKEN",
@@ -22,7 +22,7 @@ HOST_SECRETS = NEVER | {
     "KIMI_API_KEY",
     "MOONSHOT_API_KEY",
 }
-"""Not handed to shell commands, and to extensions only if their manifests ask; zot hands everything over."""
+"""Not passed to shell commands; passed to an extension only if its manifest asks. zot passes all of them on."""
 MINIMAL = (
     "PATH", "HOME", "USER", "LOGNAME", "SHELL",
     "LANG", "LANGUAGE", "LC_*", "TZ",
@@ -31,26 +31,28 @@ MINIMAL = (
     "XDG_*", "ZOT_HOME",
     "SSL_CERT_*",
 )  # fmt: skip
-"""What every program may need and nobody needs to keep secret. Not the proxies: their addresses may hold passwords, and
-only what talks to the network needs them. Not what changes how programs run, such as `LD_PRELOAD` or `PYTHONPATH`."""
+"""Variables that any program may need and that hold no secrets. Not the proxies: their addresses may contain passwords,
+and only network programs need them. Not variables that change how programs run, such as `LD_PRELOAD` or `PYTHONPATH`.
+"""
 NO_BYTECODE = {"PYTHONDONTWRITEBYTECODE": "1"}
-"""What Python writes beside its modules would be a change of what was trusted."""
+"""The files that Python writes beside its modules would count as a change of the trusted content."""
 
 
 def child_environment() -> dict[str, str]:
-    """For the host's own helpers and for shell commands: its environment without what is nobody else's business,
-    provider keys and the rpc token."""
+    """For the host's own helper processes and for shell commands: the host's environment without provider keys and the
+    rpc token."""
     return {name: value for name, value in os.environ.items() if name not in HOST_SECRETS}
 
 
 def extension_environment(found: Found, config: Config, environ: Mapping[str, str]) -> dict[str, str]:
-    """What of `environ` an extension gets. Pure.
+    """The variables of `environ` that an extension gets. Pure.
 
-    Secrets only if its manifest asks for them by name, and of the rest, under the policy minimal, only what is in
-    `MINIMAL`, what the config allows and what the manifest asks for. Those of projects also get `NO_BYTECODE`.
+    It gets secrets only if its manifest asks for them by name. Under the policy `minimal` it gets of the rest only the
+    variables that are in `MINIMAL`, that the config allows, or that the manifest asks for. An extension of a project
+    also gets `NO_BYTECODE`.
     """
-    got = {name: value for name, value in environ.items() if may_have(name, found.manifest, config)}
-    return {**NO_BYTECODE, **got} if found.is_of_a_project else got
+    allowed = {name: value for name, value in environ.items() if may_have(name, found.manifest, config)}
+    return {**NO_BYTECODE, **allowed} if found.is_of_a_project else allowed
 
 
 def may_have(name: str, manifest: Manifest, config: Config) -> bool:
@@ -60,17 +62,17 @@ def may_have(name: str, manifest: Manifest, config: Config) -> bool:
     if name in manifest.env:
         return True
     if is_secret(name, config):
-        return False  # what `env_allow` allows to all is not meant to hand a key to each of them
+        return False  # `env_allow` holds for all extensions, and must not pass a secret to each of them
     if policy_of(manifest, config) == "inherit":
         return True
     return name in config.env_allow or any(fnmatchcase(name, pattern) for pattern in MINIMAL)
 
 
 def is_secret(name: str, config: Config) -> bool:
-    """Whether it is kept from extensions that do not ask for it."""
+    """Whether only extensions that ask for this variable get it."""
     return name in HOST_SECRETS or any(fnmatchcase(name, pattern) for pattern in config.secrets)
 
 
 def policy_of(manifest: Manifest, config: Config) -> EnvPolicy:
-    """The config's, unless the manifest is stricter or the config leaves it to the manifest."""
+    """`minimal` if the config or the manifest says so, else `inherit`."""
     return "minimal" if "minimal" in (config.env_policy, manifest.env_policy) else "inherit"

@@ -1,4 +1,4 @@
-"""Names of folders beside extensions that are none: in these new ones are made and old ones are unmade."""
+"""Names of staging folders, which lie beside extensions: new ones are assembled there, and old ones removed."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ STAGING = re.compile(r"\..+\.[0-9a-f]{8}\.(?P<kind>new|old|gone)", re.DOTALL)
 
 
 def is_staging(name: str) -> bool:
-    """Whether a folder of this name is none of the extensions, but one of ours beside them."""
+    """Whether this is the name of a staging folder and not of an extension."""
     return STAGING.fullmatch(name) is not None

@@ -1,4 +1,4 @@
-"""Reads and writes `$ZOT_HOME/trust.json`, for several runs at the same time: none loses what another wrote."""
+"""Reads and writes `$ZOT_HOME/trust.json`. Several runs may do so at the same time: no change is lost."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ NAME = "trust.json"
 VERSION = 1
 FIELD = "extensions"
 LOCK_S = 5.0
-"""A writer holds the lock for milliseconds."""
+"""How long to wait for the lock. A writer holds it for milliseconds."""
 POLL_S = 0.01
 
 Rows = dict[str, dict[str, Any]]
 
 
 class TrustError(Exception):
-    """What is trusted cannot be read or recorded. The text names the file and what to do."""
+    """The trust file cannot be read or written. The text names the file and what to do."""
 
 
 class TrustFile:
@@ -36,13 +36,13 @@ class TrustFile:
         self.path = home / NAME
 
     def read(self) -> Rows:
-        """Raises `TrustError` for a file that is damaged."""
+        """Raises `TrustError` if the file is damaged or cannot be read."""
         return self._rows(self._read())
 
     @contextmanager
     def changing(self) -> Iterator[Rows]:
-        """What is changed in the block is written after it, in one rename. Raises `TrustError`; the file is then as it
-        was before."""
+        """Changes that the block makes to the rows are written after it, in one rename. Raises `TrustError`; the file
+        then stays unchanged."""
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             lock = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -62,12 +62,12 @@ class TrustFile:
             os.close(lock)
 
     def _lock(self, lock: int) -> None:
-        latest = time.monotonic() + LOCK_S
+        deadline = time.monotonic() + LOCK_S
         while True:
             try:
                 return fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                if time.monotonic() > latest:
+                if time.monotonic() > deadline:
                     raise TrustError(
                         f"{self.path} cannot be changed: another program has held {self.path}.lock for {LOCK_S:g} s;"
                         " try again when it has ended"
@@ -105,5 +105,5 @@ class TrustFile:
         return TrustError(f"{self.path} cannot be written: {error.strerror}; set ZOT_HOME to a folder of yours")
 
     def _write(self, whole: dict[str, Any]) -> None:
-        target = Path(os.path.realpath(self.path))  # a link to where a user keeps such files stays one
+        target = Path(os.path.realpath(self.path))  # a symbolic link stays one; its target is replaced
         replace_file(target, msgspec.json.format(msgspec.json.encode(whole), indent=2) + b"\n", mode=0o600)

@@ -1,4 +1,4 @@
-"""Whether an extension of a project is trusted, decided from what was trusted before and what is there now. Pure."""
+"""Decides whether an extension is trusted, from the recorded content and the content now. Pure."""
 
 from __future__ import annotations
 
@@ -22,66 +22,66 @@ class TrustState(Enum):
     TRUSTED = "trusted"
     NEVER_SEEN = "never seen"
     CHANGED = "changed"
-    """Something in its folder is not what it was when it was trusted."""
+    """Its content differs from the trusted content."""
     ASKS_FOR_MORE_ENV = "asks for more"
     """Its manifest names variables that were not granted."""
     UNKNOWN = "unknown"
-    """It cannot be told: its files or the record of what is trusted cannot be read. Not trusted, that is."""
+    """Not trusted: its files or the trust file cannot be read."""
 
 
-class Entry(msgspec.Struct, frozen=True):
-    """What was trusted. Fields of other versions are left alone."""
+class TrustRecord(msgspec.Struct, frozen=True):
+    """A trusted extension, as the trust file has it. Fields of other versions are kept in the file."""
 
     hash: str
     name: str
     env: tuple[str, ...] = ()
-    """Names of variables that it asked for."""
+    """Names of the variables that it asked for."""
     time: str = ""
     """ISO 8601, UTC."""
     parts: dict[str, str] = {}
-    """A short hash of each file, to say which have changed; none if there are more than `PARTS_KEPT`."""
+    """A short hash of each file, to tell which have changed; empty if there are more than `PARTS_KEPT`."""
 
 
 @dataclass(frozen=True)
 class Judged:
     standing: TrustState
     reason: str
-    """In a few words: why it is not trusted."""
+    """In a few words: why it is not trusted. Empty if it is."""
     content: Content | None = None
-    """None if it did not have to be read, or cannot be."""
+    """None if it was not read."""
     changes: tuple[str, ...] = ()
-    """What has changed since it was trusted, as far as that is known: `rules.py`, `lib/new.py (new)`."""
+    """The parts that have changed since it was trusted, if they are known: `rules.py`, `lib/new.py (new)`."""
 
     @property
     def is_trusted(self) -> bool:
         return self.standing is TrustState.TRUSTED
 
 
-def decide(entry: Entry | None, content: str, env: tuple[str, ...]) -> TrustState:
-    """What becomes of an extension with this hash that asks for these variables. Pure."""
-    if entry is None:
+def decide(record: TrustRecord | None, content: str, env: tuple[str, ...]) -> TrustState:
+    """The state of an extension whose content has this hash and that asks for these variables."""
+    if record is None:
         return TrustState.NEVER_SEEN
-    if not set(env) <= set(entry.env):
+    if not set(env) <= set(record.env):
         return TrustState.ASKS_FOR_MORE_ENV
-    return TrustState.TRUSTED if content == entry.hash else TrustState.CHANGED
+    return TrustState.TRUSTED if content == record.hash else TrustState.CHANGED
 
 
 def changes(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[str, ...]:
-    """Which parts differ, sorted, with what became of them. Pure."""
-    said = []
+    """Paths of the parts that differ, sorted, marked if they are new or gone."""
+    changed = []
     for path in sorted({*before, *after}):
         if path not in before:
-            said.append(f"{path} (new)")
+            changed.append(f"{path} (new)")
         elif path not in after:
-            said.append(f"{path} (gone)")
+            changed.append(f"{path} (gone)")
         elif before[path] != after[path]:
-            said.append(path)
-    return tuple(said)
+            changed.append(path)
+    return tuple(changed)
 
 
 def widens(old: Manifest, new: Manifest, config: Config) -> list[str]:
-    """What the new manifest of an extension gets of the host's environment that the old one did not: names of
-    variables that it asks for, and `env_policy` where all the others come with it. Pure. Empty: nothing more."""
+    """What an extension gets of the host's environment with the new manifest, but not with the old one: the variables
+    that it asks for, and `env_policy: inherit` if that adds all others. Empty if it gets no more."""
     more = [
         name
         for name in dict.fromkeys(new.env)
@@ -92,14 +92,15 @@ def widens(old: Manifest, new: Manifest, config: Config) -> list[str]:
     return more
 
 
-def _reason(standing: TrustState, entry: Entry | None, manifest: Manifest) -> str:
-    match standing:
+def state_reason(state: TrustState, record: TrustRecord | None, manifest: Manifest) -> str:
+    """In a few words, why an extension in this state is not trusted; empty if it is."""
+    match state:
         case TrustState.NEVER_SEEN:
             return "never seen"
         case TrustState.CHANGED:
             return "its files have changed"
         case TrustState.ASKS_FOR_MORE_ENV:
-            granted = entry.env if entry is not None else ()
+            granted = record.env if record is not None else ()
             return f"it now asks for {', '.join(name for name in manifest.env if name not in granted)}"
         case _:
             return ""

@@ -1,4 +1,4 @@
-"""The folders and small files of the user: `$ZOT_HOME`, the runtime folder, the configuration.
+"""The user's folders and small files: `$ZOT_HOME`, the runtime folder, the configuration.
 
-Folders of extensions are found in `supervisor.discovery`.
+The folders of extensions are found in `supervisor.discovery`.
 """

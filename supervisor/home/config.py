@@ -1,4 +1,4 @@
-"""What `$ZOT_HOME/config.json` says about extensions. Its other fields belong to others and are left alone."""
+"""The settings for extensions in `$ZOT_HOME/config.json`. Fields of other programs in it are ignored."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ NAME = "config.json"
 
 class Config(msgspec.Struct, frozen=True):
     limits: Limits = msgspec.field(default_factory=Limits)
-    """For extensions whose manifests do not say."""
+    """For extensions whose manifests set none."""
     secrets: tuple[str, ...] = ()
     """Further variables that extensions do not inherit: names, or patterns with `*`, such as `AWS_*`."""
     env_policy: EnvPolicy = "inherit"
-    """For extensions whose manifests do not say; minimal holds for all."""
+    """For extensions whose manifests set none; `minimal` holds for all."""
     env_allow: tuple[Variable, ...] = ()
-    """Further variables that extensions under the policy minimal get."""
+    """Further variables that extensions get under the policy `minimal`."""
 
 
 class ConfigError(ValueError):
-    """The text names the file and what is wrong with it."""
+    """The text names the file and its fault."""
 
 
 _decoder = msgspec.json.Decoder(Config)
 
 
 def load_config(home: Path) -> Config:
-    """The defaults if there is no such file. Raises `ConfigError`: a limit that is not understood must not silently
-    be none."""
+    """The defaults if the file does not exist. Raises `ConfigError`: a limit with a fault must not be ignored
+    silently."""
     path = home / NAME
     try:
         text = path.read_bytes()

@@ -1,4 +1,4 @@
-"""Where the sockets of running hosts are: one `<pid>.sock` for each, in a folder that only their user can enter."""
+"""The runtime folder, with one `<pid>.sock` for each running host. Only its user can enter it."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ SUFFIX = ".sock"
 
 
 class UnusableError(OSError):
-    """The folder cannot be used; the text says why and what to do."""
+    """The folder cannot be used; the text has the reason and what to do."""
 
 
 def runtime_dir(home: Path | None = None, environ: Mapping[str, str] | None = None) -> Path:
-    """Where a new host puts its socket: `$XDG_RUNTIME_DIR/zot` if that variable names a folder of this user's, else
-    `$ZOT_HOME/run`. Not created here."""
+    """The folder for the socket of a new host: `$XDG_RUNTIME_DIR/zot` if that variable names a folder of this user,
+    else `$ZOT_HOME/run`. Not created here."""
     return runtime_dirs(home, environ)[0]
 
 
 def runtime_dirs(home: Path | None = None, environ: Mapping[str, str] | None = None) -> list[Path]:
-    """Where hosts may be found, the place for new ones first: others may have been started in another environment."""
+    """All folders that may hold sockets of hosts, the one for new hosts first: a host may have been started in another
+    environment."""
     environ = os.environ if environ is None else environ
     fallback = (home or zot_home()) / "run"
     given = environ.get("XDG_RUNTIME_DIR", "")
@@ -45,11 +46,11 @@ def _is_ours(path: str) -> bool:
 
 
 def prepare(folder: Path) -> None:
-    """Makes the folder, and makes sure that nobody else can enter it. Raises `UnusableError`."""
+    """Makes the folder, and makes sure that no other user can enter it. Raises `UnusableError`."""
     try:
         folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.mkdir(mode=0o700, exist_ok=True)
-        found = os.lstat(folder)  # not stat: a link could lead to where others may write
+        found = os.lstat(folder)  # not stat: a link could lead to a folder that others may write to
         if not stat.S_ISDIR(found.st_mode):
             raise UnusableError(f"{folder} is no folder; remove it")
         if found.st_uid != os.geteuid():
@@ -67,7 +68,7 @@ def socket_of(folder: Path, pid: int) -> Path:
 
 
 def sockets_in(folder: Path) -> list[tuple[int, Path]]:
-    """Pid and path of every socket by its name, lowest pid first; whether anybody listens is not looked at."""
+    """Pid and path of each socket, lowest pid first. Goes by the file names only: a host may be gone."""
     return sorted(
         (int(name.removesuffix(SUFFIX)), folder / name)
         for name in _names(folder)
@@ -76,12 +77,12 @@ def sockets_in(folder: Path) -> list[tuple[int, Path]]:
 
 
 def temporary_of(folder: Path, pid: int) -> Path:
-    """The name of a socket on which nobody listens yet."""
+    """The path of a socket before its host listens on it."""
     return folder / f".{pid}.new"
 
 
 def abandoned_in(folder: Path) -> list[Path]:
-    """Temporary sockets whose maker is gone."""
+    """Temporary sockets of hosts that are gone."""
     found = []
     for name in _names(folder):
         pid = name.removeprefix(".").removesuffix(".new")
@@ -91,7 +92,7 @@ def abandoned_in(folder: Path) -> list[Path]:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process has this number, be it another one by now."""
+    """Whether a process has this pid. It may be another process than before."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -1,4 +1,4 @@
-"""Reads and writes small files whole: manifests, and those in which zot keeps what it knows."""
+"""Reads and replaces small files as a whole: manifests, and zot's own records."""
 
 from __future__ import annotations
 
@@ -12,31 +12,32 @@ if TYPE_CHECKING:
 
 
 LIMIT = 16 * 2**20
-"""Bytes. A manifest has hundreds, the record of an installation a hundred for each file."""
-PIECE = 1 << 20
+"""Bytes. A manifest has hundreds; the record of an installation has a hundred for each installed file."""
+CHUNK = 1 << 20
+"""Bytes."""
 
 
 def read_file(path: Path) -> bytes:
-    """For what a stranger may have put there: a device, a FIFO or a link to one is not waited for, nor read for ever.
-    Raises `OSError`."""
+    """Reads a regular file of at most `LIMIT` bytes. Raises `OSError`, also for a device or a FIFO, which a stranger
+    may have put there: a read of it could block or never end."""
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     try:
         if not stat.S_ISREG(mode := os.fstat(fd).st_mode):
             number = errno.EISDIR if stat.S_ISDIR(mode) else errno.EINVAL
             raise OSError(number, os.strerror(number) if number == errno.EISDIR else "Not a file", str(path))
-        pieces = []
-        while piece := os.read(fd, PIECE):
-            pieces.append(piece)
-            if len(pieces) * PIECE > LIMIT and sum(map(len, pieces)) > LIMIT:
+        chunks = []
+        while chunk := os.read(fd, CHUNK):
+            chunks.append(chunk)
+            if len(chunks) * CHUNK > LIMIT and sum(map(len, chunks)) > LIMIT:
                 raise OSError(errno.EFBIG, f"Larger than {LIMIT >> 20} MiB", str(path))
-        return b"".join(pieces)
+        return b"".join(chunks)
     finally:
         os.close(fd)
 
 
 def replace_file(path: Path, text: bytes, mode: int) -> None:
-    """Writes a file so that at every moment either the old or the new one is there, whole. What a killed writer has
-    left is overwritten by the next one. Raises `OSError`."""
+    """Writes a file so that at every moment either the old or the new content is there, whole. The next writer
+    overwrites the temporary file of a killed one. Raises `OSError`."""
     new = path.with_name(f".{path.name.removeprefix('.')}.new")
     fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:

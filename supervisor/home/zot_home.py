@@ -1,4 +1,4 @@
-"""Where things are kept."""
+"""The folder in which zot keeps the user's files."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 
 
 def zot_home() -> Path:
-    """`$ZOT_HOME`, else what zot uses: `~/Library/Application Support/zot` on macOS, `$XDG_STATE_HOME/zot` or
-    `~/.local/state/zot` elsewhere. Not created here."""
+    """`$ZOT_HOME`, else zot's default: `~/Library/Application Support/zot` on macOS; elsewhere `$XDG_STATE_HOME/zot` or
+    `~/.local/state/zot`. Not created here."""
     if given := os.environ.get("ZOT_HOME"):
         return Path(given).expanduser().absolute()
     from platformdirs import user_data_path, user_state_path  # 20 ms: only without $ZOT_HOME

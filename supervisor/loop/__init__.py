@@ -1,4 +1,4 @@
-"""The one loop: file descriptors, timers, child exits and signals, and non-blocking pipes on it.
+"""The event loop of the host: file descriptors, timers and signals, and non-blocking pipes.
 
-Knows neither processes nor frames; the only wait of the program is here.
+The host waits only here. The room knows neither processes nor frames.
 """

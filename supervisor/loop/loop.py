@@ -1,7 +1,7 @@
-"""The one loop: descriptors, timers, child exits and signals, and the only place where the host waits.
+"""The event loop: descriptors, timers and signals, and the only place where the host waits.
 
-Synchronous: `run_until` and `wait` return when what was awaited has happened or the deadline has passed. Callbacks
-never wait (asserted). A turn costs in proportion to what is ready, not to what is registered.
+Synchronous: `run_until` and `wait` return when the awaited thing has happened or the deadline has passed. Callbacks
+never wait (asserted). A pass costs in proportion to the descriptors that are ready, not to those that are registered.
 """
 
 from __future__ import annotations
@@ -21,26 +21,27 @@ if TYPE_CHECKING:
     from supervisor.loop.pending import Pending
 
 BACKGROUND_READ = 8 * 1024
-"""Bytes taken from another descriptor before the awaited one is looked at again."""
+"""Bytes read from another descriptor before the awaited one is checked again."""
 FULL_READ = 64 * 1024
-"""Bytes taken from a descriptor per turn when nothing in particular is awaited."""
+"""Bytes read from a descriptor in one pass when no descriptor is awaited."""
 
 SPIN_S = 40e-6
-"""How long a wait gives up its time slice, hoping for a quick answer, before it sleeps in the kernel."""
+"""How long a wait yields the processor for a quick answer before it sleeps in the kernel."""
 SLOW_YIELD_S = 400e-6
-"""A yield that took longer means that the core is contended: spinning would cost more than it saves."""
+"""A yield that takes longer means that the core is contended: spinning would cost more than it saves."""
 NO_SPIN_S = 1.0
+"""How long waits do not spin after a slow yield."""
 FAIR_S = 5e-3
-"""With calls back to back, the other descriptors and the timers still get a turn this often."""
+"""With calls back to back, the other descriptors and the timers are still served this often."""
 
 CANCELLED_KEPT = 64
-"""Timers that have been cancelled and wait for their time to come, before it is worth throwing them out."""
+"""Cancelled timers that stay in the heap before it is rebuilt without them."""
 
 Clock = Callable[[], float]
 
 
 class Watcher(Protocol):
-    """Something with a descriptor."""
+    """An object with a descriptor."""
 
     def fileno(self) -> int: ...
     def on_readable(self, budget: int) -> None:
@@ -51,11 +52,11 @@ class Watcher(Protocol):
 
 
 class Awaited(Watcher, Protocol):
-    """A watcher whose descriptor can be looked at alone, past all others."""
+    """A watcher whose descriptor can be checked alone, ahead of all others."""
 
     def has_input(self) -> bool: ...
     def take(self) -> None:
-        """Reads once if there is something to read."""
+        """Reads once if there is input."""
         ...
 
 
@@ -66,7 +67,7 @@ class Timer:
         self._loop = loop
         self.when = when
         self.callback: Callable[[], None] | None = callback
-        """None once it has run or been cancelled."""
+        """None after it has run or been cancelled."""
 
     def cancel(self) -> None:
         if self.callback is not None:
@@ -82,20 +83,20 @@ class Loop:
         self._selector = selectors.DefaultSelector()
         self._timers: list[tuple[float, int, Timer]] = []
         self._sequence = 0
-        self._cancelled = 0  # of the timers that are still in the heap
+        self._cancelled = 0  # timers that are still in the heap
         self._dispatching = False
         self.turn_time = clock()
-        """When the current turn began: a clock that costs nothing to look at."""
+        """When the current pass began: a clock that costs nothing to read."""
         self.turns = 0
-        """How often it has looked at all descriptors."""
+        """Passes so far. Each one checks all descriptors."""
         self._no_spin_until = 0.0
         self.children: set[int] = set()
-        """Pids of the children under care that have not been collected."""
+        """Pids of the host's own children that have not been collected."""
 
     # --- what to watch ------------------------------------------------------------------------------------
 
     def watch(self, watcher: Watcher, *, read: bool = False, write: bool = False) -> None:
-        """Starts, changes or (with neither) ends the watching of a descriptor."""
+        """Starts or changes the watching of a descriptor; with neither `read` nor `write`, ends it."""
         mask = (selectors.EVENT_READ if read else 0) | (selectors.EVENT_WRITE if write else 0)
         watched = watcher.fileno() in self._selector.get_map()
         if not mask:
@@ -107,15 +108,15 @@ class Loop:
             self._selector.register(watcher, mask, watcher)
 
     def call_at(self, when: float, callback: Callable[[], None]) -> Timer:
-        """Calls back in the first turn at or after `when`, on this loop's clock."""
+        """Calls back in the first pass at or after `when`, on this loop's clock."""
         timer = Timer(self, when, callback)
         self._sequence += 1
         heapq.heappush(self._timers, (when, self._sequence, timer))
         return timer
 
     def forget_timer(self) -> None:
-        """One has been cancelled. They are thrown out once they are the half of all: a call that is answered leaves a
-        deadline a minute ahead."""
+        """Counts a cancelled timer, and rebuilds the heap once half of its timers are cancelled: every answered call
+        leaves a deadline a minute ahead."""
         self._cancelled += 1
         if self._cancelled > CANCELLED_KEPT and self._cancelled > len(self._timers) // 2:
             self._timers = [entry for entry in self._timers if entry[2].callback is not None]
@@ -144,27 +145,27 @@ class Loop:
     # --- waiting ------------------------------------------------------------------------------------------
 
     def run_until(self, predicate: Callable[[], bool], deadline: float | None = None) -> bool:
-        """Runs turns until the predicate holds (True) or the clock reaches the deadline (False)."""
+        """Runs passes until the predicate holds (True) or the clock reaches the deadline (False)."""
         assert not self._dispatching, "a callback must not wait"
         while not predicate():
             timeout = None if deadline is None else deadline - self.clock()
             if timeout is not None and timeout <= 0:
-                self._turn(0)
+                self._pass(0)
                 return predicate()
-            self._turn(timeout)
+            self._pass(timeout)
         return True
 
     def wait(self, pending: Pending, awaited: Awaited, timeout_s: float) -> bool:
-        """Waits for one answer that will come through `awaited`, looking there first. The time is from the question.
+        """Waits for one answer that comes through `awaited`. `timeout_s` counts from `pending.asked_at`.
 
-        It looks at once: on a shared core the kernel has often run the other side within our write. Then, for a short
-        while, it yields the processor and looks again; then it sleeps on all descriptors. However much the others have
-        to say, the awaited one is looked at after every `BACKGROUND_READ` bytes of theirs.
+        It reads at once: on a shared core the kernel has often run the other side within our write. Then it yields the
+        processor and reads again, for `SPIN_S`; then it sleeps on all descriptors. However much input the others have,
+        the awaited descriptor is checked after every `BACKGROUND_READ` bytes of theirs.
         """
         assert not self._dispatching, "a callback must not wait"
         asked = pending.asked_at
         if asked - self.turn_time >= FAIR_S:
-            self._turn(0, awaited, pending)
+            self._pass(0, awaited, pending)
         self._dispatching = True
         try:
             awaited.take()
@@ -178,13 +179,13 @@ class Loop:
         while not pending.is_done():
             timeout = deadline - self.clock()
             if timeout <= 0:
-                self._turn(0, awaited, pending)
+                self._pass(0, awaited, pending)
                 return pending.is_done()
-            self._turn(timeout, awaited, pending)
+            self._pass(timeout, awaited, pending)
         return True
 
     def _spin(self, pending: Pending, awaited: Awaited) -> None:
-        """Yields the processor and looks, by turns, until the answer is there or `SPIN_S` is over."""
+        """Yields the processor and reads, alternately, until the answer is there or `SPIN_S` is over."""
         now = self.clock()
         end = now + SPIN_S
         self._dispatching = True
@@ -199,7 +200,7 @@ class Loop:
         finally:
             self._dispatching = False
 
-    def _turn(self, timeout: float | None, awaited: Awaited | None = None, pending: Pending | None = None) -> None:
+    def _pass(self, timeout: float | None, awaited: Awaited | None = None, pending: Pending | None = None) -> None:
         while self._timers and self._timers[0][2].callback is None:
             heapq.heappop(self._timers)
             self._cancelled -= 1
@@ -222,13 +223,13 @@ class Loop:
                     self._dispatch(watcher, key.fd, mask, budget)
                     if awaited is not None and awaited.has_input():
                         awaited.on_readable(FULL_READ)
-            # Last: after a pause of the whole host, what has come in meanwhile is not late.
+            # Timers come last: after a pause of the whole host, input that arrived meanwhile is not late.
             self._run_timers()
         finally:
             self._dispatching = False
 
     def _dispatch(self, watcher: Watcher, fd: int, mask: int, budget: int) -> None:
-        # An earlier callback of this turn may have closed the descriptor, or even reused its number.
+        # An earlier callback of this pass may have closed the descriptor, or even reused its number.
         if mask & selectors.EVENT_READ and watcher.fileno() == fd:
             watcher.on_readable(budget)
         if mask & selectors.EVENT_WRITE and watcher.fileno() == fd:
@@ -249,11 +250,11 @@ class Loop:
 
 
 def _ignore(_number: int, _frame: object) -> None:
-    """The signal is delivered through the wake-up descriptor."""
+    """Does nothing: the signal is delivered through the wake-up descriptor."""
 
 
 class _SignalInbox:
-    """Reading end of the wake-up pipe: one byte for each signal, its number."""
+    """Reads the wake-up pipe: each signal is one byte, its number."""
 
     def __init__(self, handler: Callable[[signal.Signals], None]) -> None:
         self._handler = handler

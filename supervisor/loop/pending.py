@@ -1,4 +1,4 @@
-"""One request that waits for an answer, and what can become of it."""
+"""One request that waits for an answer, and the ways in which it can end."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Failure(Enum):
     BAD_ANSWER = "bad answer"
     CANCELLED = "cancelled"
     INVALID_ARGS = "invalid args"
-    """It was not asked: the arguments do not fit the tool's schema."""
+    """The request was not sent: the arguments do not fit the tool's schema."""
 
 
 class Pending(msgspec.Struct, eq=False):
-    """A request under way. It ends exactly once: answered, or failed with a reason; later answers are ignored."""
+    """An open request. It ends exactly once, with an answer or with a failure; later answers are ignored."""
 
     asked_at: float = 0.0
     """When it was sent, on the loop's clock."""
@@ -32,11 +32,11 @@ class Pending(msgspec.Struct, eq=False):
     failure: Failure | None = None
     reason: str = ""
     on_done: Callable[[], None] | None = None
-    """Called once when it ends, from within the loop, for those who do not wait for it."""
+    """Called once when it ends, from within the loop, for callers that do not wait."""
     on_progress: Callable[[str], None] | None = None
-    """Called with what the extension says meanwhile."""
+    """Called with each progress text of the extension."""
     is_told: bool = False
-    """Whether the extension is told when nobody waits for the answer any longer."""
+    """Whether the extension is told when the caller gives up waiting."""
 
     def answer(self, value: Any) -> bool:
         """Records the answer; False if the request had already ended."""

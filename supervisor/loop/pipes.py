@@ -1,4 +1,4 @@
-"""The two ends of a child's pipes, non-blocking, driven by the loop."""
+"""The host's ends of a child's pipes: a reader and a writer, non-blocking, driven by the loop."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ if TYPE_CHECKING:
 FULL_READ = 64 * 1024
 LARGE_PIPE = 1024 * 1024
 LARGE_READ = 120 * 1024
-"""Below the 128 KiB from which malloc asks the kernel for fresh pages each time."""
+"""Bytes. From 128 KiB on, malloc asks the kernel for fresh pages each time."""
 DIGEST_S = 0.5e-3
-"""What one piece may take to be worked off: 8 KiB can be one frame, or eight thousand empty lines."""
+"""A chunk that takes longer to handle halves the next read: 8 KiB can be one frame, or eight thousand empty lines."""
 SMALLEST_READ = 512
+"""Bytes."""
 F_SETPIPE_SZ = getattr(fcntl, "F_SETPIPE_SZ", None)
 
 
 class PipeReader:
-    """A descriptor to read from. Hands every chunk to `sink`, and calls `on_end` once at end of file or error."""
+    """A descriptor to read from. Passes every chunk to `sink`, and calls `on_end` once at end of file or error."""
 
     def __init__(self, loop: Loop, fd: int, sink: Callable[[bytes], None], on_end: Callable[[], None]) -> None:
         self._loop = loop
@@ -33,7 +34,7 @@ class PipeReader:
         self._on_end = on_end
         self._large = False
         self._widened = False
-        self._piece = FULL_READ
+        self._read_size = FULL_READ
         self._poll = select.poll()
         self._poll.register(fd, select.POLLIN)
         os.set_blocking(fd, False)
@@ -51,7 +52,7 @@ class PipeReader:
 
     def on_readable(self, budget: int) -> None:
         try:
-            data = os.read(self._fd, LARGE_READ if self._large else min(budget, self._piece))
+            data = os.read(self._fd, LARGE_READ if self._large else min(budget, self._read_size))
         except BlockingIOError:
             return
         except OSError:
@@ -61,9 +62,9 @@ class PipeReader:
             began = self._loop.clock()
             self._sink(data)
             if self._loop.clock() - began > DIGEST_S:
-                self._piece = max(SMALLEST_READ, min(self._piece, len(data)) // 2)
-            elif self._piece < FULL_READ:
-                self._piece *= 2
+                self._read_size = max(SMALLEST_READ, min(self._read_size, len(data)) // 2)
+            elif self._read_size < FULL_READ:
+                self._read_size *= 2
         else:
             self.close()
             self._on_end()
@@ -80,24 +81,24 @@ class PipeReader:
         pass
 
     def expect_large(self) -> None:
-        """A long frame is under way: the next read is a large one, from a pipe made as large as it can be. Large frames
-        then come about three times as fast; for small ones it would only make turns longer."""
+        """A long frame has begun: makes the next read large, and the pipe as large as the kernel allows. Large frames
+        then arrive about three times as fast; for small ones it would only make passes longer."""
         self._large = True
         if not self._widened and F_SETPIPE_SZ is not None:
             self._widened = True
             try:
                 fcntl.fcntl(self._fd, F_SETPIPE_SZ, LARGE_PIPE)
             except OSError:
-                pass  # over the user's quota of pipe memory: works at the old size
+                pass  # over the user's quota of pipe memory: the old size stays
 
     def drain(self, limit: int = LARGE_PIPE) -> None:
-        """Reads what is there now and closes: for a writer that has exited. Its own children may hold the pipe open, so
-        end of file is not awaited."""
+        """For a writer that has exited: reads what the pipe holds now, then closes. Does not wait for end of file: the
+        writer's own children may hold the pipe open."""
         self.take_waiting(limit)
         self.close()
 
     def take_waiting(self, limit: int = LARGE_PIPE) -> None:
-        """Reads what is there now, `limit` bytes at most."""
+        """Reads what the pipe holds now, `limit` bytes at most."""
         taken = 0
         while self.is_open and taken < limit:
             try:
@@ -117,7 +118,7 @@ class PipeReader:
 
 
 class PipeWriter:
-    """A descriptor to write to, with an outbox of bounded size. Never blocks."""
+    """A descriptor to write to, with an outbox of `limit` bytes. Never blocks."""
 
     def __init__(self, loop: Loop, fd: int, limit: int) -> None:
         self._loop = loop
@@ -128,7 +129,7 @@ class PipeWriter:
         self.queued = 0
         """Bytes accepted and not yet written."""
         self.stuck_since: float | None = None
-        """When the reader last took anything, while something is queued."""
+        """While bytes are queued: when the reader last took some, on the loop's clock. Otherwise None."""
         os.set_blocking(fd, False)
 
     def fileno(self) -> int:
@@ -139,8 +140,8 @@ class PipeWriter:
         return self._fd >= 0 and not self._end_after_flush
 
     def send(self, data: bytes) -> bool:
-        """Writes or queues the whole of `data`; False, with nothing sent, if the outbox is full or the pipe closed.
-        A single frame of any size is accepted by an empty outbox."""
+        """Writes or queues the whole of `data`; False, with nothing sent, if the outbox is full or the pipe is closed.
+        An empty outbox accepts a frame of any size."""
         if not self.queued:
             try:
                 written = os.write(self._fd, data)
@@ -165,7 +166,7 @@ class PipeWriter:
         self.queued += len(data)
 
     def on_readable(self, budget: int) -> None:  # noqa: ARG002
-        """The selector reports a vanished reader this way; the next write finds it out."""
+        """The selector reports a vanished reader as readable; the next write then fails."""
         self.on_writable()
 
     def on_writable(self) -> None:
@@ -190,7 +191,7 @@ class PipeWriter:
             self.close()
 
     def end(self) -> None:
-        """Closes once everything queued has been written."""
+        """Closes once all queued bytes have been written."""
         self._end_after_flush = True
         if not self.queued:
             self.close()

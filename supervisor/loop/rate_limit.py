@@ -1,15 +1,15 @@
-"""Keeps one extension's notes from drowning everybody else's."""
+"""Limits how often an extension may do something, such as send notes, so that it does not drown the others."""
 
 from __future__ import annotations
 
 BURST = 20
 PER_SECOND = 10.0
 LENGTH = 4000
-"""Characters of a note that are shown."""
+"""Characters of a note that are shown; the rest is cut."""
 
 
 class TokenBucket:
-    """A token bucket on the caller's clock: `burst` notes at once, then `per_second` in the long run."""
+    """Admits `burst` units at once, and `per_second` in the long run, on the caller's clock."""
 
     __slots__ = ("_at", "_burst", "_per_second", "_tokens")
 
@@ -20,7 +20,7 @@ class TokenBucket:
         self._at = now
 
     def admits(self, now: float, cost: float = 1.0) -> bool:
-        """Whether this one may pass. One that costs more than there is leaves what there is."""
+        """Whether an action that costs this many units may pass. If not, no units are taken."""
         if now > self._at:
             self._tokens = min(self._burst, self._tokens + (now - self._at) * self._per_second)
             self._at = now

@@ -1,4 +1,4 @@
-"""A moment on both clocks: the wall's, to be shown, and one that does not jump, to measure from."""
+"""A moment on two clocks: wall time to show, and monotonic time to measure from."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ class Timestamp(NamedTuple):
     wall: float
     """Seconds since the epoch."""
     clock: float
+    """Seconds of the monotonic clock."""
 
     @classmethod
     def now(cls) -> Timestamp:

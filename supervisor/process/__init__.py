@@ -1,4 +1,4 @@
-"""One child process and what the kernel says of it: spawn, limits, the process table, stopping a whole tree, cgroups.
+"""Child processes and the kernel: spawning, limits, the process table, cgroups, stopping a whole tree.
 
-What is said to a child is in `supervisor.extension`, what a killed host leaves behind in `supervisor.cleanup`.
+The protocol with a child is in `supervisor.extension`; cleaning up after a killed host is in `supervisor.cleanup`.
 """

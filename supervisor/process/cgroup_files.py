@@ -1,6 +1,6 @@
-"""The files of a host's cgroup leaves, as another process finds them that ends what a killed host has left.
+"""The cgroup leaves of a host, for another process that cleans up after it: lists, kills and removes them.
 
-The watchdog process uses it, so it needs the standard library only.
+The reaper imports this, so it needs only the standard library.
 """
 
 from __future__ import annotations
@@ -8,22 +8,22 @@ from __future__ import annotations
 import os
 
 HOST_LEAF = "host"
-"""The cgroup below a host's own in which the host itself is, if it had to move."""
+"""Name of the leaf that holds the host itself, if the host had to move."""
 
 
 def leaves(cgroup: str | None) -> list[str]:
-    """Folders of the cgroups below a host's own, but for the host's."""
+    """Folders of the cgroups below a host's own, without the leaf of the host itself."""
     if cgroup is None:
         return []
     try:
         with os.scandir(cgroup) as entries:
-            return [one.path for one in entries if one.name != HOST_LEAF and one.is_dir(follow_symlinks=False)]
+            return [entry.path for entry in entries if entry.name != HOST_LEAF and entry.is_dir(follow_symlinks=False)]
     except OSError:
         return []
 
 
 def members(cgroup: str | None) -> set[int]:
-    """Pids of all processes in the leaves, and in what those have made below."""
+    """Pids of all processes in the leaves, and in the cgroups that those processes made below."""
     found: set[int] = set()
     for leaf in leaves(cgroup):
         for folder, _, _ in os.walk(leaf):
@@ -50,7 +50,7 @@ def kill_leaves(cgroup: str | None) -> None:
 
 
 def remove_leaves(cgroup: str | None) -> None:
-    """Removes the folder with all below it, but for those that anybody is in."""
+    """Removes the folder and all folders below it, except those that hold processes."""
     for folder, _, _ in os.walk(cgroup, topdown=False) if cgroup else ():
         try:
             os.rmdir(folder)

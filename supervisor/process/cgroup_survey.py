@@ -1,4 +1,4 @@
-"""Where in the cgroup hierarchy a host is, and whether leaves can be made there. Looks only; makes nothing."""
+"""Which cgroup a host is in, and whether leaves can be made there. Reads only; makes nothing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DELEGATE = "systemd can hand one over: systemd-run --user --scope -p Delegate=ye
 
 
 class Tree:
-    """The files, below a root that tests replace. All of it raises `OSError`."""
+    """The cgroup files, below a root that tests replace. Every method may raise `OSError`."""
 
     def __init__(self, root: Path = Path("/")) -> None:
         self._root = root
@@ -54,7 +54,7 @@ class Tree:
 
 @dataclass(frozen=True)
 class Unavailable:
-    """Sampling is in force, and why."""
+    """No leaves can be made, and why: sampling watches the limits instead."""
 
     reason: str
 
@@ -64,24 +64,24 @@ class Place:
     """A cgroup in which leaves can be made."""
 
     path: str
-    """Of the cgroup that the host is in."""
+    """The cgroup that holds the host."""
     available: frozenset[str]
     """Controllers that the kernel offers there."""
     enabled: frozenset[str]
-    """Those that are passed on to the cgroups below already."""
+    """Controllers that are already passed on to the cgroups below."""
     is_root: bool
-    """Of the whole hierarchy: there processes and limits below go together."""
+    """Whether it is the root of the hierarchy: only there may processes stand beside cgroups with limits."""
     is_alone: bool
-    """Nobody but the host is in it, so that the host can move to let limits be passed on."""
+    """Whether the host is the only process in it. Then the host can move, so that limits can be passed on."""
 
     @property
     def controllers(self) -> frozenset[str]:
-        """What leaves made there can limit."""
+        """The controllers that leaves made there have."""
         return self.available if self.is_root or self.is_alone else self.enabled & self.available
 
     @property
     def shortage(self) -> str:
-        """Why some of the limits stay with sampling; empty if all are the kernel's."""
+        """Why sampling watches some of the limits; empty if the kernel enforces all."""
         if missing := [name for name in WANTED if name not in self.available]:
             return f"{self.path} has no controller for {', '.join(missing)} (cgroup v1 may hold them)"
         if self.controllers != self.available:
@@ -92,7 +92,7 @@ class Place:
 def survey(
     pid: int | None = None, environ: Mapping[str, str] | None = None, tree: Tree | None = None
 ) -> Place | Unavailable:
-    """Where leaves could be made, without making anything."""
+    """Where this process (or `pid`) could make leaves. Makes nothing."""
     tree, pid = tree or Tree(), pid or os.getpid()
     environ = os.environ if environ is None else environ
     if environ.get(OPT_OUT, "") not in ("", "0"):
@@ -131,7 +131,7 @@ def _survey(tree: Tree, pid: int) -> Place | Unavailable:
 
 
 def own_cgroup(text: str) -> str | None:
-    """The v2 line of /proc/self/cgroup, which also lists the hierarchies of v1."""
+    """The path in the v2 line of /proc/self/cgroup; the other lines are hierarchies of v1."""
     for line in text.splitlines():
         if line.startswith("0::/"):
             return line[3:].removesuffix(" (deleted)")
@@ -142,11 +142,11 @@ def own_cgroup(text: str) -> str | None:
 class Mount:
     point: str
     root: str
-    """The cgroup that is to be seen at `point`."""
+    """The cgroup that is visible at `point`."""
     is_read_only: bool
 
     def locate(self, inside: str) -> str | None:
-        """Where a cgroup is to be seen; None if it is not."""
+        """The path at which a cgroup is visible; None if it is not."""
         parts = [part for part in inside.split("/") if part]
         above = [part for part in self.root.split("/") if part]
         if ".." in parts or parts[: len(above)] != above:
@@ -155,7 +155,7 @@ class Mount:
 
 
 def unified_mount(text: str) -> Mount | None:
-    """The v2 mount among the lines of /proc/self/mountinfo: /sys/fs/cgroup, or a folder in it on hybrid systems."""
+    """The v2 mount in /proc/self/mountinfo: /sys/fs/cgroup, or a folder in it on hybrid systems."""
     for line in text.splitlines():
         fields = line.split(" ")
         if "-" not in fields[6:]:

@@ -1,8 +1,8 @@
-"""A cgroup (v2) leaf for each extension, where there is a part of the hierarchy that we may write to.
+"""A cgroup (v2) leaf for each worker, where we may write to a part of the hierarchy.
 
-A leaf limits a whole process tree in the kernel, holds also what left its session and its parents, and is killed at
-once with all in it. Where there is none, sampling does the same job later. Nothing here raises: what cannot be done is
-a reason, as text.
+A leaf limits a whole process tree in the kernel. It also holds processes that left their session and their parents, and
+all its processes are killed at once. Without leaves, sampling watches the limits. Nothing here raises: a failure is a
+reason, as text.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from supervisor.process.cgroup_files import HOST_LEAF
@@ -28,12 +27,12 @@ KILL_PASSES = 10
 
 
 class Cgroups:
-    """The host's own folder, `zot-<pid>`, and the leaves in it. Made by `detect`, before anything is started."""
+    """The host's own folder, `zot-<pid>`, and the leaves in it. `detect` makes it before the host starts children."""
 
     def __init__(self, tree: Tree, place: Place, path: str, pid: int) -> None:
         self.path = path
         self.controllers: frozenset[str] = frozenset()
-        """Those that leaves have; the rest is left to sampling."""
+        """Controllers that leaves have; sampling watches the other limits."""
         self.shortage = place.shortage
         self._tree = tree
         self._place = place
@@ -46,8 +45,8 @@ class Cgroups:
     def detect(
         cls, pid: int | None = None, environ: Mapping[str, str] | None = None, tree: Tree | None = None
     ) -> Cgroups | Unavailable:
-        """Makes the folder and passes the controllers on to it. Call it while the host has no children yet: where it is
-        alone in its cgroup it moves into a leaf of its own, since only an empty cgroup can pass limits on."""
+        """Makes the folder and passes the controllers on to it. Call it before the host has children: a host that is
+        alone in its cgroup moves into a leaf of its own, since only an empty cgroup can pass limits on."""
         tree, pid = tree or Tree(), pid or os.getpid()
         place = survey(pid, environ, tree)
         if isinstance(place, Unavailable):
@@ -66,7 +65,7 @@ class Cgroups:
 
     @property
     def real_path(self) -> Path:
-        """For the record and the watchdog."""
+        """For the record and the reaper."""
         return self._tree.real(self.path)
 
     def _open_controllers(self) -> None:
@@ -86,7 +85,8 @@ class Cgroups:
             self.shortage = f"the kernel refused to pass {', '.join(sorted(missing))} on from {place.path}"
 
     def _enable(self, path: str, names: Iterable[str]) -> list[str]:
-        """One by one: the kernel refuses a whole line for one of its words."""
+        """Enables the names one by one, since the kernel refuses a whole line for one bad word; returns those that
+        worked."""
         done = []
         for name in sorted(names):
             try:
@@ -101,19 +101,19 @@ class Cgroups:
             try:
                 self._tree.write(f"{path}/cgroup.subtree_control", f"-{name}")
             except OSError:
-                continue  # another host next to us uses it
+                continue  # another host in this cgroup uses it
 
     def _remove_dead(self) -> None:
-        """The empty folders of hosts that are gone. The kernel does not let one go that anybody is in."""
+        """Removes the empty folders of hosts that are gone. The kernel refuses to remove a folder with processes."""
         for name in self._tree.folders(self._place.path):
             pid = name.removeprefix("zot-")
             if pid != name and pid.isdecimal() and not self._tree.exists(f"/proc/{pid}"):
                 _remove(self._tree, f"{self._place.path}/{name}")
 
     def leaf(self, name: str, limits: Limits) -> Leaf | Unavailable:
-        """A new leaf, for one start of one extension."""
+        """A new leaf, for one worker."""
         self._count += 1
-        # The kernel's own files have a dot in their names; no other character is special but the slash.
+        # The names of the kernel's own files have a dot; besides it only the slash is special.
         path = f"{self.path}/{re.sub(r'[^A-Za-z0-9_-]', '_', name)[:64]}-{self._count}"
         try:
             self._tree.make(path)
@@ -124,8 +124,8 @@ class Cgroups:
         return leaf
 
     def close(self) -> None:
-        """Removes everything, once all leaves are closed and the host's children have gone. What cannot be removed is
-        left to the next host."""
+        """Removes everything, after all leaves are closed and the host's children are gone. The next host removes what
+        cannot be removed now."""
         if self._has_moved:
             self._disable(self.path, self.controllers)
             self._disable(self._place.path, self._opened)
@@ -144,17 +144,18 @@ class Leaf:
     def __init__(self, tree: Tree, path: str, controllers: frozenset[str]) -> None:
         self.path = path
         self.controllers = controllers
-        """What is limited here by the kernel, if the manifest limits it; the rest is left to sampling."""
+        """Controllers by which the kernel enforces the manifest's limits here; sampling watches the other limits."""
         self._tree = tree
 
     @property
     def join_file(self) -> Path:
-        """Whoever writes 0 or its own pid here is in the leaf; for `launching`, which has the child do it before it
+        """A process that writes 0 or its own pid here joins the leaf. `spawn_limits` has the child do so before it
         becomes the program."""
         return self._tree.real(f"{self.path}/cgroup.procs")
 
     def limit(self, limits: Limits) -> None:
-        """`rss_mb`, `processes` and `cpu_percent`. A limit that the kernel does not take leaves `controllers`."""
+        """Sets `rss_mb`, `processes` and `cpu_percent`. If the kernel refuses one, its controller leaves
+        `controllers`."""
         if limits.rss_mb is not None:
             self._set("memory", "memory.max", str(int(limits.rss_mb * MIB)))
         if limits.processes is not None:
@@ -172,24 +173,22 @@ class Leaf:
             self.controllers -= {controller}
 
     def pids(self) -> list[int]:
-        """Of all processes in it and below, without zombies, and without those of another pid namespace, which are 0
-        there."""
+        """Of all processes in the leaf and below, except zombies and processes of another pid namespace, which the
+        kernel lists as 0."""
         text = " ".join(self._read(f"{folder}/cgroup.procs") for folder in _walk(self._tree, self.path))
         return [int(pid) for pid in text.split() if pid.isdecimal() and pid != "0"]
 
-    def usage(self) -> Usage:
-        """By the kernel's account, which also knows those that have ended."""
-        seconds = _entry(self._value("cpu.stat"), "usage_usec")
-        return Usage(
-            memory=_number(self._value("memory.current")),
-            memory_peak=_number(self._value("memory.peak")),
-            cpu_s=None if seconds is None else seconds / 1e6,
-            processes=_number(self._value("pids.current")),
-            memory_kills=_entry(self._value("memory.events"), "oom_kill"),
-        )
+    def memory_kills(self) -> int:
+        """Processes of this leaf that the kernel has killed because of `rss_mb`. Known until the leaf is removed; 0
+        where the kernel does not count them."""
+        for line in self._read(f"{self.path}/memory.events").splitlines():
+            name, _, value = line.partition(" ")
+            if name == "oom_kill" and value.strip().isdecimal():
+                return int(value)
+        return 0
 
     def kill(self) -> bool:
-        """SIGKILL for all in it. False if that could not be done; they may take a moment to be gone."""
+        """Sends SIGKILL to all processes in it, which may take a moment to end. False if that could not be done."""
         try:
             self._tree.write(f"{self.path}/cgroup.kill", "1")
         except OSError:
@@ -197,8 +196,7 @@ class Leaf:
         return True
 
     def _kill_each(self) -> bool:
-        """For kernels before 5.14. A pid that is in this leaf is in it still a moment later, or was; it is not reused
-        so soon."""
+        """For kernels before 5.14. A pid is not reused within the moment between reading it and killing it."""
         for _ in range(KILL_PASSES):
             pids = self.pids()
             if not pids:
@@ -213,12 +211,9 @@ class Leaf:
         return self._tree.exists(self.path)
 
     def close(self) -> bool:
-        """Removes the leaf, with what its processes made below it; False while anybody is in it."""
+        """Removes the leaf, with the cgroups that its processes made below it; False while it holds processes."""
         _remove(self._tree, self.path)
         return not self._tree.exists(self.path)
-
-    def _value(self, file: str) -> str:
-        return self._read(f"{self.path}/{file}")
 
     def _read(self, path: str) -> str:
         try:
@@ -227,21 +222,8 @@ class Leaf:
             return ""
 
 
-@dataclass(frozen=True)
-class Usage:
-    """None where the kernel does not count it."""
-
-    memory: int | None
-    """Bytes, with the files that it has read."""
-    memory_peak: int | None
-    cpu_s: float | None
-    processes: int | None
-    memory_kills: int | None
-    """Processes that were killed because of `rss_mb`."""
-
-
 def _walk(tree: Tree, path: str) -> list[str]:
-    """The folder and all below it, each after those above it."""
+    """The folder and all folders below it, parents first."""
     found = [path]
     for folder in found:
         try:
@@ -256,16 +238,4 @@ def _remove(tree: Tree, path: str) -> None:
         try:
             tree.remove(folder)
         except OSError:
-            continue  # somebody is in it, or it is gone
-
-
-def _number(text: str) -> int | None:
-    return int(text) if text.strip().isdecimal() else None
-
-
-def _entry(text: str, key: str) -> int | None:
-    for line in text.splitlines():
-        name, _, value = line.partition(" ")
-        if name == key:
-            return _number(value)
-    return None
+            continue  # it holds processes, or it is gone

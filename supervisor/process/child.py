@@ -1,4 +1,4 @@
-"""One child process: spawned in a session of its own, spoken to through pipes, its exit always collected."""
+"""One child process: started in a session of its own, connected by pipes, its exit always collected."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from supervisor.loop.loop import Loop
 
 OUTBOX_LIMIT = 4 * 1024 * 1024
-"""Bytes queued for a child that does not read, before what else is to be said to it fails at once."""
+"""Bytes queued for a child that does not read; beyond them every further send fails at once."""
 PORTABLE_EXIT_POLL_S = 0.02
 RSS_SLACK = 1024 * 1024
 EXIT_FOLLOWS_S = 0.2
-"""A pipe that its child has closed mostly means that the child is ending: its exit says more, and comes within this."""
+"""A child that closes its standard output is mostly ending: how long to wait for its exit status, which says more."""
 
 
 class ExitStatus(NamedTuple):
-    """How a process ended, and what it used. Its own children count once it has waited for them."""
+    """How a process ended, and what it used, including children that it has waited for."""
 
     code: int
     """The exit status, or minus the number of the signal that ended it."""
     cpu_s: float
     rss_peak: int
-    """Bytes of its largest moment; 0 where the kernel's figure cannot be told from the host's own size."""
+    """Bytes; 0 where the kernel's figure cannot be told from the host's own size."""
 
     def __str__(self) -> str:
         if self.code >= 0:
@@ -43,24 +43,23 @@ class ExitStatus(NamedTuple):
 
 
 PASSING = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ETXTBSY, errno.EINTR})
-"""Errors of a start that may be gone the next time."""
+"""Errors of a start that may not come up again at the next attempt."""
 
 
 class SpawnError(OSError):
     """The program could not be started; the text says why."""
 
     may_pass = False
-    """Whether another try may succeed without anybody doing anything about it."""
+    """Whether another attempt may succeed although the user changes nothing."""
 
 
 class Child:
     """A process on three pipes.
 
-    `on_stdout` and `on_stderr` get every chunk as it comes; `on_mute` is called when standard output has ended and the
-    child has not, yet. `on_exit` is called once, after what the child had written by then has been delivered. Standard
-    error may go on a little longer where a grandchild holds it; that is not waited for. With `linger`, standard output
-    stays open too: whatever the child left running in the background can go on writing, where a closed pipe would kill
-    it.
+    `on_stdout` and `on_stderr` get every chunk as it comes; `on_mute` is called when standard output has ended before
+    the child. `on_exit` is called once, after all that the child has written has been delivered. A grandchild may hold
+    standard error for longer; that is not waited for. With `linger`, standard output stays open after the exit:
+    background processes of the child can go on writing, where a closed pipe would kill them.
     """
 
     def __init__(
@@ -84,7 +83,7 @@ class Child:
         self.exit: ExitStatus | None = None
         opened: list[int] = []
         try:
-            # Pipes of our own: when descriptors run out, it is before the process is there.
+            # The pipes are made first: if descriptors run out, it is before the process exists.
             child_in, to_child = _pipe(opened) if stdin else (subprocess.DEVNULL, -1)
             from_child, child_out = _pipe(opened)
             errors, child_err = _pipe(opened) if on_stderr else (-1, subprocess.STDOUT)
@@ -105,7 +104,7 @@ class Child:
         self.pid = self._process.pid
         found = read_process(self.pid)
         self.identity = found.identity if found else Identity(self.pid, 0)
-        """The session and the process group have the same number as the pid."""
+        """The pid is also the number of the child's session and process group."""
         self.stdin = PipeWriter(loop, to_child, outbox_limit) if stdin else None
         self.stdout = PipeReader(loop, from_child, on_stdout, on_mute or _nothing)
         self.stderr = PipeReader(loop, errors, on_stderr, _nothing) if on_stderr else None
@@ -117,7 +116,7 @@ class Child:
         return self.exit is None
 
     def send(self, data: bytes) -> bool:
-        """False if the child does not take it: its input is closed, or it has not been reading for too long."""
+        """False if the input is closed, or if the outbox is full because the child does not read."""
         return self.stdin is not None and self.stdin.send(data)
 
     def kill_group(self, number: signal.Signals) -> None:
@@ -151,7 +150,7 @@ class Child:
             self._loop.call_later(PORTABLE_EXIT_POLL_S, self._poll_exit)
 
     def collect(self) -> bool:
-        """Takes the exit status if the child has ended. Called by the loop; harmless at any other time."""
+        """Takes the exit status if the child has ended. The loop calls it; other callers may, at any time."""
         if self.exit is not None:
             return True
         pid, status, usage = os.wait4(self.pid, os.WNOHANG)
@@ -160,7 +159,7 @@ class Child:
         code = os.waitstatus_to_exitcode(status)
         self._process.returncode = code
         self._loop.children.discard(pid)
-        # The kernel's peak begins with the size of the process that called fork: only a larger figure is the child's.
+        # The kernel's peak starts at the size of the process that forked: only a larger figure is the child's own.
         peak = usage.ru_maxrss * 1024 if usage.ru_maxrss * 1024 > self._host_rss else 0
         self.exit = ExitStatus(code, usage.ru_utime + usage.ru_stime, peak)
         if self._pidfd >= 0:
@@ -179,12 +178,12 @@ class Child:
         return True
 
     def peak_rss(self) -> int:
-        """Bytes, of the child alone, while it lives."""
+        """Bytes, of the child without its own children, while it lives."""
         return peak_rss(self.pid)
 
 
 def _pipe(opened: list[int]) -> tuple[int, int]:
-    """Reading and writing end; both are noted in `opened`."""
+    """The reading and the writing end; both are added to `opened`."""
     ends = os.pipe()
     opened += ends
     return ends
@@ -207,4 +206,4 @@ def spawn_reason(program: str, cwd: str, error: Exception) -> str:
 
 
 def _nothing() -> None:
-    """End of file alone means nothing: the exit of the process counts."""
+    """Ignores an end of file: the exit of the process counts."""

@@ -1,12 +1,13 @@
-"""Sees to it that there are enough descriptors for many extensions."""
+"""Raises the limit of open descriptors for many workers."""
 
 from __future__ import annotations
 
 import resource
 
 OF_HOST = 256
+"""Descriptors that the host needs besides its workers."""
 OF_WORKER = 8
-"""Three pipes, the process, its log, what is known of its processes, and two to spare."""
+"""Three pipes, the pidfd, the log, its /proc/PID/stat, and two to spare."""
 
 
 def needed(workers: int) -> int:
@@ -15,8 +16,8 @@ def needed(workers: int) -> int:
 
 
 def provide(workers: int) -> int:
-    """Raises this process's soft limit as far as so many workers need and the hard limit allows, and returns how many
-    descriptors are missing even then. Children inherit the limit."""
+    """Raises this process's soft limit to what so many workers need, at most to the hard limit, and returns how many
+    descriptors are still missing. Children inherit the limit."""
     wanted = needed(workers)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or soft >= wanted:

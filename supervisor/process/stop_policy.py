@@ -11,13 +11,25 @@ class Patience:
     """Seconds between the steps."""
 
     hint: float = 0.2
-    """From the request to stop until stdin is closed, for a program that knows only end of file."""
+    """From the request to stop until stdin is closed, for a program that only reacts to end of file."""
     ask: float = 2.0
     """From the request to stop until SIGTERM."""
     term: float = 1.0
     """From SIGTERM until SIGKILL."""
     kill: float = 2.0
-    """From SIGKILL until it is given up; only a process stuck in the kernel gets there."""
+    """From SIGKILL until the tree is given up; only a process stuck in the kernel lasts that long."""
+
+    def lasts(self, stage: Stage) -> float:
+        """Seconds from the beginning of this stage to the next one, while the tree does not end."""
+        match stage:
+            case Stage.ASKED:
+                return self.hint
+            case Stage.HINTED:
+                return self.ask - self.hint
+            case Stage.TERMINATED:
+                return self.term
+            case _:
+                return self.kill
 
 
 class Stage(Enum):
@@ -31,7 +43,7 @@ class Stage(Enum):
     STUCK = "stuck"
 
 
-class Step(Enum):
+class StopStep(Enum):
     """What to do now."""
 
     WAIT = "wait"
@@ -42,26 +54,26 @@ class Step(Enum):
     GIVE_UP = "give up"
 
 
+_NEXT = {
+    Stage.ASKED: (StopStep.CLOSE_STDIN, Stage.HINTED),
+    Stage.HINTED: (StopStep.TERMINATE, Stage.TERMINATED),
+    Stage.TERMINATED: (StopStep.KILL, Stage.KILLED),
+    Stage.KILLED: (StopStep.GIVE_UP, Stage.STUCK),
+}
+
+
 def next_step(
     stage: Stage, *, since: float, leader_lives: bool, others_live: bool, patience: Patience
-) -> tuple[Step, Stage]:
+) -> tuple[StopStep, Stage]:
     """What to do with a tree whose current stage began `since` seconds ago, and the stage that follows.
 
-    A leader that has gone leaves nobody to ask: what it left behind is terminated at once.
+    Once the leader is gone no process can be asked: what it left behind is terminated at once.
     """
     if not leader_lives and not others_live:
-        return Step.FINISH, Stage.GONE
-    if stage is Stage.ASKED and leader_lives:
-        return (Step.CLOSE_STDIN, Stage.HINTED) if since >= patience.hint else (Step.WAIT, stage)
-    if stage is Stage.HINTED and leader_lives:
-        over = since >= patience.ask - patience.hint
-        return (Step.TERMINATE, Stage.TERMINATED) if over else (Step.WAIT, stage)
-    if stage in (Stage.ASKED, Stage.HINTED):
-        return Step.TERMINATE, Stage.TERMINATED
-    if stage is Stage.TERMINATED:
-        return (Step.KILL, Stage.KILLED) if since >= patience.term else (Step.WAIT, stage)
-    if stage is Stage.KILLED:
-        if since >= patience.kill:
-            return Step.GIVE_UP, Stage.STUCK
-        return (Step.KILL if others_live else Step.WAIT), stage  # some fork faster than they are found
-    return Step.WAIT, stage
+        return StopStep.FINISH, Stage.GONE
+    if stage in (Stage.ASKED, Stage.HINTED) and not leader_lives:
+        return StopStep.TERMINATE, Stage.TERMINATED
+    if stage in _NEXT and since >= patience.lasts(stage):
+        return _NEXT[stage]
+    # Some trees fork faster than a read of the process table finds their processes: the kill is repeated.
+    return (StopStep.KILL if stage is Stage.KILLED and others_live else StopStep.WAIT), stage

@@ -1,7 +1,7 @@
-"""Looks at processes: one pass over the process table, and signals that cannot hit a reused pid.
+"""Reads the process table, and sends signals that cannot hit a reused pid.
 
-A process is known by its pid together with its start time. On Linux the table is read straight from /proc, one small
-file per process, which costs about half of what psutil's per-process objects do; elsewhere psutil is used.
+A process is identified by its pid and its start time. On Linux the table is read straight from /proc, one small file
+per process, in about half the time that psutil takes; elsewhere psutil is used.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ON_LINUX = sys.platform == "linux"
 
 
 class Identity(NamedTuple):
-    """A process, for good: pids are reused, a pid with its start time is not."""
+    """Identifies a process for good: a pid is reused, a pid with its start time is not."""
 
     pid: int
     started: float
@@ -43,7 +43,7 @@ class Process(NamedTuple):
 
 
 def read_process(pid: int) -> Process | None:
-    """One process, or None if there is none (any more)."""
+    """One process, or None if it does not exist."""
     if not ON_LINUX:
         return _read_portable(pid)
     try:
@@ -53,7 +53,7 @@ def read_process(pid: int) -> Process | None:
 
 
 def read_stat(pid: int) -> Process | None:
-    """The same on Linux, but without a descriptor to read with it raises `OSError`: that tells nothing of a process."""
+    """The same on Linux; raises `OSError` if no descriptor is left to read with, since the process may well exist."""
     try:
         fd = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
@@ -70,10 +70,10 @@ def read_stat(pid: int) -> Process | None:
 
 
 def parse_stat(pid: int, text: bytes) -> Process | None:
-    """What /proc/PID/stat says; None for the empty text of a process that is just ending."""
+    """The content of /proc/PID/stat; None for the empty text of a process that is just ending."""
     if not text:
         return None
-    # The command stands in parentheses and may itself hold spaces and parentheses; the fields follow the last one.
+    # The command is in parentheses and may itself contain spaces and parentheses; the fields follow the last one.
     fields = text[text.rindex(b")") + 2 :].split()
     cpu = int(fields[11]) + int(fields[12]) + int(fields[13]) + int(fields[14])
     return Process(
@@ -122,7 +122,7 @@ class ProcessTable:
 
     @classmethod
     def read(cls) -> ProcessTable:
-        """Raises `OSError` if there is no descriptor left to read with."""
+        """Raises `OSError` if no descriptor is left to read with."""
         if ON_LINUX:
             pids, read = [int(name) for name in os.listdir("/proc") if name.isdigit()], read_stat
         else:
@@ -132,9 +132,9 @@ class ProcessTable:
         return cls(process for pid in pids if (process := read(pid)) is not None)
 
     def tree(self, roots: Iterable[int], session: int | None = None) -> dict[int, Process]:
-        """Living processes below the roots (and the roots), together with the members of a session and all below them.
+        """The roots, the members of the session, and all their descendants, as far as they live.
 
-        The session finds those whose parent has died; the parent links find those that left the session.
+        The session finds processes whose parent has died; the parent links find processes that left the session.
         """
         found: dict[int, Process] = {}
         todo = [*roots, *(self._sessions[session] if session is not None else ())]
@@ -156,7 +156,7 @@ class ProcessTable:
 
 
 def peak_rss(pid: int) -> int:
-    """The highest resident size that the kernel has noted for this process, in bytes; 0 where it does not say."""
+    """The peak of this process's resident memory, in bytes; 0 where the kernel does not report it."""
     try:
         with open(f"/proc/{pid}/status", "rb") as file:
             for line in file:
@@ -178,7 +178,7 @@ def count_open_files(pid: int) -> int | None:
 
 
 def send_signal(target: Identity, number: signal.Signals) -> bool:
-    """Signals exactly this process; False if it is gone or the pid now belongs to another."""
+    """Signals exactly this process; False if it is gone, also if its pid belongs to another process now."""
     if hasattr(os, "pidfd_open"):
         try:
             fd = os.pidfd_open(target.pid)
@@ -205,7 +205,7 @@ def send_signal(target: Identity, number: signal.Signals) -> bool:
 
 
 def become_subreaper() -> bool:
-    """Orphaned descendants then become our children instead of init's, so that none is lost. Linux only."""
+    """Makes this process adopt its orphaned descendants, in place of init, so that none is lost. Linux only."""
     if not ON_LINUX:
         return False
     import ctypes

@@ -1,4 +1,4 @@
-"""Stops process trees: ask, SIGTERM the group, SIGKILL the whole tree. All trees at the same time.
+"""Stops process trees: ask, SIGTERM to the group, SIGKILL to the whole tree. All trees at the same time.
 
 `next_step` is the policy, pure; a `Teardown` carries it out, and `stop_all` waits for one. To stop a hundred stubborn
 children takes as long as one.
@@ -11,7 +11,7 @@ import signal
 from typing import TYPE_CHECKING, Protocol
 
 from supervisor.process.shared_table import SharedProcessTable
-from supervisor.process.stop_policy import Patience, Stage, Step, next_step
+from supervisor.process.stop_policy import Patience, Stage, StopStep, next_step
 from supervisor.process.table import send_signal
 
 if TYPE_CHECKING:
@@ -22,39 +22,86 @@ if TYPE_CHECKING:
     from supervisor.process.table import Process, ProcessTable
 
 POLL_S = 0.02
-"""How often descendants that are not our children are looked at: only for them there is no exit notice."""
+"""How often the process table is read while descendants live: the kernel reports only the exits of our own children."""
 
 
 class Stoppable(Protocol):
-    """What the termination of a child needs from its owner."""
+    """What a teardown needs from the owner of a child."""
 
     @property
     def child(self) -> Child | None: ...
     def ask_to_stop(self) -> None:
-        """Says it in the child's own protocol."""
+        """Asks the child in its own protocol."""
         ...
 
     def hint_to_stop(self) -> None:
-        """Closes its input, unless it has said that it is about to exit."""
+        """Closes the child's input, unless the child has said that it is about to exit."""
         ...
 
 
-class _Case:
-    def __init__(self, owner: Stoppable, child: Child, stage: Stage, now: float) -> None:
+class _Target:
+    """A child and the descendants that were found so far."""
+
+    def __init__(self, owner: Stoppable, child: Child, stage: Stage, now: float, known: Iterable[Process]) -> None:
         self.owner = owner
         self.child = child
         self.stage = stage
         self.entered = now
-        self.others: dict[int, Process] = {}
+        self.others = {process.identity.pid: process for process in known}
 
     @property
     def is_over(self) -> bool:
         return self.stage in (Stage.GONE, Stage.STUCK)
 
+    def begin(self) -> None:
+        if self.stage is Stage.TERMINATED:
+            self._signal_tree(signal.SIGTERM)
+        elif self.stage is Stage.KILLED:
+            self._signal_tree(signal.SIGKILL)
+        elif self.child.is_running:
+            self.owner.ask_to_stop()
+
+    def observe(self, table: ProcessTable, adopted: Iterable[int]) -> None:
+        child = self.child
+        roots = [*adopted, *(pid for pid, seen in self.others.items() if table.has(seen.identity))]
+        if child.is_running:
+            self.others = table.tree([child.pid, *roots], session=child.pid)
+        else:
+            # The pid of a leader that is gone may belong to another process by now, with a session of that number.
+            other = table.by_pid.get(child.pid)
+            session = child.pid if other is None or other.identity == child.identity else None
+            self.others = table.tree(roots, session=session)
+        self.others.pop(child.pid, None)
+
+    def advance(self, now: float, patience: Patience) -> None:
+        step, stage = next_step(
+            self.stage,
+            since=now - self.entered,
+            leader_lives=self.child.is_running,
+            others_live=bool(self.others),
+            patience=patience,
+        )
+        if stage is not self.stage:
+            self.stage, self.entered = stage, now
+        if step is StopStep.CLOSE_STDIN:
+            self.owner.hint_to_stop()
+        elif step is StopStep.TERMINATE:
+            self._signal_tree(signal.SIGTERM)
+        elif step is StopStep.KILL:
+            self._signal_tree(signal.SIGKILL)
+
+    def _signal_tree(self, number: signal.Signals) -> None:
+        """Signals the group first and at once, so that no process can fork away from it; then each one outside."""
+        in_group = self.child.pid if self.child.is_running else None
+        self.child.kill_group(number)
+        for process in self.others.values():
+            if process.group != in_group:
+                send_signal(process.identity, number)
+
 
 class Teardown:
-    """Stops the children of its owners, with everything below them, while the loop goes on. `on_over` is called once,
-    from the loop, when nothing of them is left or what is left could not be killed."""
+    """Stops the children of its owners, with all their descendants, while the loop goes on. `on_over` is called once,
+    from the loop, when no process is left or the rest could not be killed."""
 
     def __init__(
         self,
@@ -68,93 +115,87 @@ class Teardown:
         known: Mapping[Stoppable, Iterable[Process]] | None = None,
         shared_table: SharedProcessTable | None = None,
     ) -> None:
-        """`first` is ASKED, or TERMINATED for SIGTERM at once, or KILLED for SIGKILL at once. `adopted` tells which
-        processes elsewhere belong to an owner too, `known` which an earlier teardown had found. Signals wait for the
-        next turn: the descendants are to be found before a signal scatters them, and one look then serves all that are
-        to end."""
+        """`first` is ASKED; or TERMINATED to begin with SIGTERM, or KILLED to begin with SIGKILL. `adopted` returns
+        orphans that belong to an owner too; `known` has the processes that an earlier teardown found. Signals wait for
+        the next pass of the loop: descendants must be found before a signal scatters them, and one read of the process
+        table then serves all teardowns of this pass."""
         self._loop = loop
         self._patience = patience or Patience()
         self._on_over = on_over
         self._adopted = adopted
-        self._first = first
         self._timer: Timer | None = None
         self._shared_table = shared_table or SharedProcessTable(loop)
-        self._looked_at = -1.0
-        self._ended = 0
+        self._observed_at = -1.0
+        self._exits = 0
         self.is_over = False
         self._began_at = now = loop.clock()
-        # Of many that are asked to stop in one turn, as after a reload of all, the first one looks for all of them.
+        # When many are asked to stop in one pass, as after a reload of all, the first one's read serves all of them.
         self._changed_at = loop.turn_time if shared_table is not None and first is Stage.ASKED else now
-        self._cases = [_Case(owner, owner.child, first, now) for owner in owners if owner.child is not None]
-        for case in self._cases:
-            if known is not None:
-                case.others = {process.identity.pid: process for process in known.get(case.owner, ())}
+        known = known or {}
+        self._targets = [
+            _Target(owner, owner.child, first, now, known.get(owner, ())) for owner in owners if owner.child is not None
+        ]
         if first is Stage.ASKED:
-            self._look()
+            self._observe()
             self._begin()
-        self._look_at(now)
+        self._tick_at(now)
 
     def _begin(self) -> None:
-        for case in self._cases:
-            if self._first is Stage.ASKED and case.child.is_running:
-                case.owner.ask_to_stop()
-            elif self._first is Stage.TERMINATED:
-                _signal_tree(case, signal.SIGTERM)
-            elif self._first is Stage.KILLED:
-                _signal_tree(case, signal.SIGKILL)
+        for target in self._targets:
+            target.begin()
 
     @property
     def stuck(self) -> list[Stoppable]:
-        """Owners of what could not be killed."""
-        return [case.owner for case in self._cases if case.stage is Stage.STUCK]
+        """Owners of the processes that could not be killed."""
+        return [target.owner for target in self._targets if target.stage is Stage.STUCK]
 
     def cancel(self) -> list[Process]:
-        """Somebody else takes over; returns what is known to be left besides the children."""
+        """Ends this teardown, for another one to take over; returns the descendants that are known to live."""
         self._on_over = None
-        if self._looked_at < 0:
-            self._look()
+        if self._observed_at < 0:
+            self._observe()
             self._begin()
         self._finish()
-        return [process for case in self._cases for process in case.others.values()]
+        return [process for target in self._targets for process in target.others.values()]
 
     def hurry(self) -> bool:
-        """Looks again soon if a child has ended since; returns `is_over`."""
-        if not self.is_over and self._ended != (ended := self._count_ended()):
-            self._ended = ended
+        """Observes again soon if a child has ended since the last time; returns `is_over`."""
+        if not self.is_over and self._exits != (exits := self._count_exits()):
+            self._exits = exits
             self._changed_at = self._loop.clock()
-            if self._looked_at >= 0:
-                self._look_at(self._looked_at + POLL_S)
+            if self._observed_at >= 0:
+                self._tick_at(self._observed_at + POLL_S)
         return self.is_over
 
-    def _count_ended(self) -> int:
-        return sum(not case.child.is_running for case in self._cases)
+    def _count_exits(self) -> int:
+        return sum(not target.child.is_running for target in self._targets)
 
     def _tick(self) -> None:
-        if not self._shared_table.can_serve(self._not_before()):  # somebody else has looked since this was planned
-            self._look_at(self._loop.clock())
+        if not self._shared_table.can_serve(self._not_before()):  # another teardown has read since this was planned
+            self._tick_at(self._loop.clock())
             return
-        is_first = self._looked_at < 0
-        can_look = self._look()
+        is_first = self._observed_at < 0
+        can_observe = self._observe()
         if is_first:
             self._begin()
         now = self._loop.clock()
-        if not can_look and now - self._began_at < self._patience.ask + self._patience.term + self._patience.kill:
-            self._look_at(now + POLL_S)  # what cannot be seen is not gone
+        if not can_observe and now - self._began_at < self._patience.ask + self._patience.term + self._patience.kill:
+            self._tick_at(now + POLL_S)  # while the table cannot be read, no process counts as gone
             return
-        for case in self._cases:
-            if not case.is_over:
-                _advance(case, now, self._patience)
-        self._ended = self._count_ended()
-        left = [case for case in self._cases if not case.is_over]
+        for target in self._targets:
+            if not target.is_over:
+                target.advance(now, self._patience)
+        self._exits = self._count_exits()
+        left = [target for target in self._targets if not target.is_over]
         if not left:
             self._finish()
             return
-        until = min(_next_change(case, self._patience) for case in left)
-        if not all(case.child.is_running and not case.others for case in left):
+        until = min(target.entered + self._patience.lasts(target.stage) for target in left)
+        if not all(target.child.is_running and not target.others for target in left):
             until = min(until, self._loop.clock() + POLL_S)
-        self._look_at(until)
+        self._tick_at(until)
 
-    def _look_at(self, when: float) -> None:
+    def _tick_at(self, when: float) -> None:
         if self._timer is not None:
             self._timer.cancel()
         self._timer = self._loop.call_at(self._shared_table.due(when), self._tick)
@@ -167,27 +208,28 @@ class Teardown:
             self._on_over()
 
     def _not_before(self) -> float:
-        """What was seen in this turn is new enough for all who look in it, however long it took to look."""
+        """A table that was read in this pass is new enough for all teardowns, however long the read took."""
         return max(self._changed_at, min(self._loop.clock() - POLL_S / 2, self._loop.turn_time))
 
-    def _nobody_is_left(self) -> bool:
-        """Whether that is so, can mostly be known without a look: the children have ended alone."""
-        alone = all(case.is_over or not (case.child.is_running or case.others) for case in self._cases)
-        return alone and self._shared_table.has_no_orphans()
+    def _is_all_gone(self) -> bool:
+        """Mostly known without a read of the process table: the children have ended and left no orphans."""
+        is_gone = all(target.is_over or not (target.child.is_running or target.others) for target in self._targets)
+        return is_gone and self._shared_table.has_no_orphans()
 
-    def _look(self) -> bool:
-        """Finds the descendants anew, and keeps those seen before that have not gone. False if it cannot look."""
+    def _observe(self) -> bool:
+        """Finds the descendants anew, and keeps those found before that still live. False if the table cannot be
+        read."""
         now = self._loop.clock()
-        if self._nobody_is_left():
-            self._looked_at = now
+        if self._is_all_gone():
+            self._observed_at = now
             return True
         table = self._shared_table.table(self._not_before())
         if table is None:
             return False
-        for case in self._cases:
-            if not case.is_over:
-                _observe(case, table, () if self._adopted is None else self._adopted(table, case.owner))
-        self._looked_at = now
+        for target in self._targets:
+            if not target.is_over:
+                target.observe(table, () if self._adopted is None else self._adopted(table, target.owner))
+        self._observed_at = now
         return True
 
 
@@ -200,9 +242,10 @@ def stop_all(
     known: Mapping[Stoppable, Iterable[Process]] | None = None,
     shared_table: SharedProcessTable | None = None,
 ) -> list[Stoppable]:
-    """Stops the children of all owners, with everything below them, and returns those that could not be killed.
+    """Stops the children of all owners, with all their descendants, and returns the owners whose processes could not be
+    killed.
 
-    Takes `patience.ask + patience.term` at the longest, however many there are, or no time with `at_once`.
+    Takes `patience.ask + patience.term` at most, however many there are; no time with `at_once`.
     """
     first = Stage.KILLED if at_once else Stage.ASKED
     teardown = Teardown(loop, owners, patience=patience, first=first, known=known, shared_table=shared_table)
@@ -210,67 +253,15 @@ def stop_all(
     return teardown.stuck
 
 
-def _next_change(case: _Case, patience: Patience) -> float:
-    lasts = {
-        Stage.ASKED: patience.hint,
-        Stage.HINTED: patience.ask - patience.hint,
-        Stage.TERMINATED: patience.term,
-        Stage.KILLED: patience.kill,
-    }
-    return case.entered + lasts[case.stage]
-
-
-def _observe(case: _Case, table: ProcessTable, adopted: Iterable[int]) -> None:
-    child = case.child
-    roots = [*adopted, *(pid for pid, seen in case.others.items() if table.has(seen.identity))]
-    if child.is_running:
-        case.others = table.tree([child.pid, *roots], session=child.pid)
-    else:
-        # With the leader gone its number may serve another process by now, and then name that one's session.
-        other = table.by_pid.get(child.pid)
-        session = child.pid if other is None or other.identity == child.identity else None
-        case.others = table.tree(roots, session=session)
-    case.others.pop(child.pid, None)
-
-
-def _advance(case: _Case, now: float, patience: Patience) -> None:
-    step, stage = next_step(
-        case.stage,
-        since=now - case.entered,
-        leader_lives=case.child.is_running,
-        others_live=bool(case.others),
-        patience=patience,
-    )
-    if stage is not case.stage:
-        case.stage, case.entered = stage, now
-    if step is Step.CLOSE_STDIN:
-        case.owner.hint_to_stop()
-    elif step is Step.TERMINATE:
-        _signal_tree(case, signal.SIGTERM)
-    elif step is Step.KILL:
-        _signal_tree(case, signal.SIGKILL)
-
-
-def _signal_tree(case: _Case, number: signal.Signals) -> None:
-    """The group first and at once, so that nothing can fork away from it; then each one that is outside."""
-    child = case.child
-    in_group = child.pid if child.is_running else None
-    child.kill_group(number)
-    for process in case.others.values():
-        if process.group != in_group:
-            send_signal(process.identity, number)
-
-
 def sweep(loop: Loop, *, patience: Patience | None = None) -> int:
-    """Ends every process below the host that is not a child under its care, and returns how many there were.
+    """Ends every descendant of the host that is not one of `loop.children`, and returns how many there were.
 
-    For a host that is a subreaper: what daemons its children started have come back to it by now. SIGTERM, then SIGKILL
-    after `patience.term`.
+    For a host that is a subreaper: the daemons that its children started have become its own children by now. SIGTERM,
+    then SIGKILL after `patience.term`.
     """
     patience = patience or Patience()
     seen: set[int] = set()
     started = loop.clock()
-    killing = False
     shared_table = SharedProcessTable(loop)
     while True:
         since = loop.clock() - started
@@ -280,13 +271,9 @@ def sweep(loop: Loop, *, patience: Patience | None = None) -> int:
             tree.pop(pid, None)
         if (not tree and table is not None) or since > patience.term + patience.kill:
             return len(seen)
-        killing = killing or since >= patience.term
+        is_killing = since >= patience.term
         for pid, process in tree.items():
-            if killing or pid not in seen:
-                send_signal(process.identity, signal.SIGKILL if killing else signal.SIGTERM)
+            if is_killing or pid not in seen:
+                send_signal(process.identity, signal.SIGKILL if is_killing else signal.SIGTERM)
         seen |= tree.keys()
-        loop.run_until(_never, loop.clock() + POLL_S)
-
-
-def _never() -> bool:
-    return False
+        loop.run_until(lambda: False, loop.clock() + POLL_S)

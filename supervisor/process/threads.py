@@ -1,4 +1,4 @@
-"""What the threads of a process do, as far as the kernel tells, in lines for a log."""
+"""Describes the threads of a process in lines for a log: state and place in the kernel."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
 
 THREADS_SHOWN = 20
 

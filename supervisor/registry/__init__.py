@@ -1,4 +1,4 @@
-"""What an extension registered (tools, commands, subscriptions), and whether arguments fit a tool's schema.
+"""The registrations of one worker (tools, commands, subscriptions), and the check of arguments against a tool's schema.
 
-Merging the registrations of all extensions is in `supervisor.calls.catalogue`.
+`supervisor.calls.catalogue` merges the registrations of all extensions.
 """

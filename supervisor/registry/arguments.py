@@ -1,38 +1,37 @@
-"""Whether a tool's arguments fit its schema, judged before the tool is called.
+"""Checks a tool's arguments against its schema before the tool is called.
 
-Schemas are written by extensions, so a judgement must not cost what all the others would have to wait for: a schema of
-a few hundred bytes can ask for millions of steps, or for a page from the network. What would take too long, or refers
-to what is not in it, is not judged, and the extension gets the arguments as they are, as with zot.
+Extensions write the schemas, and all extensions wait while one check runs: a schema of a few hundred bytes can ask for
+millions of steps, or for a page from the network. If the check would take too long, or the schema refers to parts
+outside of it, nothing is checked and the extension gets the arguments as they are, as with zot.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from supervisor.registry.schema_cost import FAULT_LENGTH, Extent, cost, extent, patterns_written
+from supervisor.registry.schema_cost import FAULT_LENGTH, Extent, check_cost, patterns_written, schema_extent
 from wire.lenient_json import UNREADABLE, read
 from wire.text import one_line
 
 FAULTS_NAMED = 5
 STEPS_LIMIT = 5_000_000
-"""Parts of the schema times values in the arguments: about a tenth of a second."""
+"""Parts of the schema times values in the arguments; about a tenth of a second."""
 FAULTS_LIMIT = 32 * 1024 * 1024
-"""Parts of the schema times bytes of the arguments: the validator makes all faults at once, each with a copy of the
-value that is wrong. Beyond it the places are not named."""
+"""Parts of the schema times bytes of the arguments. Beyond it the error names no places: the validator collects all
+faults at once, each with a copy of the wrong value."""
 PATTERN_SIZES = (16 * 1024, 256 * 1024, 4 * 1024 * 1024)
-"""Bytes that one regular expression may take, tried in this order."""
+"""Limits for the bytes of one compiled regular expression, tried in this order."""
 PATTERNS_LIMIT = 16 * 1024 * 1024
-"""Bytes that all of a schema's may take: they are made in a tenth of a second."""
+"""Bytes of all compiled regular expressions of a schema; a tenth of a second to compile."""
 LETTERS_LIMIT = 5_000_000_000
-"""Characters times bytes of the regular expressions that they are held against: at worst half a second, mostly a
-thousandth of it."""
+"""Characters matched times bytes of the regular expression; at worst half a second, mostly a thousandth of that."""
 BACKTRACK_LIMIT = 1_000
-"""Steps back of one regular expression on one text."""
+"""Backtracking steps of one regular expression on one text."""
 TOO_LARGE = "these arguments are too large to be judged"
 
 
 class Checker:
-    """The judge of one tool's calls. `trouble` says why it does not judge, if it does not."""
+    """Checks the arguments of one tool. `trouble` is the reason why it does not check; empty if it does."""
 
     def __init__(self, schema: dict[str, Any]) -> None:
         self.trouble = ""
@@ -40,7 +39,7 @@ class Checker:
         self._pattern_size = 0
         self._validator: Any = None
         try:
-            self._extent = extent(schema)
+            self._extent = schema_extent(schema)
             if self._extent.size > STEPS_LIMIT:
                 self.trouble = "its schema unfolds to too many parts"
             else:
@@ -51,21 +50,21 @@ class Checker:
             self.trouble = str(error)
 
     def fault(self, args: bytes) -> str | None:
-        """What is wrong with arguments, each place by its path; None if they fit, or cannot be judged."""
+        """The faults of the arguments, each with its path; None if they fit, or cannot be checked."""
         if self._validator is None:
             return None
         try:
             value, _ = read(args)
         except UNREADABLE:
-            return None  # whoever asks has seen to that
-        costs = cost(self._extent, value)
-        if costs.steps > STEPS_LIMIT or costs.letters * self._pattern_size > LETTERS_LIMIT:
+            return None  # the caller reports invalid JSON
+        bound = check_cost(self._extent, value)
+        if bound.steps > STEPS_LIMIT or bound.letters * self._pattern_size > LETTERS_LIMIT:
             self.trouble = TOO_LARGE
             return None
         if self._validator.is_valid(value):
             return None
         if self._extent.size * len(args) > FAULTS_LIMIT:
-            if self._extent.patterns:  # one of them may have given up
+            if self._extent.patterns:  # the fault may be a pattern that reached BACKTRACK_LIMIT
                 self.trouble = TOO_LARGE
                 return None
             return "invalid args: they do not fit the tool's schema, and are too large to name the place"
@@ -75,7 +74,7 @@ class Checker:
         found: list[str] = []
         for error in self._validator.iter_errors(value):
             if "Backtrack" in type(error.kind).__name__:
-                continue  # the text was not read to the end: nothing is known of it
+                continue  # the match was broken off: the text may fit
             path = "".join(f"/{part}" for part in error.instance_path) or "/"
             found.append(f"{path}: {_short(error.message)}")
             if len(found) == FAULTS_NAMED:
@@ -84,14 +83,14 @@ class Checker:
 
 
 def _short(message: str) -> str:
-    """It begins with the value and ends with what is wrong with it: the middle can be spared."""
+    """Cuts the middle: the message begins with the value and ends with its fault."""
     if len(message) > FAULT_LENGTH:
         message = f"{message[: FAULT_LENGTH // 2]} … {message[-FAULT_LENGTH // 2 :]}"
     return one_line(message, FAULT_LENGTH + 3)
 
 
 def _compiled(schema: dict[str, Any]) -> tuple[Any, int]:
-    """The validator, and what one regular expression takes at most. Raises `ValueError`."""
+    """The validator, and the limit for the bytes of one regular expression. Raises `ValueError`."""
     import jsonschema_rs  # 20 ms: only once there is a tool to call
 
     def refuse(uri: str) -> Any:

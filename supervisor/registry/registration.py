@@ -1,4 +1,4 @@
-"""What an extension has registered, and the judgement of each registration."""
+"""One registration of an extension, a tool or a command, and the check that accepts it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")
 TOOLS_LIMIT = 500
-"""Tools of one extension. Each is part of every request to the model."""
+"""Tools of one extension. Each tool is part of every request to the model."""
 COMMANDS_LIMIT = 500
 COMMAND_NAME = re.compile(r"[\w-](?:[^\s/]*[\w-])?")
 COMMAND_NAME_LIMIT = 128
@@ -26,7 +26,7 @@ DESCRIPTION_LIMIT = 64 * 1024
 SCHEMA_LIMIT = 256 * 1024
 """Bytes."""
 SCHEMA_DEPTH = 100
-"""Levels of nesting. Encoders on the way to the model give up somewhat above twice of it."""
+"""Levels of nesting. Encoders on the way to the model fail somewhat above twice this depth."""
 EMPTY_SCHEMA: dict[str, Any] = {"type": "object", "properties": {}}
 
 
@@ -38,11 +38,11 @@ class Tool:
     description: str
     schema: dict[str, Any]
     retry: bool = False
-    """Whether a call that a crash has cut short may be made again."""
+    """Whether a call is repeated after a crash has interrupted it."""
     timeout_s: float | None = None
-    """Seconds that a call may take; None: what the manifest says."""
+    """Seconds that a call may take; None: the manifest's value."""
     read_only: bool = False
-    """Whether calls of it may overlap with others of such tools."""
+    """Whether its calls may overlap with calls of other read-only tools."""
 
     @cached_property
     def checker(self) -> Checker:
@@ -59,7 +59,7 @@ class Command:
 
 
 def command_name_fault(name: str) -> str | None:
-    """Why nobody could type it after a slash, before its arguments; None if it is usable."""
+    """Why a user could not type this name after a slash, before the arguments; None if the name is usable."""
     if not 0 < len(name) <= COMMAND_NAME_LIMIT:
         return f"its name must have 1 to {COMMAND_NAME_LIMIT} characters"
     if not COMMAND_NAME.fullmatch(name) or not name.isprintable():
@@ -68,11 +68,11 @@ def command_name_fault(name: str) -> str | None:
 
 
 class RefusedError(ValueError):
-    """A registration that cannot be used; the text says why and what would be right."""
+    """A registration that cannot be used; the text has the reason and the rule."""
 
 
 def judge_tool(frame: RegisterTool) -> Tool:
-    """Checks what the provider would refuse later, for every request of the run. Raises `RefusedError`."""
+    """Checks all that the provider would otherwise refuse in every request of the run. Raises `RefusedError`."""
     if not TOOL_NAME.fullmatch(frame.name):
         raise RefusedError(
             f"tool name {frame.name[:80]!r} is not usable: 1 to 128 letters, digits, '_' or '-' are needed"
@@ -112,22 +112,22 @@ def _tool(frame: RegisterTool, schema: dict[str, Any]) -> Tool:
 
 
 def is_deeper(value: Any, levels: int) -> bool:
-    """Whether its lists and dicts are nested deeper than that."""
-    containers = [value]
+    """Whether the lists and dicts of a value are nested deeper than this many levels."""
+    level = [value]
     for _ in range(levels + 1):
-        containers = [one for one in containers if isinstance(one, dict | list)]
+        containers = [item for item in level if isinstance(item, dict | list)]
         if not containers:
             return False
-        containers = [inner for one in containers for inner in (one.values() if isinstance(one, dict) else one)]
+        level = [inner for outer in containers for inner in (outer.values() if isinstance(outer, dict) else outer)]
     return True
 
 
 def invalid_schema(schema: dict[str, Any]) -> str | None:
-    """Why this is not JSON Schema of draft 2020-12, which providers expect, with the place; None if it is.
+    """Why this is not JSON Schema of draft 2020-12, which providers expect, with the place of the fault; None if it is.
 
-    `$schema` is not followed: the validator would fetch an unknown one from the network.
+    `$schema` is ignored: the validator would fetch an unknown one from the network.
     """
-    import jsonschema_rs  # 20 ms: only once there is a tool to judge
+    import jsonschema_rs  # 20 ms: only once a tool is registered
 
     try:
         jsonschema_rs.meta.validate({key: value for key, value in schema.items() if key != "$schema"})

@@ -1,4 +1,4 @@
-"""What one process of an extension has registered: tools, commands, and the events that it observes or guards."""
+"""The registrations of one worker: tools, commands, and the events that it observes or guards."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 
 BURST = 4 * 1024 * 1024
 PER_SECOND = 128 * 1024.0
-"""Bytes of schemas that are judged: each MiB of them takes a third of a second, in which nobody else is served."""
-COST = 512
+"""Bytes of schemas that are checked. Each MiB takes a third of a second, while all other extensions wait."""
+OVERHEAD = 512
 """Bytes that a registration counts as, besides its schema."""
 UNKNOWN_NAMED = 10
-"""Of the events that it subscribed to and that do not exist."""
+"""Unknown events of one subscription that the log names."""
 
 
 class Registry:
-    """Filled by one process; thrown away with it. `warn` tells a user, once for each key; `remark` only the log."""
+    """Filled by one worker, dropped with it. `warn` tells the user, once per key; `remark` writes to the log only."""
 
     def __init__(
         self, loop: Loop, dialect: Dialect, warn: Callable[[str, str], None], remark: Callable[[str], None]
@@ -53,9 +53,9 @@ class Registry:
         self._gate = TokenBucket(loop.clock(), BURST, PER_SECOND)
 
     def add_tool(self, frame: frames.RegisterTool) -> bool:
-        """False if it is left out, and why has been said."""
+        """False if the tool is left out; the reason has then been reported."""
         size = 0 if frame.schema is UNSET else len(frame.schema)
-        if not self._gate.admits(self._loop.turn_time, size + COST):
+        if not self._gate.admits(self._loop.turn_time, size + OVERHEAD):
             self._warn("registrations", "registers tools without end; the rest are left out")
             return False
         if frame.name in self.tools:
@@ -72,14 +72,14 @@ class Registry:
         return True
 
     def remove_tool(self, frame: frames.UnregisterTool) -> bool:
-        """False if it has no such tool."""
+        """False if no such tool is registered."""
         if self.tools.pop(frame.name, None) is None:
             self._remark(f"took back the tool {frame.name[:80]!r}, which it has not registered; ignored")
             return False
         return True
 
     def add_command(self, frame: frames.RegisterCommand) -> bool:
-        """False if it is left out, and why has been said."""
+        """False if the command is left out; the reason has then been reported."""
         if (fault := command_name_fault(frame.name)) is not None:
             self._warn("command", f"command {frame.name[:80]!r} is left out: {fault}")
             return False
@@ -91,23 +91,23 @@ class Registry:
         return True
 
     def subscribe(self, frame: frames.Subscribe) -> None:
-        for asked, offered, taken in (
+        for asked, offered, accepted in (
             (frame.events or (), self._dialect.observable, self.observes),
             (frame.intercept or (), self._dialect.guardable, self.guards),
         ):
             for name in islice((name for name in asked if name not in offered), UNKNOWN_NAMED):
                 self._remark(f"subscribed to {name[:80]!r}, which is not offered; ignored")
-            taken.update(offered.intersection(asked))
+            accepted.update(offered.intersection(asked))
 
     def snapshot(self) -> Registry:
-        """A copy that stays as it is now."""
-        made = copy(self)
-        made.tools, made.commands = dict(self.tools), dict(self.commands)
-        made.observes, made.guards = set(self.observes), set(self.guards)
-        return made
+        """A copy that later registrations do not change."""
+        copied = copy(self)
+        copied.tools, copied.commands = dict(self.tools), dict(self.commands)
+        copied.observes, copied.guards = set(self.observes), set(self.guards)
+        return copied
 
     def difference(self, other: Registry) -> str | None:
-        """What this one has otherwise than the other, in words; None if they agree."""
+        """The first difference between the two registries, in words; None if they are equal."""
         for what, ours, theirs in (
             ("tools", set(self.tools), set(other.tools)),
             ("commands", set(self.commands), set(other.commands)),

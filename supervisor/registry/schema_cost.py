@@ -1,6 +1,6 @@
-"""What it costs, at most, to hold a schema against a value. Pure.
+"""An upper bound for the cost of checking a value against a schema. Pure.
 
-Schemas are written by strangers: a few hundred bytes can ask for more steps than a host has time for.
+Strangers write the schemas: a few hundred bytes can ask for more steps than a host has time for.
 """
 
 from __future__ import annotations
@@ -10,25 +10,25 @@ from typing import Any, NamedTuple
 from wire.text import one_line
 
 FAULT_LENGTH = 200
-"""Characters of what an error quotes."""
+"""Characters that an error quotes."""
 ROOT = "#"
 DEEPEST = 64
-"""Levels of a value that count for a schema which leads back to itself; more of them are over every limit."""
+"""Levels of a value that count for a recursive schema. More levels are beyond every limit anyway."""
 UNEVALUATED = frozenset({"unevaluatedProperties", "unevaluatedItems"})
-ASKED_AGAIN = 3
-"""What stands beside one of these is judged once more for it, and nested ones double each other: it takes 2.5 times as
-long with each level."""
+UNEVALUATED_FACTOR = 3
+"""The validator checks everything beside one of these keywords a second time, and nested ones multiply: each level
+takes 2.5 times as long."""
 
 
 class Extent(NamedTuple):
-    """Of a schema, or a part of one, with its references unfolded."""
+    """The size of a schema, or of a part of it, with its references unfolded."""
 
     size: int = 1
-    """Parts."""
+    """Number of parts."""
     loops: int = 0
-    """Parts that lead back to where they stand."""
+    """Number of references back to a part that contains them."""
     patterns: int = 0
-    """Regular expressions."""
+    """Number of regular expressions."""
 
     def plus(self, other: Extent) -> Extent:
         return Extent(self.size + other.size, self.loops + other.loops, self.patterns + other.patterns)
@@ -37,9 +37,9 @@ class Extent(NamedTuple):
         return Extent(self.size * factor, self.loops * factor, self.patterns * factor)
 
 
-def extent(schema: dict[str, Any]) -> Extent:
+def schema_extent(schema: dict[str, Any]) -> Extent:
     """Raises `ValueError` for a reference that leads out of the schema or nowhere, `RecursionError` for a chain of
-    hundreds of them."""
+    hundreds of references."""
     return _Unfolding(schema).of(schema)
 
 
@@ -47,7 +47,7 @@ class _Unfolding:
     def __init__(self, schema: dict[str, Any]) -> None:
         self._schema = schema
         self._known: dict[str, Extent] = {}
-        self._under_way = {ROOT}
+        self._open = {ROOT}
 
     def of(self, part: Any) -> Extent:
         found = Extent()
@@ -62,16 +62,16 @@ class _Unfolding:
                     found = found.plus(self._of_reference(target))
             found = found.plus(Extent(0, 0, _patterns(part)))
             if not UNEVALUATED.isdisjoint(part):
-                found = found.times(ASKED_AGAIN)
+                found = found.times(UNEVALUATED_FACTOR)
         return found
 
     def _of_reference(self, target: str) -> Extent:
-        if target in self._under_way:
+        if target in self._open:
             return Extent(loops=1)
         if target not in self._known:
-            self._under_way.add(target)
+            self._open.add(target)
             self._known[target] = self.of(resolve(self._schema, target))
-            self._under_way.discard(target)
+            self._open.discard(target)
         return self._known[target]
 
 
@@ -81,7 +81,7 @@ def _patterns(part: dict[str, Any]) -> int:
 
 
 def patterns_written(value: Any) -> int:
-    """Regular expressions in a schema as it stands."""
+    """Number of regular expressions in a schema, without unfolding references."""
     if isinstance(value, dict):
         return _patterns(value) + sum(map(patterns_written, value.values()))
     return sum(map(patterns_written, value)) if isinstance(value, list) else 0
@@ -103,28 +103,28 @@ def resolve(schema: dict[str, Any], target: str) -> Any:
     return part
 
 
-class Cost(NamedTuple):
+class CheckCost(NamedTuple):
     steps: int
     """Parts of the schema times values."""
     letters: int
     """Regular expressions times characters of texts and of names."""
 
 
-def cost(extent: Extent, value: Any) -> Cost:
-    """An upper bound of what it takes to hold a schema of this extent against a value. A schema that leads back to
-    itself unfolds once more with each level of the value."""
+def check_cost(extent: Extent, value: Any) -> CheckCost:
+    """An upper bound for the check of a value against a schema of this extent. A recursive schema unfolds once more
+    with each level of the value."""
     values, depth, letters, level = 0, 0, 0, [value]
     while level:
         values += len(level)
         depth += 1
-        letters += sum(len(one) for one in level if isinstance(one, str))
+        letters += sum(len(item) for item in level if isinstance(item, str))
         inside: list[Any] = []
-        for one in level:
-            if isinstance(one, dict):
-                letters += sum(map(len, one))
-                inside += one.values()
-            elif isinstance(one, list):
-                inside += one
+        for item in level:
+            if isinstance(item, dict):
+                letters += sum(map(len, item))
+                inside += item.values()
+            elif isinstance(item, list):
+                inside += item
         level = inside
     unfolded = extent.loops ** min(depth, DEEPEST) if extent.loops else 1
-    return Cost(extent.size * values * unfolded, extent.patterns * letters * unfolded)
+    return CheckCost(extent.size * values * unfolded, extent.patterns * letters * unfolded)

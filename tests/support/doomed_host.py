@@ -1,9 +1,9 @@
-"""A host for tests, to be killed: keeps a record, has a watchdog, and starts children of all kinds until it dies.
+"""A host for tests, to be killed: keeps a record, has a reaper, and starts children of all kinds until it dies.
 
-Usage: doomed_host.py FOLDER TOKEN MARK KIND,… PAUSE_S. Says its watchdog's pid in the first line, and the pid of each
+Usage: doomed_host.py FOLDER TOKEN MARK KIND,… PAUSE_S. Says its reaper's pid in the first line, and the pid of each
 child in one of its own. What the children start can be known by MARK in their command lines. On standard input:
-`note PID STARTED`, `other PID STARTED` and `forget PID STARTED` are passed on to the watchdog, `fork` makes a copy that
-holds its pipe, `name` has it say the watchdog's pid again.
+`note PID STARTED`, `other PID STARTED` and `forget PID STARTED` are passed on to the reaper, `fork` makes a copy that
+holds its pipe, `name` has it say the reaper's pid again.
 """
 
 from __future__ import annotations
@@ -37,6 +37,10 @@ KINDS = {
 }
 
 
+STARTED: set[int] = set()
+"""Pids of the children."""
+
+
 def main() -> None:
     folder, token, mark = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
     kinds = [kind for kind in sys.argv[4].split(",") if kind]
@@ -46,8 +50,8 @@ def main() -> None:
         loop, token, folder=folder, version="0", owns_process=True, say=lambda line: say(f"said {line}")
     )  # fmt: skip
     tracker.open()
-    say(f"watchdog {tracker.watchdog_pid}")
-    PipeReader(loop, os.dup(0), lambda data: obey(data, tracker), lambda: None)
+    say_reaper(loop)
+    PipeReader(loop, os.dup(0), lambda data: obey(data, loop, tracker), lambda: None)
     for kind in kinds:
         start(loop, tracker, KINDS[kind].format(mark=mark), {**os.environ, TOKEN: token})
         loop.run_until(lambda: False, loop.clock() + pause)
@@ -66,10 +70,17 @@ def start(loop: Loop, tracker: ProcessTracker, script: str, env: dict[str, str])
         on_exit=lambda _: tracker.collected(child.identity),
     )
     tracker.started(child.identity, leaf)
+    STARTED.add(child.pid)
     say(f"child {child.pid}")
 
 
-def obey(data: bytes, tracker: ProcessTracker) -> None:
+def say_reaper(loop: Loop) -> None:
+    """The reaper is the only child that this program has not started itself. None between its end and the next one."""
+    pid = next(iter(loop.children - STARTED), None)
+    say(f"watchdog {pid}")
+
+
+def obey(data: bytes, loop: Loop, tracker: ProcessTracker) -> None:
     for line in data.decode().splitlines():
         word, *rest = line.split()
         if word == "note":
@@ -84,7 +95,7 @@ def obey(data: bytes, tracker: ProcessTracker) -> None:
                 signal.pause()
             say(f"copy {copy}")
         elif word == "name":
-            say(f"watchdog {tracker.watchdog_pid}")
+            say_reaper(loop)
 
 
 def say(line: str) -> None:

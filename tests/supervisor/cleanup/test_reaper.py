@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 from supervisor.cleanup import kill_leftovers
 from supervisor.cleanup import reaper as reaper_module
 from supervisor.cleanup.env_marks import TOKEN, bears_token, environment_of
-from supervisor.cleanup.kill_leftovers import HostMarks, LeftoverKiller, Stage, groups_of, next_stage, related
+from supervisor.cleanup.kill_leftovers import HostMarks, KillStage, LeftoverKiller, groups_of, next_stage, related
 from supervisor.cleanup.process_groups import end_groups, start_time
-from supervisor.cleanup.reaper import Reaper, State
+from supervisor.cleanup.reaper import Reaper, ReaperState
 from supervisor.loop.loop import Loop
 from supervisor.process.cgroup_survey import Unavailable, survey
 from supervisor.process.table import Identity, Process, ProcessTable, read_process
@@ -171,11 +171,11 @@ def test_a_dismissed_one_ends_nothing(loop: Loop, bystanders):
     with sleeper({TOKEN: token}) as child:
         reaper = Reaper(loop, token)
         reaper.start()
-        reaper.note(read_process(child.pid).identity)
+        reaper.add(read_process(child.pid).identity)
         pid = reaper.pid
         assert read_process(pid).session == pid
         reaper.dismiss()
-        assert (reaper.state, reaper.pid, reaper.error) == (State.DISMISSED, None, "")
+        assert (reaper.state, reaper.pid, reaper.error) == (ReaperState.DISMISSED, None, "")
         assert read_process(pid) is None
         assert child.poll() is None
 
@@ -189,10 +189,10 @@ def test_it_is_started_again_once(loop: Loop):
     until(loop, lambda: reaper.pid not in (first, None))
     assert errors == []
     os.kill(reaper.pid, signal.SIGKILL)
-    until(loop, lambda: reaper.state is State.LOST)
+    until(loop, lambda: reaper.state is ReaperState.LOST)
     assert errors == [reaper.error]
     assert reaper.error.startswith("no watchdog: it ended twice, last with signal SIGKILL; if this host is killed")
-    reaper.note(Identity(os.getpid(), 1))
+    reaper.add(Identity(os.getpid(), 1))
     reaper.dismiss()
     assert reaper.pid is None
 
@@ -216,7 +216,7 @@ def test_one_that_cannot_be_started_costs_a_line(loop: Loop, monkeypatch: pytest
     monkeypatch.setattr(reaper_module.sys, "executable", "/nowhere/python")
     reaper = Reaper(loop, "token", on_error=errors.append)
     reaper.start()
-    reaper.note(Identity(1, 1))
+    reaper.add(Identity(1, 1))
     reaper.forget(Identity(1, 1))
     reaper.dismiss()
     assert len(errors) == 1
@@ -228,8 +228,8 @@ def test_one_that_does_not_read_holds_nobody_up(loop: Loop):
     reaper.start()
     os.kill(reaper.pid, signal.SIGSTOP)
     for number in range(100_000):
-        reaper.note(Identity(number, number))
-    assert reaper.state is State.LOST
+        reaper.add(Identity(number, number))
+    assert reaper.state is ReaperState.LOST
     assert "it does not read what it is told" in reaper.error
     reaper.dismiss()
 
@@ -317,20 +317,20 @@ def test_all_found_are_linked_to_a_start(rows, starts, spared):
         assert found == {}
 
 
-@given(st.sampled_from(list(Stage)), st.integers(0, 3), st.integers(0, 200), st.floats(0, 20), st.integers(0, 6))
-def test_a_hunt_ends_and_never_goes_back(stage, left, late, since, empty_looks):
-    then, delay = next_stage(stage, left=left, late=late, since=since, term_s=1.0, empty_looks=empty_looks)
-    order = list(Stage)
+@given(st.sampled_from(list(KillStage)), st.integers(0, 3), st.integers(0, 200), st.floats(0, 20), st.integers(0, 6))
+def test_a_hunt_ends_and_never_goes_back(stage, left, late, since, empty_reads):
+    then, delay = next_stage(stage, left=left, late=late, since=since, term_s=1.0, empty_reads=empty_reads)
+    order = list(KillStage)
     assert order.index(then) >= order.index(stage)
-    assert (delay is None) == (then in (Stage.OVER, Stage.GIVEN_UP))
-    if stage in (Stage.TERMINATING, Stage.KILLING):
-        assert (then is Stage.OVER) == (not left and empty_looks >= kill_leftovers.CONFIRMATIONS)
+    assert (delay is None) == (then in (KillStage.OVER, KillStage.GIVEN_UP))
+    if stage in (KillStage.TERMINATING, KillStage.KILLING):
+        assert (then is KillStage.OVER) == (not left and empty_reads >= kill_leftovers.CONFIRMATIONS)
         if left and since >= 1.0:
-            assert then is not Stage.TERMINATING
+            assert then is not KillStage.TERMINATING
 
 
-def run(hunt: LeftoverKiller) -> None:
-    while (delay := hunt.step()) is not None:
+def run(killer: LeftoverKiller) -> None:
+    while (delay := killer.step()) is not None:
         time.sleep(delay)  # what its caller is to do
 
 
@@ -380,10 +380,10 @@ def test_a_crowd_that_keeps_forking_is_ended():
     command = [sys.executable, "-I", "-S", "-c", code]
     with subprocess.Popen(command, env={TOKEN: token}, stdout=subprocess.PIPE, start_new_session=True) as leader:
         leader.stdout.readline()
-    hunt = LeftoverKiller(HostMarks(token), time.monotonic, term_s=0.1)
-    run(hunt)
-    assert hunt.stage is Stage.OVER
-    assert hunt.seen
+    killer = LeftoverKiller(HostMarks(token), time.monotonic, term_s=0.1)
+    run(killer)
+    assert killer.stage is KillStage.OVER
+    assert killer.seen
     assert not any(bears_token(environment_of(pid), token) for pid in ProcessTable.read().by_pid)
 
 

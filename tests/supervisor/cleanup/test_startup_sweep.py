@@ -18,8 +18,17 @@ import pytest
 
 from supervisor.cleanup import host_record
 from supervisor.cleanup.env_marks import TOKEN
-from supervisor.cleanup.host_record import EXPIRY_S, Here, HostRecord, HostStatus, fate, fate_of, here, records_in
-from supervisor.cleanup.startup_sweep import Sweep, Swept, sweep_leftovers
+from supervisor.cleanup.host_record import (
+    EXPIRY_S,
+    HostRecord,
+    HostStatus,
+    PidSpace,
+    decide_status,
+    fate_of,
+    own_pid_space,
+    records_in,
+)
+from supervisor.cleanup.startup_sweep import StartupSweep, SweptHost
 from supervisor.loop.loop import Loop
 from supervisor.process.table import read_process
 from tests.support.doomed import PATIENCE_S, Doomed, collect_orphans, sleeper
@@ -42,6 +51,20 @@ def record(**fields: object) -> HostRecord:
     """Of a host that was killed."""
     own = HostRecord.of_this_process(secrets.token_hex(16), "0")
     return msgspec.structs.replace(own, **({"pid": GONE} | fields))
+
+
+def sweep_leftovers(folder: Path) -> list[SweptHost]:
+    """Sweeps as a host does when it starts, and closes when all is done, or after three seconds."""
+    swept: list[SweptHost] = []
+    loop = Loop()
+    sweep = StartupSweep(loop, folder, swept.append)
+    try:
+        sweep.start()
+        loop.run_until(lambda: sweep.is_over, loop.clock() + 3.0)
+        sweep.close()
+    finally:
+        loop.close()
+    return swept
 
 
 def test_a_record_is_private_and_complete(tmp_path: Path):
@@ -81,7 +104,7 @@ def test_a_folder_that_is_none(tmp_path: Path):
         assert sweep_leftovers(folder) == []
 
 
-HERE = Here("boot", "pid:[1]", "node")
+HERE = PidSpace("boot", "pid:[1]", "node")
 
 
 @pytest.mark.parametrize(
@@ -95,8 +118,8 @@ HERE = Here("boot", "pid:[1]", "node")
         (HERE._replace(boot="other", node="there"), False, HostStatus.FOREIGN),
     ],
 )
-def test_what_became_of_a_host(where: Here, lives: bool, expected: HostStatus):
-    assert fate(HostRecord(1, 1, *HERE, "a" * 32, "0"), where, lives=lives) is expected
+def test_what_became_of_a_host(where: PidSpace, lives: bool, expected: HostStatus):
+    assert decide_status(HostRecord(1, 1, *HERE, "a" * 32, "0"), where, lives=lives) is expected
 
 
 # --- sweeping -----------------------------------------------------------------------------------------------
@@ -140,7 +163,7 @@ def test_a_host_whose_pid_belongs_to_another_by_now_is_dead(tmp_path: Path):
         dead.write(tmp_path)
         (tmp_path / f"{other.pid}.sock").touch()
         with sleeper({TOKEN: dead.token}) as left:
-            assert sweep_leftovers(tmp_path) == [Swept(other.pid, 1)]
+            assert sweep_leftovers(tmp_path) == [SweptHost(other.pid, 1)]
             assert left.wait() == -signal.SIGTERM
         assert other.poll() is None
     assert os.listdir(tmp_path) == [f"{other.pid}.sock"], "it may be the other's"
@@ -158,7 +181,7 @@ def test_the_stubborn_are_killed(tmp_path: Path):
     dead = record()
     dead.write(tmp_path)
     with sleeper({TOKEN: dead.token}, stubborn=True) as left:
-        assert sweep_leftovers(tmp_path) == [Swept(GONE, 1)]
+        assert sweep_leftovers(tmp_path) == [SweptHost(GONE, 1)]
         assert left.wait() == -signal.SIGKILL
     assert os.listdir(tmp_path) == []
 
@@ -268,7 +291,7 @@ def test_what_is_in_its_cgroup_leaves_needs_no_token(tmp_path: Path):
         record(cgroup=str(cgroup)).write(tmp_path)
         # The file goes on naming it, as the kernel's would not; so it is not looked for again.
         loop = Loop()
-        sweep = Sweep(loop, tmp_path, lambda _: None)
+        sweep = StartupSweep(loop, tmp_path, lambda _: None)
         sweep.start()
         assert loop.run_until(lambda: left.poll() is not None, loop.clock() + PATIENCE_S)
         sweep.close()
@@ -312,24 +335,24 @@ def test_a_host_that_ends_early_kills_what_it_was_about_to_ask(tmp_path: Path):
     dead = record()
     dead.write(tmp_path)
     loop = Loop()
-    swept: list[Swept] = []
+    swept: list[SweptHost] = []
     with sleeper({TOKEN: dead.token}, stubborn=True) as left:
-        sweep = Sweep(loop, tmp_path, swept.append)
+        sweep = StartupSweep(loop, tmp_path, swept.append)
         sweep.start()
         sweep.close()
         assert left.wait() == -signal.SIGKILL
     loop.close()
     assert dead.path(tmp_path).exists(), "the next start sees to it that it is gone"
     assert swept == []
-    assert sweep_leftovers(tmp_path) == [Swept(GONE, 0)]
+    assert sweep_leftovers(tmp_path) == [SweptHost(GONE, 0)]
 
 
 def test_a_new_host_with_the_same_pid_keeps_its_record(tmp_path: Path):
     dead = record()
     dead.write(tmp_path)
     loop = Loop()
-    swept: list[Swept] = []
-    sweep = Sweep(loop, tmp_path, swept.append)
+    swept: list[SweptHost] = []
+    sweep = StartupSweep(loop, tmp_path, swept.append)
     sweep.start()
     newer = record()
     newer.write(tmp_path)
@@ -340,4 +363,4 @@ def test_a_new_host_with_the_same_pid_keeps_its_record(tmp_path: Path):
 
 
 def test_where_we_are_is_known():
-    assert all(here()) or sys.platform != "linux"
+    assert all(own_pid_space()) or sys.platform != "linux"

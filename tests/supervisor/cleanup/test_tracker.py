@@ -50,7 +50,7 @@ class Keeper:
 
     def start(self, script: str, **limits: int) -> Child:
         env = dict(os.environ)
-        argv, leaf = self.tracker.confine("x", ["/bin/sh", "-c", script], Limits(**limits), cwd="/", env=env)
+        argv, self.leaf = self.tracker.confine("x", ["/bin/sh", "-c", script], Limits(**limits), cwd="/", env=env)
         self.heard: list[bytes] = []
         child = Child(
             self.loop,
@@ -60,7 +60,7 @@ class Keeper:
             on_stdout=self.heard.append,
             on_exit=lambda _: self.tracker.collected(child.identity),
         )
-        self.tracker.started(child.identity, leaf)
+        self.tracker.started(child.identity, self.leaf)
         self.until(lambda: self.heard)
         return child
 
@@ -84,23 +84,21 @@ def test_it_comes_and_goes_without_a_trace(keeper: Keeper):
     tracker = keeper.tracker
     tracker.open()
     tracker.open()
-    watchdog = tracker.watchdog_pid
-    assert watchdog is not None
+    (reaper,) = keeper.loop.children
     (own,) = records_in(keeper.folder)
     assert own.pid == os.getpid()
     child = keeper.start("echo; read _", open_files=64)
     assert resource.prlimit(child.pid, resource.RLIMIT_NOFILE) == (64, 64)
-    leaf = tracker.leaf_of(child.identity)
-    if leaf is not None:
-        assert own.cgroup == str(leaf.join_file.parent.parent)
-        assert leaf.pids() == [child.pid]
+    if keeper.leaf is not None:
+        assert own.cgroup == str(keeper.leaf.join_file.parent.parent)
+        assert keeper.leaf.pids() == [child.pid]
     keeper.end(child)
+    assert tracker.memory_kills(child.identity) == 0
     tracker.ended(child.identity)
-    assert tracker.leaf_of(child.identity) is None
+    assert tracker.memory_kills(child.identity) == 0
     tracker.close()
     tracker.close()
-    assert tracker.watchdog_pid is None
-    assert read_process(watchdog) is None
+    assert read_process(reaper) is None
     assert list(keeper.folder.iterdir()) == []
     assert own.cgroup is None or not os.path.exists(own.cgroup)
     assert keeper.said == []
@@ -112,7 +110,7 @@ def test_what_nobody_could_find_goes_with_the_leaf(keeper: Keeper, told: bool):
         pytest.skip(place.reason)
     keeper.tracker.open()
     child = keeper.start(HIDDEN)
-    leaf = keeper.tracker.leaf_of(child.identity)
+    leaf = keeper.leaf
     keeper.end(child)
     keeper.until(lambda: len(leaf.pids()) == 1)
     (daemon,) = leaf.pids()
@@ -132,7 +130,7 @@ def test_a_host_inside_another_program_changes_nothing_of_it(tmp_path: Path):
     keeper.tracker.open()
     assert isinstance(keeper.tracker.cgroups, Unavailable)
     child = keeper.start("echo; read _")
-    assert keeper.tracker.leaf_of(child.identity) is None
+    assert keeper.leaf is None
     if hasattr(resource, "prlimit"):
         assert resource.prlimit(child.pid, resource.RLIMIT_CORE) == (0, 0)
     assert resource.getrlimit(resource.RLIMIT_CORE) == before

@@ -20,7 +20,7 @@ from supervisor.discovery.content_hash import Bounds, ContentError, hash_content
 from supervisor.discovery.discover import Found, Scope, discover
 from supervisor.discovery.environment import extension_environment, policy_of
 from supervisor.discovery.trust_file import TrustFile
-from supervisor.discovery.trust_rules import Entry, TrustState, decide, widens
+from supervisor.discovery.trust_rules import TrustRecord, TrustState, decide, widens
 from supervisor.discovery.trust_store import TrustError, TrustStore
 from supervisor.home.config import Config
 from wire.manifest import Manifest
@@ -218,7 +218,9 @@ def test_a_folder_that_is_not_there_is_an_error(tmp_path):
 
 
 @given(
-    st.none() | st.builds(Entry, hash=st.sampled_from("ab"), name=st.just("x"), env=ENVS), st.sampled_from("ab"), ENVS
+    st.none() | st.builds(TrustRecord, hash=st.sampled_from("ab"), name=st.just("x"), env=ENVS),
+    st.sampled_from("ab"),
+    ENVS,
 )
 def test_only_what_was_trusted_as_it_is_and_asks_for_no_more_is_trusted(entry, content, env):
     standing = decide(entry, content, env)
@@ -461,5 +463,5 @@ def test_extensions_of_a_home_that_is_also_the_projects_are_the_users_own(folder
 
 
 def test_entries_survive_a_round_trip():
-    entry = Entry("sha256:0", "x", ("A",), "2026-01-02T03:04:05Z")
-    assert msgspec.convert(msgspec.to_builtins(entry), Entry) == entry
+    entry = TrustRecord("sha256:0", "x", ("A",), "2026-01-02T03:04:05Z")
+    assert msgspec.convert(msgspec.to_builtins(entry), TrustRecord) == entry

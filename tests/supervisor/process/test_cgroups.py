@@ -12,7 +12,7 @@ import pytest
 
 from supervisor.process.cgroup_files import kill_leaves, members, remove_leaves
 from supervisor.process.cgroup_survey import OPT_OUT, Place, Unavailable, own_cgroup, survey, unified_mount
-from supervisor.process.cgroups import Cgroups, Usage
+from supervisor.process.cgroups import Cgroups
 from supervisor.process.spawn_limits import Confinement, prefixed
 from tests.support.doomed import collect_orphans
 from tests.support.fake_cgroups import HOST, FakeCgroups, refuse
@@ -256,21 +256,15 @@ def test_a_folder_left_by_a_host_with_our_pid_is_taken_over(tmp_path: Path):
 def test_what_a_leaf_counts(tmp_path: Path):
     tree = FakeCgroups(tmp_path)
     leaf = detect(tree).leaf("x", LIMITS)
-    assert leaf.usage() == Usage(None, None, 2.5, None, None)
-    for file, text in {
-        "memory.current": "4096\n",
-        "memory.peak": "8192\n",
-        "pids.current": "3\n",
-        "memory.events": "low 0\nmax 5\noom 1\noom_kill 2\n",
-        "cgroup.procs": "11\n12\n0\n",
-    }.items():
-        tree.put(f"{leaf.path}/{file}", text)
-    assert leaf.usage() == Usage(4096, 8192, 2.5, 3, 2)
+    assert leaf.memory_kills() == 0, "the file is empty where the kernel counts nothing"
+    tree.put(f"{leaf.path}/memory.events", "low 0\nmax 5\noom 1\noom_kill 2\noom_group_kill 7\n")
+    tree.put(f"{leaf.path}/cgroup.procs", "11\n12\n0\n")
+    assert leaf.memory_kills() == 2
     assert leaf.pids() == [11, 12], "0 is in another pid namespace, and to kill it is to kill ourselves"
     assert not leaf.close(), "somebody is in it"
     tree.put(f"{leaf.path}/cgroup.procs", "")
     leaf.close()
-    assert leaf.usage() == Usage(None, None, None, None, None)
+    assert leaf.memory_kills() == 0, "the leaf is gone"
     assert leaf.pids() == []
     assert not leaf.kill()
 
@@ -325,7 +319,7 @@ def test_a_real_leaf_holds_what_left_its_session(real: Cgroups):
         # The shell that sleeps in its own session may not have forked its last, but it is in there.
         assert child.pid in leaf.pids()
         assert len(leaf.pids()) >= 3
-        assert leaf.usage().cpu_s is not None
+        assert leaf.memory_kills() == 0
         assert not leaf.close()
         assert members(str(real.real_path)) >= {child.pid}
         assert leaf.kill()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.process.stop_policy import Patience, Stage, Step, next_step
+from supervisor.process.stop_policy import Patience, Stage, StopStep, next_step
 
 SECONDS = st.floats(0, 5)
 PATIENCES = st.builds(
@@ -15,7 +15,9 @@ LIVES = st.lists(st.tuples(st.booleans(), st.booleans()), max_size=60)
 TICK = 0.25
 
 
-def steps(patience: Patience, lives: list[tuple[bool, bool]], first: Stage = Stage.ASKED) -> list[tuple[float, Step]]:
+def steps(
+    patience: Patience, lives: list[tuple[bool, bool]], first: Stage = Stage.ASKED
+) -> list[tuple[float, StopStep]]:
     """Carries the policy out, with a clock that ticks; a leader that has gone stays gone, the last state lasts. A kill
     is repeated as long as something lives, and counts once."""
     taken, stage, entered, now, alive = [], first, 0.0, 0.0, True
@@ -26,7 +28,7 @@ def steps(patience: Patience, lives: list[tuple[bool, bool]], first: Stage = Sta
             step, following = next_step(
                 stage, since=now - entered, leader_lives=alive, others_live=others, patience=patience
             )
-            if step is not Step.WAIT and not (step is Step.KILL and taken and taken[-1][1] is Step.KILL):
+            if step is not StopStep.WAIT and not (step is StopStep.KILL and taken and taken[-1][1] is StopStep.KILL):
                 taken.append((now, step))
             if following is stage:
                 break
@@ -40,41 +42,41 @@ def steps(patience: Patience, lives: list[tuple[bool, bool]], first: Stage = Sta
 @given(PATIENCES, LIVES)
 def test_every_path_ends_within_the_patience(patience: Patience, lives: list[tuple[bool, bool]]):
     *_, (ended, last) = steps(patience, lives)
-    assert last in (Step.FINISH, Step.GIVE_UP)
+    assert last in (StopStep.FINISH, StopStep.GIVE_UP)
     assert ended <= patience.ask + patience.term + patience.kill + 5 * TICK
 
 
 @given(PATIENCES, LIVES)
 def test_each_step_is_taken_once_and_in_order(patience: Patience, lives: list[tuple[bool, bool]]):
     taken = [step for _, step in steps(patience, lives)]
-    order = [Step.CLOSE_STDIN, Step.TERMINATE, Step.KILL, Step.FINISH, Step.GIVE_UP]
+    order = [StopStep.CLOSE_STDIN, StopStep.TERMINATE, StopStep.KILL, StopStep.FINISH, StopStep.GIVE_UP]
     assert taken == sorted(taken, key=order.index)
     assert len(set(taken)) == len(taken)
-    if Step.GIVE_UP in taken:
-        assert taken[-3:] == [Step.TERMINATE, Step.KILL, Step.GIVE_UP]
+    if StopStep.GIVE_UP in taken:
+        assert taken[-3:] == [StopStep.TERMINATE, StopStep.KILL, StopStep.GIVE_UP]
 
 
 @given(PATIENCES)
 def test_a_stubborn_tree_goes_through_all_of_them(patience: Patience):
     taken = steps(patience, [])
-    assert [step for _, step in taken] == [Step.CLOSE_STDIN, Step.TERMINATE, Step.KILL, Step.GIVE_UP]
+    assert [step for _, step in taken] == [StopStep.CLOSE_STDIN, StopStep.TERMINATE, StopStep.KILL, StopStep.GIVE_UP]
     times = {step: at for at, step in taken}
-    assert times[Step.CLOSE_STDIN] >= patience.hint
-    assert times[Step.TERMINATE] - times[Step.CLOSE_STDIN] >= patience.ask - patience.hint
-    assert times[Step.KILL] - times[Step.TERMINATE] >= patience.term
-    assert times[Step.GIVE_UP] - times[Step.KILL] >= patience.kill
+    assert times[StopStep.CLOSE_STDIN] >= patience.hint
+    assert times[StopStep.TERMINATE] - times[StopStep.CLOSE_STDIN] >= patience.ask - patience.hint
+    assert times[StopStep.KILL] - times[StopStep.TERMINATE] >= patience.term
+    assert times[StopStep.GIVE_UP] - times[StopStep.KILL] >= patience.kill
 
 
 @given(PATIENCES, st.sampled_from([Stage.ASKED, Stage.HINTED]))
 def test_what_a_dead_leader_left_is_terminated_at_once(patience: Patience, stage: Stage):
     taken = next_step(stage, since=0.0, leader_lives=False, others_live=True, patience=patience)
-    assert taken == (Step.TERMINATE, Stage.TERMINATED)
+    assert taken == (StopStep.TERMINATE, Stage.TERMINATED)
 
 
 @given(PATIENCES, st.sampled_from([Stage.ASKED, Stage.HINTED, Stage.TERMINATED, Stage.KILLED]), SECONDS)
 def test_nothing_alive_is_finished_whatever_came_before(patience: Patience, stage: Stage, since: float):
     taken = next_step(stage, since=since, leader_lives=False, others_live=False, patience=patience)
-    assert taken == (Step.FINISH, Stage.GONE)
+    assert taken == (StopStep.FINISH, Stage.GONE)
 
 
 @given(PATIENCES)
@@ -82,4 +84,4 @@ def test_at_once_begins_with_a_kill(patience: Patience):
     step, stage = next_step(
         Stage.TERMINATED, since=patience.term, leader_lives=True, others_live=True, patience=patience
     )
-    assert (step, stage) == (Step.KILL, Stage.KILLED)
+    assert (step, stage) == (StopStep.KILL, Stage.KILLED)

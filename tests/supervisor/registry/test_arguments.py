@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.registry.arguments import FAULTS_LIMIT, STEPS_LIMIT, Checker
-from supervisor.registry.schema_cost import Extent, cost, extent
+from supervisor.registry.schema_cost import Extent, check_cost, schema_extent
 
 if TYPE_CHECKING:
     from tests.support.host import Host
@@ -80,13 +80,13 @@ def test_what_is_judged_is_judged_as_the_validator_does(schema: dict, other: dic
 
 @given(SCHEMAS, SCHEMAS, VALUES, VALUES)
 def test_larger_values_and_schemas_never_cost_less(schema: dict, other: dict, value: object, more: object):
-    smaller = extent({**schema, "$defs": {"other": other}})
+    smaller = schema_extent({**schema, "$defs": {"other": other}})
     larger = smaller.plus(Extent(loops=1, patterns=1))
     assert smaller.size >= 1
     for less, more_of_it in (
-        (cost(smaller, [value]), cost(smaller, [value, more])),
-        (cost(smaller, value), cost(larger, value)),
-        (cost(smaller, value), cost(smaller.times(3), value)),
+        (check_cost(smaller, [value]), check_cost(smaller, [value, more])),
+        (check_cost(smaller, value), check_cost(larger, value)),
+        (check_cost(smaller, value), check_cost(smaller.times(3), value)),
     ):
         assert less.steps <= more_of_it.steps
         assert less.letters <= more_of_it.letters
@@ -175,7 +175,7 @@ def test_a_pattern_that_backtracks_without_end_is_no_mismatch():
 
 
 def test_schemas_of_common_size_are_far_below_the_limit():
-    assert cost(extent(CITY), {"city": "x", "days": list(range(1000))}).steps < STEPS_LIMIT / 100
+    assert check_cost(schema_extent(CITY), {"city": "x", "days": list(range(1000))}).steps < STEPS_LIMIT / 100
     tree = {"type": "object", "properties": {"left": {"$ref": "#"}, "right": {"$ref": "#"}}}
     assert fault(tree, {"left": {"left": {"right": 5}}}) == 'invalid args: /left/left/right: 5 is not of type "object"'
 
