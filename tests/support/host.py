@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from supervisor.calls.catalogue import OwnedTool
 from supervisor.discovery.discover import Found, Scope
+from supervisor.extension.lifecycle import State
 from supervisor.loop.loop import Loop
 from supervisor.reload.reloader import Reloader
 from supervisor.supervisor import Supervisor
@@ -29,8 +30,13 @@ QUICK = {"hello": 5.0, "ready": 2.0, "tool_call": 5.0, "intercept": 5.0}
 """Long enough for a loaded machine; the tests that wait for a deadline set a short one."""
 ONCE = {"policy": "temporary"}
 """Most tests look at one life of a process; those of restarts say another policy."""
+SOON = {"backoff_s": [0.01, 0.05], "max": 50}
+LATER = {"backoff_s": [60, 60]}
+"""An extension that has ended stays down as long as a test looks."""
 PATIENCE = 20.0
 """Seconds after which a wait of the tests themselves fails."""
+AT_ONCE = 3.0
+"""Seconds; far below the deadlines, far above what a loaded machine takes."""
 PRELUDE = """
 import json, os, select, signal, subprocess, sys, time
 def send(**frame):
@@ -123,6 +129,13 @@ class Host:
     def extension(self, name: str) -> Extension:
         return next(one for one in self.supervisor.extensions if one.name == name)
 
+    def state(self, name: str) -> State:
+        return self.extension(name).state
+
+    def is_restarted(self, name: str, times: int = 1) -> bool:
+        """Whether it is ready after at least so many restarts."""
+        return self.state(name) is State.READY and self.cost(name).restarts >= times
+
     def cost(self, name: str) -> Cost:
         return self.supervisor.costs()[name]
 
@@ -140,6 +153,9 @@ class Host:
 
     def until(self, predicate: Any) -> None:
         assert self.loop.run_until(predicate, self.loop.clock() + PATIENCE), f"in vain; notices: {self.notices}"
+
+    def run_for(self, seconds: float) -> None:
+        self.loop.run_until(lambda: False, self.loop.clock() + seconds)
 
     def call(self, tool: str, **args: Any) -> Answer:
         return self.call_owned(self.supervisor.tools()[tool], json.dumps(args).encode())

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tests.support.host import AT_ONCE
+
 if TYPE_CHECKING:
     from tests.support.host import Host
-
-AT_ONCE = 3.0
-"""Seconds; far below the deadlines, far above what a loaded machine takes."""
 
 
 def test_a_cancelled_verdict_blocks_at_once_and_is_nobodys_fault(host: Host):

@@ -9,6 +9,7 @@ import pytest
 from msgspec import Raw
 
 from supervisor.calls.verdict import Missing
+from tests.support.host import AT_ONCE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from supervisor.calls.verdict import Judgement
     from tests.support.host import Host
 
-AT_ONCE = 3.0
-"""Seconds; far below the deadlines, far above what a loaded machine takes."""
+
 ALLOWED = "; allowed; to deny in such a case set on_failure in its manifest, or --strict-guards"
 
 

@@ -6,13 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.host import Host
+from tests.support.host import AT_ONCE, Host
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-AT_ONCE = 3.0
-"""Seconds; far below the deadlines, far above what a loaded machine takes."""
 
 
 @pytest.fixture(params=["on_failure", "strict"])

@@ -11,7 +11,7 @@ import pytest
 
 from supervisor.extension.lifecycle import State
 from supervisor.loop.pending import Failure
-from tests.support.host import Host
+from tests.support.host import LATER, SOON, Host
 from wire import frames
 
 if TYPE_CHECKING:
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from supervisor.calls.request import Asked
     from supervisor.calls.verdict import Judgement
 
-LATER = {"backoff_s": [60, 60]}
-SOON = {"backoff_s": [0.01, 0.05]}
+
 READ = {"tool_id": "t", "tool_name": "read", "tool_args": frames.Raw(b'{"path": "a"}')}
 REVERSED = """
 hello("a", intercept=["tool_call"])
@@ -66,7 +65,7 @@ class Asking:
     def until_all(self) -> dict[str, Any]:
         """Waits until each has ended, and a little longer; each must have ended once."""
         self.host.until(lambda: all(self.heard.values()))
-        run_for(self.host, 0.05)
+        self.host.run_for(0.05)
         assert {name: len(one) for name, one in self.heard.items()} == dict.fromkeys(self.heard, 1)
         return {name: one[0] for name, one in self.heard.items()}
 
@@ -74,10 +73,6 @@ class Asking:
 @pytest.fixture
 def asking(host: Host) -> Asking:
     return Asking(host)
-
-
-def run_for(host: Host, seconds: float) -> None:
-    host.loop.run_until(lambda: False, host.loop.clock() + seconds)
 
 
 def text(answer: Any) -> str:
@@ -139,7 +134,7 @@ def test_one_that_is_asked_from_within_an_answer(host: Host, asking: Asking):
 
     again(None)
     host.until(lambda: len(ended) == 5)
-    run_for(host, 0.05)
+    host.run_for(0.05)
     assert len(ended) == 5
 
 
@@ -252,7 +247,7 @@ def test_names_that_nobody_registered_are_errors(host: Host, asking: Asking):
         asking.command("command", "nothing")
     with pytest.raises(KeyError):
         asking.verdict("verdict", "turn_end")
-    run_for(host, 0.05)
+    host.run_for(0.05)
     assert all(one == [] for one in asking.heard.values())
 
 
@@ -476,7 +471,7 @@ def test_one_that_is_still_starting_is_waited_for_and_asked(host: Host, asking: 
     )
     host.launch()
     asking.verdict("it")
-    run_for(host, 0.1)
+    host.run_for(0.1)
     assert asking.heard["it"] == []
     go.touch()
     assert asking.until_all()["it"].reason == "late, not never"
@@ -498,7 +493,7 @@ def test_a_turn_does_not_wait_for_those_whose_failure_means_allow(host: Host, as
     asking.verdict("turn", "turn_start", step=1)
     asking.verdict("call")
     host.until(lambda: asking.heard["turn"])
-    run_for(host, 0.1)
+    host.run_for(0.1)
     assert not asking.heard["turn"][0].is_blocked
     assert asking.heard["call"] == []
 
@@ -507,7 +502,7 @@ def test_a_verdict_that_waits_for_a_start_can_be_cancelled(host: Host, asking: A
     host.add("silent", timeouts={"intercept": 30, "hello": 30})
     host.launch()
     asked = asking.verdict("it")
-    run_for(host, 0.05)
+    host.run_for(0.05)
     asked.cancel("no more interest")
     got = asking.until_all()["it"]
     assert (got.blocked_by, got.reason) == ("host", "no more interest")

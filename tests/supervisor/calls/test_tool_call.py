@@ -7,22 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from supervisor.loop.pending import Failure
+from tests.support.host import AT_ONCE
 
 if TYPE_CHECKING:
     from tests.support.host import Host
 
 
-@pytest.fixture(autouse=True)
-def healthy(host: Host):
-    """A sound extension is always there, and works to the end."""
-    host.add("echo", name="healthy")
-    yield
-    assert host.text("echo", text="still here") == "still here"
-    assert host.said_of("healthy") == []
-
-
-AT_ONCE = 3.0
-"""Seconds; far below the deadlines, far above what a loaded machine takes."""
+pytestmark = pytest.mark.usefixtures("healthy")
 
 
 @pytest.mark.parametrize(

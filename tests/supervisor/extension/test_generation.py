@@ -18,7 +18,7 @@ from supervisor.extension.lifecycle import State
 from supervisor.loop.pending import Failure
 from supervisor.process.table import read_process
 from supervisor.process.teardown import stop_all
-from tests.support.host import PATIENCE, Host
+from tests.support.host import LATER, PATIENCE, SOON, Host
 from wire import frames
 from wire.dialects.base import HostInfo
 
@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 
     from supervisor.extension.extension import Kind
 
-SOON = {"backoff_s": [0.01, 0.05], "max": 50}
-LATER = {"backoff_s": [60, 60]}
-"""It stays down as long as a test looks."""
+
 STUBBORN = "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nwhile True: signal.pause()"
 
 
@@ -48,20 +46,8 @@ def lives(marks: Path) -> int:
     return len(list(marks.parent.glob(f"{marks.name}.*")))
 
 
-def state(host: Host, name: str) -> State:
-    return host.extension(name).state
-
-
-def is_again(host: Host, name: str, restarts: int = 1) -> bool:
-    return state(host, name) is State.READY and host.cost(name).restarts >= restarts
-
-
 def is_gone(pid: int) -> bool:
     return read_process(pid) is None
-
-
-def run_for(host: Host, seconds: float) -> None:
-    host.loop.run_until(lambda: False, host.loop.clock() + seconds)
 
 
 def turn_start(host: Host) -> None:
@@ -77,9 +63,9 @@ def test_a_crash_fails_its_call_and_the_next_process_takes_over(host: Host, mark
     first = life(host)
     answer = host.call("die", code=7)
     assert (answer.failure, answer.reason) == (Failure.DIED, 'it ended (exit 7): "life 0"')
-    assert state(host, "lives") is State.BACKOFF
+    assert host.state("lives") is State.BACKOFF
     assert host.tools() == set()
-    host.until(lambda: is_again(host, "lives"))
+    host.until(lambda: host.is_restarted("lives"))
     second = life(host)
     assert (first["life"], second["life"]) == (0, 1)
     assert first["pid"] != second["pid"]
@@ -101,7 +87,7 @@ def test_one_that_crashes_beside_it_is_not_touched(host: Host, marks: Path):
     host.start()
     pid = host.extension("echo").pid
     host.call("die")
-    host.until(lambda: is_again(host, "lives"))
+    host.until(lambda: host.is_restarted("lives"))
     assert host.text("echo", text="x") == "x"
     assert host.extension("echo").pid == pid
     assert host.said_of("echo") == []
@@ -116,7 +102,7 @@ def test_all_that_was_pending_fails_with_the_death_once(host: Host, marks: Path)
     for _ in range(2):
         host.supervisor.begin_call("a", b"{}", answers.append)
     host.until(lambda: len(answers) == 2)
-    run_for(host, 0.1)
+    host.run_for(0.1)
     assert [(one.failure, one.reason) for one in answers] == [(Failure.DIED, "it ended (exit 3)")] * 2
     assert host.said_of("deaf")[0][1].startswith("it ended (exit 3) with 2 calls pending; starting it again in ")
 
@@ -130,11 +116,11 @@ def test_the_policy_is_followed(host: Host, marks: Path, policy: str, code: int,
     host.start()
     host.call("die", code=code)
     if is_restarted:
-        host.until(lambda: is_again(host, "lives"))
+        host.until(lambda: host.is_restarted("lives"))
         assert life(host)["life"] == 1
     else:
-        run_for(host, 0.1)
-        assert (state(host, "lives"), lives(marks)) == (State.FAILED, 1)
+        host.run_for(0.1)
+        assert (host.state("lives"), lives(marks)) == (State.FAILED, 1)
 
 
 @pytest.mark.parametrize(("code", "policy"), [(125, "permanent"), (78, "transient")])
@@ -142,8 +128,8 @@ def test_an_exit_that_asks_for_it_is_the_last(host: Host, marks: Path, code: int
     host.add("lives", marks, restart={**SOON, "policy": policy, "no_restart_exit": [78]})
     host.start()
     host.call("die", code=code)
-    run_for(host, 0.1)
-    assert (state(host, "lives"), lives(marks)) == (State.FAILED, 1)
+    host.run_for(0.1)
+    assert (host.state("lives"), lives(marks)) == (State.FAILED, 1)
     ((kind, line),) = host.said_of("lives")
     assert kind == "exited"
     assert f'it ended (exit {code}) with 1 call pending: "life 0"; not started again: exit {code} asks for that' in line
@@ -154,7 +140,7 @@ def test_a_signal_from_outside_is_a_crash(host: Host, marks: Path):
     host.add("lives", marks, restart=SOON)
     host.start()
     os.kill(host.extension("lives").pid, signal.SIGKILL)
-    host.until(lambda: is_again(host, "lives"))
+    host.until(lambda: host.is_restarted("lives"))
     assert host.cost("lives").exit_status == "signal SIGKILL"
 
 
@@ -168,7 +154,7 @@ def test_processes_that_die_just_when_they_are_written_to_are_all_replaced(host:
         os.kill(host.extension(f"x{number}").pid, signal.SIGKILL)
         turn_start(host)
         host.supervisor.begin_call("life", b"{}", answers.append)
-    host.until(lambda: all(is_again(host, f"x{number}") for number in range(4)))
+    host.until(lambda: all(host.is_restarted(f"x{number}") for number in range(4)))
     host.until(lambda: len(answers) == 4)
     assert all(host.cost(f"x{number}").exits == 1 for number in range(4))
 
@@ -203,7 +189,7 @@ def test_it_is_not_started_before_its_time(host: Host, marks: Path):
     host.extension("lives")._dice = lambda: 0.5
     crashed = host.loop.clock()
     host.call("die")
-    host.until(lambda: is_again(host, "lives"))
+    host.until(lambda: host.is_restarted("lives"))
     assert host.loop.clock() - crashed >= 0.4
 
 
@@ -213,8 +199,8 @@ def test_it_is_not_started_before_its_time(host: Host, marks: Path):
 def test_one_that_never_starts_is_given_up_and_everybody_hears_why(host: Host, marks: Path):
     host.add("lives", marks, "before=3", restart={**SOON, "max": 3})
     host.launch()
-    host.until(lambda: state(host, "lives") is State.FAILED)
-    run_for(host, 0.1)
+    host.until(lambda: host.state("lives") is State.FAILED)
+    host.run_for(0.1)
     assert lives(marks) == 3
     extension = host.extension("lives")
     failure = '3 exits in 0 s, last exit 3: "life 2"'
@@ -235,7 +221,7 @@ def test_one_that_never_starts_is_given_up_and_everybody_hears_why(host: Host, m
 def test_one_that_breaks_the_handshake_each_time_is_given_up(host: Host, child: str):
     host.add(child, restart={**SOON, "max": 3}, timeouts={"hello": 0.2 if child == "silent" else 10})
     host.launch()
-    host.until(lambda: state(host, child) is State.FAILED)
+    host.until(lambda: host.state(child) is State.FAILED)
     why = "said no hello within 0.2 s" if child == "silent" else "its first frame must be hello, not register_tool"
     assert re.fullmatch(rf"3 exits in \d s, last {why}", host.extension(child).failure)
     host.until(lambda: not host.extension(child).child.is_running)
@@ -244,7 +230,7 @@ def test_one_that_breaks_the_handshake_each_time_is_given_up(host: Host, child: 
 def test_one_that_greets_and_crashes_each_time_is_given_up(host: Host, marks: Path):
     host.add("lives", marks, "greeted=4", restart={**SOON, "max": 3})
     host.launch()
-    host.until(lambda: state(host, "lives") is State.FAILED)
+    host.until(lambda: host.state("lives") is State.FAILED)
     assert lives(marks) == 3
     assert host.extension("lives").failure == '3 exits in 0 s, last exit 4: "life 2"'
     assert host.cost("lives").restarts == 0
@@ -256,9 +242,9 @@ def test_one_that_crashes_after_each_start_is_given_up_and_its_callers_are_told(
     host.add("echo")
     host.start()
     for number in range(3):
-        host.until(lambda number=number: is_again(host, "doomed", number))
+        host.until(lambda number=number: host.is_restarted("doomed", number))
         host.call("die", code=9)
-    assert state(host, "doomed") is State.FAILED
+    assert host.state("doomed") is State.FAILED
     failure = host.extension("doomed").failure
     assert failure == '3 exits in 0 s, last exit 9: "life 2"' or re.match(r"3 exits in \d s", failure)
     answer, seconds = host.timed(host.call_of, "doomed", "life")
@@ -277,11 +263,11 @@ def test_one_that_crashes_after_each_start_is_given_up_and_its_callers_are_told(
 def test_a_program_that_is_not_there_is_not_tried_again(host: Host, tmp_path: Path):
     host._add("nobody", [str(tmp_path / "no such program")], {"restart": {**SOON, "policy": "permanent"}})
     host.launch()
-    run_for(host, 0.1)
+    host.run_for(0.1)
     ((kind, line),) = host.said_of("nobody")
     assert kind == "failed"
     assert line.startswith(f"cannot start {tmp_path}/no such program: no such file (log: ")
-    assert state(host, "nobody") is State.FAILED
+    assert host.state("nobody") is State.FAILED
 
 
 def test_a_start_for_which_there_are_no_descriptors_is_tried_again(host: Host):
@@ -293,10 +279,10 @@ def test_a_start_for_which_there_are_no_descriptors_is_tried_again(host: Host):
     resource.setrlimit(resource.RLIMIT_NOFILE, (lowest + 3, hard))  # its log and its pipes take seven
     try:
         host.launch()
-        assert state(host, "late") is State.BACKOFF
+        assert host.state("late") is State.BACKOFF
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    host.until(lambda: state(host, "late") is State.READY)
+    host.until(lambda: host.state("late") is State.READY)
     assert host.text("echo", text="x") == "x"
     kind, line = host.said_of("late")[0]
     assert kind == "exited"
@@ -311,12 +297,12 @@ def test_a_crash_while_there_is_no_descriptor_left_is_survived(host: Host, marks
     resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
     try:
         os.kill(host.extension("grandchild").pid, signal.SIGKILL)
-        host.until(lambda: state(host, "grandchild") is State.BACKOFF)
+        host.until(lambda: host.state("grandchild") is State.BACKOFF)
         host.supervisor.sample()
-        run_for(host, 0.1)
+        host.run_for(0.1)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    host.until(lambda: is_again(host, "grandchild"))
+    host.until(lambda: host.is_restarted("grandchild"))
     assert is_gone(grandchild), "what could not be seen was not taken for gone"
 
 
@@ -359,7 +345,7 @@ def test_a_guard_that_is_back_is_asked_again(host: Host, marks: Path):
     host.add("lives", marks, restart=SOON, on_failure="deny")
     host.start()
     host.call("die")
-    host.until(lambda: is_again(host, "lives"))
+    host.until(lambda: host.is_restarted("lives"))
     assert host.ask() == UNTOUCHED
 
 
@@ -373,7 +359,7 @@ def test_events_are_missed_and_counted_and_the_session_is_told_anew(host: Host, 
     for _ in range(3):
         turn_start(host)
     assert host.cost("lives").events_dropped == 3
-    host.until(lambda: is_again(host, "lives"))
+    host.until(lambda: host.is_restarted("lives"))
     assert life(host)["events"] == ["session_start"]
     turn_start(host)
     assert life(host)["events"] == ["session_start", "turn_start"]
@@ -387,7 +373,7 @@ def test_what_it_registers_the_second_time_counts(host: Host, marks: Path):
     assert host.supervisor.tools()["life"].tool.description == "beside old,both"
     host.call("die")
     assert host.tools() == set()
-    host.until(lambda: is_again(host, "lives"))
+    host.until(lambda: host.is_restarted("lives"))
     assert host.tools() == {"life", "die", "both", "new"}
     assert host.supervisor.tools()["life"].tool.description == "beside both,new"
     assert life(host, "new")["tool"] == "new"
@@ -401,7 +387,7 @@ def test_a_name_that_it_does_not_register_again_is_free_for_another(host: Host, 
     assert host.supervisor.tools()["t"].owner.name == "first"
     host.call_of("first", "die")
     assert "t" not in host.tools(), "it may be back in a moment"
-    host.until(lambda: is_again(host, "first"))
+    host.until(lambda: host.is_restarted("first"))
     assert host.supervisor.tools()["t"].owner.name == "second"
 
 
@@ -413,7 +399,7 @@ def test_a_user_restarts_one_that_is_ready(host: Host, marks: Path):
     host.start()
     host.supervisor.restart("lives")
     assert host.call_of("lives", "life").reason == "it is being started again"
-    host.until(lambda: is_again(host, "lives"))
+    host.until(lambda: host.is_restarted("lives"))
     assert life(host)["life"] == 1
     assert host.said_of("lives") == [("restarted", "ready again, restart 1")]
     assert host.cost("lives").exit_status == "exit 0"
@@ -434,10 +420,10 @@ def test_a_user_restarts_one_that_is_starting(host: Host, child: str):
     host.add(child, timeouts={"hello": 60, "ready": 60})
     host.launch()
     wanted = State.SPAWNED if child == "silent" else State.GREETED
-    host.until(lambda: state(host, child) is wanted)
+    host.until(lambda: host.state(child) is wanted)
     first = host.extension(child).pid
     host.supervisor.restart(child)
-    host.until(lambda: state(host, child) is wanted and host.extension(child).pid != first)
+    host.until(lambda: host.state(child) is wanted and host.extension(child).pid != first)
     assert is_gone(first)
     assert [said for said in host.said_of(child) if said[0] != "warning"] == []
 
@@ -446,24 +432,24 @@ def test_a_user_restarts_one_that_waits_to_be(host: Host, marks: Path):
     host.add("lives", marks, restart=LATER)
     host.start()
     host.call("die")
-    run_for(host, 0.1)
+    host.run_for(0.1)
     host.supervisor.restart("lives")
     host.supervisor.restart("lives")
-    host.until(lambda: is_again(host, "lives"))
-    run_for(host, 0.1)
+    host.until(lambda: host.is_restarted("lives"))
+    host.run_for(0.1)
     assert lives(marks) == 2
 
 
 def test_a_user_restarts_one_that_was_given_up_and_it_has_all_its_tries_again(host: Host, marks: Path):
     host.add("lives", marks, *["before=1"] * 3, "ready", "before=2", restart={**SOON, "max": 3})
     host.launch()
-    host.until(lambda: state(host, "lives") is State.FAILED)
+    host.until(lambda: host.state("lives") is State.FAILED)
     host.supervisor.restart("lives")
-    host.until(lambda: state(host, "lives") is State.READY)
+    host.until(lambda: host.state("lives") is State.READY)
     assert host.extension("lives").failure == ""
     assert life(host)["life"] == 3
     host.call("die")
-    host.until(lambda: state(host, "lives") is State.FAILED)
+    host.until(lambda: host.state("lives") is State.FAILED)
     assert lives(marks) == 4 + 2, "its exits before the restart count no more"
 
 
@@ -472,22 +458,22 @@ def test_a_user_restarts_one_that_was_left(host: Host, marks: Path, code: int):
     host.add("lives", marks, restart=SOON)
     host.start()
     host.call("die", code=code)
-    run_for(host, 0.1)
+    host.run_for(0.1)
     host.supervisor.restart("lives")
-    host.until(lambda: is_again(host, "lives"))
+    host.until(lambda: host.is_restarted("lives"))
 
 
 def test_a_user_restarts_one_whose_program_is_there_now(host: Host, tmp_path: Path):
     program = tmp_path / "program"
     host._add("late", [str(program)], {})
     host.launch()
-    assert state(host, "late") is State.FAILED
+    assert host.state("late") is State.FAILED
     program.write_text(
         '#!/bin/sh\necho \'{"type":"hello","name":"late"}\'\necho \'{"type":"ready"}\'\nread line\nread line\n'
     )
     program.chmod(0o755)
     host.supervisor.restart("late")
-    host.until(lambda: is_again(host, "late"))
+    host.until(lambda: host.is_restarted("late"))
 
 
 def test_a_user_restarts_one_that_is_stopping(host: Host, marks: Path):
@@ -497,11 +483,11 @@ def test_a_user_restarts_one_that_is_stopping(host: Host, marks: Path):
     for _ in range(3):
         host.supervisor.restart("slow")
         host.loop.run_until(lambda: False, host.loop.clock())
-    assert state(host, "slow") is State.STOPPING
+    assert host.state("slow") is State.STOPPING
     assert host.extension("slow").pid == first
     os.kill(first, signal.SIGKILL)
-    host.until(lambda: is_again(host, "slow"))
-    run_for(host, 0.1)
+    host.until(lambda: host.is_restarted("slow"))
+    host.run_for(0.1)
     assert host.cost("slow").restarts == 1
     assert host.extension("slow").pid != first
     host.stop(at_once=True)
@@ -521,7 +507,7 @@ def test_an_answer_that_still_comes_counts(host: Host):
     host.supervisor.restart("dutiful")
     host.until(lambda: answers)
     assert answers[0].frame.content[0].text == "done"
-    host.until(lambda: is_again(host, "dutiful"))
+    host.until(lambda: host.is_restarted("dutiful"))
 
 
 def test_a_restart_that_is_asked_for_upon_the_news_of_an_end(tmp_path: Path, marks: Path):
@@ -536,11 +522,11 @@ def test_a_restart_that_is_asked_for_upon_the_news_of_an_end(tmp_path: Path, mar
         host.add("lives", marks, "before=3", "ready", restart={**LATER, "max": 1})
         host._add("nobody", [str(tmp_path / "nobody")], {})
         host.launch()
-        host.until(lambda: state(host, "lives") is State.READY)
+        host.until(lambda: host.state("lives") is State.READY)
         host.call("die")
-        host.until(lambda: state(host, "lives") is State.READY)
+        host.until(lambda: host.state("lives") is State.READY)
         assert lives(marks) == 3
-        assert state(host, "nobody") in (State.FAILED, State.SPAWNED)
+        assert host.state("nobody") in (State.FAILED, State.SPAWNED)
 
 
 def test_nobody_by_that_name_is_an_error(host: Host):
@@ -557,7 +543,7 @@ def test_stop_during_a_wait_ends_it(host: Host, marks: Path):
     host.start()
     host.call("die")
     assert host.stop() < 1
-    run_for(host, 0.3)
+    host.run_for(0.3)
     assert lives(marks) == 1
     assert host.cost("lives").restarts == 0
 
@@ -574,8 +560,8 @@ def test_stop_during_the_end_of_what_is_left_of_it(host: Host, tmp_path: Path):
     host.start()
     host.call("a")
     pid = int((tmp_path / "pid").read_text())
-    run_for(host, 0.1)
-    assert state(host, "leader") is State.BACKOFF, "it is not started while something of it lives"
+    host.run_for(0.1)
+    assert host.state("leader") is State.BACKOFF, "it is not started while something of it lives"
     assert not is_gone(pid)
     host.stop(at_once=True)
     assert is_gone(pid)
@@ -601,7 +587,7 @@ def test_what_only_the_end_of_it_knew_of_is_ended_by_the_stop(tmp_path: Path):
         leader = embedded.extension("leader").child
         os.kill(leader.pid, signal.SIGTERM)
         embedded.until(lambda: not leader.is_running)
-        run_for(embedded, 0.1)
+        embedded.run_for(0.1)
         assert not is_gone(pid)
         embedded.stop()
         try:
@@ -615,7 +601,7 @@ def test_stop_while_it_starts_again_is_no_failure_of_its_start(host: Host, marks
     host.add("lives", marks, restart={"backoff_s": [0.01, 0.01]})
     host.start()
     host.call("die")
-    host.until(lambda: state(host, "lives") is State.SPAWNED)
+    host.until(lambda: host.state("lives") is State.SPAWNED)
     host.stop()
     assert [kind for kind, _ in host.said_of("lives")] == ["exited"]
 
@@ -624,11 +610,11 @@ def test_what_a_user_kills_is_not_started_again(host: Host, marks: Path):
     host.add("lives", marks, restart=SOON)
     host.start()
     host.supervisor.kill_now()
-    run_for(host, 0.3)
+    host.run_for(0.3)
     assert lives(marks) == 1
     assert not any("starting it again" in line for _, line in host.said_of("lives"))
     host.stop()
-    assert state(host, "lives") in (State.FAILED, State.EXITED)
+    assert host.state("lives") in (State.FAILED, State.EXITED)
 
 
 @pytest.mark.parametrize("how", ["crash", "user"])
@@ -645,7 +631,7 @@ def test_daemons_of_a_process_are_ended_before_the_next_one_is_started(host: Hos
         host.supervisor.restart("daemon_grandchild")
     host.until(lambda: extension.lead is not first)
     assert is_gone(daemon)
-    host.until(lambda: is_again(host, "daemon_grandchild"))
+    host.until(lambda: host.is_restarted("daemon_grandchild"))
     second = int((tmp_path / "pid").read_text())
     assert second != daemon
     assert not is_gone(second), "the daemon of the process that is there now is left alone"
@@ -656,7 +642,7 @@ def test_a_daemon_of_another_extension_is_left_alone(host: Host, tmp_path: Path,
     host.add("lives", marks, restart=SOON)
     host.start()
     host.call("die")
-    host.until(lambda: is_again(host, "lives"))
+    host.until(lambda: host.is_restarted("lives"))
     assert not is_gone(int((tmp_path / "pid").read_text()))
 
 
@@ -692,7 +678,7 @@ def test_every_call_ends_once_whatever_happens_to_whom(host: Host, tmp_path: Pat
                     ended[number] += 1
 
                 asked.append(host.supervisor.begin_call(name, b"{}", done))
-        run_for(host, dice.choice([0, 0, 0.002, 0.02]))
+        host.run_for(dice.choice([0, 0, 0.002, 0.02]))
         for one in names:
             assert host.cost(one).cpu_ms >= cpu[one]
             cpu[one] = host.cost(one).cpu_ms

@@ -12,13 +12,7 @@ if TYPE_CHECKING:
     from tests.support.host import Host
 
 
-@pytest.fixture(autouse=True)
-def healthy(host: Host):
-    """A sound extension is always there, and works to the end."""
-    host.add("echo", name="healthy")
-    yield
-    assert host.text("echo", text="still here") == "still here"
-    assert host.said_of("healthy") == []
+pytestmark = pytest.mark.usefixtures("healthy")
 
 
 def only_line(host: Host, name: str) -> str:

@@ -12,18 +12,10 @@ from supervisor.extension.lifecycle import State
 from supervisor.loop.pending import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tests.support.host import Host
 
 
-@pytest.fixture(autouse=True)
-def healthy(host: Host) -> Iterator[None]:
-    """A sound extension is always there, and works to the end."""
-    host.add("echo", name="healthy")
-    yield
-    assert host.text("echo", text="still here") == "still here"
-    assert host.said_of("healthy") == []
+pytestmark = pytest.mark.usefixtures("healthy")
 
 
 def test_ten_thousand_tools_are_too_many(host: Host):

@@ -14,6 +14,7 @@ from supervisor.calls.verdict import UNTOUCHED
 from supervisor.extension.lifecycle import State
 from supervisor.loop.pending import Failure
 from supervisor.process.table import ProcessTable
+from tests.support.host import LATER, SOON
 from wire import frames
 
 if TYPE_CHECKING:
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
     from supervisor.extension.worker import Worker
     from tests.support.host import Host
 
-SOON = {"backoff_s": [0.01, 0.05], "max": 50}
-LATER = {"backoff_s": [60, 60]}
+
 POOL = """
 marks = %r
 send(type="hello", name="x")
@@ -95,10 +95,6 @@ def kill(host: Host, index: int) -> None:
     host.until(lambda: not worker.is_running)
 
 
-def run_for(host: Host, seconds: float) -> None:
-    host.loop.run_until(lambda: False, host.loop.clock() + seconds)
-
-
 # --- who is called ----------------------------------------------------------------------------------------------
 
 
@@ -141,7 +137,7 @@ def test_a_crash_loses_only_its_own_call(host: Host, marks: Path):
     held = [begin(host, "hold") for _ in range(3)]
     kill(host, 1)
     host.until(lambda: held[1])
-    run_for(host, 0.05)
+    host.run_for(0.05)
     assert [len(one) for one in held] == [0, 1, 0]
     assert held[1][0].failure is Failure.DIED
     assert host.extension("pool").state is State.READY
@@ -253,7 +249,7 @@ def test_it_is_not_made_a_third_time(host: Host, marks: Path, waits: bool):
     else:
         answers = begin(host, "fatal")
         host.until(lambda: answers)
-        run_for(host, 0.1)
+        host.run_for(0.1)
         (answer,) = answers
     assert (answer.failure, answer.reason) == (Failure.DIED, "it ended (exit 4)")
     assert attempts(marks, "fatal") == 2
@@ -287,7 +283,7 @@ def test_with_both_dead_in_one_moment_it_ends_once(host: Host, marks: Path):
         os.kill(worker.pid, signal.SIGKILL)
         os.waitid(os.P_PID, worker.pid, os.WEXITED | os.WNOWAIT)
     host.until(lambda: answers)
-    run_for(host, 0.3)
+    host.run_for(0.3)
     assert len(answers) == 1
     assert answers[0].failure in (Failure.DIED, Failure.NOT_READING)
     assert all(not one.pending for one in workers_of(host))
@@ -310,7 +306,7 @@ def test_one_that_is_cancelled_is_not_made_again(host: Host, marks: Path):
     assert answers == [], "its end is told in a turn of its own"
     asked.cancel("no more interest")
     host.until(lambda: answers)
-    run_for(host, 0.1)
+    host.run_for(0.1)
     assert [(one.failure, one.reason) for one in answers] == [(Failure.CANCELLED, "no more interest")]
     assert attempts(marks, "hold_again") == 1
 
@@ -330,7 +326,7 @@ def test_a_difference_is_an_error_that_names_it(host: Host, tmp_path: Path, diff
     host.start()
     extension = host.extension("lives")
     host.until(lambda: State.FAILED in {one.state for one in extension.workers})
-    run_for(host, 0.1)
+    host.run_for(0.1)
     odd = next(one for one in extension.workers if one.state is State.FAILED)
     ((kind, line),) = host.said_of("lives")
     assert kind == "failed"

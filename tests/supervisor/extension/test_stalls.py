@@ -19,23 +19,15 @@ from supervisor.loop.loop import Loop
 from supervisor.loop.pending import Failure
 from supervisor.process.stop_policy import Patience
 from supervisor.process.table import read_process
+from tests.support.host import LATER, SOON
 from wire import frames
 
 if TYPE_CHECKING:
     from tests.support.host import Host
 
-SOON = {"backoff_s": [0.01, 0.05], "max": 50}
-LATER = {"backoff_s": [60, 60]}
+
 ON_LINUX = sys.platform == "linux"
 PATIENCE = Patience()
-
-
-def is_again(host: Host, name: str, restarts: int = 1) -> bool:
-    return host.extension(name).state is State.READY and host.cost(name).restarts >= restarts
-
-
-def run_for(host: Host, seconds: float) -> None:
-    host.loop.run_until(lambda: False, host.loop.clock() + seconds)
 
 
 def freeze(host: Host, name: str) -> int:
@@ -58,7 +50,7 @@ def test_timeouts_in_a_row_end_it(host: Host):
     assert host.extension("never_answers").state is State.READY
     assert host.ask().missing[0].reason == "no answer within 0.1 s"
     assert host.extension("never_answers").state is State.BACKOFF
-    host.until(lambda: is_again(host, "never_answers"))
+    host.until(lambda: host.is_restarted("never_answers"))
     assert host.extension("never_answers").pid != first
     notices = [said for said in host.said_of("never_answers") if said[0] not in ("warning", "no_verdict")]
     log = host.extension("never_answers").log.path
@@ -87,7 +79,7 @@ def test_a_new_process_begins_without_timeouts(host: Host):
         for _ in range(2):
             host.call("hang")
         assert host.extension("never_answers").state is State.BACKOFF
-        host.until(lambda restarts=restarts: is_again(host, "never_answers", restarts))
+        host.until(lambda restarts=restarts: host.is_restarted("never_answers", restarts))
 
 
 def test_what_else_is_pending_fails_with_the_reason_and_is_in_the_log(host: Host):
@@ -95,7 +87,7 @@ def test_what_else_is_pending_fails_with_the_reason_and_is_in_the_log(host: Host
     host.start()
     answers = []
     host.supervisor.begin_intercept(frames.Event("turn_start", step=1), answers.append)
-    run_for(host, 0.05)
+    host.run_for(0.05)
     host.supervisor.begin_call("hang", b"{}", answers.append)
     host.until(lambda: len(answers) == 2)
     judgement = next(one for one in answers if hasattr(one, "missing"))
@@ -143,7 +135,7 @@ def test_one_that_is_stopped_by_a_signal_hangs_and_is_ended(host: Host):
     assert host.call("echo", text="x").failure is Failure.TIMEOUT
     if ON_LINUX:
         assert "stopped by a signal" in host.log("echo")
-    host.until(lambda: is_again(host, "echo"))
+    host.until(lambda: host.is_restarted("echo"))
     assert read_process(pid) is None
     assert host.text("echo", text="x") == "x"
     assert host.cost("echo").exit_status == "signal SIGKILL"
@@ -170,7 +162,7 @@ def test_one_that_hangs_again_and_again_is_given_up(host: Host):
     host.add("never_answers", restart={**SOON, "max": 2}, stall_after=1, timeouts={"tool_call": 0.05})
     host.start()
     host.call("hang")
-    host.until(lambda: is_again(host, "never_answers"))
+    host.until(lambda: host.is_restarted("never_answers"))
     host.call("hang")
     assert host.extension("never_answers").state is State.FAILED
     assert re.fullmatch(
@@ -201,7 +193,7 @@ def test_one_that_can_say_where_it_is_does(host: Host):
     host.start()
     host.call("hang")
     assert host.extension("dumps_on_quit").state is State.READY, "it is given the time to write it"
-    host.until(lambda: is_again(host, "dumps_on_quit"))
+    host.until(lambda: host.is_restarted("dumps_on_quit"))
     log = host.log("dumps_on_quit")
     assert log.index("hangs: 1 request") < log.index("in wait_for_nothing") < log.index("[zot] ended: ")
     assert "its stderr before that: dumps_on_quit: at your service" in log
@@ -236,7 +228,7 @@ def test_one_that_ends_when_asked_where_it_is_has_hung_all_the_same(host: Host, 
     notices = [line for kind, line in host.said_of("quits") if kind == "exited"]
     assert len(notices) == 1
     assert notices[0].startswith("it hangs: 1 request in a row without an answer in time; starting it again in ")
-    host.until(lambda: is_again(host, "quits"))
+    host.until(lambda: host.is_restarted("quits"))
 
 
 def test_a_user_restart_during_the_dump_is_the_only_one(host: Host):
@@ -245,9 +237,9 @@ def test_a_user_restart_during_the_dump_is_the_only_one(host: Host):
     host.call("hang")
     host.supervisor.restart("dumps_on_quit")
     os.kill(host.extension("dumps_on_quit").pid, signal.SIGKILL)
-    host.until(lambda: is_again(host, "dumps_on_quit"))
+    host.until(lambda: host.is_restarted("dumps_on_quit"))
     second = host.extension("dumps_on_quit").pid
-    run_for(host, 0.6)
+    host.run_for(0.6)
     assert host.extension("dumps_on_quit").pid == second
     assert host.cost("dumps_on_quit").restarts == 1
 
@@ -265,7 +257,7 @@ def test_several_timeouts_during_the_dump_are_one_stall(host: Host):
     host.start()
     for _ in range(3):
         host.call("hang")
-    host.until(lambda: is_again(host, "dumps_on_quit"))
+    host.until(lambda: host.is_restarted("dumps_on_quit"))
     assert host.log("dumps_on_quit").count("hangs: ") == 1
     assert host.cost("dumps_on_quit").exits == 1
 
@@ -287,7 +279,7 @@ def test_one_without_a_pong_is_ended_and_started_again(host: Host):
     host.add("pinged", watchdog_s=0.2, restart=SOON)
     host.start()
     assert host.text("hush", text="x") == "x"
-    host.until(lambda: is_again(host, "pinged"))
+    host.until(lambda: host.is_restarted("pinged"))
     assert host.said_of("pinged")[0][1].startswith("it hangs: no pong within 0.2 s of a ping; starting it again in ")
     before = host.cost("pinged").frames_in
     host.until(lambda: host.cost("pinged").frames_in >= before + 3)  # the new one is pinged too
@@ -300,14 +292,14 @@ def test_a_stopped_process_without_calls_is_found_by_its_watchdog(host: Host):
     pid = freeze(host, "pinged")
     host.until(lambda: host.said_of("pinged"))
     os.kill(pid, signal.SIGCONT)  # or a second would pass until SIGKILL
-    host.until(lambda: is_again(host, "pinged"))
+    host.until(lambda: host.is_restarted("pinged"))
     assert read_process(pid) is None
 
 
 def test_one_that_does_not_know_pings_is_not_sent_any(host: Host, tmp_path: Path):
     host.add("recorder", tmp_path / "record", watchdog_s=0.05)
     host.start()
-    run_for(host, 0.25)
+    host.run_for(0.25)
     assert host.extension("recorder").state is State.READY
     host.stop()
     assert '"type":"ping"' not in (tmp_path / "record").read_text()
@@ -316,7 +308,7 @@ def test_one_that_does_not_know_pings_is_not_sent_any(host: Host, tmp_path: Path
 def test_one_that_asks_for_no_watchdog_is_not_pinged(host: Host):
     host.add("pinged")
     host.start()
-    run_for(host, 0.1)
+    host.run_for(0.1)
     assert host.cost("pinged").frames_out == 1, "the answer to its hello"
 
 
@@ -336,7 +328,7 @@ def test_pings_end_with_the_process(host: Host):
     host.start()
     os.kill(host.extension("pinged").pid, signal.SIGKILL)
     host.until(lambda: host.said_of("pinged"))
-    run_for(host, 0.2)
+    host.run_for(0.2)
     assert [kind for kind, _ in host.said_of("pinged")] == ["exited"]
 
 
@@ -352,7 +344,7 @@ def test_a_pong_that_waits_to_be_read_counts(host: Host):
     host.until(lambda: host.cost("pinged").frames_out == 3)  # the second ping
     assert select.select([worker.child.stdout], [], [], 5)[0]
     skipped = 60.0
-    run_for(host, 0.05)
+    host.run_for(0.05)
     assert host.said_of("pinged") == []
     assert worker.state is State.READY
 

@@ -13,19 +13,14 @@ import pytest
 from supervisor.extension.lifecycle import State
 from supervisor.loop.pending import Failure
 from supervisor.process.table import ProcessTable, read_process
-from tests.support.host import Host
+from tests.support.host import LATER, SOON, Host
 from wire.manifest import Limits
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-SOON = {"backoff_s": [0.01, 0.05], "max": 50}
-LATER = {"backoff_s": [60, 60]}
+
 MIB = 1024 * 1024
-
-
-def run_for(host: Host, seconds: float) -> None:
-    host.loop.run_until(lambda: False, host.loop.clock() + seconds)
 
 
 def said(host: Host, name: str, kind: str) -> list[str]:
@@ -37,10 +32,6 @@ def ours() -> set[int]:
     return set(ProcessTable.read().tree([os.getpid()])) - {os.getpid()}
 
 
-def is_again(host: Host, name: str) -> bool:
-    return host.extension(name).state is State.READY and host.cost(name).restarts > 0
-
-
 # --- each of them -----------------------------------------------------------------------------------------------
 
 
@@ -49,7 +40,7 @@ def test_a_memory_hog_is_ended_and_started_again(host: Host):
     host.start()
     first = host.extension("memory_hog").pid
     host.text("eat", mb=100)
-    host.until(lambda: is_again(host, "memory_hog"))
+    host.until(lambda: host.is_restarted("memory_hog"))
     (line,) = said(host, "memory_hog", "limit")
     log = host.extension("memory_hog").log.path
     assert re.fullmatch(
@@ -109,9 +100,9 @@ def test_processor_time_is_of_each_start(host: Host):
     host.add("cpu_hog", limits={"cpu_seconds": 0.2, "breaches": 1}, restart=SOON)
     host.start()
     host.text("burn")
-    host.until(lambda: is_again(host, "cpu_hog"))
+    host.until(lambda: host.is_restarted("cpu_hog"))
     for _ in range(3):
-        run_for(host, 0.06)
+        host.run_for(0.06)
         host.supervisor.sample()
     assert len(said(host, "cpu_hog", "limit")) == 1
     assert host.extension("cpu_hog").state is State.READY
@@ -121,7 +112,7 @@ def test_a_fork_bomb_is_ended_with_all_that_it_has_started(host: Host):
     host.add("fork_bomb", limits={"processes": 5}, restart=SOON)
     host.start()
     host.text("fork")
-    host.until(lambda: is_again(host, "fork_bomb"))
+    host.until(lambda: host.is_restarted("fork_bomb"))
     assert re.match(
         r"it is over its limits: \d\d processes over processes 5; starting", said(host, "fork_bomb", "limit")[0]
     )
@@ -197,7 +188,7 @@ def test_one_that_keeps_to_its_limits_is_left_alone(host: Host):
     host.start()
     for _ in range(5):
         host.text("echo", text="x")
-        run_for(host, 0.06)
+        host.run_for(0.06)
         host.supervisor.sample()
     assert host.said_of("echo") == []
     assert host.supervisor.stats()["echo"].limit_breaches == 0
@@ -213,7 +204,7 @@ def test_one_whose_limits_say_stop_is_not_started_again(host: Host):
     host.start()
     host.text("eat", mb=100)
     host.until(lambda: host.extension("memory_hog").state is State.FAILED)
-    run_for(host, 0.2)
+    host.run_for(0.2)
     extension = host.extension("memory_hog")
     assert extension.state is State.FAILED
     assert re.fullmatch(r"it is over its limits: rss \d+ MiB over rss_mb 60, in 1 sample in a row", extension.failure)
@@ -304,7 +295,7 @@ def test_one_that_is_over_and_has_ended_in_the_same_moment_ends_once(host: Host)
     os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
     host.supervisor.sample()  # the rest of the bomb is there, its leader is not
     host.until(lambda: ours() == set())
-    run_for(host, 0.05)
+    host.run_for(0.05)
     assert host.cost("fork_bomb").exits == 1
     assert len([line for kind, line in host.said_of("fork_bomb") if kind in ("limit", "exited")]) == 1
 
@@ -359,6 +350,6 @@ def test_defaults_hold_where_the_manifest_says_nothing(tmp_path: Path):
         one.call_of("free", "eat", mb=100)
         one.until(lambda: said(one, "bound", "limit"))
         assert one.extension("bound").state is State.FAILED
-        run_for(one, 0.3)
+        one.run_for(0.3)
         assert one.extension("free").state is State.READY
         assert said(one, "free", "limit") == []

@@ -20,7 +20,7 @@ from supervisor.process.table import read_process
 from supervisor.reload.file_watcher import LOOK_S
 from supervisor.reload.plan import Keep, Known, Replace, Skip, Start, Stop, plan_all, plan_one
 from supervisor.reload.reloader import Reloader
-from tests.support.host import ONCE, PRELUDE, QUICK, Host
+from tests.support.host import ONCE, PRELUDE, QUICK, SOON, Host
 from wire import frames
 from wire.manifest import ManifestError, parse_manifest
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from supervisor.extension.extension import Extension
     from wire.control import ReloadOutcome
 
-SOON = {"backoff_s": [0.01, 0.05], "max": 50}
+
 SERVES = """
 for frame in frames():
     if frame["type"] == "tool_call" and frame["name"] == "hold":
