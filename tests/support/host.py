@@ -177,10 +177,17 @@ class Host:
         assert answer.frame is not None, answer
         return "".join(block.text or "" for block in answer.frame.content or ())
 
-    def ask(self, event: str = "tool_call", **fields: Any) -> Judgement:
+    def ask(self, event: str = "tool_call", *, waits: bool = True, **fields: Any) -> Judgement:
+        """The judgement on an event, by the path that waits for it or by the one that does not."""
         if event == "tool_call":
             fields = {"tool_id": "t", "tool_name": "read", "tool_args": frames.Raw(b'{"path": "a"}')} | fields
-        return self.supervisor.intercept(frames.Event(event, **fields))
+        if waits:
+            return self.supervisor.intercept(frames.Event(event, **fields))
+        judgements: list[Judgement] = []
+        self.supervisor.begin_intercept(frames.Event(event, **fields), judgements.append)
+        assert judgements == [], "never from within the call"
+        self.until(lambda: judgements)
+        return judgements[0]
 
     def timed(self, action: Any, *args: Any, **kwargs: Any) -> tuple[Any, float]:
         started = time.monotonic()

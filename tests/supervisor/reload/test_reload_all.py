@@ -1,0 +1,124 @@
+"""A reload of all extensions finds them again: new ones start, and those that are gone or disabled stop."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from supervisor.discovery.discover import Discovery, Scope, Skipped
+from supervisor.extension.lifecycle import State
+from supervisor.reload.reloader import Reloader
+from tests.support.reloading import Folder, lone, reload, slowly
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.support.host import Host
+    from wire.control import ReloadOutcome
+
+
+def test_one_that_fails_costs_no_other(host: Host):
+    good, bad = Folder(host, "good"), Folder(host, "bad")
+    host.start()
+    bad.code("sys.exit(1)")
+    assert [(one.name, one.outcome) for one in reload(host)] == [("good", "reloaded"), ("bad", "kept")]
+    assert {good.extension.reloads, bad.extension.reloads} == {1, 0}
+
+
+def test_all_are_found_again(host: Host, tmp_path: Path):
+    _, goes, off = (Folder(host, name) for name in ("stays", "goes", "off"))
+    host.found = [replace(one, scope=Scope.GLOBAL, position=0) for one in host.found]
+    host.start()
+    new = Folder(host, "new")
+    (new_found,) = [one for one in host.found if one.manifest.name == "new"]
+    stays_found = next(one for one in host.found if one.manifest.name == "stays")
+    discovery = Discovery(
+        (stays_found, new_found),
+        (Skipped(off.path, "disabled", is_error=False), Skipped(tmp_path / "odd", "read manifest: nothing")),
+    )
+    host.reloader = Reloader(host.supervisor, rediscover=lambda: discovery)
+    said = {one.name: (one.outcome, one.reason) for one in reload(host)}
+    assert said == {
+        "stays": ("reloaded", ""),
+        "goes": ("stopped", "its folder is gone"),
+        "off": ("stopped", "it is disabled"),
+        "new": ("started", ""),
+        "odd": ("skipped", "read manifest: nothing"),
+    }
+    for one in (goes, off):
+        lone(host, one.extension)
+        assert one.extension.state is State.EXITED
+        assert one.extension.guards == set()
+    assert new.extension.is_up
+    assert host.ask().blocked_by == "new", "a named one is asked before the others"
+    assert [one.name for one in reload(host)] == ["new", "stays", "odd"]
+    found = next(one for one in host.found if one.manifest.name == "off")
+    host.reloader = Reloader(host.supervisor, rediscover=lambda: Discovery((stays_found, new_found, found), ()))
+    assert ("off", "started") in [(one.name, one.outcome) for one in reload(host)]
+
+
+def test_one_that_a_reload_has_stopped_is_started_again_as_it_was(host: Host, folder: Folder):
+    folder.code("hello('env'); send(type='ready')\nfor frame in frames(): result(frame, json.dumps(dict(os.environ)))")
+    host.found = [replace(one, scope=Scope.GLOBAL) for one in host.found]
+    host.start()
+    before = folder.says("env")
+    host.reloader = Reloader(host.supervisor, rediscover=lambda: Discovery((), ()))
+    assert [one.outcome for one in reload(host)] == ["stopped"]
+    host.supervisor.restart("one")
+    host.until(lambda: "env" in host.supervisor.tools())
+    after = folder.says("env")
+    assert (after.pop("ZOT_EXTENSION_START"), before.pop("ZOT_EXTENSION_START")) == ("2", "1")
+    assert after == before
+
+
+@pytest.mark.parametrize("name", [None, "one"])
+def test_one_that_is_disabled_while_it_is_started_again_does_not_start(host: Host, folder: Folder, name: str | None):
+    host.found = [replace(one, scope=Scope.GLOBAL) for one in host.found]
+    host.start()
+    (there,) = host.found
+    disabled = Skipped(folder.path, "disabled", is_error=False)
+    host.reloader = Reloader(host.supervisor, rediscover=lambda: Discovery((), (disabled,)))
+    assert [one.outcome for one in reload(host)] == ["stopped"]
+    host.reloader = Reloader(host.supervisor, rediscover=lambda: Discovery((there,), ()))
+    gate, got = slowly(host, folder)
+    host.reloader = Reloader(host.supervisor, rediscover=lambda: Discovery((), (disabled,)))
+    folder.version("v3", enabled=False)
+    assert [one.outcome for one in reload(host, name)] == ["stopped"]
+    host.until(lambda: got)
+    gate.touch()
+    lone(host, folder.extension)
+    assert [one.outcome for one in got[0]] == ["stopped"]
+    assert folder.extension.state is State.EXITED
+
+
+def test_a_name_that_is_new_is_found_and_one_that_is_not_there_is_an_error(host: Host):
+    host.start()
+    host.found = []
+    new = Folder(host, "new")
+    host.reloader = Reloader(host.supervisor, rediscover=lambda: Discovery(tuple(host.found), ()))
+    assert reload(host, "new")[0].outcome == "started"
+    assert new.extension.is_up
+    with pytest.raises(KeyError):
+        host.reloader.begin("nobody", lambda _outcomes: None)
+
+
+def test_a_storm_of_reloads_of_all_starts_few_versions_and_ends_with_the_last(host: Host, folder: Folder):
+    host.start()
+    got: list[tuple[ReloadOutcome, ...]] = []
+    for _ in range(30):
+        host.reloader.begin(None, got.append)
+    folder.version("last")
+    host.reloader.begin(None, got.append)
+    host.until(lambda: len(got) == 31)
+    assert {one.outcome for one in got[-1]} == {"reloaded"}
+    assert folder.says()["version"] == "last"
+    assert folder.extension.reloads <= 2
+    assert [kind for kind, _ in host.said_of("one") if kind == "warning"] == []
+    lone(host, folder.extension)
+
+
+def test_nothing_to_reload(host: Host):
+    host.start()
+    assert reload(host) == ()
