@@ -1,4 +1,4 @@
-"""A host is killed, at any moment: its watchdog leaves nothing of what it had started, and ends nothing else."""
+"""A host is killed, at any moment: its reaper leaves nothing of what the host had started, and ends nothing else."""
 
 from __future__ import annotations
 
@@ -7,52 +7,27 @@ import random
 import secrets
 import select
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from supervisor.cleanup import kill_leftovers
 from supervisor.cleanup import reaper as reaper_module
-from supervisor.cleanup.env_marks import TOKEN, bears_token, environment_of
-from supervisor.cleanup.kill_leftovers import HostMarks, LeftoverKiller, Stage, groups_of, next_stage, related
-from supervisor.cleanup.process_groups import end_groups, start_time
+from supervisor.cleanup.env_marks import TOKEN
 from supervisor.cleanup.reaper import Reaper, State
 from supervisor.loop.loop import Loop
 from supervisor.process.cgroup_survey import Unavailable, survey
-from supervisor.process.table import Identity, Process, ProcessTable, read_process
-from tests.support.doomed import PATIENCE_S, Doomed, collect_orphans, sleeper
+from supervisor.process.table import Identity, read_process
+from tests.support.doomed import PATIENCE_S, Doomed, sleeper
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+
+pytestmark = pytest.mark.usefixtures("orphans_are_collected")
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="found by /proc and a subreaper")
-
-
-@pytest.fixture(autouse=True)
-def orphans_are_collected() -> Iterator[None]:
-    yield
-    collect_orphans()
-
-
-@pytest.fixture
-def bystanders() -> Iterator[list[subprocess.Popen[bytes]]]:
-    """Processes that have nothing to do with it, however much alike they look."""
-    environments = [{}, {TOKEN: secrets.token_hex(16)}, {"X": f"{TOKEN}={'a' * 32}"}]
-    started = [
-        subprocess.Popen(["sleep", "600"], env={**os.environ, **env}, start_new_session=True) for env in environments
-    ]
-    yield started
-    alive = [one.poll() is None for one in started]
-    for one in started:
-        one.kill()
-        one.wait()
-    assert all(alive), "a bystander was ended"
 
 
 @linux_only
@@ -152,7 +127,7 @@ def test_what_was_noted_needs_no_token(tmp_path: Path):
         assert adopted.wait() == -signal.SIGTERM
 
 
-# --- the host's side ----------------------------------------------------------------------------------------
+# --- the host's side ------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -244,159 +219,3 @@ def test_its_environment_has_neither_a_token_nor_keys(loop: Loop, monkeypatch: p
         assert b"secret" not in environment
         assert TOKEN.encode() not in environment
     reaper.dismiss()
-
-
-# --- who belongs to a host ----------------------------------------------------------------------------------
-
-
-def process(pid: int, parent: int, session: int, group: int | None = None, *, is_zombie: bool = False) -> Process:
-    return Process(Identity(pid, pid), parent, session if group is None else group, session, 0.0, 0, 1, is_zombie)
-
-
-TABLE = ProcessTable(
-    [
-        process(2, 0, 0),  # the kernel's
-        process(3, 2, 0),
-        process(10, 1, 10),  # a child of the host
-        process(11, 10, 10, 11),
-        process(12, 11, 12),  # left the session
-        process(13, 1, 12),  # its parent has died
-        process(20, 1, 19),  # its leader has died
-        process(21, 1, 19, 21, is_zombie=True),
-        process(30, 5, 30),  # a terminal of the user's …
-        process(31, 30, 30, 31),
-        process(32, 30, 30, 31),
-        process(40, 1, 0),  # in a session outside of this pid namespace
-    ]
-)
-
-
-@pytest.mark.parametrize(
-    ("starts", "sessions", "expected"),
-    [
-        ([10], [], {10, 11, 12, 13}),
-        ([11], [], {11, 12, 13}),
-        ([13], [], {13}),
-        ([20], [], {20}),
-        ([], [19], {20}),
-        ([31], [], {31}),  # … of which one process has our token: not the others
-        ([40], [], {40}),
-        ([99], [98], set()),
-    ],
-)
-def test_who_belongs_to_whom(starts, sessions, expected):
-    assert related(TABLE, starts, sessions, spared=()).keys() == expected
-
-
-def test_the_spared_are_never_found():
-    assert related(TABLE, [10, 11], [], spared={11}).keys() == {10}
-
-
-@pytest.mark.parametrize(
-    ("found", "expected"), [({10, 11, 12, 13}, {10, 11, 12}), ({31}, set()), ({20}, {19}), ({40}, set())]
-)
-def test_only_groups_that_are_found_whole_are_killed(found, expected):
-    assert groups_of({pid: TABLE.by_pid[pid] for pid in found}, TABLE) == expected
-
-
-@given(
-    st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60), st.booleans()), min_size=1, max_size=60),
-    st.lists(st.integers(1, 60), max_size=5),
-    st.sets(st.integers(1, 60), max_size=5),
-)
-def test_all_found_are_linked_to_a_start(rows, starts, spared):
-    table = ProcessTable(
-        process(i + 1, parent, session, is_zombie=dead) for i, (parent, session, dead) in enumerate(rows)
-    )
-    found = related(table, starts, [], spared)
-    assert not found.keys() & spared
-    assert not any(one.is_zombie for one in found.values())
-    living_starts = {pid for pid in starts if pid in table.by_pid and not table.by_pid[pid].is_zombie}
-    assert found.keys() >= living_starts - spared
-    if not set(starts) - spared & table.by_pid.keys():
-        assert found == {}
-
-
-@given(st.sampled_from(list(Stage)), st.integers(0, 3), st.integers(0, 200), st.floats(0, 20), st.integers(0, 6))
-def test_a_hunt_ends_and_never_goes_back(stage, left, late, since, empty_looks):
-    then, delay = next_stage(stage, left=left, late=late, since=since, term_s=1.0, empty_looks=empty_looks)
-    order = list(Stage)
-    assert order.index(then) >= order.index(stage)
-    assert (delay is None) == (then in (Stage.OVER, Stage.GIVEN_UP))
-    if stage in (Stage.TERMINATING, Stage.KILLING):
-        assert (then is Stage.OVER) == (not left and empty_looks >= kill_leftovers.CONFIRMATIONS)
-        if left and since >= 1.0:
-            assert then is not Stage.TERMINATING
-
-
-def run(hunt: LeftoverKiller) -> None:
-    while (delay := hunt.step()) is not None:
-        time.sleep(delay)  # what its caller is to do
-
-
-@linux_only
-def test_the_environment_decides_not_what_looks_like_it():
-    token = "a" * 32
-    for env, expected in (
-        ({TOKEN: token}, True),
-        ({"A": "1", TOKEN: token, "Z": "2"}, True),
-        ({TOKEN: token + "b"}, False),
-        ({"X" + TOKEN: token}, False),
-        ({"X": f"{TOKEN}={token}"}, False),
-    ):
-        with sleeper(env) as child:
-            environment = environment_of(child.pid)
-            assert environment
-            assert bears_token(environment, token) is expected, env
-    assert environment_of(2**22 + 1) == b""
-
-
-@linux_only
-def test_a_group_of_those_that_cannot_be_seen(monkeypatch: pytest.MonkeyPatch):
-    """They are there for less time than a look takes; their leader had not been waited for when the host ended."""
-    script = "sleep 600 & exit"
-    with subprocess.Popen(["/bin/sh", "-c", script], stdout=subprocess.PIPE, start_new_session=True) as leader:
-        os.waitid(os.P_PID, leader.pid, os.WEXITED | os.WNOWAIT)
-        identity = read_process(leader.pid).identity
-        leader.wait()
-        monkeypatch.setattr(kill_leftovers.ProcessTable, "read", lambda: ProcessTable(()))
-        monkeypatch.setattr(kill_leftovers, "_pids", set)
-        for trail in (HostMarks("a" * 32), HostMarks("a" * 32, others=frozenset({identity}))):
-            run(LeftoverKiller(trail, time.monotonic))
-            os.killpg(leader.pid, 0)  # nothing has happened to it
-        run(LeftoverKiller(HostMarks("a" * 32, leaders=frozenset({identity})), time.monotonic))
-        assert leader.stdout.read() == b"", "end of file"
-
-
-@linux_only
-def test_a_crowd_that_keeps_forking_is_ended():
-    token = secrets.token_hex(16)
-    code = (
-        "import os, signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nend = time.time() + 60\n"
-        "for _ in range(20):\n    if os.fork() == 0:\n        while time.time() < end:\n"
-        "            if os.fork(): os._exit(0)\n            time.sleep(0.02)\n"
-        "        os._exit(0)\nprint(flush=True)\nos._exit(0)"
-    )
-    command = [sys.executable, "-I", "-S", "-c", code]
-    with subprocess.Popen(command, env={TOKEN: token}, stdout=subprocess.PIPE, start_new_session=True) as leader:
-        leader.stdout.readline()
-    hunt = LeftoverKiller(HostMarks(token), time.monotonic, term_s=0.1)
-    run(hunt)
-    assert hunt.stage is Stage.OVER
-    assert hunt.seen
-    assert not any(bears_token(environment_of(pid), token) for pid in ProcessTable.read().by_pid)
-
-
-# --- where there is no /proc --------------------------------------------------------------------------------
-
-
-def test_process_groups_without_proc(bystanders):
-    script = "trap '' TERM; sleep 600 & sleep 600 & echo; wait"
-    with subprocess.Popen(["sh", "-c", script], stdout=subprocess.PIPE, start_new_session=True) as leader:
-        leader.stdout.readline()
-        started = start_time(leader.pid)
-        assert abs(started - time.time()) < 60
-        others = [Identity(one.pid, start_time(one.pid) - 100) for one in bystanders]
-        end_groups([Identity(leader.pid, started), *others], term_s=0.1)
-        assert leader.wait() == -signal.SIGKILL
-    assert start_time(2**22 + 1) is None
