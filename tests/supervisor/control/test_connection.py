@@ -16,12 +16,6 @@ from tests.support.control_peer import Serving
 CALL = {"type": "tool_call", "name": "echo", "args": {}}
 
 
-@pytest.fixture
-def serving(tmp_path):
-    with Serving(tmp_path / "run") as one:
-        yield one
-
-
 def bystander_is_served(serving) -> None:
     """A second client, which notices nothing of the first."""
     other = serving.client()

@@ -135,3 +135,14 @@ def test_one_that_closes_its_stdin_fails_calls_at_once_and_can_still_speak(host:
     assert seconds < AT_ONCE
     assert (answer.failure, answer.reason) == (Failure.NOT_READING, "it closed its stdin")
     assert host.notes == [("blind", "info", "alive")]
+
+
+def test_answers_are_taken_from_nobody_but_the_one_who_was_asked(host: Host):
+    flood = (
+        'for n in range(1, 200): send(type="tool_result", id=str(n), content=[{"type": "text", "text": "stolen"}])\n'
+    )
+    host.write("thief", 'hello("t")\nsend(type="ready")\n' + flood + 'for f in frames(): result(f, "true")')
+    host.start()
+    host.until(lambda: host.cost("thief").frames_in > 200)
+    assert host.text("echo", text="mine") == "mine"
+    assert host.text("t") == "true", "nor before it was asked"

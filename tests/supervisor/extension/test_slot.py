@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from supervisor.extension.extension import Kind
+    from tests.support.host import Host
 
 
 @pytest.fixture
@@ -279,3 +280,28 @@ def test_a_crash_while_there_is_no_descriptor_left_is_survived(host: Host, marks
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     host.until(lambda: host.is_restarted("grandchild"))
     assert is_gone(grandchild), "what could not be seen was not taken for gone"
+
+
+@pytest.mark.usefixtures("healthy")
+def test_without_a_descriptor_left_the_start_fails_and_nothing_is_lost(host: Host):
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    host.start()
+    in_use = len(os.listdir("/proc/self/fd"))
+    for spare in range(1, 12):
+        host.found.clear()
+        host.add("echo", name=f"late{spare}")
+        resource.setrlimit(resource.RLIMIT_NOFILE, (in_use + spare, hard))
+        try:
+            host.launch()
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        late = host.extension(f"late{spare}")
+        if late.child is None:
+            assert [line.partition(" (log")[0] for _, line in host.said_of(late.name)] == [
+                f"cannot start {late.found.program}: [Errno 24] Too many open files"
+            ]
+            assert len(os.listdir("/proc/self/fd")) <= in_use + spare
+        in_use = len(os.listdir("/proc/self/fd"))
+    assert host.extension("late1").child is None
+    assert host.extension("late11").child is not None
+    assert host.supervisor.settle(host.loop.clock() + 10)
