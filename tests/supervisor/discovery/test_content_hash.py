@@ -25,8 +25,6 @@ CHANGES = {
     "bytecode": lambda folder: (folder / "__pycache__").write_text(""),
     "where it came from": lambda folder: (folder / ".zot-install.json").write_text("{}"),
 }
-
-
 NO_CHANGES = {
     "git": lambda folder: (folder / ".git").mkdir(),
     "times": lambda folder: os.utime(folder / "run.sh", (1, 1)),

@@ -15,16 +15,10 @@ from tests.support.project_extension import manifest
 from wire.manifest import Manifest
 
 NAMES = st.sampled_from(["ANTHROPIC_API_KEY", "AWS_KEY", "EDITOR", "PATH", "ZOTCORE_RPC_TOKEN"])
-
-
 ENVS = st.lists(NAMES, max_size=4).map(tuple)
-
-
 MANIFESTS = st.builds(
     Manifest, name=st.just("x"), exec=st.just("x"), env=ENVS, env_policy=st.sampled_from([None, "inherit", "minimal"])
 )
-
-
 CONFIGS = st.builds(
     Config, secrets=st.sampled_from([(), ("AWS_*",)]), env_policy=st.sampled_from(["inherit", "minimal"])
 )

@@ -83,17 +83,9 @@ def test_a_flood_starves_nobody_and_is_kept_nowhere(host: Host, flood: str):
 
 
 MIB = 1024 * 1024
-
-
 IS_FULL = bool(os.environ.get("ZOT_FULL_FLOODS"))
-
-
 FLOOD_MIB = 1024 if IS_FULL else 64
-
-
 LOG_MIB = 5 if IS_FULL else 0.3125
-
-
 POUR = f"""
 hello("pour")
 send(type="ready")

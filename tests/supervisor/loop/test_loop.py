@@ -15,8 +15,6 @@ from supervisor.loop.loop import CANCELLED_KEPT, Loop
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from supervisor.loop.loop import Timer
-
 PATIENCE_S = 10.0
 
 
@@ -104,11 +102,13 @@ def test_timers_run_once_in_the_order_of_their_times_and_cancelled_ones_never(
 
 
 def test_a_timer_can_be_cancelled_by_another_of_the_same_time(loop: Loop):
+    def cancel() -> None:
+        second.cancel()
+
     ran: list[str] = []
     now = loop.clock()
-    timers: list[Timer] = []
-    loop.call_at(now, lambda: timers[0].cancel())
-    timers.append(loop.call_at(now, lambda: ran.append("second")))
+    loop.call_at(now, cancel)
+    second = loop.call_at(now, lambda: ran.append("second"))
     loop.call_at(now, lambda: ran.append("third"))
     assert loop.run_until(lambda: ran, now + PATIENCE_S)
     assert ran == ["third"]

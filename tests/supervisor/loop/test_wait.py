@@ -20,14 +20,8 @@ FLOODS = {
     "lines that are no frames": (BACKGROUND_READ, b"x\n" * 32768),
     "a line without an end": (LARGE_READ, b"x" * 65536),
 }
-
-
 PIECES = 5
-
-
 ANSWERS = 10
-
-
 GATED = """
 hello("gated", intercept=["tool_call"])
 send(type="ready")
