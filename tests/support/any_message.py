@@ -20,6 +20,8 @@ JSON = st.recursive(
     max_leaves=6,
 )
 RAW = JSON.map(lambda value: Raw(json.dumps(value, separators=(",", ":")).encode()))
+
+
 SIMPLE = {
     msgspec.inspect.StrType: TEXT,
     msgspec.inspect.BoolType: st.booleans(),

@@ -17,6 +17,8 @@ WORKER = Path(worker_main.__file__)
 ROOT = Path(__file__).parents[2]
 Line = dict[str, Any]
 KEY = "sk-ant-test"
+
+
 SEVERAL = """
 import json, os, sys
 from agent.model.worker_main import Worker
