@@ -22,7 +22,7 @@ def text(answer: Any) -> str:
     return answer.frame.content[0].text
 
 
-def test_names_that_nobody_registered_are_errors(host: Host, in_flight: RequestsInFlight):
+def test_a_name_without_a_registration_is_an_error(host: Host, in_flight: RequestsInFlight):
     host.add("echo")
     host.start()
     with pytest.raises(KeyError):
@@ -35,7 +35,7 @@ def test_names_that_nobody_registered_are_errors(host: Host, in_flight: Requests
     assert all(one == [] for one in in_flight.answers.values())
 
 
-def test_a_tool_that_was_not_registered_again_is_not_there_any_more(
+def test_a_tool_that_is_not_registered_after_a_restart_cannot_be_called(
     host: Host, in_flight: RequestsInFlight, tmp_path: Path
 ):
     host.add("lives", tmp_path / "life", "ready=old", "ready", restart=SOON)
@@ -49,7 +49,7 @@ def test_a_tool_that_was_not_registered_again_is_not_there_any_more(
         in_flight.call("call", "old")
 
 
-def test_a_tool_that_was_registered_since_is_there(host: Host, in_flight: RequestsInFlight):
+def test_a_tool_registered_after_ready_can_be_called(host: Host, in_flight: RequestsInFlight):
     host.add("late_tool")
     host.start()
     host.supervisor.tell(frames.Event("turn_start", step=1))
@@ -58,7 +58,9 @@ def test_a_tool_that_was_registered_since_is_there(host: Host, in_flight: Reques
     assert text(in_flight.until_all()["call"]) == "late"
 
 
-def test_commands_of_one_that_is_down_are_not_there(host: Host, in_flight: RequestsInFlight, tmp_path: Path):
+def test_a_command_of_an_extension_that_is_down_cannot_be_called(
+    host: Host, in_flight: RequestsInFlight, tmp_path: Path
+):
     host.add("lives", tmp_path / "life", restart=LATER)
     host.start()
     in_flight.command("before", "life")
@@ -78,7 +80,7 @@ for frame in frames():
 """
 
 
-def test_a_tool_that_was_taken_back_is_not_offered_any_more(host: Host):
+def test_a_tool_that_is_unregistered_is_not_offered_any_more(host: Host):
     host.write("x", TAKES_BACK)
     host.start()
     assert host.text("once") == "done"
@@ -86,7 +88,7 @@ def test_a_tool_that_was_taken_back_is_not_offered_any_more(host: Host):
     assert "which it has not registered" in host.log("x")
 
 
-def test_tools_that_come_and_go_without_end_are_not_all_remembered(host: Host):
+def test_only_a_bounded_number_of_lost_tools_is_remembered(host: Host):
     host.write(
         "x",
         """
@@ -106,7 +108,7 @@ for frame in frames():
     assert len(host.supervisor._catalogue._tools) <= LOST_KEPT + 1
 
 
-def test_a_command_of_a_name_that_is_taken_is_hidden_and_that_is_told_once(host: Host):
+def test_a_command_whose_name_is_taken_is_hidden_and_reported_once(host: Host):
     for name in ("first", "second"):
         host.write(
             name, 'hello()\nsend(type="register_command", name="go")\nsend(type="ready")\nfor frame in frames(): pass'

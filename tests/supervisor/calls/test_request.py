@@ -40,7 +40,7 @@ def text(answer: Any) -> str:
 # --- answers --------------------------------------------------------------------------------------------------
 
 
-def test_several_at_once_are_answered_in_any_order(host: Host, in_flight: RequestsInFlight):
+def test_requests_in_flight_are_answered_in_any_order(host: Host, in_flight: RequestsInFlight):
     host.write("late", REVERSED)
     host.start()
     in_flight.call("call", "a", b'{"text": "one"}')
@@ -55,7 +55,7 @@ def test_several_at_once_are_answered_in_any_order(host: Host, in_flight: Reques
     assert host.extension("late").lead.pending == {}
 
 
-def test_many_at_once(host: Host, in_flight: RequestsInFlight):
+def test_a_thousand_requests_in_flight_are_all_answered(host: Host, in_flight: RequestsInFlight):
     host.add("echo")
     host.add("echo", name="hidden")
     host.start()
@@ -67,7 +67,7 @@ def test_many_at_once(host: Host, in_flight: RequestsInFlight):
     assert not any(got[f"verdict {number}"].is_blocked for number in range(500))
 
 
-def test_what_was_answered_leaves_nothing_behind(host: Host, in_flight: RequestsInFlight):
+def test_the_deadline_of_an_answered_request_is_not_kept(host: Host, in_flight: RequestsInFlight):
     """Each call has a deadline; those of calls that have ended must not pile up until they would have passed."""
     host.add("echo", timeouts={"tool_call": 600, "intercept": 600})
     host.start()
@@ -80,7 +80,7 @@ def test_what_was_answered_leaves_nothing_behind(host: Host, in_flight: Requests
     in_flight.until_all()
 
 
-def test_one_that_is_asked_from_within_an_answer(host: Host, in_flight: RequestsInFlight):
+def test_a_request_can_be_made_from_within_an_answer(host: Host, in_flight: RequestsInFlight):
     host.add("echo")
     host.start()
     ended = []
@@ -109,7 +109,7 @@ def test_an_error_that_a_tool_reports_is_an_answer(host: Host, in_flight: Reques
 
 
 @pytest.mark.parametrize("what", ["call", "command"])
-def test_another_kind_of_frame_is_no_answer(host: Host, in_flight: RequestsInFlight, what: str):
+def test_an_answer_of_another_kind_fails_the_request(host: Host, in_flight: RequestsInFlight, what: str):
     code = (
         'hello("a")\nsend(type="register_command", name="c")\nsend(type="ready")\n'
         'for f in frames(): send(type="event_intercept_response", id=f["id"])'
@@ -126,7 +126,7 @@ def test_another_kind_of_frame_is_no_answer(host: Host, in_flight: RequestsInFli
 # --- ends without an answer -----------------------------------------------------------------------------------
 
 
-def test_each_runs_out_of_its_own_time(host: Host, in_flight: RequestsInFlight):
+def test_each_request_has_its_own_deadline(host: Host, in_flight: RequestsInFlight):
     host.write(
         "mute",
         'hello("a", intercept=["tool_call"])\nsend(type="register_command", name="c")\nsend(type="ready")\n'
@@ -147,7 +147,7 @@ def test_each_runs_out_of_its_own_time(host: Host, in_flight: RequestsInFlight):
     assert host.extension("mute").lead.pending == {}
 
 
-def test_a_death_ends_all_of_them_at_once(host: Host, in_flight: RequestsInFlight):
+def test_all_requests_fail_at_once_when_their_worker_dies(host: Host, in_flight: RequestsInFlight):
     host.write(
         "mute",
         'hello("a", intercept=["tool_call"])\nsend(type="register_command", name="c")\nsend(type="ready")\n'
@@ -169,7 +169,7 @@ def test_a_death_ends_all_of_them_at_once(host: Host, in_flight: RequestsInFligh
     assert host.cost("mute").errors == 101
 
 
-def test_one_that_is_down_fails_later_with_the_reason(host: Host, in_flight: RequestsInFlight):
+def test_a_call_of_an_extension_that_is_down_fails_with_the_reason(host: Host, in_flight: RequestsInFlight):
     host.add("dies_in_call", restart=LATER)
     host.start()
     host.call("die")
@@ -196,7 +196,7 @@ def test_an_answer_that_waits_to_be_read_is_in_time(host: Host, in_flight: Reque
 # --- cancelling -----------------------------------------------------------------------------------------------
 
 
-def test_one_that_is_cancelled_ends_at_once_and_alone(host: Host, in_flight: RequestsInFlight):
+def test_a_cancelled_request_ends_at_once_and_no_other(host: Host, in_flight: RequestsInFlight):
     host.write("late", REVERSED, timeouts={"tool_call": 60})
     host.start()
     first = in_flight.call("first", "a", b'{"text": "first"}')
@@ -216,7 +216,7 @@ def test_one_that_is_cancelled_ends_at_once_and_alone(host: Host, in_flight: Req
 
 @pytest.mark.parametrize("what", ["call", "command", "verdict"])
 @pytest.mark.parametrize("when", ["at once", "twice", "after its end"])
-def test_a_cancel_at_any_time_is_one_end(host: Host, in_flight: RequestsInFlight, what: str, when: str):
+def test_a_request_ends_once_whenever_it_is_cancelled(host: Host, in_flight: RequestsInFlight, what: str, when: str):
     host.write("late", REVERSED if when != "after its end" else REVERSED.replace("== 3", "== 1"))
     host.start()
     asked = {
@@ -241,7 +241,7 @@ def test_a_cancel_at_any_time_is_one_end(host: Host, in_flight: RequestsInFlight
         assert (got.failure, got.reason) == (Failure.CANCELLED, "first reason")
 
 
-def test_a_cancel_of_one_whose_extension_is_down_is_one_end(host: Host, in_flight: RequestsInFlight):
+def test_a_cancelled_request_to_an_extension_that_is_down_ends_once(host: Host, in_flight: RequestsInFlight):
     host.add("dies_in_call", restart=LATER)
     host.start()
     host.call("die")
@@ -249,7 +249,7 @@ def test_a_cancel_of_one_whose_extension_is_down_is_one_end(host: Host, in_fligh
     assert in_flight.until_all()["it"].failure in (Failure.DIED, Failure.CANCELLED)
 
 
-def test_all_that_is_pending_can_be_given_up(host: Host, in_flight: RequestsInFlight):
+def test_all_requests_can_be_cancelled_together(host: Host, in_flight: RequestsInFlight):
     host.add("never_answers")
     host.start()
     in_flight.call("call", "hang")
@@ -261,7 +261,7 @@ def test_all_that_is_pending_can_be_given_up(host: Host, in_flight: RequestsInFl
     assert (got["verdict"].blocked_by, got["verdict"].reason) == ("host", "interrupted")
 
 
-def test_a_stop_of_the_host_ends_all(host: Host, in_flight: RequestsInFlight):
+def test_a_stop_of_the_host_ends_all_requests(host: Host, in_flight: RequestsInFlight):
     host.add("never_answers")
     host.start()
     in_flight.call("call", "hang")

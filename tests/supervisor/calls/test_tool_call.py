@@ -25,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("healthy")
         ("killed_in_call", "signal SIGKILL", ""),
     ],
 )
-def test_a_death_fails_the_call_at_once_with_status_and_last_words(host: Host, child: str, status: str, words: str):
+def test_a_call_fails_at_once_when_its_worker_dies(host: Host, child: str, status: str, words: str):
     host.add(child, timeouts={"tool_call": 60})
     host.start()
     answer, seconds = host.timed(host.call, "die")
@@ -40,7 +40,7 @@ def test_a_death_fails_the_call_at_once_with_status_and_last_words(host: Host, c
     assert (cost.calls, cost.errors, cost.exits, cost.exit_status) == (1, 1, 1, status)
 
 
-def test_a_tool_that_was_offered_and_has_died_fails_at_once(host: Host):
+def test_a_call_of_a_tool_whose_worker_has_died_fails_at_once(host: Host):
     host.add("dies_in_call")
     host.start()
     offered = host.supervisor.tools()["die"]
@@ -51,7 +51,7 @@ def test_a_tool_that_was_offered_and_has_died_fails_at_once(host: Host):
     assert len(host.said_of("dies_in_call")) == 1
 
 
-def test_one_that_dies_just_before_a_call_is_reported_by_its_exit(host: Host):
+def test_a_worker_that_dies_just_before_a_call_is_reported_by_its_exit(host: Host):
     for number in range(10):
         host.write(
             f"dead{number}",
@@ -65,7 +65,7 @@ def test_one_that_dies_just_before_a_call_is_reported_by_its_exit(host: Host):
         assert "it ended (exit 5)" in answer.reason
 
 
-def test_no_answer_ends_with_the_deadline(host: Host):
+def test_a_call_without_an_answer_fails_at_its_deadline(host: Host):
     host.add("never_answers", timeouts={"tool_call": 0.3})
     host.start()
     answer, seconds = host.timed(host.call, "hang")
@@ -108,7 +108,7 @@ def heard(host: Host) -> list[dict[str, Any]]:
     return json.loads(host.text("heard"))
 
 
-def test_a_call_that_times_out_is_cancelled_and_the_tool_sets_the_time(host: Host):
+def test_an_extension_is_told_of_a_timeout_and_a_tool_sets_its_own(host: Host):
     host.write("x", HEARS % (["tools", "cancel"], 0.2))
     host.start()
     answer = host.call("slow")
@@ -116,7 +116,7 @@ def test_a_call_that_times_out_is_cancelled_and_the_tool_sets_the_time(host: Hos
     assert heard(host) == [{"type": "cancel", "id": "1", "reason": "no answer within 0.2 s"}]
 
 
-def test_a_call_that_is_given_up_is_cancelled(host: Host):
+def test_an_extension_is_told_of_a_cancelled_call(host: Host):
     host.write("x", HEARS % (["cancel"], 30))
     host.start()
     answers: list[Any] = []
@@ -131,7 +131,7 @@ def test_a_call_that_is_given_up_is_cancelled(host: Host):
     assert heard(host)[-1] == {"type": "cancel", "id": "4", "reason": "interrupted"}
 
 
-def test_an_extension_that_does_not_say_that_it_hears_of_it_is_not_told(host: Host):
+def test_an_extension_without_the_cancel_capability_is_not_told(host: Host):
     """One written for zot may take any frame for a request."""
     host.write("x", HEARS % (["tools"], 0.2))
     host.start()
@@ -163,7 +163,7 @@ def work(host: Host, **args: int) -> tuple[list[str], Answer]:
     return said, answers[0]
 
 
-def test_progress_reaches_whoever_waits_for_the_call(host: Host):
+def test_progress_reaches_the_caller(host: Host):
     host.write("x", PROGRESS)
     host.start()
     assert work(host)[0] == ["step 0", "step 1"]
@@ -171,7 +171,7 @@ def test_progress_reaches_whoever_waits_for_the_call(host: Host):
     assert host.said_of("x") == []
 
 
-def test_progress_without_end_is_left_out_and_counted(host: Host):
+def test_a_flood_of_progress_is_dropped_and_counted(host: Host):
     host.write("x", PROGRESS)
     host.start()
     said, answer = work(host, steps=5000, long=10_000)

@@ -25,7 +25,7 @@ def marks(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("waits", [True, False])
-def test_a_call_that_may_be_made_again_is(host: Host, marks: Path, waits: bool):
+def test_a_call_whose_worker_dies_is_made_again_if_the_tool_allows_it(host: Host, marks: Path, waits: bool):
     add_pool(host, marks, 2)
     if waits:
         answer = host.call("once")
@@ -40,7 +40,7 @@ def test_a_call_that_may_be_made_again_is(host: Host, marks: Path, waits: bool):
 
 
 @pytest.mark.parametrize("waits", [True, False])
-def test_it_is_not_made_a_third_time(host: Host, marks: Path, waits: bool):
+def test_a_call_is_not_made_a_third_time(host: Host, marks: Path, waits: bool):
     add_pool(host, marks, 4)
     if waits:
         answer = host.call("fatal")
@@ -55,7 +55,7 @@ def test_it_is_not_made_a_third_time(host: Host, marks: Path, waits: bool):
 
 
 @pytest.mark.parametrize("waits", [True, False])
-def test_a_call_that_may_not_is_not(host: Host, marks: Path, waits: bool):
+def test_a_call_is_not_made_again_without_leave_of_the_tool(host: Host, marks: Path, waits: bool):
     add_pool(host, marks, 2)
     if waits:
         answer = host.call("die")
@@ -67,13 +67,13 @@ def test_a_call_that_may_not_is_not(host: Host, marks: Path, waits: bool):
     assert attempts(marks, "die") == 1
 
 
-def test_with_nobody_else_there_it_is_not_made_again(host: Host, marks: Path):
+def test_a_call_is_not_made_again_without_another_worker(host: Host, marks: Path):
     add_pool(host, marks, 1)
     assert host.call("once").failure is Failure.DIED
     assert attempts(marks, "once") == 1
 
 
-def test_with_both_dead_in_one_moment_it_ends_once(host: Host, marks: Path):
+def test_a_call_ends_once_when_both_workers_die_together(host: Host, marks: Path):
     add_pool(host, marks, 2)
     answers = begin(host, "hold_again")
     host.until(marks.exists)
@@ -93,7 +93,7 @@ def test_a_call_that_ran_out_of_time_is_not_made_again(host: Host, marks: Path):
     assert attempts(marks, "hold_again") == 1
 
 
-def test_one_that_is_cancelled_is_not_made_again(host: Host, marks: Path):
+def test_a_cancelled_call_is_not_made_again(host: Host, marks: Path):
     add_pool(host, marks, 2)
     answers: list[Answer] = []
     asked = host.supervisor.begin_call("hold_again", b"{}", answers.append)

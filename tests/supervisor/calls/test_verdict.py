@@ -46,7 +46,7 @@ def blocks(verdict: Verdict, deny: bool) -> bool:
 
 
 @given(CHAINS)
-def test_the_first_that_blocks_blocks(chain: list[tuple[Verdict, bool]]):
+def test_the_first_denial_blocks(chain: list[tuple[Verdict, bool]]):
     judgement = come_to(chain)
     blockers = [number for number, (verdict, deny) in enumerate(chain) if blocks(verdict, deny)]
     assert judgement.is_blocked is bool(blockers)
@@ -72,7 +72,7 @@ def test_the_last_rewrite_before_a_block_counts(chain: list[tuple[Verdict, bool]
 
 
 @given(CHAINS)
-def test_every_missing_verdict_up_to_the_block_is_told(chain: list[tuple[Verdict, bool]]):
+def test_every_missing_verdict_before_the_block_is_reported(chain: list[tuple[Verdict, bool]]):
     judgement = come_to(chain)
     first = next((number for number, one in enumerate(chain) if blocks(*one)), len(chain))
     assert judgement.missing == tuple(

@@ -19,7 +19,7 @@ linux_only = pytest.mark.skipif(sys.platform != "linux", reason="found by /proc 
 
 
 @linux_only
-def test_the_environment_decides_not_what_looks_like_it():
+def test_a_process_bears_the_token_of_its_environment_and_no_other():
     token = "a" * 32
     for env, expected in (
         ({TOKEN: token}, True),

@@ -59,18 +59,18 @@ TABLE = ProcessTable(
         ([99], [98], set()),
     ],
 )
-def test_who_belongs_to_whom(starts, sessions, expected):
+def test_descendants_and_sessions_of_a_start_are_found(starts, sessions, expected):
     assert related(TABLE, starts, sessions, spared=()).keys() == expected
 
 
-def test_the_spared_are_never_found():
+def test_a_spared_process_is_never_found():
     assert related(TABLE, [10, 11], [], spared={11}).keys() == {10}
 
 
 @pytest.mark.parametrize(
     ("found", "expected"), [({10, 11, 12, 13}, {10, 11, 12}), ({31}, set()), ({20}, {19}), ({40}, set())]
 )
-def test_only_groups_that_are_found_whole_are_killed(found, expected):
+def test_only_a_group_that_was_found_whole_is_killed(found, expected):
     assert groups_of({pid: TABLE.by_pid[pid] for pid in found}, TABLE) == expected
 
 
@@ -79,7 +79,7 @@ def test_only_groups_that_are_found_whole_are_killed(found, expected):
     st.lists(st.integers(1, 60), max_size=5),
     st.sets(st.integers(1, 60), max_size=5),
 )
-def test_all_found_are_linked_to_a_start(rows, starts, spared):
+def test_every_process_found_is_linked_to_a_start(rows, starts, spared):
     table = ProcessTable(
         process(i + 1, parent, session, is_zombie=dead) for i, (parent, session, dead) in enumerate(rows)
     )
@@ -96,7 +96,7 @@ def test_all_found_are_linked_to_a_start(rows, starts, spared):
 
 
 @given(st.sampled_from(list(Stage)), st.integers(0, 3), st.integers(0, 200), st.floats(0, 20), st.integers(0, 6))
-def test_a_hunt_ends_and_never_goes_back(stage, left, late, since, empty_looks):
+def test_the_stages_end_and_never_go_back(stage, left, late, since, empty_looks):
     then, delay = next_stage(stage, left=left, late=late, since=since, term_s=1.0, empty_looks=empty_looks)
     order = list(Stage)
     assert order.index(then) >= order.index(stage)
@@ -113,7 +113,7 @@ def run(hunt: LeftoverKiller) -> None:
 
 
 @linux_only
-def test_a_group_of_those_that_cannot_be_seen(monkeypatch: pytest.MonkeyPatch):
+def test_a_group_of_unseen_processes_is_ended_only_if_its_leader_was_noted(monkeypatch: pytest.MonkeyPatch):
     """They are there for less time than a look takes; their leader had not been waited for when the host ended."""
     script = "sleep 600 & exit"
     with subprocess.Popen(["/bin/sh", "-c", script], stdout=subprocess.PIPE, start_new_session=True) as leader:
@@ -130,7 +130,7 @@ def test_a_group_of_those_that_cannot_be_seen(monkeypatch: pytest.MonkeyPatch):
 
 
 @linux_only
-def test_a_crowd_that_keeps_forking_is_ended():
+def test_processes_that_keep_forking_are_ended():
     token = secrets.token_hex(16)
     code = (
         "import os, signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nend = time.time() + 60\n"

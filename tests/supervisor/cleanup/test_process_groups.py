@@ -14,7 +14,7 @@ from supervisor.process.table import Identity
 pytestmark = pytest.mark.usefixtures("orphans_are_collected")
 
 
-def test_process_groups_without_proc(bystanders):
+def test_a_stubborn_group_is_killed_and_a_reused_pid_is_left_alone(bystanders):
     script = "trap '' TERM; sleep 600 & sleep 600 & echo; wait"
     with subprocess.Popen(["sh", "-c", script], stdout=subprocess.PIPE, start_new_session=True) as leader:
         leader.stdout.readline()

@@ -60,7 +60,7 @@ def test_all_kinds_of_children_are_ended(tmp_path: Path, bystanders):
 
 
 @linux_only
-def test_leaves_hold_what_nothing_else_could(tmp_path: Path, bystanders):
+def test_a_daemon_that_left_no_trace_is_found_in_its_cgroup(tmp_path: Path, bystanders):
     """A daemon with an empty environment, whose parents are gone, in a session of its own."""
     if isinstance(place := survey(), Unavailable):
         pytest.skip(place.reason)
@@ -73,7 +73,7 @@ def test_leaves_hold_what_nothing_else_could(tmp_path: Path, bystanders):
 
 
 @linux_only
-def test_it_survives_the_end_of_the_hosts_group_and_requests_to_end(tmp_path: Path):
+def test_the_reaper_survives_signals_and_the_end_of_the_hosts_group(tmp_path: Path):
     with Doomed(tmp_path / "run", "plain,stubborn") as host:
         host.hear("all there")
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -86,7 +86,7 @@ def test_it_survives_the_end_of_the_hosts_group_and_requests_to_end(tmp_path: Pa
 
 
 @linux_only
-def test_a_copy_of_the_host_that_holds_the_pipe_hides_nothing(tmp_path: Path):
+def test_the_reaper_sees_the_hosts_end_though_a_fork_holds_its_pipe(tmp_path: Path):
     with Doomed(tmp_path / "run", "plain") as host:
         host.hear("all there")
         host.say("fork")
@@ -99,7 +99,7 @@ def test_a_copy_of_the_host_that_holds_the_pipe_hides_nothing(tmp_path: Path):
 
 
 @linux_only
-def test_a_pid_that_belongs_to_another_by_now_is_left_alone(tmp_path: Path, bystanders):
+def test_a_process_with_a_reused_pid_is_left_alone(tmp_path: Path, bystanders):
     found = [read_process(one.pid) for one in bystanders]
     with Doomed(tmp_path / "run", "plain") as host:
         host.hear("all there")
@@ -116,7 +116,7 @@ def test_a_pid_that_belongs_to_another_by_now_is_left_alone(tmp_path: Path, byst
 
 
 @linux_only
-def test_what_was_noted_needs_no_token(tmp_path: Path):
+def test_a_noted_process_is_ended_without_a_token(tmp_path: Path):
     with sleeper() as adopted, Doomed(tmp_path / "run", "") as host:
         identity = read_process(adopted.pid).identity
         host.say("other", identity.pid, identity.started)
@@ -141,7 +141,7 @@ def until(loop: Loop, predicate) -> None:
     assert loop.run_until(predicate, loop.clock() + PATIENCE_S)
 
 
-def test_a_dismissed_one_ends_nothing(loop: Loop, bystanders):
+def test_a_dismissed_reaper_ends_nothing(loop: Loop, bystanders):
     token = secrets.token_hex(16)
     with sleeper({TOKEN: token}) as child:
         reaper = Reaper(loop, token)
@@ -155,7 +155,7 @@ def test_a_dismissed_one_ends_nothing(loop: Loop, bystanders):
         assert child.poll() is None
 
 
-def test_it_is_started_again_once(loop: Loop):
+def test_a_reaper_that_dies_is_started_again_once(loop: Loop):
     errors: list[str] = []
     reaper = Reaper(loop, secrets.token_hex(16), on_error=errors.append)
     reaper.start()
@@ -173,7 +173,7 @@ def test_it_is_started_again_once(loop: Loop):
 
 
 @linux_only
-def test_the_second_one_knows_what_the_first_was_told(tmp_path: Path):
+def test_the_second_reaper_knows_what_the_first_was_told(tmp_path: Path):
     with Doomed(tmp_path / "run") as host:
         host.hear("all there")
         os.kill(host.watchdog, signal.SIGKILL)
@@ -186,7 +186,7 @@ def test_the_second_one_knows_what_the_first_was_told(tmp_path: Path):
         assert host.survivors() == []
 
 
-def test_one_that_cannot_be_started_costs_a_line(loop: Loop, monkeypatch: pytest.MonkeyPatch):
+def test_a_reaper_that_cannot_be_started_is_reported_once(loop: Loop, monkeypatch: pytest.MonkeyPatch):
     errors: list[str] = []
     monkeypatch.setattr(reaper_module.sys, "executable", "/nowhere/python")
     reaper = Reaper(loop, "token", on_error=errors.append)
@@ -198,7 +198,7 @@ def test_one_that_cannot_be_started_costs_a_line(loop: Loop, monkeypatch: pytest
     assert "cannot start /nowhere/python: no such file" in errors[0]
 
 
-def test_one_that_does_not_read_holds_nobody_up(loop: Loop):
+def test_a_reaper_that_does_not_read_is_given_up(loop: Loop):
     reaper = Reaper(loop, "token")
     reaper.start()
     os.kill(reaper.pid, signal.SIGSTOP)
@@ -209,7 +209,7 @@ def test_one_that_does_not_read_holds_nobody_up(loop: Loop):
     reaper.dismiss()
 
 
-def test_its_environment_has_neither_a_token_nor_keys(loop: Loop, monkeypatch: pytest.MonkeyPatch):
+def test_the_environment_of_the_reaper_has_neither_token_nor_keys(loop: Loop, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv(TOKEN, "of the host of this host")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret")
     reaper = Reaper(loop, "token")

@@ -80,7 +80,7 @@ def keeper(tmp_path: Path) -> Iterator[Keeper]:
     one.loop.close()
 
 
-def test_it_comes_and_goes_without_a_trace(keeper: Keeper):
+def test_the_tracker_leaves_no_trace(keeper: Keeper):
     tracker = keeper.tracker
     tracker.open()
     tracker.open()
@@ -107,7 +107,7 @@ def test_it_comes_and_goes_without_a_trace(keeper: Keeper):
 
 
 @pytest.mark.parametrize("told", [True, False], ids=["with its child", "at the end"])
-def test_what_nobody_could_find_goes_with_the_leaf(keeper: Keeper, told: bool):
+def test_a_hidden_process_ends_with_its_cgroup(keeper: Keeper, told: bool):
     if isinstance(place := survey(), Unavailable):
         pytest.skip(place.reason)
     keeper.tracker.open()
@@ -156,7 +156,7 @@ def test_without_leaves_and_limits_a_command_stays_as_it_is(keeper: Keeper, monk
     assert keeper.tracker.confine("x", argv, Limits(rss_mb=1), cwd="/", env={}) == (argv, None)
 
 
-def test_a_folder_that_cannot_be_used_costs_a_line(tmp_path: Path):
+def test_a_folder_that_cannot_be_used_is_reported_once(tmp_path: Path):
     (tmp_path / "run").touch()
     keeper = Keeper(tmp_path)
     keeper.tracker.open()
@@ -167,7 +167,7 @@ def test_a_folder_that_cannot_be_used_costs_a_line(tmp_path: Path):
     assert line.startswith("this host keeps no record, by which its remains could be found if it is killed: cannot ma")
 
 
-def test_it_says_what_a_dead_host_had_left(keeper: Keeper):
+def test_the_leftovers_of_a_dead_host_are_reported(keeper: Keeper):
     keeper.folder.mkdir()
     dead = record(pid=os.getpid(), started=1)  # it had our pid: our record takes the place of its
     dead.write(keeper.folder)
@@ -182,14 +182,14 @@ def test_it_says_what_a_dead_host_had_left(keeper: Keeper):
         assert [one.token for one in records_in(keeper.folder)] == ["ab" * 16]
 
 
-def test_closing_what_was_never_opened(tmp_path: Path):
+def test_a_tracker_that_was_never_opened_can_be_closed(tmp_path: Path):
     keeper = Keeper(tmp_path)
     keeper.tracker.close()
     keeper.loop.close()
     assert not keeper.folder.exists()
 
 
-def test_a_host_that_ends_in_order_leaves_what_was_noted_to_others(tmp_path: Path):
+def test_a_host_that_ends_in_order_leaves_noted_processes_alone(tmp_path: Path):
     keeper = Keeper(tmp_path)
     with sleeper() as adopted:
         keeper.tracker.open()

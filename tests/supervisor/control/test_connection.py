@@ -23,7 +23,7 @@ def bystander_is_served(serving) -> None:
     other.close()
 
 
-def test_one_that_vanishes_has_its_calls_cancelled(serving):
+def test_the_calls_of_a_client_that_vanishes_are_cancelled(serving):
     client = serving.client()
     client.say({**CALL, "id": "1"}, {**CALL, "id": "2"})
     serving.until(lambda: len(serving.served.asked) == 2)
@@ -35,7 +35,7 @@ def test_one_that_vanishes_has_its_calls_cancelled(serving):
     bystander_is_served(serving)
 
 
-def test_one_that_vanishes_while_it_watches(serving):
+def test_a_client_that_vanishes_while_it_watches_is_dropped(serving):
     client = serving.client()
     client.ask(type="watch", id="w", notices=True, stats_s=0.1)
     client.close()
@@ -44,7 +44,7 @@ def test_one_that_vanishes_while_it_watches(serving):
     bystander_is_served(serving)
 
 
-def test_one_that_ends_its_side_still_gets_its_answers(serving):
+def test_a_client_that_ends_its_side_still_gets_its_answers(serving):
     client = serving.client()
     client.write(b'{"type":"info","id":"1"}\n' + json.dumps({**CALL, "id": "2"}).encode())  # and no line feed
     client.socket.shutdown(socket.SHUT_WR)
@@ -57,7 +57,7 @@ def test_one_that_ends_its_side_still_gets_its_answers(serving):
     assert serving.server.clients == 0
 
 
-def test_one_that_ends_its_side_and_then_vanishes(serving):
+def test_a_client_that_ends_its_side_and_then_vanishes_is_dropped(serving):
     client = serving.client()
     client.say({**CALL, "id": "1"})
     client.socket.shutdown(socket.SHUT_WR)
@@ -67,7 +67,7 @@ def test_one_that_ends_its_side_and_then_vanishes(serving):
     assert serving.served.asked[0].cancelled
 
 
-def test_one_that_never_reads_is_asked_nothing_more_and_then_given_up(serving, monkeypatch):
+def test_a_client_that_never_reads_is_read_no_more_and_then_dropped(serving, monkeypatch):
     monkeypatch.setattr(connection, "WORK_S", 10**9)  # however fast the machine is
     serving.served.padding = "x" * 100_000
     client = serving.client()
@@ -86,7 +86,7 @@ def test_one_that_never_reads_is_asked_nothing_more_and_then_given_up(serving, m
     bystander_is_served(serving)
 
 
-def test_one_that_does_not_read_its_answers_is_given_up_when_too_many_wait(serving):
+def test_a_client_is_dropped_when_too_many_answers_wait(serving):
     client = serving.client()
     client.say(*({**CALL, "id": str(number)} for number in range(40)))
     serving.until(lambda: len(serving.served.asked) == 40)
@@ -99,7 +99,7 @@ def test_one_that_does_not_read_its_answers_is_given_up_when_too_many_wait(servi
     bystander_is_served(serving)
 
 
-def test_one_that_is_behind_misses_news_and_no_answers(serving):
+def test_a_client_that_is_behind_misses_notices_and_no_answers(serving):
     client = serving.client()
     client.ask(type="watch", id="w", notices=True)
     client.say({**CALL, "id": "1"})
@@ -112,7 +112,7 @@ def test_one_that_is_behind_misses_news_and_no_answers(serving):
     assert (answer["id"], info["id"]) == ("1", "2")
 
 
-def test_a_slow_reader_gets_all_of_it(serving):
+def test_a_slow_reader_gets_the_whole_answer(serving):
     client = serving.client()
     client.say(*({**CALL, "id": str(number)} for number in range(10)))
     serving.until(lambda: len(serving.served.asked) == 10)
@@ -141,7 +141,7 @@ def test_a_line_over_the_limit_is_dropped_and_named(serving):
     assert info["id"] == "next"
 
 
-def test_half_a_line_holds_up_nobody(serving):
+def test_half_a_line_does_not_hold_up_other_clients(serving):
     halves = [serving.client() for _ in range(10)]
     for half in halves:
         half.write(b'{"type":"inf')
@@ -152,7 +152,7 @@ def test_half_a_line_holds_up_nobody(serving):
 
 
 @pytest.mark.parametrize("unlimited", ["LINES_PER_TURN", "WORK_S"])
-def test_a_flood_of_expensive_requests_leaves_turns_for_others(serving, monkeypatch, unlimited):
+def test_a_flood_of_expensive_requests_does_not_starve_other_clients(serving, monkeypatch, unlimited):
     """The lines are there at once; other clients are answered in between, not after all of them. Either limit does."""
     monkeypatch.setattr(connection, unlimited, 10**9)
     flood = serving.client()
@@ -243,7 +243,7 @@ def test_without_descriptors_new_clients_wait(serving, monkeypatch):
     assert client.ask(type="info", id="1")["id"] == "1"
 
 
-def test_the_budget_of_one_turn_is_kept(serving, monkeypatch):
+def test_a_client_is_read_within_the_budget_of_one_pass(serving, monkeypatch):
     monkeypatch.setattr(connection, "LINES_PER_TURN", 1)
     client = serving.client()
     client.write(b'{"type":"info","id":"1"}\n' * 50)

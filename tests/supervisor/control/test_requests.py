@@ -12,7 +12,7 @@ from tests.support.control_peer import FakeAnswer, Peer, Serving
 from wire import control, frames, stats
 
 
-def test_who_it_is(serving, client):
+def test_info_says_which_host_it_is(serving, client):
     reply = client.ask(type="info", id="a")
     assert reply == {**reply, "type": "host_info", "id": "a", "kind": "host", "version": "1.0", "cwd": "/project"}
     assert reply["extensions"] == ["alpha", "beta"]
@@ -44,7 +44,7 @@ def test_every_reply_is_what_the_definitions_say(client):
     assert [type(one) for one in got] == [*kinds, control.ErrorReply]
 
 
-def test_what_can_be_called(client):
+def test_registered_lists_tools_and_commands(client):
     assert client.ask(type="registered", id="r") == {
         "type": "registrations",
         "id": "r",
@@ -80,7 +80,7 @@ def test_a_failed_call_says_why(serving, client):
     ]
 
 
-def test_a_command(serving, client):
+def test_a_command_is_answered_with_what_it_displays(serving, client):
     client.say({"type": "command_invoked", "id": "c", "name": "hello", "args": "you"})
     serving.until(lambda: serving.served.asked)
     assert serving.served.asked[0].what == ("command", "hello", "you")
@@ -97,7 +97,7 @@ def test_a_command(serving, client):
         (Judgement(text="***"), {"replace_text": "***"}),
     ],
 )
-def test_a_verdict(serving, client, judgement, reply):
+def test_a_verdict_is_answered_with_its_judgement(serving, client, judgement, reply):
     client.say({"type": "event_intercept", "id": "v", "event": "tool_call", "tool_name": "read", "tool_args": {"a": 1}})
     serving.until(lambda: serving.served.asked)
     (_, event) = serving.served.asked[0].what
@@ -155,7 +155,7 @@ def test_an_unknown_event_is_said_without_an_id(client):
 # --- reload ---------------------------------------------------------------------------------------------------
 
 
-def test_it_is_answered_when_it_has_ended(serving: Serving, client: Peer):
+def test_a_reload_is_answered_when_it_has_ended(serving: Serving, client: Peer):
     client.say({"type": "reload", "id": "1", "name": "beta"}, {"type": "reload", "id": "2"})
     serving.until(lambda: len(serving.served.reloads) == 2)
     (one, done), (every, all_done) = serving.served.reloads
@@ -168,13 +168,13 @@ def test_it_is_answered_when_it_has_ended(serving: Serving, client: Peer):
     ]
 
 
-def test_a_name_that_is_none(client: Peer):
+def test_a_reload_of_an_unknown_name_is_an_error(client: Peer):
     reply = client.ask(type="reload", id="3", name="bteta")
     assert (reply["type"], reply["id"]) == ("error", "3")
     assert reply["message"] == "no such extension: 'bteta'; did you mean 'beta'?"
 
 
-def test_a_client_that_leaves_costs_nothing(serving: Serving, client: Peer):
+def test_a_reload_goes_on_when_its_client_leaves(serving: Serving, client: Peer):
     client.say({"type": "reload", "id": "1"})
     serving.until(lambda: serving.served.reloads)
     client.close()
@@ -182,7 +182,7 @@ def test_a_client_that_leaves_costs_nothing(serving: Serving, client: Peer):
     serving.served.reloads[0][1](())
 
 
-def test_a_host_that_stops_begins_none(serving: Serving, client: Peer):
+def test_a_host_that_stops_begins_no_reload(serving: Serving, client: Peer):
     serving.server.wind_down()
     assert client.ask(type="reload", id="1")["message"] == "the host is stopping"
     assert serving.served.reloads == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.support.control_peer import Serving
 
 
-def test_watching(serving, client):
+def test_a_client_that_watches_gets_stats_and_notices(serving, client):
     client.say({"type": "watch", "id": "w", "stats_s": 0.1, "notices": True})
     ok, first, second = client.replies(3)
     assert (ok, first["type"], second["type"]) == ({"type": "ok", "id": "w"}, "stats", "stats")
@@ -20,7 +20,7 @@ def test_watching(serving, client):
     assert client.ask(type="info", id="last")["id"] == "last"
 
 
-def test_a_run_shows_itself_but_lends_its_extensions_to_nobody(tmp_path):
+def test_a_run_shows_itself_and_refuses_calls(tmp_path):
     with Serving(tmp_path / "run", kind="run") as serving:
         client = serving.client()
         assert client.ask(type="info", id="1")["kind"] == "run"
@@ -41,7 +41,7 @@ def test_a_run_shows_itself_but_lends_its_extensions_to_nobody(tmp_path):
     assert serving.served.told == []
 
 
-def test_restart_and_stop(serving, client):
+def test_after_a_stop_only_information_is_given(serving, client):
     assert client.ask(type="restart", id="1", name="beta") == {"type": "ok", "id": "1"}
     assert serving.served.restarted == ["beta"]
     assert client.ask(type="stop", id="2") == {"type": "ok", "id": "2"}

@@ -87,7 +87,7 @@ def test_a_folder_that_others_may_enter_is_closed(tmp_path):
         (lambda folder: folder.parent.rmdir() or folder.parent.write_text(""), "cannot make {}: File exists"),
     ],
 )
-def test_a_folder_that_cannot_be_used_is_said_and_no_more(tmp_path, make, complaint):
+def test_a_folder_that_cannot_be_used_is_reported(tmp_path, make, complaint):
     folder = tmp_path / "deeper" / "run"
     folder.parent.mkdir()
     make(folder)
@@ -108,7 +108,7 @@ def test_a_folder_of_another_user_is_not_used(tmp_path, monkeypatch):
         prepare(folder)
 
 
-def test_a_home_that_cannot_be_written(tmp_path):
+def test_a_home_that_cannot_be_written_is_reported(tmp_path):
     if os.geteuid() == 0:
         folder = Path("/proc/nowhere/run")  # root may write everywhere else
     else:
@@ -121,7 +121,7 @@ def test_a_home_that_cannot_be_written(tmp_path):
 # --- long paths ------------------------------------------------------------------------------------------------
 
 
-def test_a_path_of_any_length(tmp_path):
+def test_a_path_of_any_length_can_be_used(tmp_path):
     folder = tmp_path / ("x" * 120) / "run"
     listener, path = listen(folder, os.getpid())
     assert len(str(path)) > LONGEST_PATH
@@ -131,7 +131,7 @@ def test_a_path_of_any_length(tmp_path):
     assert not somebody_listens(path)
 
 
-def test_a_path_that_is_too_long_for_the_system(tmp_path, monkeypatch):
+def test_a_path_that_is_too_long_for_the_system_is_reported(tmp_path, monkeypatch):
     monkeypatch.setattr(unix_socket, "_OWN_DESCRIPTORS", "/nowhere")
     with pytest.raises(OSError, match="set XDG_RUNTIME_DIR to a folder with a shorter one"):
         listen(tmp_path / ("x" * 120), 1)
@@ -195,7 +195,7 @@ def test_a_live_host_of_another_container_is_not_swept(tmp_path):
     listener.close()
 
 
-def test_a_dead_socket_whose_pid_is_in_use_again_is_replaced_or_removed_by_who_tries_it(tmp_path, dead_socket):
+def test_a_dead_socket_with_a_reused_pid_is_replaced_or_removed(tmp_path, dead_socket):
     ours = dead_socket(f"{os.getpid()}.sock")
     parents = dead_socket(f"{os.getppid()}.sock")
     listener, path = listen(tmp_path / "run", os.getpid())
@@ -211,7 +211,7 @@ def test_a_dead_socket_whose_pid_is_in_use_again_is_replaced_or_removed_by_who_t
     listener.close()
 
 
-def test_the_socket_goes_with_its_host_but_not_another_ones(tmp_path):
+def test_a_host_removes_its_own_socket_and_no_other(tmp_path):
     with Serving(tmp_path / "run") as serving:
         path = serving.server.path
     assert not path.exists()
@@ -224,7 +224,7 @@ def test_the_socket_goes_with_its_host_but_not_another_ones(tmp_path):
 # --- the client ------------------------------------------------------------------------------------------------
 
 
-def test_a_host_that_is_not_there(tmp_path, dead_socket):
+def test_a_client_says_that_the_host_is_not_there(tmp_path, dead_socket):
     with pytest.raises(GoneError, match=f"host {NOBODY_S_PID} is not running any more"):
         ControlClient(Endpoint(NOBODY_S_PID, tmp_path / "none.sock"))
     path = dead_socket(f"{NOBODY_S_PID}.sock")
@@ -233,14 +233,14 @@ def test_a_host_that_is_not_there(tmp_path, dead_socket):
     assert not path.exists()
 
 
-def test_a_host_that_does_not_answer(tmp_path):
+def test_a_client_says_that_the_host_does_not_answer(tmp_path):
     listener, path = listen(tmp_path, os.getpid())
     with ControlClient(Endpoint(7, path), 0.05) as client, pytest.raises(HostError, match="host 7 does not answer"):
         client.ask(control.Info("1"), control.HostInfoReply)
     listener.close()
 
 
-def test_a_host_that_takes_nobody_any_more(tmp_path):
+def test_a_client_says_that_the_host_takes_no_more_clients(tmp_path):
     listener, path = listen(tmp_path, os.getpid())
     waiting = [connect(path, 1.0) for _ in range(unix_socket.BACKLOG + 1)]
     with pytest.raises(HostError, match=r"host 7 cannot be reached: it has taken no new client for 0.05 s"):
@@ -261,7 +261,7 @@ def test_a_host_that_takes_nobody_any_more(tmp_path):
         (b"", "host 7 has closed the connection"),
     ],
 )
-def test_answers_that_are_none(tmp_path, said, complaint):
+def test_an_answer_that_is_no_reply_is_an_error(tmp_path, said, complaint):
     listener, path = listen(tmp_path, os.getpid())
     with ControlClient(Endpoint(7, path)) as client:
         server, _ = listener.accept()

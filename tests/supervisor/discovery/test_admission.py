@@ -10,14 +10,14 @@ from supervisor.home.config import Config
 from tests.support.project_extension import append, found, manifest
 
 
-def test_admission(folder, tmp_path):
+def test_an_extension_of_a_project_needs_consent(folder, tmp_path):
     home = tmp_path / "home"
     assert Admission(home, Consent())(found(folder)) == "never seen"
     assert Admission(home, Consent(whole_project=True))(found(folder)) == ""
     assert Admission(home, Consent(folders=frozenset({folder})))(found(folder)) == ""
 
 
-def test_a_new_version_of_a_projects_must_be_trusted_as_it_is(folder, store, tmp_path):
+def test_a_new_version_in_a_project_must_be_trusted_as_it_is(folder, store, tmp_path):
     admission = Admission(tmp_path / "home", Consent())
     store.trust(folder, manifest())
     assert admission.may_run(found(folder), manifest()) is None
@@ -28,7 +28,7 @@ def test_a_new_version_of_a_projects_must_be_trusted_as_it_is(folder, store, tmp
 
 
 @pytest.mark.parametrize("scope", [Scope.GLOBAL, Scope.EXPLICIT])
-def test_a_new_version_of_another_needs_trust_only_to_be_handed_more(folder, store, tmp_path, scope):
+def test_a_new_version_elsewhere_needs_trust_only_for_more_environment(folder, store, tmp_path, scope):
     admission = Admission(tmp_path / "home", Consent(), Config(secrets=("AWS_*",)))
     append(folder / "run.sh")
     assert admission.may_run(found(folder, scope), manifest()) is None
@@ -39,7 +39,7 @@ def test_a_new_version_of_another_needs_trust_only_to_be_handed_more(folder, sto
     assert admission.may_run(asks, manifest()) is None
 
 
-def test_an_untrusted_one_is_skipped_and_hides_nothing(folder, tmp_path):
+def test_an_untrusted_extension_is_skipped_and_hides_no_other(folder, tmp_path):
     home = tmp_path / "home"
     (home / "extensions" / "guard").mkdir(parents=True)
     (home / "extensions" / "guard" / "extension.json").write_text('{"name": "guard", "exec": "x"}')
@@ -52,7 +52,7 @@ def test_an_untrusted_one_is_skipped_and_hides_nothing(folder, tmp_path):
     assert skipped.line == f"extension guard of this project is {skipped.reason}"
 
 
-def test_extensions_of_a_home_that_is_also_the_projects_are_the_users_own(folder):
+def test_extensions_in_a_home_that_is_also_the_project_are_the_users_own(folder):
     project = folder.parents[2]
     (one,) = discover((), project, project / ".zot", lambda _: "never seen").found
     assert one.scope is Scope.GLOBAL

@@ -33,21 +33,21 @@ NO_CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_every_change_counts(folder, change):
+def test_the_hash_changes_with_every_part_of_the_content(folder, change):
     before = hash_content(folder).hash
     change(folder)
     assert hash_content(folder).hash != before
 
 
 @pytest.mark.parametrize("change", NO_CHANGES.values(), ids=NO_CHANGES)
-def test_what_is_not_part_of_it_does_not_count(folder, change):
+def test_the_hash_does_not_change_with_what_is_not_content(folder, change):
     before = hash_content(folder).hash
     change(folder)
     assert hash_content(folder).hash == before
 
 
 @given(st.data())
-def test_the_same_files_have_the_same_hash_and_others_another(tmp_path_factory, data):
+def test_two_trees_have_one_hash_exactly_if_they_are_equal(tmp_path_factory, data):
     names = st.text("ab/\n: 0", min_size=1, max_size=6).filter(lambda name: not set(name.split("/")) & {"", ".", ".."})
     trees = st.dictionaries(names, st.binary(max_size=4), max_size=4)
 
@@ -68,7 +68,7 @@ def test_the_same_files_have_the_same_hash_and_others_another(tmp_path_factory, 
         assert written(dict(reversed(one.items()))) == first
 
 
-def test_where_the_folder_is_does_not_count(folder, tmp_path):
+def test_the_hash_does_not_depend_on_the_place_of_the_folder(folder, tmp_path):
     before = hash_content(folder).hash
     assert hash_content(folder.rename(tmp_path / "elsewhere")).hash == before
 
@@ -80,7 +80,7 @@ OUTWARD = {
 
 
 @pytest.mark.parametrize("fields", OUTWARD.values(), ids=OUTWARD)
-def test_what_the_command_line_leads_to_outside_counts(folder, fields):
+def test_a_file_outside_that_the_command_line_names_counts(folder, fields):
     outside = folder.parents[2] / "tools" / "run"
     outside.parent.mkdir()
     outside.write_text("1")
@@ -92,7 +92,7 @@ def test_what_the_command_line_leads_to_outside_counts(folder, fields):
     assert hash_content(folder, manifest(**fields)).hash != after
 
 
-def test_what_the_command_line_or_a_link_leads_to_counts_also_where_nothing_else_does(folder):
+def test_a_file_in_an_ignored_folder_counts_if_it_is_named_or_linked(folder):
     (folder / ".git" / "hooks").mkdir(parents=True)
     (folder / ".git" / "hooks" / "run").write_text("1")
     named = manifest(exec="./.git/hooks/run")
@@ -107,7 +107,7 @@ def test_what_the_command_line_or_a_link_leads_to_counts_also_where_nothing_else
 
 
 @pytest.mark.parametrize("target", ["../../../tools", "../../../tools/run"], ids=["folder", "file"])
-def test_what_a_relative_link_leads_to_outside_counts(folder, target):
+def test_a_file_outside_that_a_relative_link_leads_to_counts(folder, target):
     outside = folder.parents[2] / "tools" / "run"
     outside.parent.mkdir()
     outside.write_text("1")
@@ -117,7 +117,7 @@ def test_what_a_relative_link_leads_to_outside_counts(folder, target):
     assert hash_content(folder).hash != before
 
 
-def test_of_an_absolute_link_only_the_target_counts(folder, tmp_path):
+def test_only_the_target_of_an_absolute_link_counts(folder, tmp_path):
     (tmp_path / "system").write_text("1")
     (folder / "python").symlink_to(tmp_path / "system")
     before = hash_content(folder).hash
@@ -137,7 +137,7 @@ def test_links_in_circles_and_to_nowhere_come_to_an_end(folder):
 @pytest.mark.parametrize(
     ("bounds", "named"), [(Bounds(files=3), "3 files"), (Bounds(bytes=2**20), "1 MB")], ids=["files", "bytes"]
 )
-def test_too_much_is_an_error_that_says_what_to_do(folder, bounds, named):
+def test_too_many_files_or_bytes_are_an_error_that_says_what_to_do(folder, bounds, named):
     with (folder / "large").open("wb") as file:
         file.truncate(2**20)
     with pytest.raises(ContentError, match=rf"guard holds more than {named}.*--ext"):

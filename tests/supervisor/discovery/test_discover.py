@@ -44,7 +44,7 @@ def reasons(discovery: Discovery) -> dict[str, tuple[str, bool]]:
     return {one.folder.name: (one.reason, one.is_error) for one in discovery.skipped}
 
 
-def test_nothing_anywhere_is_fine(places: Places):
+def test_no_extension_anywhere_is_no_error(places: Places):
     assert places.discover() == Discovery((), ())
     assert discover([], None, None) == Discovery((), ())
 
@@ -71,7 +71,7 @@ def test_the_order_is_total(keys: list[tuple[int, Scope, int, str]]):
     assert ordered == sorted(ordered, key=lambda key: (-key[0], key[1], key[2]))
 
 
-def test_of_one_name_the_first_scope_wins_in_silence(places: Places):
+def test_the_first_scope_wins_a_name_without_a_warning(places: Places):
     places.put(Scope.GLOBAL, "g", "same")
     project = places.put(Scope.PROJECT, "p", "same")
     discovery = places.discover()
@@ -93,7 +93,7 @@ def test_the_same_folder_named_twice_starts_once(places: Places):
     assert names(places.discover(folder, folder)) == ["x"]
 
 
-def test_a_disabled_one_is_skipped_hides_nothing_and_starts_if_named(places: Places):
+def test_a_disabled_extension_hides_no_other_and_starts_if_named(places: Places):
     disabled = places.put(Scope.PROJECT, "same", enabled=False)
     places.put(Scope.GLOBAL, "same")
     discovery = places.discover()
@@ -102,7 +102,7 @@ def test_a_disabled_one_is_skipped_hides_nothing_and_starts_if_named(places: Pla
     assert [one.scope for one in places.discover(disabled).found] == [Scope.EXPLICIT]
 
 
-def test_a_broken_one_says_why_and_hides_nothing(places: Places):
+def test_a_broken_extension_says_why_and_hides_no_other(places: Places):
     broken = places.put(Scope.PROJECT, "same")
     (broken / "extension.json").write_text('{"name": "same"')
     places.put(Scope.PROJECT, "nameless", exec="")

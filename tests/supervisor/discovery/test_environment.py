@@ -74,7 +74,7 @@ def test_a_manifest_cannot_widen_the_policy_of_the_config():
         env_policy=st.sampled_from(["inherit", "minimal"]),
     ),
 )  # fmt: skip
-def test_what_holds_always(asks, config):
+def test_zots_own_variables_are_always_set(asks, config):
     got = extension_environment(Found(Path("/x"), asks, Scope.GLOBAL), config, HOST)
     assert got.items() <= HOST.items()
     assert "ZOTCORE_RPC_TOKEN" not in got

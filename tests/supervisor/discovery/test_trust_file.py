@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_fields_of_others_are_kept(folder, store):
+def test_unknown_fields_are_kept(folder, store):
     store.trust(folder, manifest())
     whole = json.loads(store.path.read_bytes())
     whole["more"] = [1]
@@ -65,7 +65,7 @@ def test_a_home_that_cannot_be_written_is_one_clear_error(folder, tmp_path):
         store.trust(folder, manifest())
 
 
-def test_a_record_that_is_a_link_stays_one(folder, store, tmp_path):
+def test_a_trust_file_that_is_a_link_stays_one(folder, store, tmp_path):
     store.path.parent.mkdir()
     store.path.symlink_to(tmp_path / "elsewhere.json")
     store.trust(folder, manifest())

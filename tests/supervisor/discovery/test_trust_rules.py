@@ -48,7 +48,7 @@ def test_a_manifest_widens_exactly_if_it_gets_more(old, new, config):
     assert {name for name in said if name != "env_policy: inherit"} <= set(new.env)
 
 
-def test_what_widens():
+def test_a_manifest_widens_by_named_variables_and_by_its_policy():
     config = Config(secrets=("AWS_*",))
     assert widens(manifest(), manifest(env=("AWS_KEY", "PATH", "ZOTCORE_RPC_TOKEN")), config) == ["AWS_KEY"]
     assert widens(manifest(env=("AWS_KEY",)), manifest(), config) == []

@@ -30,7 +30,7 @@ def test_from_never_seen_to_trusted_to_changed_to_revoked(folder, store):
     assert store.judge(found(folder)).standing is TrustState.NEVER_SEEN
 
 
-def test_what_has_changed_is_named(folder, store):
+def test_the_files_that_have_changed_are_named(folder, store):
     (folder / os.fsdecode(b"\xff")).write_text("")  # JSON has no room for such a name
     store.trust(folder, manifest())
     append(folder / "run.sh")
@@ -46,13 +46,13 @@ def test_a_file_that_cannot_be_read_is_named(folder, store):
     assert str(folder / "lib" / "rules") in judged.reason
 
 
-def test_only_those_of_projects_need_it(folder, store):
+def test_only_extensions_of_projects_need_trust(folder, store):
     for scope in (Scope.EXPLICIT, Scope.GLOBAL):
         assert store.judge(found(folder, scope)).is_trusted
     assert store.examine(folder, manifest()).standing is TrustState.NEVER_SEEN
 
 
-def test_an_entry_says_what_was_granted_to_whom_and_when(folder, store):
+def test_an_entry_has_hash_name_environment_time_and_parts(folder, store):
     store.trust(folder, manifest(env=("A",)))
     assert stat.S_IMODE(store.path.stat().st_mode) == 0o600
     assert json.loads(store.path.read_bytes()) == {

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from supervisor.extension.worker import Worker
 from supervisor.loop.pending import Failure
 from tests.support.host import AT_ONCE
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.usefixtures("healthy")
 
 
-def test_a_late_answer_is_not_taken_for_the_next(host: Host):
+def test_a_late_answer_is_not_taken_for_the_next_one(host: Host):
     host.add("answers_late", timeouts={"tool_call": 0.3})
     host.start()
     assert host.call("late").failure is Failure.TIMEOUT
@@ -80,7 +81,7 @@ ANSWERS = {
 
 
 @pytest.mark.parametrize("answer", ANSWERS)
-def test_an_answer_that_is_none_fails_the_call_at_once(host: Host, answer: str):
+def test_a_bad_answer_fails_its_call_at_once(host: Host, answer: str):
     code, reason = ANSWERS[answer]
     host.write("bad", f'hello("a")\nsend(type="ready")\nfor frame in frames(): {code}', timeouts={"tool_call": 60})
     host.start()
@@ -116,7 +117,7 @@ def test_a_large_argument_reaches_a_reader(host: Host):
     assert host.text("length", text="x" * 3_000_000) == "3000000"
 
 
-def test_one_that_closes_its_stdout_is_given_up(host: Host):
+def test_an_extension_that_closes_its_stdout_is_given_up(host: Host):
     host.add("closes_stdout", name="mute", timeouts={"tool_call": 60})
     host.start()
     answer, seconds = host.timed(host.call_of, "mute", "echo")
@@ -127,7 +128,7 @@ def test_one_that_closes_its_stdout_is_given_up(host: Host):
     assert (kind, line.partition(" (log")[0]) == ("failed", "closed its stdout and can say nothing any more")
 
 
-def test_one_that_closes_its_stdin_fails_calls_at_once_and_can_still_speak(host: Host):
+def test_an_extension_that_closes_its_stdin_can_still_speak(host: Host):
     code = 'hello("a")\nos.close(0)\nsend(type="ready")\nsend(type="notify", message="alive")\nsignal.pause()'
     host.write("blind", code, timeouts={"tool_call": 60})
     host.start()
@@ -137,7 +138,7 @@ def test_one_that_closes_its_stdin_fails_calls_at_once_and_can_still_speak(host:
     assert host.notes == [("blind", "info", "alive")]
 
 
-def test_answers_are_taken_from_nobody_but_the_one_who_was_asked(host: Host):
+def test_an_answer_from_another_extension_is_ignored(host: Host):
     flood = (
         'for n in range(1, 200): send(type="tool_result", id=str(n), content=[{"type": "text", "text": "stolen"}])\n'
     )
@@ -146,3 +147,7 @@ def test_answers_are_taken_from_nobody_but_the_one_who_was_asked(host: Host):
     host.until(lambda: host.cost("thief").frames_in > 200)
     assert host.text("echo", text="mine") == "mine"
     assert host.text("t") == "true", "nor before it was asked"
+
+
+def test_the_slots_of_the_class_name_all_attributes():
+    assert not hasattr(object.__new__(Worker), "__dict__")

@@ -33,7 +33,7 @@ def marks(tmp_path: Path) -> Path:
 # --- while it is down -----------------------------------------------------------------------------------------
 
 
-def test_while_it_is_down_its_tools_answer_at_once_with_the_reason(host: Host, marks: Path):
+def test_a_tool_of_an_extension_that_is_down_fails_at_once_with_the_reason(host: Host, marks: Path):
     host.add("lives", marks, restart=LATER, timeouts={"tool_call": 60})
     host.start()
     offered = host.supervisor.tools()["life"]
@@ -51,7 +51,7 @@ def test_while_it_is_down_its_tools_answer_at_once_with_the_reason(host: Host, m
 
 
 @pytest.mark.parametrize("on_failure", ["allow", "deny"])
-def test_while_a_guard_is_down_there_is_no_verdict(host: Host, marks: Path, on_failure: str):
+def test_a_guard_that_is_down_gives_no_verdict(host: Host, marks: Path, on_failure: str):
     host.add("lives", marks, restart=LATER, on_failure=on_failure)
     host.start()
     assert host.ask() == UNTOUCHED
@@ -65,7 +65,7 @@ def test_while_a_guard_is_down_there_is_no_verdict(host: Host, marks: Path, on_f
         assert judgement.reason == f"guard lives gave no verdict ({missing.reason}), and its failure means deny"
 
 
-def test_a_guard_that_is_back_is_asked_again(host: Host, marks: Path):
+def test_a_guard_that_is_ready_again_is_asked_again(host: Host, marks: Path):
     host.add("lives", marks, restart=SOON, on_failure="deny")
     host.start()
     host.call("die")
@@ -73,7 +73,7 @@ def test_a_guard_that_is_back_is_asked_again(host: Host, marks: Path):
     assert host.ask() == UNTOUCHED
 
 
-def test_events_are_missed_and_counted_and_the_session_is_told_anew(host: Host, marks: Path):
+def test_events_for_an_extension_that_is_down_are_dropped_and_counted(host: Host, marks: Path):
     host.add("lives", marks, restart={**SOON, "backoff_s": [0.3, 0.3]})
     host.start()
     host.supervisor.begin_session()
@@ -90,7 +90,7 @@ def test_events_are_missed_and_counted_and_the_session_is_told_anew(host: Host, 
     assert host.cost("lives").events_dropped == 3
 
 
-def test_what_it_registers_the_second_time_counts(host: Host, marks: Path):
+def test_the_registrations_of_the_last_start_count(host: Host, marks: Path):
     host.add("lives", marks, "ready=old,both", "ready=both,new", restart=SOON)
     host.start()
     assert host.tools() == {"life", "die", "old", "both"}
@@ -104,7 +104,7 @@ def test_what_it_registers_the_second_time_counts(host: Host, marks: Path):
     assert [line for kind, line in host.said_of("lives") if kind == "warning"] == []
 
 
-def test_a_name_that_it_does_not_register_again_is_free_for_another(host: Host, marks: Path, tmp_path: Path):
+def test_a_tool_name_that_is_not_registered_again_is_free(host: Host, marks: Path, tmp_path: Path):
     host.add("lives", marks, "ready=t", "ready", restart=SOON, name="first", priority=1)
     host.add("lives", tmp_path / "other", "ready=t", name="second")
     host.start()
@@ -118,7 +118,7 @@ def test_a_name_that_it_does_not_register_again_is_free_for_another(host: Host, 
 # --- a user starts it again -----------------------------------------------------------------------------------
 
 
-def test_a_user_restarts_one_that_is_ready(host: Host, marks: Path):
+def test_a_user_restarts_a_ready_extension(host: Host, marks: Path):
     host.add("lives", marks, restart={"policy": "temporary"})
     host.start()
     host.supervisor.restart("lives")
@@ -129,7 +129,7 @@ def test_a_user_restarts_one_that_is_ready(host: Host, marks: Path):
     assert host.cost("lives").exit_status == "exit 0"
 
 
-def test_a_call_under_way_ends_with_the_restart(host: Host):
+def test_a_pending_call_fails_with_a_user_restart(host: Host):
     host.add("never_answers")
     host.start()
     answers = []
@@ -140,7 +140,7 @@ def test_a_call_under_way_ends_with_the_restart(host: Host):
 
 
 @pytest.mark.parametrize("child", ["silent", "chatty_never_ready"])
-def test_a_user_restarts_one_that_is_starting(host: Host, child: str):
+def test_a_user_restarts_an_extension_that_is_starting(host: Host, child: str):
     host.add(child, timeouts={"hello": 60, "ready": 60})
     host.launch()
     wanted = State.SPAWNED if child == "silent" else State.GREETED
@@ -152,7 +152,7 @@ def test_a_user_restarts_one_that_is_starting(host: Host, child: str):
     assert [said for said in host.said_of(child) if said[0] != "warning"] == []
 
 
-def test_a_user_restarts_one_that_waits_to_be(host: Host, marks: Path):
+def test_a_user_restart_does_not_wait_for_the_backoff(host: Host, marks: Path):
     host.add("lives", marks, restart=LATER)
     host.start()
     host.call("die")
@@ -164,7 +164,7 @@ def test_a_user_restarts_one_that_waits_to_be(host: Host, marks: Path):
     assert lives(marks) == 2
 
 
-def test_a_user_restarts_one_that_was_given_up_and_it_has_all_its_tries_again(host: Host, marks: Path):
+def test_a_user_restart_gives_back_all_tries(host: Host, marks: Path):
     host.add("lives", marks, *["before=1"] * 3, "ready", "before=2", restart={**SOON, "max": 3})
     host.launch()
     host.until(lambda: host.state("lives") is State.FAILED)
@@ -178,7 +178,7 @@ def test_a_user_restarts_one_that_was_given_up_and_it_has_all_its_tries_again(ho
 
 
 @pytest.mark.parametrize("code", [0, 125])
-def test_a_user_restarts_one_that_was_left(host: Host, marks: Path, code: int):
+def test_a_user_restarts_an_extension_that_stays_down(host: Host, marks: Path, code: int):
     host.add("lives", marks, restart=SOON)
     host.start()
     host.call("die", code=code)
@@ -187,7 +187,7 @@ def test_a_user_restarts_one_that_was_left(host: Host, marks: Path, code: int):
     host.until(lambda: host.is_restarted("lives"))
 
 
-def test_a_user_restarts_one_whose_program_is_there_now(host: Host, tmp_path: Path):
+def test_a_user_restarts_an_extension_whose_program_exists_by_now(host: Host, tmp_path: Path):
     program = tmp_path / "program"
     host._add("late", [str(program)], {})
     host.launch()
@@ -200,7 +200,7 @@ def test_a_user_restarts_one_whose_program_is_there_now(host: Host, tmp_path: Pa
     host.until(lambda: host.is_restarted("late"))
 
 
-def test_a_user_restarts_one_that_is_stopping(host: Host, marks: Path):
+def test_user_restarts_of_a_stopping_extension_are_one_restart(host: Host, marks: Path):
     host.write("slow", f'hello()\nsend(type="ready")\n{STUBBORN}')
     host.start()
     first = host.extension("slow").pid
@@ -217,7 +217,7 @@ def test_a_user_restarts_one_that_is_stopping(host: Host, marks: Path):
     host.stop(at_once=True)
 
 
-def test_an_answer_that_still_comes_counts(host: Host):
+def test_an_answer_during_the_stop_of_a_restart_counts(host: Host):
     """It had work when it was asked to stop, and finishes it."""
     code = (
         'hello("a")\nsend(type="ready")\nfor frame in frames():\n'
@@ -234,7 +234,7 @@ def test_an_answer_that_still_comes_counts(host: Host):
     host.until(lambda: host.is_restarted("dutiful"))
 
 
-def test_a_restart_that_is_asked_for_upon_the_news_of_an_end(tmp_path: Path, marks: Path):
+def test_a_restart_can_be_asked_for_from_within_a_notice(tmp_path: Path, marks: Path):
     """From within the notice: the host is in the middle of it."""
 
     def on_notice(extension: Extension, kind: str, _message: str) -> None:
@@ -253,7 +253,7 @@ def test_a_restart_that_is_asked_for_upon_the_news_of_an_end(tmp_path: Path, mar
         assert host.state("nobody") in (State.FAILED, State.SPAWNED)
 
 
-def test_nobody_by_that_name_is_an_error(host: Host):
+def test_a_restart_of_an_unknown_name_is_an_error(host: Host):
     host.start()
     with pytest.raises(KeyError):
         host.supervisor.restart("nobody")
@@ -263,7 +263,7 @@ def test_nobody_by_that_name_is_an_error(host: Host):
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_every_call_ends_once_whatever_happens_to_whom(host: Host, tmp_path: Path, seed: int):
+def test_every_call_ends_once_through_random_restarts_and_crashes(host: Host, tmp_path: Path, seed: int):
     dice = random.Random(seed)
     names = ["a", "b", "c"]
     for number, name in enumerate(names):

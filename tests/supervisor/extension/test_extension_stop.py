@@ -21,7 +21,7 @@ def marks(tmp_path: Path) -> Path:
     return tmp_path / "life"
 
 
-def test_stop_during_a_wait_ends_it(host: Host, marks: Path):
+def test_a_stop_ends_the_wait_for_a_restart(host: Host, marks: Path):
     host.add("lives", marks, restart={"backoff_s": [0.2, 0.2]})
     host.start()
     host.call("die")
@@ -31,7 +31,7 @@ def test_stop_during_a_wait_ends_it(host: Host, marks: Path):
     assert host.cost("lives").restarts == 0
 
 
-def test_stop_during_the_end_of_what_is_left_of_it(host: Host, tmp_path: Path):
+def test_a_stop_ends_a_grandchild_that_a_restart_waits_for(host: Host, tmp_path: Path):
     """A grandchild that ignores SIGTERM is being ended when everything is."""
     deaf = "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nprint(flush=True)\nsignal.pause()"
     code = (
@@ -50,7 +50,7 @@ def test_stop_during_the_end_of_what_is_left_of_it(host: Host, tmp_path: Path):
     assert is_gone(pid)
 
 
-def test_what_only_the_end_of_it_knew_of_is_ended_by_the_stop(tmp_path: Path):
+def test_a_stop_ends_a_grandchild_that_only_the_restart_knew_of(tmp_path: Path):
     """In a host that is no subreaper: a grandchild has left the session, and is known by its parent, which has gone."""
     grandchild = tmp_path / "grandchild.py"
     grandchild.write_text(
@@ -80,7 +80,7 @@ def test_what_only_the_end_of_it_knew_of_is_ended_by_the_stop(tmp_path: Path):
                 os.kill(pid, signal.SIGKILL)
 
 
-def test_stop_while_it_starts_again_is_no_failure_of_its_start(host: Host, marks: Path):
+def test_a_stop_during_a_restart_is_no_failed_start(host: Host, marks: Path):
     host.add("lives", marks, restart={"backoff_s": [0.01, 0.01]})
     host.start()
     host.call("die")
@@ -89,7 +89,7 @@ def test_stop_while_it_starts_again_is_no_failure_of_its_start(host: Host, marks
     assert [kind for kind, _ in host.said_of("lives")] == ["exited"]
 
 
-def test_what_a_user_kills_is_not_started_again(host: Host, marks: Path):
+def test_an_extension_that_a_user_kills_is_not_started_again(host: Host, marks: Path):
     host.add("lives", marks, restart=SOON)
     host.start()
     host.supervisor.kill_now()
@@ -101,7 +101,7 @@ def test_what_a_user_kills_is_not_started_again(host: Host, marks: Path):
 
 
 @pytest.mark.parametrize("how", ["crash", "user"])
-def test_daemons_of_a_process_are_ended_before_the_next_one_is_started(host: Host, tmp_path: Path, how: str):
+def test_daemons_of_a_worker_are_ended_before_the_next_one_starts(host: Host, tmp_path: Path, how: str):
     host.add("daemon_grandchild", tmp_path / "pid", restart=SOON)
     host.start()
     daemon = int((tmp_path / "pid").read_text())

@@ -61,7 +61,7 @@ def healthy(host: Host) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("flood", FLOODS)
-def test_a_flood_starves_nobody_and_is_kept_nowhere(host: Host, flood: str):
+def test_a_flood_does_not_starve_others_and_is_kept_nowhere(host: Host, flood: str):
     descriptor, data = FLOODS[flood]
     host.write("flood", FLOOD % (data, descriptor))
     host.start()
@@ -146,7 +146,7 @@ def test_ten_thousand_tools_are_too_many(host: Host):
     assert host.text("t499") == "t499"
 
 
-def test_ten_thousand_bad_tools_are_eleven_lines(host: Host):
+def test_ten_thousand_bad_tools_are_reported_in_eleven_lines(host: Host):
     host.write("many", 'hello(*(f"bad {n}" for n in range(10_000)))\nsend(type="ready")\nfor _ in frames(): pass')
     host.start()
     lines = [line for _, line in host.said_of("many")]
@@ -155,7 +155,7 @@ def test_ten_thousand_bad_tools_are_eleven_lines(host: Host):
     assert len(host.log("many").splitlines()) < 200
 
 
-def test_more_commands_than_anyone_types(host: Host):
+def test_two_thousand_commands_are_too_many(host: Host):
     code = 'for n in range(2000): send(type="register_command", name=f"c{n}")\n'
     code += 'send(type="register_command", name="x" * 1000)\n'
     host.write("many", "hello()\n" + code + 'send(type="ready")\nfor _ in frames(): pass')
@@ -186,7 +186,7 @@ sys.exit(1)
 
 
 @pytest.mark.parametrize("escape", ["\x1b[2J\x1b[31m", "\x1b]0;owned\x07", "\n\nzot: fine", "\u202e", "\x9b1m", "a\r"])
-def test_nothing_it_says_reaches_a_terminal_raw(host: Host, escape: str):
+def test_control_characters_of_an_extension_never_reach_a_terminal(host: Host, escape: str):
     host.write("evil", EVIL % f"{escape}evil")
     host.start()
     host.until(lambda: host.extension("evil").state is State.FAILED)
@@ -213,7 +213,7 @@ def test_a_frame_nested_a_million_deep_costs_only_itself(host: Host):
     assert "not a JSON object: nested too deeply" in host.log("deep")
 
 
-def test_another_program_in_its_place_is_seen_through(host: Host):
+def test_an_extension_that_becomes_another_program_fails_its_call(host: Host):
     host.write("other", 'hello("t")\nsend(type="ready")\nnext(frames())\nos.execvp("echo", ["echo", "hi"])')
     host.start()
     answer = host.call("t")

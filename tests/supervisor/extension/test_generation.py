@@ -32,7 +32,7 @@ def marks(tmp_path: Path) -> Path:
 # --- which worker is called -----------------------------------------------------------------------------------
 
 
-def test_each_call_goes_to_the_least_busy(host: Host, marks: Path):
+def test_each_call_goes_to_the_least_busy_worker(host: Host, marks: Path):
     add_pool(host, marks, 3)
     for _ in range(6):
         begin(host, "hold")
@@ -42,7 +42,7 @@ def test_each_call_goes_to_the_least_busy(host: Host, marks: Path):
     assert answer["pid"] == workers_of(host)[1].pid
 
 
-def test_all_of_them_are_one_extension(host: Host, marks: Path):
+def test_all_workers_are_one_extension_to_the_user(host: Host, marks: Path):
     add_pool(host, marks, 3)
     assert host.notices == [("pool", "started", "ready")]
     assert host.tools() == {"hold", "who", "die", "fatal", "once", "hold_again"}
@@ -66,7 +66,7 @@ def test_a_worker_that_hangs_is_not_given_more_than_its_share(host: Host, marks:
 # --- what a crash costs ---------------------------------------------------------------------------------------
 
 
-def test_a_crash_loses_only_its_own_call(host: Host, marks: Path):
+def test_a_crash_loses_only_the_calls_of_its_worker(host: Host, marks: Path):
     add_pool(host, marks, 3)
     held = [begin(host, "hold") for _ in range(3)]
     kill(host, 1)
@@ -80,7 +80,7 @@ def test_a_crash_loses_only_its_own_call(host: Host, marks: Path):
     assert host.tools() >= {"hold", "who"}
 
 
-def test_the_lost_one_is_replaced_and_takes_its_share(host: Host, marks: Path):
+def test_a_lost_worker_is_replaced_and_takes_its_share(host: Host, marks: Path):
     add_pool(host, marks, 2, restart=SOON)
     kill(host, 0)
     host.until(lambda: host.cost("pool").restarts == 1)
@@ -90,7 +90,7 @@ def test_the_lost_one_is_replaced_and_takes_its_share(host: Host, marks: Path):
     assert [len(one.pending) for one in workers_of(host)] == [2, 2]
 
 
-def test_when_all_are_gone_callers_are_told_why_and_all_come_back(host: Host, marks: Path):
+def test_calls_fail_with_the_reason_while_all_workers_are_down(host: Host, marks: Path):
     add_pool(host, marks, 2, restart={"backoff_s": [0.3, 0.3]})
     for index in (0, 1):
         kill(host, index)
@@ -106,7 +106,7 @@ def test_when_all_are_gone_callers_are_told_why_and_all_come_back(host: Host, ma
     assert host.cost("pool").restarts == 2
 
 
-def test_one_that_is_given_up_leaves_the_others_at_work(host: Host, marks: Path, tmp_path: Path):
+def test_a_worker_that_is_given_up_leaves_the_others_at_work(host: Host, marks: Path, tmp_path: Path):
     host.add("lives", tmp_path / "life", "ready", "ready", "before=3", workers=2, restart={**SOON, "max": 3})
     host.start()
     host.until(lambda: all(one.state is State.READY for one in workers_of(host, "lives")))
@@ -121,7 +121,7 @@ def test_one_that_is_given_up_leaves_the_others_at_work(host: Host, marks: Path,
     assert re.match(r"3 exits in \d s, last exit 3", extension.failure)
 
 
-def test_a_user_restarts_all_of_them(host: Host, marks: Path):
+def test_a_user_restart_restarts_all_workers(host: Host, marks: Path):
     add_pool(host, marks, 2)
     before = {one.pid for one in workers_of(host)}
     kill(host, 0)
@@ -130,7 +130,7 @@ def test_a_user_restarts_all_of_them(host: Host, marks: Path):
     assert before.isdisjoint({one.pid for one in workers_of(host)})
 
 
-def test_daemons_of_workers_end_with_the_host_at_the_latest(host: Host, tmp_path: Path):
+def test_daemons_of_workers_end_with_the_host(host: Host, tmp_path: Path):
     host.add("daemon_grandchild", tmp_path / "pid", workers=2, restart=SOON)
     host.start()
     host.until(lambda: all(one.state is State.READY for one in workers_of(host, "daemon_grandchild")))
@@ -160,7 +160,7 @@ def test_processor_time_never_goes_down(host: Host, marks: Path):
 # --- which worker is asked and told ---------------------------------------------------------------------------
 
 
-def test_verdicts_come_from_one_that_lives(host: Host, marks: Path):
+def test_a_verdict_comes_from_the_first_worker_that_is_up(host: Host, marks: Path):
     add_pool(host, marks, 3, on_failure="deny")
     for index in (0, 1):
         kill(host, index)
@@ -168,7 +168,7 @@ def test_verdicts_come_from_one_that_lives(host: Host, marks: Path):
         assert host.extension("pool").lead.index == index + 1
 
 
-def test_events_reach_one_of_them_and_none_is_lost_without_being_counted(host: Host, marks: Path):
+def test_an_event_reaches_one_worker_or_is_counted_as_dropped(host: Host, marks: Path):
     add_pool(host, marks, 2)
     host.supervisor.tell(frames.Event("turn_start", step=1))
     kill(host, 0)
@@ -180,7 +180,7 @@ def test_events_reach_one_of_them_and_none_is_lost_without_being_counted(host: H
     assert host.cost("pool").events_dropped == 1
 
 
-def test_each_is_told_of_the_session_once(host: Host, marks: Path):
+def test_each_worker_is_told_of_the_session_once(host: Host, marks: Path):
     add_pool(host, marks, 2, restart=SOON)
     host.supervisor.begin_session()
     kill(host, 0)
@@ -192,7 +192,7 @@ def test_each_is_told_of_the_session_once(host: Host, marks: Path):
     assert [one.knows_session for one in workers_of(host)] == [True, True]
 
 
-def test_each_is_told_of_the_end_of_the_session(host: Host, tmp_path: Path):
+def test_each_worker_is_told_of_the_end_of_the_session(host: Host, tmp_path: Path):
     host.write(
         "x",
         f"""
@@ -212,7 +212,7 @@ for frame in frames():
     assert {path.name for path in tmp_path.glob("session_end-*")} == {f"session_end-{pid}" for pid in pids}
 
 
-def test_a_first_worker_that_does_not_greet_does_not_silence_the_second(host: Host, marks: Path):
+def test_a_worker_that_has_greeted_leads_while_the_first_is_late(host: Host, marks: Path):
     """The second has greeted and could be told and asked; the first is late."""
     code = (
         f"marks = {str(marks)!r}\nwhile not os.path.exists(f'{{marks}}.{{os.getpid()}}'): time.sleep(0.01)\n"
@@ -235,7 +235,7 @@ def test_a_first_worker_that_does_not_greet_does_not_silence_the_second(host: Ho
     host.stop(at_once=True)
 
 
-def test_commands_go_to_one_that_lives(host: Host, marks: Path):
+def test_a_command_goes_to_a_worker_that_is_up(host: Host, marks: Path):
     add_pool(host, marks, 2)
     kill(host, 0)
     answers: list[Any] = []
@@ -244,7 +244,7 @@ def test_commands_go_to_one_that_lives(host: Host, marks: Path):
     assert answers[0].frame.display == str(workers_of(host)[1].pid)
 
 
-def test_one_that_hangs_is_replaced_and_the_others_go_on(host: Host, marks: Path):
+def test_a_worker_that_hangs_is_replaced_and_the_others_go_on(host: Host, marks: Path):
     add_pool(host, marks, 2, stall_after=1, timeouts={"tool_call": 0.2}, restart=SOON)
     pids = [one.pid for one in workers_of(host)]
     assert host.call("hold").failure is Failure.TIMEOUT

@@ -32,7 +32,7 @@ DIFFERENCES = {
 
 
 @pytest.mark.parametrize("difference", DIFFERENCES)
-def test_a_difference_is_an_error_that_names_it(host: Host, tmp_path: Path, difference: str):
+def test_a_worker_that_registers_otherwise_fails_with_the_difference(host: Host, tmp_path: Path, difference: str):
     words, said = DIFFERENCES[difference]
     host.add("lives", tmp_path / "life", *words, workers=2, restart=SOON)
     host.start()
@@ -48,7 +48,7 @@ def test_a_difference_is_an_error_that_names_it(host: Host, tmp_path: Path, diff
     assert host.text("life")
 
 
-def test_a_tool_that_differs_is_named(host: Host, marks: Path):
+def test_a_tool_with_another_description_is_named(host: Host, marks: Path):
     code = (
         f"marks = {str(marks)!r}\ntry:\n    os.close(os.open(marks, os.O_CREAT | os.O_EXCL)); text = 'one'\n"
         "except FileExistsError: text = 'two'\n"
@@ -61,7 +61,7 @@ def test_a_tool_that_differs_is_named(host: Host, marks: Path):
     assert "is not like the others: tool 't' differs" in host.said_of("pool")[0][1]
 
 
-def test_a_worker_that_comes_back_otherwise_is_an_error(host: Host, tmp_path: Path):
+def test_a_restarted_worker_that_registers_otherwise_fails(host: Host, tmp_path: Path):
     host.add("lives", tmp_path / "life", "ready=a", "ready=a", "ready=b", workers=2, restart=SOON)
     host.start()
     extension = host.extension("lives")
@@ -72,7 +72,7 @@ def test_a_worker_that_comes_back_otherwise_is_an_error(host: Host, tmp_path: Pa
     assert "worker 1 is not like the others: tools differ (a, b)" in host.said_of("lives")[-1][1]
 
 
-def test_when_all_come_back_otherwise_that_is_what_it_offers(host: Host, tmp_path: Path):
+def test_the_registrations_of_a_full_restart_count(host: Host, tmp_path: Path):
     host.add("lives", tmp_path / "life", "ready=a", "ready=a", "ready=b", workers=2, restart=SOON)
     host.start()
     extension = host.extension("lives")
@@ -82,7 +82,7 @@ def test_when_all_come_back_otherwise_that_is_what_it_offers(host: Host, tmp_pat
     assert host.tools() == {"life", "die", "b"}
 
 
-def test_the_first_one_need_not_be_the_one_that_starts(host: Host, tmp_path: Path):
+def test_the_first_worker_that_is_ready_sets_the_registrations(host: Host, tmp_path: Path):
     host.add("lives", tmp_path / "life", "greeted=3", "ready=a", workers=2, restart=SOON)
     host.start()
     extension = host.extension("lives")
@@ -107,7 +107,7 @@ for frame in frames():
 """
 
 
-def test_a_tool_registered_late_by_one_does_not_cost_another_its_place(host: Host):
+def test_a_tool_registered_late_by_one_worker_is_no_difference(host: Host):
     """Only one of them sees the event upon which it registers it."""
     host.write("pool", LATE, workers=2, restart=SOON)
     host.start()

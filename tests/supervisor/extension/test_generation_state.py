@@ -10,7 +10,7 @@ from supervisor.extension.lifecycle import State
 
 
 @given(st.sampled_from(GenerationState), st.lists(st.sampled_from(GenerationTrigger)))
-def test_what_has_left_never_comes_back(standing: GenerationState, turns: list[GenerationTrigger]):
+def test_a_generation_never_goes_back(standing: GenerationState, turns: list[GenerationTrigger]):
     order = [GenerationState.CANDIDATE, GenerationState.CURRENT, GenerationState.DRAINING, GenerationState.GONE]
     for turn in turns:
         after = advance(standing, turn)
@@ -19,5 +19,5 @@ def test_what_has_left_never_comes_back(standing: GenerationState, turns: list[G
 
 
 @given(st.lists(st.sampled_from(State), min_size=1))
-def test_only_a_crew_that_is_ready_takes_over(states: list[State]):
+def test_only_a_generation_whose_workers_are_all_ready_takes_over(states: list[State]):
     assert may_take_over(states) == (set(states) == {State.READY})

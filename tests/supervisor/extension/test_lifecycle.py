@@ -22,7 +22,7 @@ DECIDED_LATER = (Trigger.RETRY, Trigger.ABANDONED)
 
 
 @given(st.lists(st.sampled_from(Trigger)))
-def test_it_never_goes_back(history: list[Trigger]):
+def test_a_worker_never_goes_back_to_an_earlier_state(history: list[Trigger]):
     state = State.SPAWNED
     for occurrence in history:
         following = advance(state, occurrence)
@@ -35,7 +35,7 @@ def test_it_never_goes_back(history: list[Trigger]):
 
 @pytest.mark.parametrize("state", State)
 @pytest.mark.parametrize("occurrence", Trigger)
-def test_an_end_is_an_end(state: State, occurrence: Trigger):
+def test_an_end_state_is_final(state: State, occurrence: Trigger):
     if state in (State.EXITED, State.FAILED, State.BACKOFF) and occurrence not in DECIDED_LATER:
         assert advance(state, occurrence) is state
 
@@ -57,7 +57,7 @@ def test_an_end_is_an_end(state: State, occurrence: Trigger):
     ],
     ids=str,
 )
-def test_histories(history: list[Trigger], state: State):
+def test_a_history_of_triggers_leads_to_its_state(history: list[Trigger], state: State):
     now = State.SPAWNED
     for occurrence in history:
         now = advance(now, occurrence)

@@ -33,7 +33,7 @@ def marks(tmp_path: Path) -> Path:
 # --- a crash is followed by a start ---------------------------------------------------------------------------
 
 
-def test_a_crash_fails_its_call_and_the_next_process_takes_over(host: Host, marks: Path):
+def test_a_crash_fails_its_call_and_the_next_worker_takes_over(host: Host, marks: Path):
     host.add("lives", marks, restart=SOON)
     host.start()
     first = life(host)
@@ -57,7 +57,7 @@ def test_a_crash_fails_its_call_and_the_next_process_takes_over(host: Host, mark
     assert host.extension("lives").failure == ""
 
 
-def test_one_that_crashes_beside_it_is_not_touched(host: Host, marks: Path):
+def test_a_crash_does_not_touch_other_extensions(host: Host, marks: Path):
     host.add("lives", marks, restart=SOON)
     host.add("echo", restart=SOON)
     host.start()
@@ -69,7 +69,7 @@ def test_one_that_crashes_beside_it_is_not_touched(host: Host, marks: Path):
     assert host.said_of("echo") == []
 
 
-def test_all_that_was_pending_fails_with_the_death_once(host: Host, marks: Path):
+def test_all_pending_calls_fail_once_when_their_worker_dies(host: Host, marks: Path):
     host.write(
         "deaf", 'hello("a")\nsend(type="ready")\nfor _ in range(3): sys.stdin.readline()\nos._exit(3)', restart=LATER
     )
@@ -87,7 +87,7 @@ def test_all_that_was_pending_fails_with_the_death_once(host: Host, marks: Path)
     ("policy", "code", "is_restarted"),
     [("transient", 1, True), ("transient", 0, False), ("permanent", 0, True), ("temporary", 1, False)],
 )
-def test_the_policy_is_followed(host: Host, marks: Path, policy: str, code: int, is_restarted: bool):
+def test_the_restart_policy_is_followed(host: Host, marks: Path, policy: str, code: int, is_restarted: bool):
     host.add("lives", marks, restart={**SOON, "policy": policy})
     host.start()
     host.call("die", code=code)
@@ -100,7 +100,7 @@ def test_the_policy_is_followed(host: Host, marks: Path, policy: str, code: int,
 
 
 @pytest.mark.parametrize(("code", "policy"), [(125, "permanent"), (78, "transient")])
-def test_an_exit_that_asks_for_it_is_the_last(host: Host, marks: Path, code: int, policy: str):
+def test_an_exit_with_a_no_restart_code_is_final(host: Host, marks: Path, code: int, policy: str):
     host.add("lives", marks, restart={**SOON, "policy": policy, "no_restart_exit": [78]})
     host.start()
     host.call("die", code=code)
@@ -120,7 +120,7 @@ def test_a_signal_from_outside_is_a_crash(host: Host, marks: Path):
     assert host.cost("lives").exit_status == "signal SIGKILL"
 
 
-def test_processes_that_die_just_when_they_are_written_to_are_all_replaced(host: Host, tmp_path: Path):
+def test_workers_that_die_while_they_are_written_to_are_all_replaced(host: Host, tmp_path: Path):
     """Their exits and broken pipes are found in one turn, in any order."""
     for number in range(4):
         host.add("lives", tmp_path / f"life{number}", name=f"x{number}", restart=SOON)
@@ -136,7 +136,7 @@ def test_processes_that_die_just_when_they_are_written_to_are_all_replaced(host:
 
 
 @pytest.mark.parametrize(("dice", "words"), [(0.0, "again in 0.9 s"), (1.0, "again in 1.5 s"), (0.5, "again in 1.2 s")])
-def test_the_dice_make_the_wait_longer_or_shorter(host: Host, tmp_path: Path, dice: float, words: str):
+def test_jitter_makes_the_backoff_longer_or_shorter(host: Host, tmp_path: Path, dice: float, words: str):
     host.write("once", "sys.exit(1)", restart={"backoff_s": [1.2, 30]})
     said = []
 
@@ -159,7 +159,7 @@ def test_the_dice_make_the_wait_longer_or_shorter(host: Host, tmp_path: Path, di
     assert words in said[0]
 
 
-def test_it_is_not_started_before_its_time(host: Host, marks: Path):
+def test_a_worker_is_not_started_before_the_backoff_is_over(host: Host, marks: Path):
     host.add("lives", marks, restart={"backoff_s": [0.4, 30]})
     host.start()
     host.extension("lives")._dice = lambda: 0.5
@@ -172,7 +172,7 @@ def test_it_is_not_started_before_its_time(host: Host, marks: Path):
 # --- and when it is not ---------------------------------------------------------------------------------------
 
 
-def test_one_that_never_starts_is_given_up_and_everybody_hears_why(host: Host, marks: Path):
+def test_a_worker_that_never_starts_is_given_up_with_the_reason(host: Host, marks: Path):
     host.add("lives", marks, "before=3", restart={**SOON, "max": 3})
     host.launch()
     host.until(lambda: host.state("lives") is State.FAILED)
@@ -194,7 +194,7 @@ def test_one_that_never_starts_is_given_up_and_everybody_hears_why(host: Host, m
 
 
 @pytest.mark.parametrize("child", ["silent", "first_frame_not_hello"])
-def test_one_that_breaks_the_handshake_each_time_is_given_up(host: Host, child: str):
+def test_a_worker_that_breaks_the_handshake_each_time_is_given_up(host: Host, child: str):
     host.add(child, restart={**SOON, "max": 3}, timeouts={"hello": 0.2 if child == "silent" else 10})
     host.launch()
     host.until(lambda: host.state(child) is State.FAILED)
@@ -203,7 +203,7 @@ def test_one_that_breaks_the_handshake_each_time_is_given_up(host: Host, child: 
     host.until(lambda: not host.extension(child).child.is_running)
 
 
-def test_one_that_greets_and_crashes_each_time_is_given_up(host: Host, marks: Path):
+def test_a_worker_that_greets_and_crashes_each_time_is_given_up(host: Host, marks: Path):
     host.add("lives", marks, "greeted=4", restart={**SOON, "max": 3})
     host.launch()
     host.until(lambda: host.state("lives") is State.FAILED)
@@ -213,7 +213,7 @@ def test_one_that_greets_and_crashes_each_time_is_given_up(host: Host, marks: Pa
     assert host.supervisor.is_settled
 
 
-def test_one_that_crashes_after_each_start_is_given_up_and_its_callers_are_told(host: Host, marks: Path):
+def test_a_worker_that_crashes_after_each_start_is_given_up(host: Host, marks: Path):
     host.add("lives", marks, restart={**SOON, "max": 3}, name="doomed")
     host.add("echo")
     host.start()
@@ -283,7 +283,7 @@ def test_a_crash_while_there_is_no_descriptor_left_is_survived(host: Host, marks
 
 
 @pytest.mark.usefixtures("healthy")
-def test_without_a_descriptor_left_the_start_fails_and_nothing_is_lost(host: Host):
+def test_a_start_without_a_free_descriptor_fails_and_leaks_none(host: Host):
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     host.start()
     in_use = len(os.listdir("/proc/self/fd"))

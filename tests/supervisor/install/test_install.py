@@ -280,7 +280,7 @@ def test_a_name_that_is_taken(here, tmp_path):
 
 
 @pytest.mark.parametrize("force", [False, True])
-def test_what_even_force_does_not_replace(here, tmp_path, force):
+def test_some_folders_are_not_replaced_even_by_force(here, tmp_path, force):
     parent = here.home / "extensions"
     made = LocalSource(source(tmp_path / "made"))
     source(parent / "guard-dev", name="guard")
@@ -327,7 +327,7 @@ def test_replacing_keeps_data_and_whether_it_is_enabled(here, tmp_path):
 # --- what is said of the program ------------------------------------------------------------------------------
 
 
-def test_what_would_keep_it_from_starting(here, tmp_path):
+def test_an_extension_that_would_not_start_is_a_warning(here, tmp_path):
     made = source(tmp_path / "made", program="x")
     (made / "run").chmod(0o644)
     told = install(LocalSource(made), Scope.GLOBAL, here).warnings

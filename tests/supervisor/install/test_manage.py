@@ -26,7 +26,7 @@ def one(here, tmp_path):
     return install(LocalSource(source(tmp_path / "made")), Scope.GLOBAL, here).now
 
 
-def test_its_data_stays(here, one):
+def test_data_stays_after_a_removal(here, one):
     data = here.home / "data" / "guard"
     data.mkdir(parents=True)
     (data / "todos.json").write_text("new")
@@ -55,7 +55,7 @@ def test_purge_deletes_data_unless_another_has_the_same(here, one):
     assert contents(here.home / "data") == contents(one.folder.parent) == []
 
 
-def test_of_one_without_a_record_what_is_named_as_data_stays(here):
+def test_named_data_stays_where_there_is_no_record(here):
     folder = source(here.home / "extensions" / "byhand", name="byhand")
     (folder / "todos.json").write_text("1")
     (folder / "package.json").write_text("{}")
@@ -70,7 +70,7 @@ def test_nothing_to_keep_leaves_no_folder(here, one):
     assert contents(here.home) == ["extensions"]
 
 
-def test_of_a_link_only_the_link(here, tmp_path):
+def test_a_removal_of_a_link_removes_only_the_link(here, tmp_path):
     made = source(tmp_path / "dev")
     (made / "todos.json").write_text("1")
     parent = here.home / "extensions"
@@ -83,7 +83,7 @@ def test_of_a_link_only_the_link(here, tmp_path):
     assert contents(made) == ["extension.json", "run", "todos.json"]
 
 
-def test_a_broken_one_by_its_folder(here):
+def test_a_broken_extension_is_removed_by_its_folders_name(here):
     broken = here.home / "extensions" / "broken"
     source(broken)
     (broken / "extension.json").write_text("{")
@@ -93,7 +93,7 @@ def test_a_broken_one_by_its_folder(here):
     assert contents(broken.parent) == []
 
 
-def test_what_comes_to_its_place_is_not_trusted(here, tmp_path):
+def test_a_new_extension_in_the_place_of_a_removed_one_is_not_trusted(here, tmp_path):
     one = install(LocalSource(source(tmp_path / "made")), Scope.PROJECT, here).now
     assert is_trusted(one, here.home)
     remove(one, here.home, [])
@@ -153,7 +153,7 @@ def test_switching_changes_one_field(here, one):
     assert sorted(os.listdir(one.folder)) == [".zot-install.json", "extension.json", "run"]
 
 
-def test_what_a_killed_writer_has_left_is_in_nobodys_way(here, one):
+def test_the_leftovers_of_a_killed_writer_do_no_harm(here, one):
     (one.folder / ".extension.json.new").write_text("{half")
     assert switch(one, here.home, on=False)
     assert sorted(os.listdir(one.folder)) == [".zot-install.json", "extension.json", "run"]
@@ -191,7 +191,7 @@ def test_switching_what_is_linked_writes_to_what_it_leads_to(here, tmp_path):
 # --- names ----------------------------------------------------------------------------------------------------
 
 
-def test_whom_a_name_means(here):
+def test_a_name_means_the_extension_or_its_folder(here):
     for scope, folder, name in (
         (Scope.GLOBAL, "dev", "guard"), (Scope.GLOBAL, "todo", "todo"), (Scope.PROJECT, "todo", "todo"),
         (Scope.GLOBAL, "a", "same"), (Scope.GLOBAL, "same", "same"), (Scope.GLOBAL, "x", "y"), (Scope.GLOBAL, "y", "z"),
@@ -212,7 +212,7 @@ def test_whom_a_name_means(here):
         named("x", [])
 
 
-def test_two_of_one_name_in_one_place_need_the_folders_name(here):
+def test_two_extensions_of_one_name_are_told_apart_by_their_folders(here):
     for folder in ("a", "b"):
         source(here.home / "extensions" / folder)
     with pytest.raises(MisuseError, match="name it by its folder"):

@@ -264,7 +264,7 @@ def test_a_second_rename_that_fails_is_undone(two, monkeypatch):
     assert contents(target.parent) == ["guard"]
 
 
-def test_only_what_nobody_holds_is_swept(two):
+def test_only_staging_folders_without_a_lock_are_swept(two):
     target, stage = two
     (target.parent / ".x.0123abcd.gone" / "tree").mkdir(parents=True)
     (target.parent / ".mine").mkdir()

@@ -57,7 +57,7 @@ def test_a_memory_hog_is_ended_and_started_again(host: Host):
     assert host.supervisor.stats()["memory_hog"].rss_bytes < 60 * MIB
 
 
-def test_what_its_children_use_counts(host: Host):
+def test_the_memory_of_children_counts(host: Host):
     code = (
         'hello("a")\nsend(type="ready")\nfor frame in frames():\n'
         "    eat = 'import sys; held = b\"m\" * (100 << 20); print(flush=True); sys.stdin.read()'\n"
@@ -87,7 +87,7 @@ def test_a_cpu_hog_is_ended(host: Host):
     assert host.cost("cpu_hog").cpu_ms > 50
 
 
-def test_processor_time_that_is_used_up_is_used_up(host: Host):
+def test_processor_time_over_the_limit_ends_the_extension_for_good(host: Host):
     host.add("cpu_hog", limits={"cpu_seconds": 0.2, "breaches": 1}, restart=LATER)
     host.start()
     host.text("burn")
@@ -144,7 +144,7 @@ def test_descriptors_of_the_whole_tree_count(host: Host):
     host.until(lambda: ours() == set())
 
 
-def test_one_that_says_too_much_is_ended(host: Host):
+def test_an_extension_that_writes_too_much_is_ended(host: Host):
     host.add("flood_notify", limits={"frames_per_s": 500, "breaches": 2}, restart=LATER)
     host.start()
     host.until(lambda: said(host, "flood_notify", "limit"))
@@ -165,7 +165,7 @@ def test_an_answer_that_is_too_long_fails_its_call_alone(host: Host):
     assert host.extension("talker").state is State.READY
 
 
-def test_its_log_takes_no_more_than_it_may(host: Host):
+def test_the_log_keeps_to_its_limit(host: Host):
     host.add("stderr_flood", limits={"log_mb": 0.2})
     host.start()
     host.stop()
@@ -174,7 +174,7 @@ def test_its_log_takes_no_more_than_it_may(host: Host):
     assert 0.1 * MIB < size <= 0.2 * MIB + 4096
 
 
-def test_what_left_its_tree_counts_too(host: Host, tmp_path: Path):
+def test_a_daemon_that_left_the_tree_counts(host: Host, tmp_path: Path):
     host.add("daemon_grandchild", tmp_path / "pid", limits={"processes": 1, "breaches": 1}, restart=LATER)
     host.start()
     host.until(lambda: said(host, "daemon_grandchild", "limit"))
@@ -182,7 +182,7 @@ def test_what_left_its_tree_counts_too(host: Host, tmp_path: Path):
     host.until(lambda: ours() == set())
 
 
-def test_one_that_keeps_to_its_limits_is_left_alone(host: Host):
+def test_an_extension_within_its_limits_is_left_alone(host: Host):
     limits = {"rss_mb": 500, "cpu_percent": 99, "cpu_seconds": 60, "processes": 1, "open_files": 50}
     host.add("echo", limits={**limits, "frames_per_s": 1e6, "breaches": 1})
     host.start()
@@ -197,7 +197,7 @@ def test_one_that_keeps_to_its_limits_is_left_alone(host: Host):
 # --- what becomes of it -----------------------------------------------------------------------------------------
 
 
-def test_one_whose_limits_say_stop_is_not_started_again(host: Host):
+def test_an_extension_whose_limits_say_stop_is_not_started_again(host: Host):
     host.add(
         "memory_hog", limits={"rss_mb": 60, "breaches": 1, "action": "stop"}, restart={**SOON, "policy": "permanent"}
     )
@@ -214,7 +214,7 @@ def test_one_whose_limits_say_stop_is_not_started_again(host: Host):
     assert ours() == set()
 
 
-def test_one_that_may_not_be_started_again_is_not(host: Host):
+def test_an_extension_over_its_limits_stays_down_if_its_policy_says_so(host: Host):
     host.add("memory_hog", limits={"rss_mb": 60, "breaches": 1})
     host.start()
     host.text("eat", mb=100)
@@ -222,7 +222,7 @@ def test_one_that_may_not_be_started_again_is_not(host: Host):
     assert host.extension("memory_hog").state is State.FAILED
 
 
-def test_one_that_breaks_them_again_and_again_is_given_up(host: Host):
+def test_an_extension_that_breaks_its_limits_again_and_again_is_given_up(host: Host):
     host.add("memory_hog", limits={"rss_mb": 1, "breaches": 1}, restart={**SOON, "max": 2})
     host.launch()
     host.until(lambda: host.extension("memory_hog").state is State.FAILED)
@@ -242,7 +242,7 @@ def test_a_call_under_way_fails_with_the_figures(host: Host):
     assert answer.reason.startswith("it is over its limits: rss ")
 
 
-def test_one_that_is_stopped_and_ignores_all_is_ended_at_once(host: Host):
+def test_a_stopped_process_over_its_limits_is_killed_at_once(host: Host):
     code = (
         "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nheld = b'm' * (100 << 20)\nhello()\nsend(type='ready')\n"
         "os.kill(os.getpid(), signal.SIGSTOP)"
@@ -269,7 +269,7 @@ def test_in_a_pool_only_the_hog_is_ended(host: Host):
 # --- when it is looked at an awkward moment ---------------------------------------------------------------------
 
 
-def test_one_that_has_just_ended_breaks_no_limit(host: Host):
+def test_a_worker_that_has_just_ended_breaks_no_limit(host: Host):
     host.add("memory_hog", limits={"rss_mb": 60, "cpu_seconds": 0.001, "breaches": 100}, restart=LATER)
     host.start()
     pid = host.extension("memory_hog").pid
@@ -284,7 +284,7 @@ def test_one_that_has_just_ended_breaks_no_limit(host: Host):
     assert said(host, "memory_hog", "limit") == []
 
 
-def test_one_that_is_over_and_has_ended_in_the_same_moment_ends_once(host: Host):
+def test_a_worker_over_its_limits_that_ends_itself_ends_once(host: Host):
     host.add("fork_bomb", limits={"processes": 5, "breaches": 1}, restart=LATER)
     host.start()
     pid = host.extension("fork_bomb").pid
@@ -301,7 +301,7 @@ def test_one_that_is_over_and_has_ended_in_the_same_moment_ends_once(host: Host)
 
 
 @pytest.mark.parametrize("how", ["user", "limit"])
-def test_one_that_is_ending_already_is_not_blamed_again(host: Host, how: str):
+def test_a_worker_that_is_being_ended_is_not_blamed_again(host: Host, how: str):
     code = (
         "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nheld = b'm' * (100 << 20)\n"
         "hello('a')\nsend(type='ready')\nwhile True: signal.pause()"

@@ -100,7 +100,7 @@ def test_new_ones_are_found_and_ended_ones_are_gone(reader: ProcessReader, child
     assert child.pid in table.by_pid
 
 
-def test_one_that_has_ended_and_is_not_collected_is_a_zombie(reader: ProcessReader):
+def test_a_process_that_has_ended_and_is_not_collected_is_a_zombie(reader: ProcessReader):
     with sleep() as one:
         reader.read(set())
         one.kill()

@@ -234,7 +234,7 @@ def test_any_name_gives_a_leaf_of_its_own(tmp_path: Path, name: str):
         assert len(made) < 80
 
 
-def test_what_dead_hosts_left_is_removed_if_nobody_is_in_it(tmp_path: Path):
+def test_empty_cgroups_of_dead_hosts_are_removed(tmp_path: Path):
     tree = FakeCgroups(tmp_path, own="/", enabled="cpu memory pids")
     tree.put("/proc/99/stat", "")
     for name in ("zot-77/x-1", "zot-77/host", "zot-88/busy-1", "zot-99/x-1", "zot-x/y", "other"):
@@ -337,7 +337,7 @@ def test_a_real_leaf_holds_what_left_its_session(real: Cgroups):
         collect_orphans()
 
 
-def test_the_watchdogs_way_to_end_real_leaves(real: Cgroups):
+def test_the_reaper_ends_the_processes_of_real_leaves(real: Cgroups):
     leaf = real.leaf("x", Limits())
     with confined(leaf, "setsid sh -c 'echo; sleep 600' & wait") as child:
         child.stdout.readline()

@@ -97,7 +97,7 @@ def test_a_lower_limit_of_our_own_stays(teller: Path, tmp_path: Path):
     assert errors == ""
 
 
-def test_what_cannot_be_set_is_a_line_and_no_obstacle(shell: str, teller: Path, tmp_path: Path):
+def test_a_limit_that_cannot_be_set_is_reported_and_the_child_starts(shell: str, teller: Path, tmp_path: Path):
     confinement = Confinement(open_files=10**18, join_file=tmp_path / "gone" / "cgroup.procs")
     argv = prefixed([str(teller)], confinement, os.environ)
     done = subprocess.run(argv, capture_output=True, timeout=PATIENCE_S, check=True)

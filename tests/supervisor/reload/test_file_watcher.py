@@ -122,7 +122,7 @@ NO_CHANGES = [
 
 
 @pytest.mark.parametrize("path", NO_CHANGES)
-def test_what_is_none(watched: Watched, path: str):
+def test_some_files_are_no_change(watched: Watched, path: str):
     made = watched.folder / path
     made.parent.mkdir(parents=True, exist_ok=True)
     made.write_text("1")
@@ -138,7 +138,7 @@ def test_links_to_files_are_followed_and_to_folders_are_not(watched: Watched, tm
     assert watched.settle() == [("one", {"link.py"})]
 
 
-def test_so_many_files_and_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_only_a_bounded_number_of_files_is_watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("supervisor.reload.file_watcher.FILES_LIMIT", 3)
     for number in range(5):
         (tmp_path / f"f{number}.py").write_text("")
@@ -176,7 +176,7 @@ def test_extensions_that_come_and_go_where_they_are_looked_for(watched: Watched)
     assert watched.changes == []
 
 
-def test_a_file_that_changes_before_anybody_knows_the_extension_is_no_change(watched: Watched, tmp_path: Path):
+def test_a_change_before_the_extension_is_known_is_no_change(watched: Watched, tmp_path: Path):
     two = tmp_path / "two"
     two.mkdir()
     (two / "main.py").write_text("1")

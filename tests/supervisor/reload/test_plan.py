@@ -25,7 +25,7 @@ def known(tmp_path: Path, name: str = "a", scope: Scope = Scope.GLOBAL, *, is_st
     return Known(Found(tmp_path / name, manifest(name), scope), is_stopped)
 
 
-def test_what_becomes_of_one(tmp_path: Path):
+def test_an_extension_is_kept_stopped_or_replaced_by_its_manifest(tmp_path: Path):
     one, named = known(tmp_path), known(tmp_path, scope=Scope.EXPLICIT)
     assert plan_one(one, ManifestError("bad")) == Keep("bad")
     assert isinstance(plan_one(one, manifest("b")), Keep)
@@ -42,7 +42,7 @@ def test_a_folder_whose_extension_has_another_name_is_not_a_new_one(tmp_path: Pa
 
 
 @given(st.lists(st.sampled_from(["found", "error", "disabled", "gone"])), st.integers(0, 3))
-def test_each_gets_one_plan(fates: list[str], new: int):
+def test_each_extension_gets_one_plan(fates: list[str], new: int):
     from pathlib import Path
 
     running = [known(Path("/x"), f"e{number}") for number in range(len(fates))]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from wire.control import ReloadOutcome
 
 
-def test_one_that_fails_costs_no_other(host: Host):
+def test_an_extension_whose_reload_fails_costs_no_other(host: Host):
     good, bad = Folder(host, "good"), Folder(host, "bad")
     host.start()
     bad.code("sys.exit(1)")
@@ -27,7 +27,7 @@ def test_one_that_fails_costs_no_other(host: Host):
     assert {good.extension.reloads, bad.extension.reloads} == {1, 0}
 
 
-def test_all_are_found_again(host: Host, tmp_path: Path):
+def test_a_reload_of_all_starts_stops_and_skips(host: Host, tmp_path: Path):
     _, goes, off = (Folder(host, name) for name in ("stays", "goes", "off"))
     host.found = [replace(one, scope=Scope.GLOBAL, position=0) for one in host.found]
     host.start()
@@ -59,7 +59,7 @@ def test_all_are_found_again(host: Host, tmp_path: Path):
     assert ("off", "started") in [(one.name, one.outcome) for one in reload(host)]
 
 
-def test_one_that_a_reload_has_stopped_is_started_again_as_it_was(host: Host, folder: Folder):
+def test_an_extension_that_a_reload_stopped_is_restarted_as_it_was(host: Host, folder: Folder):
     folder.code("hello('env'); send(type='ready')\nfor frame in frames(): result(frame, json.dumps(dict(os.environ)))")
     host.found = [replace(one, scope=Scope.GLOBAL) for one in host.found]
     host.start()
@@ -74,7 +74,7 @@ def test_one_that_a_reload_has_stopped_is_started_again_as_it_was(host: Host, fo
 
 
 @pytest.mark.parametrize("name", [None, "one"])
-def test_one_that_is_disabled_while_it_is_started_again_does_not_start(host: Host, folder: Folder, name: str | None):
+def test_an_extension_that_is_disabled_during_its_start_does_not_start(host: Host, folder: Folder, name: str | None):
     host.found = [replace(one, scope=Scope.GLOBAL) for one in host.found]
     host.start()
     (there,) = host.found
@@ -93,7 +93,7 @@ def test_one_that_is_disabled_while_it_is_started_again_does_not_start(host: Hos
     assert folder.extension.state is State.EXITED
 
 
-def test_a_name_that_is_new_is_found_and_one_that_is_not_there_is_an_error(host: Host):
+def test_a_new_name_is_started_and_an_unknown_one_is_an_error(host: Host):
     host.start()
     host.found = []
     new = Folder(host, "new")
@@ -119,6 +119,6 @@ def test_a_storm_of_reloads_of_all_starts_few_versions_and_ends_with_the_last(ho
     lone(host, folder.extension)
 
 
-def test_nothing_to_reload(host: Host):
+def test_a_reload_without_extensions_has_no_outcome(host: Host):
     host.start()
     assert reload(host) == ()

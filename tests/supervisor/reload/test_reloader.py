@@ -72,7 +72,7 @@ def test_a_bad_manifest_changes_nothing(host: Host, folder: Folder, text: str, r
     assert folder.says()["version"] == "v1"
 
 
-def test_one_that_may_not_run_is_not_started(host: Host, folder: Folder):
+def test_a_version_that_may_not_run_is_not_started(host: Host, folder: Folder):
     host.start()
     asked = []
 
@@ -91,7 +91,7 @@ def test_one_that_may_not_run_is_not_started(host: Host, folder: Folder):
 # --- what happens meanwhile -----------------------------------------------------------------------------------
 
 
-def test_the_old_one_answers_while_the_new_one_starts(host: Host, folder: Folder):
+def test_the_old_version_answers_while_the_new_one_starts(host: Host, folder: Folder):
     host.start()
     gate, got = slowly(host, folder)
     assert host.supervisor.stats()["one"].state == "reloading"
@@ -101,7 +101,7 @@ def test_the_old_one_answers_while_the_new_one_starts(host: Host, folder: Folder
     assert (folder.says()["version"], host.ask().reason) == ("v2", "v2")
 
 
-def test_the_old_one_dies_while_the_new_one_starts(host: Host, folder: Folder):
+def test_the_new_version_starts_though_the_old_one_dies_meanwhile(host: Host, folder: Folder):
     folder.version("v1", restart={"backoff_s": [60, 60]})
     host.found[-1] = replace(host.found[-1], manifest=parse_manifest(folder.text()))
     host.start()
@@ -143,7 +143,7 @@ def test_a_second_reload_starts_over_and_both_hear_the_same(host: Host, folder: 
     assert [kind for kind, _ in host.said_of("one")] == ["reloaded"]
 
 
-def test_one_that_is_down_is_started(host: Host, folder: Folder):
+def test_an_extension_that_is_down_is_started_by_a_reload(host: Host, folder: Folder):
     folder.code("sys.exit(3)")
     host.start()
     assert folder.extension.state is State.FAILED
@@ -157,7 +157,7 @@ def test_one_that_is_down_is_started(host: Host, folder: Folder):
     assert "it stays down as it was" in host.said_of("one")[-1][1]
 
 
-def test_the_end_of_the_host_in_the_middle_of_it(host: Host, folder: Folder):
+def test_a_stop_of_the_host_ends_all_versions_of_a_reload(host: Host, folder: Folder):
     host.start()
     host.supervisor.begin_call("hold", b"{}", lambda _answer: None)
     folder.version("v2")
@@ -171,7 +171,7 @@ def test_the_end_of_the_host_in_the_middle_of_it(host: Host, folder: Folder):
     assert got[0][0].reason == "the host is stopping"
 
 
-def test_many_reloads_leave_nothing(host: Host, folder: Folder):
+def test_many_reloads_leak_nothing(host: Host, folder: Folder):
     host.start()
     host.supervisor.sample()
     open_before = len(os.listdir("/proc/self/fd"))

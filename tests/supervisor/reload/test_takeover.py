@@ -34,7 +34,7 @@ def test_the_new_version_takes_over_and_the_old_one_is_stopped_in_order(host: Ho
     assert log.index("starting a new version") < log.index("has taken over") < log.index("ended: exit 0")
 
 
-def test_tools_that_the_new_version_does_not_have_are_gone_and_guards_change_at_once(host: Host, folder: Folder):
+def test_tools_and_guards_change_at_once_with_the_version(host: Host, folder: Folder):
     folder.version("v1", tools=("old", "who"))
     host.start()
     assert host.ask().reason == "v1"
@@ -48,7 +48,7 @@ def test_tools_that_the_new_version_does_not_have_are_gone_and_guards_change_at_
     assert host.supervisor.guards_of("tool_call") == []
 
 
-def test_what_was_asked_of_the_old_one_is_answered_by_it(host: Host, folder: Folder):
+def test_a_pending_call_is_answered_by_the_old_version(host: Host, folder: Folder):
     host.start()
     answers: list[Any] = []
     host.supervisor.begin_call("hold", b"{}", answers.append)
@@ -66,7 +66,7 @@ def test_what_was_asked_of_the_old_one_is_answered_by_it(host: Host, folder: Fol
     assert host.cost("one").exit_status == "exit 0"
 
 
-def test_a_call_that_the_old_one_never_answers_ends_by_its_own_deadline(host: Host, folder: Folder):
+def test_a_pending_call_of_the_old_version_keeps_its_deadline(host: Host, folder: Folder):
     folder.version("v1", timeouts={**QUICK, "tool_call": 0.3})
     host.found[-1] = replace(host.found[-1], manifest=parse_manifest(folder.text()))
     host.start()
@@ -79,7 +79,7 @@ def test_a_call_that_the_old_one_never_answers_ends_by_its_own_deadline(host: Ho
     lone(host, folder.extension)
 
 
-def test_the_old_one_dies_over_its_last_call(host: Host, folder: Folder):
+def test_a_death_of_the_old_version_fails_its_pending_call(host: Host, folder: Folder):
     host.start()
     answers: list[Any] = []
     host.supervisor.begin_call("hold", b"{}", answers.append)
@@ -96,7 +96,7 @@ def test_the_old_one_dies_over_its_last_call(host: Host, folder: Folder):
     assert folder.says()["version"] == "v2"
 
 
-def test_what_the_old_one_left_running_is_ended_and_what_the_new_one_started_is_not(host: Host, folder: Folder):
+def test_daemons_of_the_old_version_are_ended_and_those_of_the_new_one_are_not(host: Host, folder: Folder):
     daemon = (
         "pid = os.fork()\n"
         "if not pid:\n"
@@ -121,7 +121,7 @@ def test_what_the_old_one_left_running_is_ended_and_what_the_new_one_started_is_
     assert is_gone(new)
 
 
-def test_both_are_accounted_while_both_run(host: Host, folder: Folder):
+def test_both_versions_are_accounted_while_both_run(host: Host, folder: Folder):
     host.start()
     answers: list[Any] = []
     host.supervisor.begin_call("hold", b"{}", answers.append)
@@ -137,7 +137,7 @@ def test_both_are_accounted_while_both_run(host: Host, folder: Folder):
     lone(host, folder.extension)
 
 
-def test_a_pool_is_replaced_as_one(host: Host, folder: Folder):
+def test_all_workers_are_replaced_together(host: Host, folder: Folder):
     folder.version("v1", workers=2)
     host.found[-1] = replace(host.found[-1], manifest=parse_manifest(folder.text()))
     host.start()
@@ -148,7 +148,7 @@ def test_a_pool_is_replaced_as_one(host: Host, folder: Folder):
     assert host.supervisor.stats()["one"].workers == 3
 
 
-def test_all_of_a_pool_must_be_ready_and_agree(host: Host, folder: Folder):
+def test_all_workers_of_the_new_version_must_be_ready_and_agree(host: Host, folder: Folder):
     host.start()
     folder.code(
         f"first = os.open({str(host.folder)!r} + '/first', os.O_CREAT)\n"
@@ -165,7 +165,7 @@ def test_all_of_a_pool_must_be_ready_and_agree(host: Host, folder: Folder):
     lone(host, folder.extension)
 
 
-def test_a_manifest_that_has_changed_counts(host: Host, folder: Folder):
+def test_the_manifest_of_the_new_version_counts(host: Host, folder: Folder):
     host.add("echo")
     host.start()
     assert [one.name for one in host.supervisor.extensions] == ["one", "echo"]
@@ -178,7 +178,7 @@ def test_a_manifest_that_has_changed_counts(host: Host, folder: Folder):
     assert [one.name for one in host.supervisor.guards_of("tool_call")] == ["echo", "one"]
 
 
-def test_a_verdict_is_never_missing(host: Host, folder: Folder):
+def test_a_verdict_is_never_missing_during_reloads(host: Host, folder: Folder):
     host.start()
     verdicts: list[str] = []
     reloads = 0
@@ -201,7 +201,7 @@ def test_a_verdict_is_never_missing(host: Host, folder: Folder):
     lone(host, folder.extension)
 
 
-def test_a_version_that_guards_no_more_takes_over_in_the_middle_of_a_verdict(host: Host, folder: Folder):
+def test_a_version_without_guards_takes_over_in_the_middle_of_a_verdict(host: Host, folder: Folder):
     asked, gate = host.folder / "asked", host.folder / "go"
     host.write(
         "first",

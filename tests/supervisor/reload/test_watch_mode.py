@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from tests.support.reloading import Folder
 
 
-def test_nobody_looks_at_files_unless_asked(host: Host, folder: Folder):
+def test_files_are_not_looked_at_without_watch_mode(host: Host, folder: Folder):
     host.start()
     turns = host.loop.turns
     host.supervisor.sampler.stop()
