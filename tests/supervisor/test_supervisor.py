@@ -77,7 +77,7 @@ def test_each_extension_is_told_of_the_session_once_also_if_it_is_late(host: Hos
     host.supervisor.begin_session()
     host.supervisor.begin_session()
     host.supervisor.tell(Event("turn_start", step=1))
-    host.until(lambda: all("session_start" in one.observes for one in host.supervisor.extensions))
+    host.until(lambda: all("session_start" in extension.observes for extension in host.supervisor.extensions))
     host.stop()
     assert steps(tmp_path / "r.jsonl")[0] == "session_start"
     assert steps(tmp_path / "r.jsonl").count("session_start") == 1

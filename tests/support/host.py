@@ -73,8 +73,8 @@ class Host:
             host=HostInfo("1.0", "replay", "model-x", "/project"),
             logs=folder / "logs",
             owns_process=owns_process,
-            on_notice=lambda one, kind, message: self.notices.append((one.name, kind, message)),
-            on_note=lambda one, level, message: self.notes.append((one.name, level, message)),
+            on_notice=lambda extension, kind, message: self.notices.append((extension.name, kind, message)),
+            on_note=lambda extension, level, message: self.notes.append((extension.name, level, message)),
             **options,
         )
         self.reloader = Reloader(self.supervisor)
@@ -114,7 +114,7 @@ class Host:
         return self
 
     def launch(self) -> None:
-        self.supervisor.start(sorted(self.found, key=lambda one: one.order), dict(os.environ))
+        self.supervisor.start(sorted(self.found, key=lambda found: found.order), dict(os.environ))
 
     def stop(self, **how: Any) -> float:
         """Seconds that it took."""
@@ -127,7 +127,7 @@ class Host:
     # --- looking ------------------------------------------------------------------------------------------
 
     def extension(self, name: str) -> Extension:
-        return next(one for one in self.supervisor.extensions if one.name == name)
+        return next(extension for extension in self.supervisor.extensions if extension.name == name)
 
     def state(self, name: str) -> State:
         return self.extension(name).state

@@ -57,7 +57,7 @@ for frame in frames():
 def add_pool(host: Host, marks: Path, workers: int, **manifest: Any) -> None:
     host.write("pool", POOL % str(marks), workers=workers, **{"restart": LATER, **manifest})
     host.start()
-    host.until(lambda: all(one.state is State.READY for one in workers_of(host)))
+    host.until(lambda: all(worker.state is State.READY for worker in workers_of(host)))
 
 
 def workers_of(host: Host, name: str = "pool") -> list[Worker]:

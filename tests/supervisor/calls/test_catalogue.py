@@ -32,7 +32,7 @@ def test_a_name_without_a_registration_is_an_error(host: Host, in_flight: Reques
     with pytest.raises(KeyError):
         in_flight.verdict("verdict", "turn_end")
     host.run_for(0.05)
-    assert all(one == [] for one in in_flight.answers.values())
+    assert all(answers == [] for answers in in_flight.answers.values())
 
 
 def test_a_tool_that_is_not_registered_after_a_restart_cannot_be_called(

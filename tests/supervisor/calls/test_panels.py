@@ -73,11 +73,11 @@ class Watched(Host):
 
 @pytest.fixture
 def host(tmp_path: Path) -> Iterator[Watched]:
-    with Watched(tmp_path) as one:
-        one.write("x", 'SUFFIX = ""\n' + PANEL)
-        one.write("y", 'SUFFIX = "_y"\n' + PANEL)
-        one.start()
-        yield one
+    with Watched(tmp_path) as watched:
+        watched.write("x", 'SUFFIX = ""\n' + PANEL)
+        watched.write("y", 'SUFFIX = "_y"\n' + PANEL)
+        watched.start()
+        yield watched
 
 
 def test_a_panel_from_its_opening_to_its_end(host: Watched):

@@ -46,7 +46,7 @@ def test_requests_in_flight_are_answered_in_any_order(host: Host, in_flight: Req
     in_flight.call("call", "a", b'{"text": "one"}')
     in_flight.command("command", "c", "two")
     in_flight.verdict("verdict")
-    assert all(one == [] for one in in_flight.answers.values()), "never from within"
+    assert all(answers == [] for answers in in_flight.answers.values()), "never from within"
     got = in_flight.until_all()
     assert text(got["call"]) == "one"
     assert got["command"].frame.display == "two"

@@ -51,7 +51,7 @@ def test_a_call_is_not_made_a_third_time(host: Host, marks: Path, waits: bool):
         (answer,) = answers
     assert (answer.failure, answer.reason) == (Failure.DIED, "it ended (exit 4)")
     assert attempts(marks, "fatal") == 2
-    assert len([one for one in workers_of(host) if one.state is State.READY]) == 2
+    assert len([worker for worker in workers_of(host) if worker.state is State.READY]) == 2
 
 
 @pytest.mark.parametrize("waits", [True, False])
@@ -84,7 +84,7 @@ def test_a_call_ends_once_when_both_workers_die_together(host: Host, marks: Path
     host.run_for(0.3)
     assert len(answers) == 1
     assert answers[0].failure in (Failure.DIED, Failure.NOT_READING)
-    assert all(not one.pending for one in workers_of(host))
+    assert all(not worker.pending for worker in workers_of(host))
 
 
 def test_a_call_that_ran_out_of_time_is_not_made_again(host: Host, marks: Path):
@@ -98,12 +98,12 @@ def test_a_cancelled_call_is_not_made_again(host: Host, marks: Path):
     answers: list[Answer] = []
     asked = host.supervisor.begin_call("hold_again", b"{}", answers.append)
     host.until(marks.exists)
-    holder = next(one for one in workers_of(host) if one.pending)
+    holder = next(worker for worker in workers_of(host) if worker.pending)
     os.kill(holder.pid, signal.SIGKILL)
     host.until(lambda: not holder.pending)
     assert answers == [], "its end is told in a turn of its own"
     asked.cancel("no more interest")
     host.until(lambda: answers)
     host.run_for(0.1)
-    assert [(one.failure, one.reason) for one in answers] == [(Failure.CANCELLED, "no more interest")]
+    assert [(answer.failure, answer.reason) for answer in answers] == [(Failure.CANCELLED, "no more interest")]
     assert attempts(marks, "hold_again") == 1

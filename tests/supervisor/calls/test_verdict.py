@@ -65,7 +65,7 @@ def test_nothing_counts_after_a_block(before: list[tuple[Verdict, bool]], after:
 @given(CHAINS)
 def test_the_last_rewrite_before_a_block_counts(chain: list[tuple[Verdict, bool]]):
     judgement = come_to(chain)
-    first = next((number for number, one in enumerate(chain) if blocks(*one)), len(chain))
+    first = next((number for number, link in enumerate(chain) if blocks(*link)), len(chain))
     passed = [verdict for verdict, _ in chain[:first]]
     assert judgement.args == next((v.modified_args for v in reversed(passed) if v.modified_args is not None), None)
     assert judgement.text == next((v.replace_text for v in reversed(passed) if v.replace_text is not None), None)
@@ -74,7 +74,7 @@ def test_the_last_rewrite_before_a_block_counts(chain: list[tuple[Verdict, bool]
 @given(CHAINS)
 def test_every_missing_verdict_before_the_block_is_reported(chain: list[tuple[Verdict, bool]]):
     judgement = come_to(chain)
-    first = next((number for number, one in enumerate(chain) if blocks(*one)), len(chain))
+    first = next((number for number, link in enumerate(chain) if blocks(*link)), len(chain))
     assert judgement.missing == tuple(
         Missing(f"g{number}", verdict.reason, deny)
         for number, (verdict, deny) in enumerate(chain[: first + 1])

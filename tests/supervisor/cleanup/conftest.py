@@ -30,8 +30,8 @@ def bystanders() -> Iterator[list[subprocess.Popen[bytes]]]:
         subprocess.Popen(["sleep", "600"], env={**os.environ, **env}, start_new_session=True) for env in environments
     ]
     yield started
-    alive = [one.poll() is None for one in started]
-    for one in started:
-        one.kill()
-        one.wait()
+    alive = [process.poll() is None for process in started]
+    for process in started:
+        process.kill()
+        process.wait()
     assert all(alive), "a bystander was ended"

@@ -85,7 +85,7 @@ def test_every_process_found_is_linked_to_a_start(rows, starts, spared):
     )
     found = related(table, starts, [], spared)
     assert not found.keys() & spared
-    assert not any(one.is_zombie for one in found.values())
+    assert not any(process.is_zombie for process in found.values())
     living_starts = {pid for pid in starts if pid in table.by_pid and not table.by_pid[pid].is_zombie}
     assert found.keys() >= living_starts - spared
     if not set(starts) - spared & table.by_pid.keys():

@@ -20,7 +20,7 @@ def test_a_stubborn_group_is_killed_and_a_reused_pid_is_left_alone(bystanders):
         leader.stdout.readline()
         started = start_time(leader.pid)
         assert abs(started - time.time()) < 60
-        others = [Identity(one.pid, start_time(one.pid) - 100) for one in bystanders]
+        others = [Identity(process.pid, start_time(process.pid) - 100) for process in bystanders]
         end_groups([Identity(leader.pid, started), *others], term_s=0.1)
         assert leader.wait() == -signal.SIGKILL
     assert start_time(2**22 + 1) is None

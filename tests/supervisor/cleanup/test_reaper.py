@@ -100,7 +100,7 @@ def test_the_reaper_sees_the_hosts_end_though_a_fork_holds_its_pipe(tmp_path: Pa
 
 @linux_only
 def test_a_process_with_a_reused_pid_is_left_alone(tmp_path: Path, bystanders):
-    found = [read_process(one.pid) for one in bystanders]
+    found = [read_process(process.pid) for process in bystanders]
     with Doomed(tmp_path / "run", "plain") as host:
         host.hear("all there")
         for process in found:
@@ -132,9 +132,9 @@ def test_a_noted_process_is_ended_without_a_token(tmp_path: Path):
 
 @pytest.fixture
 def loop() -> Iterator[Loop]:
-    one = Loop()
-    yield one
-    one.close()
+    loop = Loop()
+    yield loop
+    loop.close()
 
 
 def until(loop: Loop, predicate) -> None:

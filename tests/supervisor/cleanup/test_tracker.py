@@ -74,10 +74,10 @@ class Keeper:
 
 @pytest.fixture
 def keeper(tmp_path: Path) -> Iterator[Keeper]:
-    one = Keeper(tmp_path)
-    yield one
-    one.tracker.close()
-    one.loop.close()
+    keeper = Keeper(tmp_path)
+    yield keeper
+    keeper.tracker.close()
+    keeper.loop.close()
 
 
 def test_the_tracker_leaves_no_trace(keeper: Keeper):
@@ -146,7 +146,7 @@ def test_a_program_that_cannot_be_started_leaves_no_leaf(keeper: Keeper):
     with pytest.raises(SpawnError, match="no such file"):
         keeper.tracker.confine("x", ["/nowhere/x"], Limits(open_files=64), cwd="/", env={})
     if isinstance(keeper.tracker.cgroups, Cgroups):
-        assert [one.name for one in keeper.tracker.cgroups.real_path.iterdir() if one.is_dir()] == []
+        assert [path.name for path in keeper.tracker.cgroups.real_path.iterdir() if path.is_dir()] == []
 
 
 def test_without_leaves_and_limits_a_command_stays_as_it_is(keeper: Keeper, monkeypatch: pytest.MonkeyPatch):
@@ -179,7 +179,7 @@ def test_the_leftovers_of_a_dead_host_are_reported(keeper: Keeper):
                 f"ended 1 process that a host (pid {os.getpid()}), which was killed, had left"
             ]  # fmt: skip
             assert left.poll() is not None
-        assert [one.token for one in records_in(keeper.folder)] == ["ab" * 16]
+        assert [record.token for record in records_in(keeper.folder)] == ["ab" * 16]
 
 
 def test_a_tracker_that_was_never_opened_can_be_closed(tmp_path: Path):

@@ -9,8 +9,8 @@ from tests.support.control_peer import Serving
 
 @pytest.fixture
 def serving(tmp_path):
-    with Serving(tmp_path / "run") as one:
-        yield one
+    with Serving(tmp_path / "run") as serving:
+        yield serving
 
 
 @pytest.fixture

@@ -95,7 +95,7 @@ def test_a_client_is_dropped_when_too_many_answers_wait(serving):
         asked.answer("x" * (OUTBOX_LIMIT // 20))
     assert serving.server.clients == 0
     assert session._connection.queued == 0
-    assert [one.cancelled is None for one in serving.served.asked].count(False) > 10
+    assert [request.cancelled is None for request in serving.served.asked].count(False) > 10
     bystander_is_served(serving)
 
 
@@ -160,7 +160,7 @@ def test_a_flood_of_expensive_requests_does_not_starve_other_clients(serving, mo
     flood.write(b'{"type":"registered","id":"f"}\n' * 2000)
     other.say({"type": "info", "id": "between"})
     serving.until(lambda: other._pull() >= 1)
-    (busy,) = [one for one in serving.server._clients if one._connection._lines]
+    (busy,) = [client for client in serving.server._clients if client._connection._lines]
     assert len(busy._connection._lines) > 100
     assert len(flood.replies(2000)) == 2000
 
@@ -169,7 +169,7 @@ def test_a_flood_of_garbage_is_answered_line_by_line(serving):
     client = serving.client()
     client.write(os.urandom(200_000).replace(b"\n", b"") + b"\n" + b"\x00\n" * 3000 + b'{"type":"info","id":"z"}\n')
     replies = client.replies(3002)
-    assert {one["type"] for one in replies[:-1]} == {"error"}
+    assert {reply["type"] for reply in replies[:-1]} == {"error"}
     assert replies[-1]["id"] == "z"
 
 
@@ -188,8 +188,8 @@ def test_requests_under_way_are_limited(serving, monkeypatch):
 def test_clients_are_limited(serving, monkeypatch):
     monkeypatch.setattr(server, "CLIENTS_LIMIT", 2)
     first, second = serving.client(), serving.client()
-    for one in (first, second):
-        assert one.ask(type="info", id="1")["id"] == "1"
+    for end in (first, second):
+        assert end.ask(type="info", id="1")["id"] == "1"
     third = serving.client()
     assert third.replies(1) == [
         {"type": "error", "message": "this host has 2 clients, and takes no more; try again later"}

@@ -39,9 +39,9 @@ def test_every_reply_is_what_the_definitions_say(client):
         {"type": "watch", "id": "4", "stats_s": 100},
         {"type": "restart", "id": "5", "name": "nobody"},
     )
-    got = [control.decode_reply(json.dumps(one).encode()) for one in client.replies(6)]
+    got = [control.decode_reply(json.dumps(reply).encode()) for reply in client.replies(6)]
     kinds = [control.HostInfoReply, control.StatsReply, control.Registrations, control.Ok, stats.Stats]
-    assert [type(one) for one in got] == [*kinds, control.ErrorReply]
+    assert [type(reply) for reply in got] == [*kinds, control.ErrorReply]
 
 
 def test_registered_lists_tools_and_commands(client):
@@ -59,7 +59,7 @@ def test_calls_are_answered_in_any_order_each_with_its_own_id(serving, client):
         {"type": "tool_call", "id": "two", "name": "echo", "args": {"text": "2"}},
     )
     serving.until(lambda: len(serving.served.asked) == 2)
-    assert [one.what for one in serving.served.asked] == [
+    assert [request.what for request in serving.served.asked] == [
         ("call", "echo", {"text": "1"}),
         ("call", "echo", {"text": "2"}),
     ]
@@ -158,8 +158,8 @@ def test_an_unknown_event_is_said_without_an_id(client):
 def test_a_reload_is_answered_when_it_has_ended(serving: Serving, client: Peer):
     client.say({"type": "reload", "id": "1", "name": "beta"}, {"type": "reload", "id": "2"})
     serving.until(lambda: len(serving.served.reloads) == 2)
-    (one, done), (every, all_done) = serving.served.reloads
-    assert (one, every) == ("beta", None)
+    (name, done), (no_name, all_done) = serving.served.reloads
+    assert (name, no_name) == ("beta", None)
     all_done(())
     done((control.ReloadOutcome("beta", "kept", "exit 3"),))
     assert client.replies(2) == [

@@ -30,8 +30,8 @@ def dead_socket(tmp_path):
     def make(name: str) -> Path:
         path = tmp_path / "run" / name
         path.parent.mkdir(mode=0o700, exist_ok=True)
-        with socket.socket(socket.AF_UNIX) as one:
-            one.bind(str(path))
+        with socket.socket(socket.AF_UNIX) as sock:
+            sock.bind(str(path))
         return path
 
     return make
@@ -67,7 +67,7 @@ def test_the_folder_and_the_socket_are_for_their_owner_whatever_the_umask(tmp_pa
     finally:
         os.umask(before)
     listener.close()
-    assert [mode(one) for one in (path.parent.parent, path.parent, path)] == [0o700, 0o700, 0o600]
+    assert [mode(folder) for folder in (path.parent.parent, path.parent, path)] == [0o700, 0o700, 0o600]
     assert [entry.name for entry in path.parent.iterdir()] == [path.name]
 
 
@@ -145,8 +145,8 @@ def test_the_kernel_says_who_connects(tmp_path):
     client = connect(path, 1.0)
     server, _ = listener.accept()
     assert peer_uid(server) == os.geteuid()
-    for one in (listener, client, server):
-        one.close()
+    for end in (listener, client, server):
+        end.close()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
@@ -157,8 +157,8 @@ def test_a_real_other_user_is_refused_even_where_the_folder_lets_them_in(tmp_pat
     )
     with tempfile.TemporaryDirectory(dir="/tmp") as folder, Serving(Path(folder) / "run") as serving:
         path = serving.server.path
-        for one in (path, path.parent, path.parent.parent):
-            one.chmod(0o777)
+        for opened in (path, path.parent, path.parent.parent):
+            opened.chmod(0o777)
         with subprocess.Popen(
             [sys.executable, "-I", "-S", "-c", program, str(path)], stdout=subprocess.PIPE, cwd="/"
         ) as process:
@@ -180,7 +180,7 @@ def test_dead_sockets_are_swept_when_a_host_starts(tmp_path, dead_socket):
     listener, path = listen(tmp_path / "run", os.getpid())
     assert not dead.exists()
     assert not unfinished.exists()
-    assert {one.name for one in path.parent.iterdir()} == {path.name, starting.name, other.name}
+    assert {file.name for file in path.parent.iterdir()} == {path.name, starting.name, other.name}
     listener.close()
 
 
@@ -245,8 +245,8 @@ def test_a_client_says_that_the_host_takes_no_more_clients(tmp_path):
     waiting = [connect(path, 1.0) for _ in range(unix_socket.BACKLOG + 1)]
     with pytest.raises(HostError, match=r"host 7 cannot be reached: it has taken no new client for 0.05 s"):
         ControlClient(Endpoint(7, path), 0.05)
-    for one in waiting:
-        one.close()
+    for client in waiting:
+        client.close()
     listener.close()
 
 
@@ -281,5 +281,5 @@ def test_what_comes_between_question_and_answer_is_kept(tmp_path):
         server.sendall(notice % 1 + b'{"type":"ok","id":"1"}\n' + notice % 2)
         server.close()
         client.ask(control.Watch("1", notices=True), control.Ok)
-        assert [one.message for one in client.stream()] == ["1", "2"]
+        assert [notice.message for notice in client.stream()] == ["1", "2"]
     listener.close()

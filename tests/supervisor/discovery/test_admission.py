@@ -44,7 +44,7 @@ def test_an_untrusted_extension_is_skipped_and_hides_no_other(folder, tmp_path):
     (home / "extensions" / "guard").mkdir(parents=True)
     (home / "extensions" / "guard" / "extension.json").write_text('{"name": "guard", "exec": "x"}')
     discovery = discover((), folder.parents[2], home, lambda _: "never seen")
-    assert [(one.folder, one.scope) for one in discovery.found] == [(home / "extensions" / "guard", Scope.GLOBAL)]
+    assert [(found.folder, found.scope) for found in discovery.found] == [(home / "extensions" / "guard", Scope.GLOBAL)]
     (skipped,) = discovery.skipped
     assert skipped.is_error
     assert skipped.untrusted is not None
@@ -54,5 +54,5 @@ def test_an_untrusted_extension_is_skipped_and_hides_no_other(folder, tmp_path):
 
 def test_extensions_in_a_home_that_is_also_the_project_are_the_users_own(folder):
     project = folder.parents[2]
-    (one,) = discover((), project, project / ".zot", lambda _: "never seen").found
-    assert one.scope is Scope.GLOBAL
+    (found_there,) = discover((), project, project / ".zot", lambda _: "never seen").found
+    assert found_there.scope is Scope.GLOBAL

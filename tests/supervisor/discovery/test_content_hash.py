@@ -61,11 +61,11 @@ def test_two_trees_have_one_hash_exactly_if_they_are_equal(tmp_path_factory, dat
             return None  # one name is a folder of another
         return hash_content(root).hash
 
-    one, other = data.draw(trees), data.draw(trees)
-    first, second = written(one), written(other)
+    tree, other = data.draw(trees), data.draw(trees)
+    first, second = written(tree), written(other)
     if first is not None and second is not None:
-        assert (first == second) == (one == other)
-        assert written(dict(reversed(one.items()))) == first
+        assert (first == second) == (tree == other)
+        assert written(dict(reversed(tree.items()))) == first
 
 
 def test_the_hash_does_not_depend_on_the_place_of_the_folder(folder, tmp_path):

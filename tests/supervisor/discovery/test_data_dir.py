@@ -33,8 +33,8 @@ def found(folder: Path, scope: Scope = Scope.GLOBAL) -> Found:
 def test_the_data_folder_is_private(folder, tmp_path):
     kept = prepare(found(folder), tmp_path / "home" / "data")
     assert kept == DataDir(tmp_path / "home" / "data" / "todo")
-    for one in (kept.path, kept.path.parent):
-        assert stat.S_IMODE(one.stat().st_mode) == 0o700
+    for folder in (kept.path, kept.path.parent):
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
 def test_the_content_of_the_data_folder_stays(folder, tmp_path):
@@ -90,8 +90,8 @@ def test_a_record_that_says_nothing_is_none(folder, record):
 
 def test_projects_do_not_share_it_and_ext_does_not_change_it(tmp_path):
     folders = [tmp_path / project / ".zot" / "extensions" / "todo" for project in ("one", "two")]
-    names = [name_of(found(one, Scope.PROJECT)) for one in folders]
-    assert names == [name_of(found(one, Scope.EXPLICIT)) for one in folders]
+    names = [name_of(found(folder, Scope.PROJECT)) for folder in folders]
+    assert names == [name_of(found(folder, Scope.EXPLICIT)) for folder in folders]
     assert len(set(names)) == 2
     assert {len(name) for name in names} == {len("todo-") + 8}
     assert name_of(found(tmp_path / "todo", Scope.EXPLICIT)) == "todo"
@@ -126,8 +126,8 @@ sys.stdin.read()
 
 def start(host: Host, folder: Path, data: Path, **fields: Any) -> None:
     manifest = {"name": "todo", "exec": sys.executable, "args": ["-I", "-S", "-c", KEEPER], **fields}
-    one = Found(folder, parse_manifest(json.dumps(manifest).encode()), Scope.GLOBAL)
-    host.supervisor.start([one], {}, data)
+    extension = Found(folder, parse_manifest(json.dumps(manifest).encode()), Scope.GLOBAL)
+    host.supervisor.start([extension], {}, data)
     assert host.supervisor.settle(host.loop.clock() + 20)
 
 

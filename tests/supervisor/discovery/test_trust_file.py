@@ -83,14 +83,14 @@ def test_a_writer_that_fails_leaves_the_record_as_it_was(folder, store):
 
 
 def _trust_many(home: Path, folders: list[Path]) -> None:
-    for one in folders:
-        TrustStore(home).trust(one, manifest())
+    for folder in folders:
+        TrustStore(home).trust(folder, manifest())
 
 
 def test_parallel_writers_lose_nothing(tmp_path):
     folders = [tmp_path / f"{number}" for number in range(40)]
-    for one in folders:
-        one.mkdir()
+    for folder in folders:
+        folder.mkdir()
     context = multiprocessing.get_context("fork")
     writers = [context.Process(target=_trust_many, args=(tmp_path / "home", folders[k::4])) for k in range(4)]
     for writer in writers:
@@ -99,7 +99,7 @@ def test_parallel_writers_lose_nothing(tmp_path):
         writer.join(30)
         assert writer.exitcode == 0
         writer.close()
-    assert set(TrustStore(tmp_path / "home").entries()) == {str(one.resolve()) for one in folders}
+    assert set(TrustStore(tmp_path / "home").entries()) == {str(folder.resolve()) for folder in folders}
 
 
 def test_entries_survive_a_round_trip():

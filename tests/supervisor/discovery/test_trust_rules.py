@@ -39,7 +39,9 @@ def test_only_what_was_trusted_as_it_is_and_asks_for_no_more_is_trusted(entry, c
 @given(MANIFESTS, MANIFESTS, CONFIGS)
 def test_a_manifest_widens_exactly_if_it_gets_more(old, new, config):
     host = dict.fromkeys(["ANTHROPIC_API_KEY", "AWS_KEY", "EDITOR", "PATH", "ZOTCORE_RPC_TOKEN", "OTHER"], "")
-    was, will_be = (extension_environment(Found(Path("/x"), one, Scope.GLOBAL), config, host) for one in (old, new))
+    was, will_be = (
+        extension_environment(Found(Path("/x"), manifest_, Scope.GLOBAL), config, host) for manifest_ in (old, new)
+    )
     more = set(will_be) - set(was)
     said = widens(old, new, config)
     assert bool(said) == bool(more)

@@ -292,11 +292,11 @@ def test_every_call_ends_once_through_random_restarts_and_crashes(host: Host, tm
 
                 asked.append(host.supervisor.begin_call(name, b"{}", done))
         host.run_for(dice.choice([0, 0, 0.002, 0.02]))
-        for one in names:
-            assert host.cost(one).cpu_ms >= cpu[one]
-            cpu[one] = host.cost(one).cpu_ms
+        for each in names:
+            assert host.cost(each).cpu_ms >= cpu[each]
+            cpu[each] = host.cost(each).cpu_ms
     host.until(lambda: all(ended.values()))
-    host.until(lambda: all(one.state is State.READY for name in names for one in host.extension(name).workers))
+    host.until(lambda: all(worker.state is State.READY for name in names for worker in host.extension(name).workers))
     assert set(ended.values()) == {1}
     assert {name for name in host.tools() if name in names} == set(names)
     assert all(not worker.pending for name in names for worker in host.extension(name).workers)

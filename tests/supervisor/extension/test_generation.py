@@ -36,7 +36,7 @@ def test_each_call_goes_to_the_least_busy_worker(host: Host, marks: Path):
     add_pool(host, marks, 3)
     for _ in range(6):
         begin(host, "hold")
-    assert [len(one.pending) for one in workers_of(host)] == [2, 2, 2]
+    assert [len(worker.pending) for worker in workers_of(host)] == [2, 2, 2]
     workers_of(host)[1].cancel_pending("no more")
     answer = json.loads(host.text("who"))
     assert answer["pid"] == workers_of(host)[1].pid
@@ -48,12 +48,12 @@ def test_all_workers_are_one_extension_to_the_user(host: Host, marks: Path):
     assert host.tools() == {"hold", "who", "die", "fatal", "once", "hold_again"}
     stats = host.supervisor.stats()["pool"]
     assert stats.workers == 3
-    assert set(stats.pids) == {one.pid for one in workers_of(host)}
+    assert set(stats.pids) == {worker.pid for worker in workers_of(host)}
     assert len(stats.pids) == 3
     host.supervisor.sample()
     stats = host.supervisor.stats()["pool"]
     assert stats.processes == 3
-    assert stats.rss_bytes == sum(one.usage.rss for one in workers_of(host))
+    assert stats.rss_bytes == sum(worker.usage.rss for worker in workers_of(host))
 
 
 def test_a_worker_that_hangs_is_not_given_more_than_its_share(host: Host, marks: Path):
@@ -72,7 +72,7 @@ def test_a_crash_loses_only_the_calls_of_its_worker(host: Host, marks: Path):
     kill(host, 1)
     host.until(lambda: held[1])
     host.run_for(0.05)
-    assert [len(one) for one in held] == [0, 1, 0]
+    assert [len(answers) for answers in held] == [0, 1, 0]
     assert held[1][0].failure is Failure.DIED
     assert host.extension("pool").state is State.READY
     assert host.extension("pool").failure == ""
@@ -87,7 +87,7 @@ def test_a_lost_worker_is_replaced_and_takes_its_share(host: Host, marks: Path):
     assert host.said_of("pool")[-1] == ("restarted", "ready again, restart 1 (worker 1)")
     for _ in range(4):
         begin(host, "hold")
-    assert [len(one.pending) for one in workers_of(host)] == [2, 2]
+    assert [len(worker.pending) for worker in workers_of(host)] == [2, 2]
 
 
 def test_calls_fail_with_the_reason_while_all_workers_are_down(host: Host, marks: Path):
@@ -100,7 +100,7 @@ def test_calls_fail_with_the_reason_while_all_workers_are_down(host: Host, marks
     assert answer.failure is Failure.DIED
     assert answer.reason.startswith("it ended (signal SIGKILL); it is started again in ")
     assert host.ask().missing[0].reason == answer.reason
-    host.until(lambda: all(one.state is State.READY for one in workers_of(host)))
+    host.until(lambda: all(worker.state is State.READY for worker in workers_of(host)))
     assert host.text("who")
     assert host.ask() == UNTOUCHED
     assert host.cost("pool").restarts == 2
@@ -109,7 +109,7 @@ def test_calls_fail_with_the_reason_while_all_workers_are_down(host: Host, marks
 def test_a_worker_that_is_given_up_leaves_the_others_at_work(host: Host, marks: Path, tmp_path: Path):
     host.add("lives", tmp_path / "life", "ready", "ready", "before=3", workers=2, restart={**SOON, "max": 3})
     host.start()
-    host.until(lambda: all(one.state is State.READY for one in workers_of(host, "lives")))
+    host.until(lambda: all(worker.state is State.READY for worker in workers_of(host, "lives")))
     os.kill(workers_of(host, "lives")[0].pid, signal.SIGKILL)
     host.until(lambda: workers_of(host, "lives")[0].state is State.FAILED)
     extension = host.extension("lives")
@@ -123,17 +123,17 @@ def test_a_worker_that_is_given_up_leaves_the_others_at_work(host: Host, marks: 
 
 def test_a_user_restart_restarts_all_workers(host: Host, marks: Path):
     add_pool(host, marks, 2)
-    before = {one.pid for one in workers_of(host)}
+    before = {worker.pid for worker in workers_of(host)}
     kill(host, 0)
     host.supervisor.restart("pool")
     host.until(lambda: host.cost("pool").restarts == 2)
-    assert before.isdisjoint({one.pid for one in workers_of(host)})
+    assert before.isdisjoint({worker.pid for worker in workers_of(host)})
 
 
 def test_daemons_of_workers_end_with_the_host(host: Host, tmp_path: Path):
     host.add("daemon_grandchild", tmp_path / "pid", workers=2, restart=SOON)
     host.start()
-    host.until(lambda: all(one.state is State.READY for one in workers_of(host, "daemon_grandchild")))
+    host.until(lambda: all(worker.state is State.READY for worker in workers_of(host, "daemon_grandchild")))
     os.kill(workers_of(host, "daemon_grandchild")[0].pid, signal.SIGKILL)
     host.until(lambda: host.cost("daemon_grandchild").restarts == 1)
     host.stop()
@@ -146,7 +146,7 @@ def test_processor_time_never_goes_down(host: Host, marks: Path):
     host.start()
     spent = [0]
     for index in (0, 1, 0):
-        host.until(lambda: all(one.state is State.READY for one in workers_of(host)))
+        host.until(lambda: all(worker.state is State.READY for worker in workers_of(host)))
         host.supervisor.sample()
         spent.append(host.cost("pool").cpu_ms)
         kill(host, index)
@@ -189,7 +189,7 @@ def test_each_worker_is_told_of_the_session_once(host: Host, marks: Path):
         others = [begin(host, "hold") for _ in range(1)] if worker.index else []
         assert json.loads(host.text("who"))["seen"] == ["session_start"]
         del others
-    assert [one.knows_session for one in workers_of(host)] == [True, True]
+    assert [worker.knows_session for worker in workers_of(host)] == [True, True]
 
 
 def test_each_worker_is_told_of_the_end_of_the_session(host: Host, tmp_path: Path):
@@ -246,8 +246,8 @@ def test_a_command_goes_to_a_worker_that_is_up(host: Host, marks: Path):
 
 def test_a_worker_that_hangs_is_replaced_and_the_others_go_on(host: Host, marks: Path):
     add_pool(host, marks, 2, stall_after=1, timeouts={"tool_call": 0.2}, restart=SOON)
-    pids = [one.pid for one in workers_of(host)]
+    pids = [worker.pid for worker in workers_of(host)]
     assert host.call("hold").failure is Failure.TIMEOUT
     assert host.text("who")
     host.until(lambda: host.cost("pool").restarts == 1)
-    assert sum(one.pid in pids for one in workers_of(host)) == 1
+    assert sum(worker.pid in pids for worker in workers_of(host)) == 1

@@ -200,12 +200,12 @@ def test_limits_that_say_stop_are_obeyed(policy: str):
 
 def test_a_worker_is_given_up_with_the_last_allowed_exit():
     *before, last = crashes(Restart(max=5, window_s=60.0), [10.0] * 5)
-    assert all(isinstance(one, RestartIn) for one in before)
+    assert all(isinstance(decision, RestartIn) for decision in before)
     assert last == GiveUp(5, 40.0)
 
 
 def test_exits_that_are_far_apart_are_forgotten():
-    assert all(isinstance(one, RestartIn) for one in crashes(Restart(max=5, window_s=60.0), [15.0] * 50))
+    assert all(isinstance(decision, RestartIn) for decision in crashes(Restart(max=5, window_s=60.0), [15.0] * 50))
 
 
 def test_an_exit_as_old_as_the_window_counts_no_more():
@@ -219,7 +219,7 @@ def test_a_maximum_of_one_gives_up_at_the_first_exit():
 
 def test_failed_starts_in_a_row_count_however_far_apart():
     *before, last = crashes(Restart(max=5, window_s=60.0), [100.0] * 5, EARLY)
-    assert all(isinstance(one, RestartIn) for one in before)
+    assert all(isinstance(decision, RestartIn) for decision in before)
     assert last == GiveUp(5, 400.0)
 
 
@@ -253,13 +253,13 @@ def test_a_longest_wait_below_the_first_is_the_longest():
 
 
 @given(st.integers(1, 2000), st.floats(0, 1), st.floats(0, 1))
-def test_jitter_spreads_workers_that_crashed_together(row: int, one: float, other: float):
+def test_jitter_spreads_workers_that_crashed_together(row: int, jitter: float, other: float):
     policy = Restart(backoff_s=(0.5, 30.0))
     middle = backoff(policy, row, 0.5)
     assert backoff(policy, row, 0.0) == pytest.approx(0.75 * middle)
     assert backoff(policy, row, 1.0) == pytest.approx(1.25 * middle)
-    if one < other:
-        assert backoff(policy, row, one) <= backoff(policy, row, other)
+    if jitter < other:
+        assert backoff(policy, row, jitter) <= backoff(policy, row, other)
 
 
 @given(POLICIES, st.integers(1, 100), st.floats(0, 1))

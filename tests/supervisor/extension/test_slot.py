@@ -79,7 +79,7 @@ def test_all_pending_calls_fail_once_when_their_worker_dies(host: Host, marks: P
         host.supervisor.begin_call("a", b"{}", answers.append)
     host.until(lambda: len(answers) == 2)
     host.run_for(0.1)
-    assert [(one.failure, one.reason) for one in answers] == [(Failure.DIED, "it ended (exit 3)")] * 2
+    assert [(answer.failure, answer.reason) for answer in answers] == [(Failure.DIED, "it ended (exit 3)")] * 2
     assert host.said_of("deaf")[0][1].startswith("it ended (exit 3) with 2 calls pending; starting it again in ")
 
 
@@ -227,7 +227,9 @@ def test_a_worker_that_crashes_after_each_start_is_given_up(host: Host, marks: P
     assert (answer.failure, answer.reason) == (Failure.DIED, failure)
     assert seconds < 1
     judgement = host.ask()
-    assert [(one.extension, one.reason, one.denied) for one in judgement.missing] == [("doomed", failure, False)]
+    assert [(missing.extension, missing.reason, missing.denied) for missing in judgement.missing] == [
+        ("doomed", failure, False)
+    ]
     assert ("no_verdict", failure) in [
         (kind, re.sub(r"^gave no verdict on tool_call: (.*); allowed;.*$", r"\1", line))
         for kind, line in host.said_of("doomed")

@@ -136,9 +136,9 @@ class Pinged:
 
 @pytest.fixture
 def loop():
-    one = Loop()
-    yield one
-    one.close()
+    loop = Loop()
+    yield loop
+    loop.close()
 
 
 def test_a_stall_is_reported_once_and_no_ping_follows(loop: Loop):

@@ -87,7 +87,7 @@ def test_a_cpu_hog_is_ended(host: Host):
     assert host.cost("cpu_hog").cpu_ms > 50
 
 
-def test_processor_time_over_the_limit_ends_the_extension_for_good(host: Host):
+def test_processor_time_over_the_limit_ends_the_extension(host: Host):
     host.add("cpu_hog", limits={"cpu_seconds": 0.2, "breaches": 1}, restart=LATER)
     host.start()
     host.text("burn")
@@ -226,7 +226,7 @@ def test_an_extension_that_breaks_its_limits_again_and_again_is_given_up(host: H
     host.add("memory_hog", limits={"rss_mb": 1, "breaches": 1}, restart={**SOON, "max": 2})
     host.launch()
     host.until(lambda: host.extension("memory_hog").state is State.FAILED)
-    ((_, line),) = [one for one in host.said_of("memory_hog") if one[0] == "failed"]
+    ((_, line),) = [notice for notice in host.said_of("memory_hog") if notice[0] == "failed"]
     assert re.match(
         r"2 exits in \d s, last it is over its limits: rss \d+ MiB over rss_mb 1, in 1 sample in a row; given up: ",
         line,
@@ -259,11 +259,11 @@ def test_in_a_pool_only_the_hog_is_ended(host: Host):
     host.add("memory_hog", workers=2, limits={"rss_mb": 60, "breaches": 1}, restart=SOON)
     host.start()
     extension = host.extension("memory_hog")
-    host.until(lambda: all(one.state is State.READY for one in extension.workers))
-    pids = [one.pid for one in extension.workers]
+    host.until(lambda: all(worker.state is State.READY for worker in extension.workers))
+    pids = [worker.pid for worker in extension.workers]
     host.text("eat", mb=100)
     host.until(lambda: host.cost("memory_hog").restarts == 1)
-    assert sum(one.pid in pids for one in extension.workers) == 1
+    assert sum(worker.pid in pids for worker in extension.workers) == 1
 
 
 # --- when it is looked at an awkward moment ---------------------------------------------------------------------
@@ -342,14 +342,14 @@ def test_samples_without_pause_are_no_breaches_in_a_row(host: Host):
 
 
 def test_defaults_hold_where_the_manifest_says_nothing(tmp_path: Path):
-    with Host(tmp_path, limits=Limits(rss_mb=60, breaches=1, action="stop")) as one:
-        one.add("memory_hog", name="bound")
-        one.add("memory_hog", name="free", limits={"rss_mb": 1000})
-        one.start()
-        one.call_of("bound", "eat", mb=100)
-        one.call_of("free", "eat", mb=100)
-        one.until(lambda: said(one, "bound", "limit"))
-        assert one.extension("bound").state is State.FAILED
-        one.run_for(0.3)
-        assert one.extension("free").state is State.READY
-        assert said(one, "free", "limit") == []
+    with Host(tmp_path, limits=Limits(rss_mb=60, breaches=1, action="stop")) as host:
+        host.add("memory_hog", name="bound")
+        host.add("memory_hog", name="free", limits={"rss_mb": 1000})
+        host.start()
+        host.call_of("bound", "eat", mb=100)
+        host.call_of("free", "eat", mb=100)
+        host.until(lambda: said(host, "bound", "limit"))
+        assert host.extension("bound").state is State.FAILED
+        host.run_for(0.3)
+        assert host.extension("free").state is State.READY
+        assert said(host, "free", "limit") == []

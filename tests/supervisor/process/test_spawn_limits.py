@@ -41,7 +41,7 @@ for number in range(1024):
         continue
     print(number, end=" ", flush=True)
 """
-SHELLS = [one for one in ("/bin/dash", "/bin/bash", "/bin/busybox") if os.path.exists(one)]
+SHELLS = [path for path in ("/bin/dash", "/bin/bash", "/bin/busybox") if os.path.exists(path)]
 
 
 @pytest.fixture
@@ -125,7 +125,7 @@ def test_any_bytes_pass(shell: str, tmp_path: Path):
     folder.mkdir()
     teller = program(folder / "-prog ram", TELL)
     _, out, errors = start([str(teller), *odd], ASKED, tmp_path)
-    assert [bytes.fromhex(one) for one in json.loads(out)["argv"]] == [os.fsencode(one) for one in (teller, *odd)]
+    assert [bytes.fromhex(word) for word in json.loads(out)["argv"]] == [os.fsencode(word) for word in (teller, *odd)]
     assert errors == ""
     assert not (tmp_path / "made").exists()
 
@@ -219,8 +219,8 @@ def busy_loop(tmp_path: Path) -> Iterator[Loop]:
     yield loop
     other.stdin.close()
     assert loop.run_until(lambda: not other.is_running, loop.clock() + PATIENCE_S)
-    for one in (*ends, server, log):
-        one.close()
+    for end in (*ends, server, log):
+        end.close()
     loop.close()
 
 

@@ -31,10 +31,10 @@ def test_polite_extensions_end_at_once(host: Host):
     for number in range(5):
         host.add("echo", name=f"echo{number}")
     host.start()
-    pids = [one.pid for one in host.supervisor.extensions]
+    pids = [extension.pid for extension in host.supervisor.extensions]
     assert host.stop() < 2
     assert all(map(is_gone, pids))
-    assert {one.state for one in host.supervisor.extensions} == {State.EXITED}
+    assert {extension.state for extension in host.supervisor.extensions} == {State.EXITED}
     assert {cost.exit_status for cost in host.supervisor.costs().values()} == {"exit 0"}
     assert [notice for notice in host.notices if notice[1] != "started"] == []
 
@@ -136,7 +136,7 @@ def test_kill_now_fails_pending_calls(host: Host):
     answer, seconds = host.timed(host.call, "hang")
     assert answer.reason == "it ended (signal SIGKILL)"
     assert seconds < 5
-    host.until(lambda: not any(one.child.is_running for one in host.supervisor.extensions))
+    host.until(lambda: not any(extension.child.is_running for extension in host.supervisor.extensions))
     assert host.stop() < 1
 
 

@@ -62,7 +62,7 @@ SCHEMAS = st.recursive(
     | st.just({"$ref": "#/$defs/other"}),
     lambda inner: st.one_of(
         st.builds(lambda a, b: {"properties": {"a": a, "b": b}}, inner, inner),
-        st.builds(lambda one: {"items": one}, inner),
+        st.builds(lambda schema: {"items": schema}, inner),
         st.builds(lambda a, b: {"anyOf": [a, b]}, inner, inner),
     ),
     max_leaves=5,

@@ -149,8 +149,8 @@ def test_any_schema_is_judged(schema: object):
 
 @given(JSON)
 def test_depth_is_counted(value: object):
-    def depth(one: object) -> int:
-        inner = one.values() if isinstance(one, dict) else one if isinstance(one, list) else None
+    def depth(value: object) -> int:
+        inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
         return 0 if inner is None else 1 + max(map(depth, inner), default=0)
 
     for levels in range(5):

@@ -56,10 +56,10 @@ class Watched:
 
 @pytest.fixture
 def watched(tmp_path: Path):
-    one = Watched(tmp_path)
-    yield one
-    one.watching.stop()
-    one.loop.close()
+    watched = Watched(tmp_path)
+    yield watched
+    watched.watching.stop()
+    watched.loop.close()
 
 
 def test_a_change_is_told_once_it_has_come_to_rest(watched: Watched):

@@ -26,18 +26,18 @@ def known(tmp_path: Path, name: str = "a", scope: Scope = Scope.GLOBAL, *, is_st
 
 
 def test_an_extension_is_kept_stopped_or_replaced_by_its_manifest(tmp_path: Path):
-    one, named = known(tmp_path), known(tmp_path, scope=Scope.EXPLICIT)
-    assert plan_one(one, ManifestError("bad")) == Keep("bad")
-    assert isinstance(plan_one(one, manifest("b")), Keep)
-    assert isinstance(plan_one(one, manifest(enabled=False)), Stop)
+    extension, named = known(tmp_path), known(tmp_path, scope=Scope.EXPLICIT)
+    assert plan_one(extension, ManifestError("bad")) == Keep("bad")
+    assert isinstance(plan_one(extension, manifest("b")), Keep)
+    assert isinstance(plan_one(extension, manifest(enabled=False)), Stop)
     assert isinstance(plan_one(named, manifest(enabled=False)), Replace), "one that is named starts also if disabled"
-    assert plan_one(one, manifest(priority=3)) == Replace(replace(one.found, manifest=manifest(priority=3)))
+    assert plan_one(extension, manifest(priority=3)) == Replace(replace(extension.found, manifest=manifest(priority=3)))
 
 
 def test_a_folder_whose_extension_has_another_name_is_not_a_new_one(tmp_path: Path):
-    one = known(tmp_path)
-    renamed = replace(one.found, manifest=manifest("b"))
-    ((name, plan),) = plan_all([one], Discovery((renamed,), ()))
+    extension = known(tmp_path)
+    renamed = replace(extension.found, manifest=manifest("b"))
+    ((name, plan),) = plan_all([extension], Discovery((renamed,), ()))
     assert (name, type(plan)) == ("a", Keep)
 
 
@@ -47,11 +47,12 @@ def test_each_extension_gets_one_plan(fates: list[str], new: int):
 
     running = [known(Path("/x"), f"e{number}") for number in range(len(fates))]
     by_fate = {
-        fate: [one.found for one, other in zip(running, fates, strict=True) if other == fate] for fate in set(fates)
+        fate: [extension.found for extension, other in zip(running, fates, strict=True) if other == fate]
+        for fate in set(fates)
     }
     fresh = [known(Path("/x"), f"n{number}").found for number in range(new)]
-    skipped = [Skipped(one.folder, "bad") for one in by_fate.get("error", ())]
-    skipped += [Skipped(one.folder, "disabled", is_error=False) for one in by_fate.get("disabled", ())]
+    skipped = [Skipped(found.folder, "bad") for found in by_fate.get("error", ())]
+    skipped += [Skipped(found.folder, "disabled", is_error=False) for found in by_fate.get("disabled", ())]
     plans = plan_all(running, Discovery((*by_fate.get("found", ()), *fresh), tuple(skipped)))
     names = [name for name, _ in plans]
     assert len(names) == len(set(names)) == len(running) + new

@@ -143,7 +143,7 @@ def test_all_workers_are_replaced_together(host: Host, folder: Folder):
     host.start()
     folder.version("v2", workers=3)
     assert folder.reload().outcome == "reloaded"
-    assert [one.state for one in folder.extension.workers] == [State.READY] * 3
+    assert [worker.state for worker in folder.extension.workers] == [State.READY] * 3
     lone(host, folder.extension)
     assert host.supervisor.stats()["one"].workers == 3
 
@@ -168,14 +168,14 @@ def test_all_workers_of_the_new_version_must_be_ready_and_agree(host: Host, fold
 def test_the_manifest_of_the_new_version_counts(host: Host, folder: Folder):
     host.add("echo")
     host.start()
-    assert [one.name for one in host.supervisor.extensions] == ["one", "echo"]
+    assert [extension.name for extension in host.supervisor.extensions] == ["one", "echo"]
     folder.version("v2", priority=-1, limits={"rss_mb": 900}, on_failure="deny", timeouts={**QUICK, "intercept": 4.0})
     folder.reload()
     extension = folder.extension
     assert (extension.limits.rss_mb, extension.manifest.on_failure) == (900, "deny")
     assert (extension.timeouts.intercept, extension.lead.timeouts.intercept) == (4.0, 4.0)
-    assert [one.name for one in host.supervisor.extensions] == ["echo", "one"]
-    assert [one.name for one in host.supervisor.guards_of("tool_call")] == ["echo", "one"]
+    assert [extension.name for extension in host.supervisor.extensions] == ["echo", "one"]
+    assert [guard.name for guard in host.supervisor.guards_of("tool_call")] == ["echo", "one"]
 
 
 def test_a_verdict_is_never_missing_during_reloads(host: Host, folder: Folder):
@@ -196,7 +196,7 @@ def test_a_verdict_is_never_missing_during_reloads(host: Host, folder: Folder):
         verdicts.append(host.ask().reason)
     assert [kind for kind, _ in host.said_of("one")] == ["reloaded"] * 8
     seen = list(dict.fromkeys(verdicts))
-    assert seen == sorted(seen, key=lambda one: int(one[1:])), "no verdict of an old one after one of a new one"
+    assert seen == sorted(seen, key=lambda version: int(version[1:])), "no verdict of an old one after one of a new one"
     assert all(verdicts)
     lone(host, folder.extension)
 
