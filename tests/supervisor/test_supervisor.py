@@ -1,4 +1,4 @@
-"""Observers are told in order, to the last event, and one that does not listen holds up nobody."""
+"""Observers are told every event in order; one that does not read does not hold up the others."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class FakeAsked:
 
 
 class FakeServed:
-    """What a supervisor, and its reloader, are to the control socket."""
+    """The part of a supervisor and its reloader that the control socket uses."""
 
     def __init__(self, loop: Loop, names: tuple[str, ...] = ("alpha", "beta")) -> None:
         self._loop = loop
@@ -194,7 +194,7 @@ class Peer:
         self.write(b"".join(json.dumps(request).encode() + b"\n" for request in requests))
 
     def write(self, data: bytes) -> None:
-        """All of it, with the loop running while the server has to read first. Ends early if it is cut off."""
+        """Writes all of it, and runs the loop while the server has to read first. Ends early if the server closes."""
         left = memoryview(data)
         deadline = time.monotonic() + PATIENCE
         while left and time.monotonic() < deadline:
@@ -207,7 +207,7 @@ class Peer:
         assert not left
 
     def replies(self, count: int) -> list[dict[str, Any]]:
-        """The next so many lines, decoded."""
+        """The next `count` lines, decoded."""
         self._serving.until(lambda: self._pull() >= count or self.ended)
         *lines, self._taken = self._taken.split(b"\n", count)
         assert len(lines) == count, (lines, self._taken)

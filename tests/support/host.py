@@ -29,7 +29,7 @@ CHILDREN = Path(__file__).parent.parent / "children"
 QUICK = {"hello": 5.0, "ready": 2.0, "tool_call": 5.0, "intercept": 5.0}
 """Long enough for a loaded machine; the tests that wait for a deadline set a short one."""
 ONCE = {"policy": "temporary"}
-"""Most tests look at one life of a process; those of restarts say another policy."""
+"""Most tests need one start of a worker; those of restarts give another policy."""
 SOON = {"backoff_s": [0.01, 0.05], "max": 50}
 LATER = {"backoff_s": [60, 60]}
 """An extension that has ended stays down as long as a test looks."""
@@ -61,7 +61,7 @@ def result(frame, text):
 
 
 class Host:
-    """Give it children, `start` it, and it is stopped at the end of the `with` block."""
+    """A supervisor with the extensions that were added. `start` starts it, the end of the `with` block stops it."""
 
     def __init__(self, folder: Path, *, owns_process: bool = True, **options: Any) -> None:
         self.folder = folder
@@ -89,13 +89,13 @@ class Host:
         self.loop.close()
 
     def add(self, child: str, *argv: str | Path, name: str | None = None, **manifest: Any) -> None:
-        """One of `tests/children`."""
+        """Adds one of `tests/children`."""
         script = CHILDREN / (child if "." in child else f"{child}.py")
         program = ["/bin/sh"] if script.suffix == ".sh" else [sys.executable, "-I", "-S"]
         self._add(name or script.stem, [*program, str(script), *map(str, argv)], manifest)
 
     def write(self, name: str, code: str, *, prelude: bool = True, **manifest: Any) -> None:
-        """A child for one test, from its source."""
+        """Adds an extension with this source."""
         script = self.folder / f"{name}.py"
         script.write_text((PRELUDE if prelude else "") + code)
         self._add(name, [sys.executable, "-I", "-S", str(script)], manifest)
@@ -117,7 +117,7 @@ class Host:
         self.supervisor.start(sorted(self.found, key=lambda found: found.order), dict(os.environ))
 
     def stop(self, **how: Any) -> float:
-        """Seconds that it took."""
+        """Stops it; returns the seconds that it took."""
         started = time.monotonic()
         if not self._stopped:
             self._stopped = True
@@ -143,7 +143,7 @@ class Host:
         return set(self.supervisor.tools())
 
     def said_of(self, name: str) -> list[tuple[str, str]]:
-        """Kind and text of what a user was told of it, but for the news that it has started."""
+        """Kind and text of the notices about it, except that it has started."""
         return [(kind, message) for who, kind, message in self.notices if who == name and kind != "started"]
 
     def log(self, name: str) -> str:
@@ -161,7 +161,7 @@ class Host:
         return self.call_owned(self.supervisor.tools()[tool], json.dumps(args).encode())
 
     def call_of(self, name: str, tool: str, **args: Any) -> Answer:
-        """Calls this extension's tool, be it hidden or its extension dead."""
+        """Calls this extension's tool, also if the tool is hidden or the extension dead."""
         owner = self.extension(name)
         return self.call_owned(OwnedTool(owner.tools[tool], owner), json.dumps(args).encode())
 
@@ -178,7 +178,7 @@ class Host:
         return "".join(block.text or "" for block in answer.frame.content or ())
 
     def ask(self, event: str = "tool_call", *, waits: bool = True, **fields: Any) -> Judgement:
-        """The judgement on an event, by the path that waits for it or by the one that does not."""
+        """The judgement on an event, from the driver that waits for it or from the one that does not."""
         if event == "tool_call":
             fields = {"tool_id": "t", "tool_name": "read", "tool_args": frames.Raw(b'{"path": "a"}')} | fields
         if waits:

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 def life(host: Host, tool: str = "life") -> dict[str, Any]:
-    """What the present process says of itself."""
+    """What the present worker says of itself."""
     return json.loads(host.text(tool))
 
 
 def lives(marks: Path) -> int:
-    """How often it was started."""
+    """How many times it was started."""
     return len(list(marks.parent.glob(f"{marks.name}.*")))
 
 

@@ -54,7 +54,7 @@ class Folder:
         return json.dumps(fields).encode()
 
     def version(self, version: str, *, tools: tuple[str, ...] = ("who", "hold"), **manifest: Any) -> None:
-        """One that says which it is, with these tools, and guards tool calls."""
+        """Writes a version that answers with its name, has these tools and guards tool calls."""
         self.code(
             f"VERSION, seen, held = {version!r}, [], None\n"
             f"hello(*{tools!r}, intercept=['tool_call'], events=['session_start', 'turn_start', 'turn_end'])\n"
@@ -80,7 +80,7 @@ class Folder:
 
 
 def reload(host: Host, name: str | None = None) -> tuple[ReloadOutcome, ...]:
-    """Reloads, and waits for what has become of it."""
+    """Reloads, and waits for the outcomes."""
     got: list[tuple[ReloadOutcome, ...]] = []
     host.reloader.begin(name, got.append)
     assert not got, "never from within the call"

@@ -36,7 +36,7 @@ class RequestsInFlight:
         return self.host.supervisor.begin_intercept(frames.Event(event, **fields), self._keep(name))
 
     def until_all(self) -> dict[str, Any]:
-        """Waits until each has ended, and a little longer; each must have ended once."""
+        """Waits until each has ended, and 50 ms longer; each must have ended once."""
         self.host.until(lambda: all(self.answers.values()))
         self.host.run_for(0.05)
         assert {name: len(one) for name, one in self.answers.items()} == dict.fromkeys(self.answers, 1)

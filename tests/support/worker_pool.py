@@ -65,7 +65,7 @@ def workers_of(host: Host, name: str = "pool") -> list[Worker]:
 
 
 def begin(host: Host, tool: str) -> list[Answer]:
-    """The answer, once it is there."""
+    """Begins a call; the list gets the answer when it comes."""
     answers: list[Answer] = []
     host.supervisor.begin_call(tool, b"{}", answers.append)
     return answers
@@ -76,7 +76,7 @@ def attempts(marks: Path, tool: str) -> int:
 
 
 def kill(host: Host, index: int) -> None:
-    """Ends one worker, and waits until that is known."""
+    """Kills a worker, and waits until the host has noticed."""
     worker = workers_of(host)[index]
     os.kill(worker.pid, signal.SIGKILL)
     host.until(lambda: not worker.is_running)

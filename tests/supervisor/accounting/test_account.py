@@ -1,4 +1,4 @@
-"""Percentiles from buckets, and counters that never go down."""
+"""Percentiles come from buckets, and counters never go down."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What breaks a limit, and how often it has to, pure; and the rates that are worked out from two samples."""
+"""Which figures break a limit, how often they have to, and how rates come from two samples. Without processes."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_what_is_as_much_as_allowed_is_allowed():
     assert texts(limits, QUIET) == []
 
 
-def test_what_nobody_could_see_breaks_nothing():
+def test_a_figure_that_was_not_read_breaks_no_limit():
     blind = replace(QUIET, cpu_percent=None, open_files=None, frames_per_s=None)
     assert texts(Limits(cpu_percent=0.001, open_files=8, frames_per_s=0.001), blind) == []
 

@@ -31,7 +31,7 @@ NOT_ASKED, ASKED, FAILED, TIMED_OUT, BLOCKED = (0, 0, 0, 0), (1, 0, 0, 0), (1, 1
 
 
 class Guard:
-    """A child, or the fields of the only frame with which a guard made for the test answers."""
+    """A guard of `tests/children`, or with `answer` one that answers every question with this frame."""
 
     def __init__(
         self, child: str, *argv: str, name: str = "", answer: str = "", costs: tuple[int, ...] = ASKED, **manifest: Any

@@ -1,4 +1,4 @@
-"""Notes and panels: each belongs to its sender, and goes with it."""
+"""Notes and panels belong to their sender, and end with it."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def test_a_thousand_requests_in_flight_are_all_answered(host: Host, in_flight: R
 
 
 def test_the_deadline_of_an_answered_request_is_not_kept(host: Host, in_flight: RequestsInFlight):
-    """Each call has a deadline; those of calls that have ended must not pile up until they would have passed."""
+    """Timers of answered calls are thrown out long before their time."""
     host.add("echo", timeouts={"tool_call": 600, "intercept": 600})
     host.start()
     before = len(host.loop._timers)
@@ -181,7 +181,7 @@ def test_a_call_of_an_extension_that_is_down_fails_with_the_reason(host: Host, i
 
 
 def test_an_answer_that_waits_to_be_read_is_in_time(host: Host, in_flight: RequestsInFlight):
-    """The host itself may have been away: stopped by Ctrl-Z, or busy."""
+    """The host itself may have been stopped by Ctrl-Z, or busy."""
     real, skipped = host.loop.clock, 0.0
     host.loop.clock = lambda: real() + skipped
     host.add("echo", timeouts={"tool_call": 30})

@@ -132,7 +132,7 @@ def test_an_extension_is_told_of_a_cancelled_call(host: Host):
 
 
 def test_an_extension_without_the_cancel_capability_is_not_told(host: Host):
-    """One written for zot may take any frame for a request."""
+    """An extension written for zot may take any frame for a request."""
     host.write("x", HEARS % (["tools"], 0.2))
     host.start()
     host.call("slow")

@@ -1,4 +1,4 @@
-"""Verdicts: the first block wins, rewrites chain, and a missing one means what its guard or strictness says."""
+"""The first denial blocks, rewrites chain, and a missing verdict means what its guard or strictness says."""
 
 from __future__ import annotations
 

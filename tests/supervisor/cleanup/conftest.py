@@ -24,7 +24,7 @@ def orphans_are_collected() -> Iterator[None]:
 
 @pytest.fixture
 def bystanders() -> Iterator[list[subprocess.Popen[bytes]]]:
-    """Processes that have nothing to do with it, however much alike they look."""
+    """Processes that belong to no host, though they look alike."""
     environments = [{}, {TOKEN: secrets.token_hex(16)}, {"X": f"{TOKEN}={'a' * 32}"}]
     started = [
         subprocess.Popen(["sleep", "600"], env={**os.environ, **env}, start_new_session=True) for env in environments

@@ -114,7 +114,7 @@ def run(hunt: LeftoverKiller) -> None:
 
 @linux_only
 def test_a_group_of_unseen_processes_is_ended_only_if_its_leader_was_noted(monkeypatch: pytest.MonkeyPatch):
-    """They are there for less time than a look takes; their leader had not been waited for when the host ended."""
+    """Its processes live shorter than a read of the table takes; the leader was not collected before the host ended."""
     script = "sleep 600 & exit"
     with subprocess.Popen(["/bin/sh", "-c", script], stdout=subprocess.PIPE, start_new_session=True) as leader:
         os.waitid(os.P_PID, leader.pid, os.WEXITED | os.WNOWAIT)

@@ -32,7 +32,7 @@ linux_only = pytest.mark.skipif(sys.platform != "linux", reason="found by /proc 
 
 @linux_only
 def test_nothing_survives_a_host_killed_at_any_moment(tmp_path: Path, bystanders):
-    """Five at once, twice: a stubborn process takes its second to be given up."""
+    """Two rounds of five hosts at once: a stubborn process takes one second each time."""
     random.seed()
     for round_ in range(2):
         hosts = [Doomed(tmp_path / f"{round_}-{i}", pause_s=0.01) for i in range(5)]

@@ -1,4 +1,4 @@
-"""What a killed host has left is ended at the next start, when its watchdog was killed too; and nothing else is."""
+"""The next start ends the leftovers of a host that was killed together with its reaper, and nothing else."""
 
 from __future__ import annotations
 
@@ -247,7 +247,7 @@ def test_another_users_record_is_not_believed(tmp_path: Path, monkeypatch: pytes
 
 def test_a_cgroup_that_is_not_a_hosts_own_is_not_touched(tmp_path: Path):
     with sleeper() as other:
-        cgroup = tmp_path / "somebodys"
+        cgroup = tmp_path / "of-another"
         leaf = cgroup / "leaf"
         leaf.mkdir(parents=True)
         for folder in (cgroup, leaf):

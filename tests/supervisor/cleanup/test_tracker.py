@@ -1,4 +1,4 @@
-"""The parts that leave nothing behind, together: in order, and none of them needed."""
+"""The tracker opens, uses and closes all that ends leftovers, and works without any part of it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HIDDEN = "env -i setsid sh -c 'setsid sleep 600 & echo; exit'; read _"
-"""Starts a daemon with an empty environment, in a session of its own, whose parents end."""
+"""Starts a daemon in a session of its own, with an empty environment and without living parents."""
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +38,7 @@ def as_it_was() -> Iterator[None]:
 
 
 class Keeper:
-    """Something that starts children."""
+    """A tracker on a loop of its own."""
 
     def __init__(self, folder: Path, *, owns_process: bool = True) -> None:
         self.loop = Loop()

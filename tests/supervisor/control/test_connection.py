@@ -1,4 +1,4 @@
-"""Clients of the control socket that misbehave hurt themselves, and nobody else."""
+"""Clients of the control socket that misbehave hurt only themselves."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CALL = {"type": "tool_call", "name": "echo", "args": {}}
 
 
 def bystander_is_served(serving) -> None:
-    """A second client, which notices nothing of the first."""
+    """A second client is answered."""
     other = serving.client()
     assert other.ask(type="info", id="bystander")["id"] == "bystander"
     other.close()
@@ -153,7 +153,7 @@ def test_half_a_line_does_not_hold_up_other_clients(serving):
 
 @pytest.mark.parametrize("unlimited", ["LINES_PER_TURN", "WORK_S"])
 def test_a_flood_of_expensive_requests_does_not_starve_other_clients(serving, monkeypatch, unlimited):
-    """The lines are there at once; other clients are answered in between, not after all of them. Either limit does."""
+    """All lines come at once; other clients are answered in between. Each of the two limits does it."""
     monkeypatch.setattr(connection, unlimited, 10**9)
     flood = serving.client()
     other = serving.client()

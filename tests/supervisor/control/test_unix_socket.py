@@ -1,4 +1,4 @@
-"""Where the socket is, who may reach it, and what is left of dead hosts."""
+"""Where the control socket is, who may reach it, and how sockets of dead hosts are removed."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from supervisor.home.runtime_dir import prepare, runtime_dir, runtime_dirs
 from tests.support.control_peer import Serving
 from wire import control
 
-NOBODY_S_PID = 2**22 + 1
-"""Above what Linux gives out."""
+UNUSED_PID = 2**22 + 1
+"""Linux gives out no such pid."""
 
 
 @pytest.fixture
 def dead_socket(tmp_path):
-    """Makes sockets on which nobody listens, as a host leaves them that was killed."""
+    """Makes sockets without a listener, as a killed host leaves them."""
 
     def make(name: str) -> Path:
         path = tmp_path / "run" / name
@@ -149,7 +149,7 @@ def test_the_kernel_says_who_connects(tmp_path):
         end.close()
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 def test_a_real_other_user_is_refused_even_where_the_folder_lets_them_in(tmp_path):
     program = (
         "import os, socket, sys; os.setuid(65534); s = socket.socket(socket.AF_UNIX);"
@@ -172,8 +172,8 @@ def test_a_real_other_user_is_refused_even_where_the_folder_lets_them_in(tmp_pat
 
 
 def test_dead_sockets_are_swept_when_a_host_starts(tmp_path, dead_socket):
-    dead = dead_socket(f"{NOBODY_S_PID}.sock")
-    unfinished = dead_socket(f".{NOBODY_S_PID}.new")
+    dead = dead_socket(f"{UNUSED_PID}.sock")
+    unfinished = dead_socket(f".{UNUSED_PID}.new")
     starting = dead_socket(f".{os.getppid()}.new")
     other = tmp_path / "run" / "notes.txt"
     other.write_text("mine")
@@ -185,12 +185,12 @@ def test_dead_sockets_are_swept_when_a_host_starts(tmp_path, dead_socket):
 
 
 def test_a_live_host_of_another_container_is_not_swept(tmp_path):
-    """Its pid means nothing here, but somebody listens."""
-    listener, path = listen(tmp_path, NOBODY_S_PID)
+    """Its pid means nothing here, but the socket has a listener."""
+    listener, path = listen(tmp_path, UNUSED_PID)
     sweep(tmp_path)
     assert path.exists()
     with pytest.raises(OSError, match="another host listens on"):
-        listen(tmp_path, NOBODY_S_PID)
+        listen(tmp_path, UNUSED_PID)
     assert somebody_listens(path)
     listener.close()
 
@@ -225,11 +225,11 @@ def test_a_host_removes_its_own_socket_and_no_other(tmp_path):
 
 
 def test_a_client_says_that_the_host_is_not_there(tmp_path, dead_socket):
-    with pytest.raises(GoneError, match=f"host {NOBODY_S_PID} is not running any more"):
-        ControlClient(Endpoint(NOBODY_S_PID, tmp_path / "none.sock"))
-    path = dead_socket(f"{NOBODY_S_PID}.sock")
+    with pytest.raises(GoneError, match=f"host {UNUSED_PID} is not running any more"):
+        ControlClient(Endpoint(UNUSED_PID, tmp_path / "none.sock"))
+    path = dead_socket(f"{UNUSED_PID}.sock")
     with pytest.raises(GoneError):
-        ControlClient(Endpoint(NOBODY_S_PID, path))
+        ControlClient(Endpoint(UNUSED_PID, path))
     assert not path.exists()
 
 

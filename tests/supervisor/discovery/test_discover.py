@@ -1,4 +1,4 @@
-"""Which extensions are found, which of several with one name wins, and in what order guards are asked."""
+"""Which extensions are found, which one wins a name, and in what order guards are asked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of the host's environment an extension gets."""
+"""Which variables of the host's environment an extension gets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The file of what is trusted: changed whole, by one at a time; a damaged one trusts nothing and stays as it is."""
+"""The trust file is changed whole, by one writer at a time; a damaged file trusts nothing and stays as it is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From never seen to trusted to changed to revoked."""
+"""The trust in an extension: never seen, trusted, changed, revoked."""
 
 from __future__ import annotations
 

@@ -218,7 +218,7 @@ def test_user_restarts_of_a_stopping_extension_are_one_restart(host: Host, marks
 
 
 def test_an_answer_during_the_stop_of_a_restart_counts(host: Host):
-    """It had work when it was asked to stop, and finishes it."""
+    """The worker finishes its call when it is asked to stop."""
     code = (
         'hello("a")\nsend(type="ready")\nfor frame in frames():\n'
         '    while json.loads(sys.stdin.readline())["type"] != "shutdown": pass\n'
@@ -235,7 +235,7 @@ def test_an_answer_during_the_stop_of_a_restart_counts(host: Host):
 
 
 def test_a_restart_can_be_asked_for_from_within_a_notice(tmp_path: Path, marks: Path):
-    """From within the notice: the host is in the middle of it."""
+    """The host is in the middle of reporting the end."""
 
     def on_notice(extension: Extension, kind: str, _message: str) -> None:
         if kind in ("exited", "failed"):

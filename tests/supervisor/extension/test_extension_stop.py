@@ -32,7 +32,7 @@ def test_a_stop_ends_the_wait_for_a_restart(host: Host, marks: Path):
 
 
 def test_a_stop_ends_a_grandchild_that_a_restart_waits_for(host: Host, tmp_path: Path):
-    """A grandchild that ignores SIGTERM is being ended when everything is."""
+    """The stop comes while a grandchild ignores its SIGTERM."""
     deaf = "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nprint(flush=True)\nsignal.pause()"
     code = (
         'hello("a")\nsend(type="ready")\nnext(frames())\n'
@@ -51,7 +51,7 @@ def test_a_stop_ends_a_grandchild_that_a_restart_waits_for(host: Host, tmp_path:
 
 
 def test_a_stop_ends_a_grandchild_that_only_the_restart_knew_of(tmp_path: Path):
-    """In a host that is no subreaper: a grandchild has left the session, and is known by its parent, which has gone."""
+    """The host is no subreaper; the grandchild has left the session, and its parent has ended."""
     grandchild = tmp_path / "grandchild.py"
     grandchild.write_text(
         "import signal, sys\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nprint(flush=True)\nsignal.pause()"

@@ -52,7 +52,7 @@ FLOODS = {
 
 @pytest.fixture
 def healthy(host: Host) -> Iterator[None]:
-    """A sound extension is always there, and works to the end."""
+    """A sound extension is there from the beginning, and works to the end."""
     host.add("echo", name="healthy")
     yield
     assert host.text("echo", text="still here") == "still here"
@@ -101,7 +101,7 @@ for frame in frames():
 
 
 def test_a_flood_of_stderr_is_bounded_on_disk_and_in_memory(host: Host) -> None:
-    """Looked at while it pours, each time another extension has been served."""
+    """The disk is looked at during the flood, each time that another extension has answered."""
     host.write("pourer", POUR, limits={"log_mb": LOG_MIB}, timeouts={"tool_call": 300})
     host.start()
     before = psutil.Process().memory_info().rss

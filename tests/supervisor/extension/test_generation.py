@@ -213,7 +213,7 @@ for frame in frames():
 
 
 def test_a_worker_that_has_greeted_leads_while_the_first_is_late(host: Host, marks: Path):
-    """The second has greeted and could be told and asked; the first is late."""
+    """The second worker has greeted and can be asked; the first has not."""
     code = (
         f"marks = {str(marks)!r}\nwhile not os.path.exists(f'{{marks}}.{{os.getpid()}}'): time.sleep(0.01)\n"
         "hello(events=['turn_start'], intercept=['tool_call'])\n"

@@ -108,7 +108,7 @@ for frame in frames():
 
 
 def test_a_tool_registered_late_by_one_worker_is_no_difference(host: Host):
-    """Only one of them sees the event upon which it registers it."""
+    """Only one worker sees the event after which it registers the tool."""
     host.write("pool", LATE, workers=2, restart=SOON)
     host.start()
     host.until(lambda: all(worker.state is State.READY for worker in workers_of(host)))

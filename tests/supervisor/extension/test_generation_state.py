@@ -10,12 +10,12 @@ from supervisor.extension.lifecycle import State
 
 
 @given(st.sampled_from(GenerationState), st.lists(st.sampled_from(GenerationTrigger)))
-def test_a_generation_never_goes_back(standing: GenerationState, turns: list[GenerationTrigger]):
+def test_a_generation_never_goes_back(state: GenerationState, triggers: list[GenerationTrigger]):
     order = [GenerationState.CANDIDATE, GenerationState.CURRENT, GenerationState.DRAINING, GenerationState.GONE]
-    for turn in turns:
-        after = advance(standing, turn)
-        assert order.index(after) >= order.index(standing)
-        standing = after
+    for trigger in triggers:
+        after = advance(state, trigger)
+        assert order.index(after) >= order.index(state)
+        state = after
 
 
 @given(st.lists(st.sampled_from(State), min_size=1))

@@ -1,4 +1,4 @@
-"""Extensions that do not start as they should: the start is bounded, the others work, one line says what happened."""
+"""A start is bounded and reported in one line, and other extensions are not held up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logs are private and bounded, and one that cannot be written costs nothing but itself."""
+"""Logs are private and bounded; a log that cannot be written does no other harm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a process is started again, pure: for every history the answer is bounded, and follows from the policy."""
+"""Whether and when a worker is started again follows from its policy, for every history. Without processes."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_a_worker_is_given_up_only_after_too_many_exits(policy: Restart, steps: 
 def test_the_history_of_exits_is_bounded(policy: Restart, steps: list[tuple[Ending, float, float]]):
     for decision, history in play(policy, steps):
         if isinstance(decision, GiveUp | StayDown):
-            break  # nobody starts it any more, but a user
+            break  # only a user starts it again
         assert len(history.exits) < policy.max
         assert len(history.unready) < policy.max
         assert list(history.exits) == sorted(history.exits)

@@ -121,7 +121,7 @@ def test_a_signal_from_outside_is_a_crash(host: Host, marks: Path):
 
 
 def test_workers_that_die_while_they_are_written_to_are_all_replaced(host: Host, tmp_path: Path):
-    """Their exits and broken pipes are found in one turn, in any order."""
+    """Their exits and broken pipes are found in one pass of the loop, in any order."""
     for number in range(4):
         host.add("lives", tmp_path / f"life{number}", name=f"x{number}", restart=SOON)
     host.start()

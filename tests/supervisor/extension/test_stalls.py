@@ -1,4 +1,4 @@
-"""Extensions that hang: found by what they owe or by pings, with evidence in their log, ended and started again."""
+"""A worker hangs after timeouts in a row: the evidence is logged, it is ended and started again."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PATIENCE = Patience()
 
 
 def freeze(host: Host, name: str) -> int:
-    """Stops its process, and returns its pid once the kernel says so."""
+    """Stops its process by SIGSTOP, waits until that is done, and returns the pid."""
     pid = host.extension(name).pid
     assert pid is not None
     os.kill(pid, signal.SIGSTOP)

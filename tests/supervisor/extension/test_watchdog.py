@@ -27,7 +27,7 @@ ON_LINUX = sys.platform == "linux"
 
 
 def freeze(host: Host, name: str) -> int:
-    """Stops its process, and returns its pid once the kernel says so."""
+    """Stops its process by SIGSTOP, waits until that is done, and returns the pid."""
     pid = host.extension(name).pid
     assert pid is not None
     os.kill(pid, signal.SIGSTOP)
@@ -106,7 +106,7 @@ def test_pings_end_with_the_worker(host: Host):
 
 
 def test_a_pong_that_waits_to_be_read_counts(host: Host):
-    """The host itself may have been away: stopped by Ctrl-Z, or busy."""
+    """The host itself may have been stopped by Ctrl-Z, or busy."""
     real, skipped = host.loop.clock, 0.0
     host.loop.clock = lambda: real() + skipped
     host.add("pinged", watchdog_s=30, restart=LATER)
@@ -123,7 +123,7 @@ def test_a_pong_that_waits_to_be_read_counts(host: Host):
 
 
 class Pinged:
-    """What a watchdog sees of a worker."""
+    """The part of a worker that the watchdog uses."""
 
     def __init__(self) -> None:
         self.state = State.READY

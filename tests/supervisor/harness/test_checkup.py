@@ -1,4 +1,4 @@
-"""Starting, greeting and ending several extensions, and what is seen meanwhile."""
+"""Several extensions are started, greeted and ended, and what was seen of each is returned."""
 
 from __future__ import annotations
 

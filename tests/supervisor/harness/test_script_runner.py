@@ -1,4 +1,4 @@
-"""One extension, a script, and what becomes of it."""
+"""One extension is held to a script, and every difference is shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Installing: all of it or nothing, whatever happens."""
+"""An installation is whole, or leaves nothing."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_credentials_are_in_no_message(here, tmp_path):
 
 
 def test_a_repository_that_needs_credentials_is_cloned_with_them(here, tmp_path, monkeypatch):
-    """The real URL reaches git, and nothing else."""
+    """Only git gets the URL with its credentials."""
     made = repository(tmp_path / "repo")
     fake = tmp_path / "bin"
     fake.mkdir()
@@ -135,7 +135,7 @@ def test_a_repository_that_needs_credentials_is_cloned_with_them(here, tmp_path,
 
 
 def test_git_of_another_repository_is_not_disturbed(here, tmp_path, monkeypatch):
-    """As from a hook, where git has named its own."""
+    """A git hook sets the variables of its own repository."""
     made, other = repository(tmp_path / "repo"), repository(tmp_path / "other", name="other")
     monkeypatch.setenv("GIT_DIR", str(other / ".git"))
     monkeypatch.setenv("GIT_WORK_TREE", str(other))

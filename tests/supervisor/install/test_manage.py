@@ -1,4 +1,4 @@
-"""Removing keeps data, switching keeps everything else, and a name means one extension."""
+"""A removal keeps data, a switch keeps everything else, and a name means one extension."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_data_on_another_file_system_is_copied(here, guard, monkeypatch):
 
 
 def test_a_folder_that_cannot_be_renamed_is_deleted_where_it_is(here, guard, monkeypatch):
-    """As of a lower layer of an overlay file system."""
+    """A folder of a lower layer of an overlay file system cannot be renamed."""
 
     def lower_layer(*_):
         raise OSError(18, "Invalid cross-device link")

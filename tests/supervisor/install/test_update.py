@@ -1,4 +1,4 @@
-"""Updating: from the same source, never against the user's will, and never half."""
+"""An update comes from the same source, never against the user's will, and is never half done."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def test_trust_goes_with_the_update_but_is_not_made_by_it(here, made):
 
 
 def test_what_another_put_in_the_record_of_a_projects_extension_is_not_trusted(here, made, tmp_path):
-    """A commit that says no more than that it comes from elsewhere."""
+    """A commit changes only the record: the source is another one."""
     extension = install(LocalSource(made), Scope.PROJECT, here).now
     assert extension.record is not None
     elsewhere = source(tmp_path / "elsewhere", program="#!/bin/sh\nevil\n")
@@ -225,7 +225,7 @@ def test_a_swap(two, in_one_step):
 
 @pytest.mark.parametrize("renames", [0, 1, 2])
 def test_killed_within_a_swap_of_two_steps(two, monkeypatch, renames):
-    """As after kill -9: nothing tidies up. The next command does, and one whole version is there."""
+    """After kill -9 the next command tidies up, and one whole version is there."""
     target, stage = two
     rename, done = os.rename, []
 

@@ -28,7 +28,7 @@ def loop() -> Iterator[Loop]:
 
 
 class Sink:
-    """A reader of the end of a pipe that a test writes to, and all that came."""
+    """A reader on a pipe that a test writes to; it keeps what came."""
 
     def __init__(self, loop: Loop) -> None:
         self.pieces: list[bytes] = []
@@ -62,7 +62,7 @@ def sink(loop: Loop) -> Iterator[Sink]:
 
 
 class Outlet:
-    """A writer, and the end of its pipe that a test reads from."""
+    """A writer on a pipe that a test reads from."""
 
     def __init__(self, loop: Loop, limit: int = 100_000) -> None:
         self.read, fd = os.pipe()
@@ -183,7 +183,7 @@ def test_a_drain_ends_even_if_the_writer_does_not(loop: Loop):
 
 
 def test_pieces_that_take_long_to_work_off_become_smaller_and_larger_again() -> None:
-    """8 KiB can be one frame, or eight thousand lines of junk. The clock is one that only the work moves."""
+    """8 KiB can be one frame, or eight thousand lines of junk. Only the work moves the clock."""
     now, cost_per_byte, sizes = 0.0, 1e-6, []
 
     def work_off(data: bytes) -> None:

@@ -37,8 +37,8 @@ for frame in frames():
 
 @pytest.mark.parametrize("flood", FLOODS)
 def test_while_a_verdict_is_awaited_a_flood_is_read_in_small_pieces(host: Host, flood: str) -> None:
-    """The one that is awaited answers once `PIECES` pieces of the flood have been read. It is looked at after each of
-    them, so whatever another one floods, its answer waits for one piece at most."""
+    """The guard answers once `PIECES` pieces of the flood have been read. Its pipe is looked at after each piece, so
+    its answer waits for one piece at most."""
     most, data = FLOODS[flood]
     gate = host.folder / "gate"
     os.mkfifo(gate)
@@ -61,7 +61,7 @@ def test_while_a_verdict_is_awaited_a_flood_is_read_in_small_pieces(host: Host, 
 
 
 def watch_reads(host: Host, gate: BinaryIO) -> list[int]:
-    """What the loop does from now on: how much of the flood is read at a time, and 0 for each look at the awaited one.
+    """What the loop does from now on: the bytes of each piece of the flood, and 0 for each look at the awaited pipe.
     Every `PIECES` pieces the gate is opened for an answer."""
     seen: list[int] = []
     flood, awaited = host.extension("flood").child, host.extension("asked").child

@@ -1,4 +1,4 @@
-"""Real children that use more than they may: each is found, named with its figures, and ended with all below it."""
+"""Extensions that use more than their limits allow are found, named with their figures, and ended with all children."""
 
 from __future__ import annotations
 
@@ -252,7 +252,7 @@ def test_a_stopped_process_over_its_limits_is_killed_at_once(host: Host):
     host.until(lambda: said(host, "frozen", "limit"))
     began = host.loop.clock()
     host.until(lambda: not host.extension("frozen").child.is_running)
-    assert host.loop.clock() - began < 0.9, "nobody waits for what follows a SIGTERM"
+    assert host.loop.clock() - began < 0.9, "no SIGTERM is tried first"
 
 
 def test_in_a_pool_only_the_hog_is_ended(host: Host):
@@ -324,7 +324,7 @@ def test_a_worker_that_is_being_ended_is_not_blamed_again(host: Host, how: str):
 
 
 def test_samples_without_pause_are_no_breaches_in_a_row(host: Host):
-    """One measurement is one, however often somebody asks for figures."""
+    """A figure that was measured once counts once."""
     host.add("cpu_hog", limits={"cpu_percent": 25, "breaches": 4}, restart=LATER)
     host.start()
     host.text("burn")

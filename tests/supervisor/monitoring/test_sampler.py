@@ -1,4 +1,4 @@
-"""How often the process trees are looked at, what that may cost, and what a look finds."""
+"""How often the process trees are sampled, what that may cost, and what a sample contains."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Skipping:
         return self._real() + self.skipped
 
     def skip(self, seconds: float) -> None:
-        """All that is due by then happens."""
+        """Runs all timers that are due by then."""
         self.skipped += seconds
         self.host.loop.run_until(lambda: False, self())
 
@@ -56,7 +56,7 @@ def due_in(host: Host) -> float:
 
 @pytest.fixture
 def idle(host: Host) -> Iterator[Host]:
-    """A host whose only extension is not young any more and has nothing to do."""
+    """A host whose only extension is not young any more and idle."""
     clock = Skipping(host)
     host.add("echo", restart=SOON)
     host.start()

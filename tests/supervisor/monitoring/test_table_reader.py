@@ -1,4 +1,4 @@
-"""The sampler's cheap way to read the process table says the same as the dear one, also when pids are reused."""
+"""The sampler's cheap reader of the process table finds the same as the plain one, also when pids are reused."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_a_strangers_number_is_looked_at_again_in_the_end(
 
 
 def test_members_of_a_session_are_kept_though_their_parent_is_not_ours(reader: ProcessReader):
-    """As in a host that is no subreaper; here a session of strangers plays it."""
+    """In a host that is no subreaper the parent may be a stranger; here a session of strangers stands for that."""
     session = os.getsid(1) or read_process(1).session
     members = {
         pid
@@ -160,7 +160,7 @@ def test_a_pid_that_is_reused_is_another_process(reader: ProcessReader):
         with subprocess.Popen(["sleep", "61"]) as second:
             try:
                 if second.pid != first.pid:
-                    continue  # somebody else was quicker
+                    continue  # it has been collected already
                 found = reader.read(set()).by_pid[second.pid]
                 assert found == read_process(second.pid)._replace(cpu_s=found.cpu_s, rss=found.rss)
                 assert (found.session, before.session) == (os.getsid(0), first.pid)

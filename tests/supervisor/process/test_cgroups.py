@@ -1,4 +1,4 @@
-"""Leaves are made where the kernel lets us, and everything else is a reason."""
+"""Cgroup leaves are made where the kernel permits it; elsewhere the reason is given."""
 
 from __future__ import annotations
 
@@ -267,7 +267,7 @@ def test_what_a_leaf_counts(tmp_path: Path):
         tree.put(f"{leaf.path}/{file}", text)
     assert leaf.usage() == Usage(4096, 8192, 2.5, 3, 2)
     assert leaf.pids() == [11, 12], "0 is in another pid namespace, and to kill it is to kill ourselves"
-    assert not leaf.close(), "somebody is in it"
+    assert not leaf.close(), "a process is in it"
     tree.put(f"{leaf.path}/cgroup.procs", "")
     leaf.close()
     assert leaf.usage() == Usage(None, None, None, None, None)

@@ -21,7 +21,7 @@ PATIENCE_S = 10.0
 
 
 class Started:
-    """A child of `/bin/sh`, and what became of it, in order."""
+    """A shell script as a child, and all that it said and its exit, in order."""
 
     def __init__(self, loop: Loop, script: str, **options: Any) -> None:
         self.loop = loop
@@ -56,7 +56,7 @@ def loop() -> Iterator[Loop]:
 
 @pytest.fixture(params=["pidfd", "polled"])
 def exit_is_found(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a pidfd, and as on systems without."""
+    """By a pidfd, and by polling as on systems without one."""
     if request.param == "polled":
 
         def refuse(_pid: int) -> int:

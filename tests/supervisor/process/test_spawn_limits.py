@@ -1,4 +1,4 @@
-"""A child gets its limits before it is the program, and whatever it is called, it is started as it is."""
+"""A child gets its limits before its program starts, and the program starts as it would without them."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def faulty(tmp_path: Path) -> dict[str, tuple[str, str]]:
     ],
 )
 def test_what_cannot_be_started_is_said_in_the_same_words(tmp_path: Path, fault: str):
-    """Whether a shell stands between or not."""
+    """The words are the same with a shell in between and without."""
     name, cwd = faulty(tmp_path)[fault]
     loop = Loop()
     with pytest.raises(SpawnError) as direct:

@@ -1,4 +1,4 @@
-"""Tools that a provider would refuse are refused here, with a line that says what would be right."""
+"""Tools that a provider would refuse are left out, with a line that says what would be right."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def test_names_of_commands(name: str):
 @pytest.mark.parametrize(
     "name", ["", "x" * 129, "two words", "a/b", "/a", "a\x1b[2Jb", "a\u202eb", "notiz:", "a\n", "*"]
 )
-def test_commands_that_nobody_could_type(name: str):
+def test_a_command_name_that_cannot_be_typed_is_refused(name: str):
     assert command_name_fault(name) is not None
 
 

@@ -1,4 +1,4 @@
-"""Files that change, as editors and tools change them, on a clock of the test."""
+"""File changes as editors and tools make them, on a clock of the test."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Watched:
-    """Extension `one` in a folder, and what was said of it."""
+    """A watched folder of the extension `one`, and what the watcher said."""
 
     def __init__(self, tmp_path: Path) -> None:
         self.now = 0.0
@@ -42,12 +42,12 @@ class Watched:
         self.came_or_went += 1
 
     def look(self, after: float = LOOK_S) -> None:
-        """Time goes on, and it looks."""
+        """Time passes, and the watcher looks."""
         self.now += after + 10.0 * (after == LOOK_S)  # however long a look takes on this machine
         self.loop.run_until(lambda: False, self.now)
 
     def settle(self) -> list[tuple[str, set[str]]]:
-        """It looks until it has seen that nothing changes any more; returns what was reloaded."""
+        """The watcher looks until nothing changes any more; returns the changes that it told."""
         self.look()
         self.look()
         found, self.changes = self.changes, []
