@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor.extension.worker import Worker
 from supervisor.loop.pending import Failure
 from tests.support.host import AT_ONCE
 
@@ -147,7 +146,3 @@ def test_an_answer_from_another_extension_is_ignored(host: Host):
     host.until(lambda: host.cost("thief").frames_in > 200)
     assert host.text("echo", text="mine") == "mine"
     assert host.text("t") == "true", "nor before it was asked"
-
-
-def test_the_slots_of_the_class_name_all_attributes():
-    assert not hasattr(object.__new__(Worker), "__dict__")
