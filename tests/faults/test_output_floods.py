@@ -1,90 +1,23 @@
 """One row for each way to say too much, or too little at a time: the others are answered meanwhile, and memory and disk
-stay bounded.
-
-Set ZOT_FULL_FLOODS=1 for floods of full size: 1 GiB instead of 64 MiB, with the limit of the log 16 times as high.
-"""
+stay bounded."""
 
 from __future__ import annotations
 
-import itertools
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
-import psutil
-import pytest
-
-from supervisor.loop.loop import BACKGROUND_READ, Loop
-from supervisor.loop.pipes import LARGE_READ, PipeReader
 from tests.support.faulty_run import ECHO, HEALTHY, QUICK, SOON, is_back, observe, program
-from tests.support.host import Host
 from tests.support.replay_script import Script, ok
 from wire.events import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from tests.support.zot_process import Zot
 
-MIB = 1024 * 1024
-IS_FULL = bool(os.environ.get("ZOT_FULL_FLOODS"))
-FLOOD_MIB = 1024 if IS_FULL else 64
-LOG_MIB = 5 if IS_FULL else 0.3125
-POUR = f"""
-hello("pour")
-send(type="ready")
-lines = (b"e" * 127 + b"\\n") * 8192
-for frame in frames():
-    for _ in range({FLOOD_MIB}):
-        rest = memoryview(lines)
-        while rest:
-            rest = rest[os.write(2, rest):]
-    os.write(2, b"the last line\\n")
-    result(frame, "poured")
-"""
-
-
-@pytest.fixture
-def host(tmp_path: Path) -> Iterator[Host]:
-    with Host(tmp_path) as one:
-        yield one
-
 
 # --- stderr ----------------------------------------------------------------------------------------------------
-
-
-def test_a_flood_of_stderr_is_bounded_on_disk_and_in_memory(host: Host) -> None:
-    """Looked at while it pours, each time another extension has been served."""
-    host.add("echo")
-    host.write("pourer", POUR, limits={"log_mb": LOG_MIB}, timeouts={"tool_call": 300})
-    host.start()
-    before = psutil.Process().memory_info().rss
-    answers = []
-    host.supervisor.begin_call("pour", b"{}", answers.append)
-    largest = served = 0
-    while not answers:
-        assert host.text("echo", text="x") == "x"
-        served += 1
-        host.loop.run_until(lambda: bool(answers), host.loop.clock() + 0.02)
-        largest = max(largest, disk_use(host.folder / "logs"))
-    assert answers[0].frame is not None
-    host.until(lambda: host.extension("pourer").log.last_line() == "the last line")
-    assert served > 5
-    assert largest <= LOG_MIB * MIB + 65536
-    assert psutil.Process().memory_info().rss - before < 32 * MIB
-    assert host.said_of("pourer") == [], "much on stderr is no fault"
-    assert "the last line" in host.log("pourer"), "the end is what is kept"
-
-
-def disk_use(folder: Path) -> int:
-    sizes = []
-    for path in folder.glob("ext-pourer.log*"):
-        try:
-            sizes.append(path.stat().st_size)
-        except FileNotFoundError:
-            continue  # renamed meanwhile
-    return sum(sizes)
 
 
 def test_after_a_flood_its_last_words_are_in_the_reason_of_a_death(tmp_path: Path) -> None:
@@ -100,106 +33,7 @@ def test_after_a_flood_its_last_words_are_in_the_reason_of_a_death(tmp_path: Pat
     assert 'ended (exit 4) with 1 call pending: "cannot find the answer"; starting it again' in seen.stderr[0]
 
 
-# --- stdout ----------------------------------------------------------------------------------------------------
-
-FLOODS = {
-    "notes": (BACKGROUND_READ, b'{"type":"notify","message":"n"}\n' * 2000),
-    "lines that are no frames": (BACKGROUND_READ, b"x\n" * 32768),
-    "a line without an end": (LARGE_READ, b"x" * 65536),
-}
-PIECES = 5
-ANSWERS = 10
-GATED = """
-hello("gated", intercept=["tool_call"])
-send(type="ready")
-gate = os.open(sys.argv[1], os.O_RDONLY)
-for frame in frames():
-    os.read(gate, 1)
-    if frame["type"] == "tool_call":
-        result(frame, frame["args"]["text"])
-    else:
-        send(type="event_intercept_response", id=frame["id"], block=True, reason="seen " + frame["tool_name"])
-"""
-
-
-@pytest.mark.parametrize("flood", FLOODS)
-def test_while_a_verdict_is_awaited_a_flood_is_read_in_small_pieces(host: Host, flood: str) -> None:
-    """The one that is awaited answers once `PIECES` pieces of the flood have been read. It is looked at after each of
-    them, so whatever another one floods, its answer waits for one piece at most."""
-    most, data = FLOODS[flood]
-    gate = host.folder / "gate"
-    os.mkfifo(gate)
-    host.write("flood", f'hello()\nsend(type="ready")\nwhile True: os.write(1, {data!r})')
-    host.write("asked", GATED.replace("sys.argv[1]", repr(str(gate))))
-    host.start()
-    with gate.open("r+b", buffering=0) as opener:
-        seen = watch_reads(host, opener)
-        for number in range(ANSWERS):
-            seen.append(0)
-            judgement = host.ask(tool_name=f"t{number}")
-            assert (judgement.blocked_by, judgement.reason) == ("asked", f"seen t{number}")
-        seen = list(seen)
-        assert host.said_of("asked") == []
-        host.stop(at_once=True)
-    assert len([size for size in seen if size]) >= ANSWERS * PIECES
-    assert max(seen) <= most
-    for size, following in itertools.pairwise(seen):
-        assert not (size and following), "it is looked at after each piece"
-
-
-def watch_reads(host: Host, gate: BinaryIO) -> list[int]:
-    """What the loop does from now on: how much of the flood is read at a time, and 0 for each look at the awaited one.
-    Every `PIECES` pieces the gate is opened for an answer."""
-    seen: list[int] = []
-    flood, awaited = host.extension("flood").child, host.extension("asked").child
-    assert flood is not None
-    assert awaited is not None
-    deliver, look = flood.stdout._sink, awaited.stdout.has_input
-    pieces = itertools.count(1)
-
-    def sink(data: bytes) -> None:
-        seen.append(len(data))
-        deliver(data)
-        if next(pieces) % PIECES == 0:
-            gate.write(b".")
-
-    def has_input() -> bool:
-        seen.append(0)
-        return look()
-
-    flood.stdout._sink = sink
-    awaited.stdout.has_input = has_input  # type: ignore[method-assign]
-    return seen
-
-
-def test_pieces_that_take_long_to_work_off_become_smaller_and_larger_again() -> None:
-    """8 KiB can be one frame, or eight thousand lines of junk. The clock is one that only the work moves."""
-    now, cost_per_byte, sizes = 0.0, 1e-6, []
-
-    def work_off(data: bytes) -> None:
-        nonlocal now
-        sizes.append(len(data))
-        now += len(data) * cost_per_byte
-
-    loop = Loop(clock=lambda: now)
-    read, write = os.pipe()
-    inlet = PipeReader(loop, read, work_off, lambda: None)
-    try:
-        for cost_per_byte, expected in (  # noqa: B007
-            (1e-6, [8192, 4096, 2048, 1024, 512, 512]),
-            (1e-9, [512, 1024, 2048, 4096, 8192, 8192]),
-            (1e-3, [8192, 4096, 2048, 1024, 512, 512]),
-        ):
-            sizes.clear()
-            for _ in expected:
-                os.write(write, bytes(8192))
-                inlet.on_readable(BACKGROUND_READ)
-            assert sizes == expected
-            inlet.take_waiting()
-    finally:
-        inlet.close()
-        os.close(write)
-        loop.close()
+# --- stdout ---------------------------------------------------------------------------------------------------
 
 
 def test_notes_for_a_reader_that_does_not_read_hold_up_nobody(zot: Zot) -> None:

@@ -42,5 +42,14 @@ def no_more_descriptors(monkeypatch: pytest.MonkeyPatch):
 
 @pytest.fixture
 def host(tmp_path: Path):
-    with Host(tmp_path) as one:
-        yield one
+    with Host(tmp_path) as host:
+        yield host
+
+
+@pytest.fixture
+def healthy(host: Host):
+    """A sound extension is there from the beginning, and works to the end."""
+    host.add("echo", name="healthy")
+    yield
+    assert host.text("echo", text="still here") == "still here"
+    assert host.said_of("healthy") == []

@@ -1,4 +1,4 @@
-"""Observers are told in order, to the last event, and one that does not listen holds up nobody."""
+"""Observers are told every event in order; one that does not read does not hold up the others."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_only_what_was_subscribed_to_arrives(host: Host, tmp_path: Path):
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_the_session_starts_once_for_each_whenever_it_comes(host: Host, tmp_path: Path, when: str):
+def test_each_extension_is_told_of_the_session_once_also_if_it_is_late(host: Host, tmp_path: Path, when: str):
     host.add("recorder", tmp_path / "r.jsonl")
     late = 'send(type="hello", name="x")\nsend(type="ready")\nsys.stdin.readline()\n'
     late += 'send(type="subscribe", events=["session_start"])\n'
@@ -77,14 +77,14 @@ def test_the_session_starts_once_for_each_whenever_it_comes(host: Host, tmp_path
     host.supervisor.begin_session()
     host.supervisor.begin_session()
     host.supervisor.tell(Event("turn_start", step=1))
-    host.until(lambda: all("session_start" in one.observes for one in host.supervisor.extensions))
+    host.until(lambda: all("session_start" in extension.observes for extension in host.supervisor.extensions))
     host.stop()
     assert steps(tmp_path / "r.jsonl")[0] == "session_start"
     assert steps(tmp_path / "r.jsonl").count("session_start") == 1
     assert [frame["event"] for frame in recorded(tmp_path / "late")] == ["session_start"]
 
 
-def test_events_for_the_deaf_are_dropped_counted_and_said_once(host: Host, tmp_path: Path):
+def test_events_for_an_extension_that_does_not_read_are_dropped_and_counted(host: Host, tmp_path: Path):
     code = 'hello(events=["turn_start"])\nsend(type="ready")\nsignal.pause()'
     host.write("deaf", code)
     host.add("recorder", tmp_path / "r.jsonl")
@@ -101,7 +101,7 @@ def test_events_for_the_deaf_are_dropped_counted_and_said_once(host: Host, tmp_p
     assert host.cost("recorder").events_dropped == 0
 
 
-def test_events_for_one_that_is_dying_are_no_fault_of_its_own(host: Host):
+def test_events_for_an_extension_that_is_dying_are_not_reported(host: Host):
     host.write(
         "dying", 'hello(events=["turn_start"])\nsend(type="ready")\nsys.stdin.readline()\nos.close(0)\nos._exit(3)'
     )
@@ -113,7 +113,7 @@ def test_events_for_one_that_is_dying_are_no_fault_of_its_own(host: Host):
     assert [line.partition(" (log")[0] for _, line in host.said_of("dying")] == ["it ended (exit 3)"]
 
 
-def test_a_tool_that_is_registered_during_a_turn_is_there_in_the_next(host: Host):
+def test_a_tool_registered_during_a_turn_is_offered_in_the_next(host: Host):
     host.add("late_tool")
     host.start()
     assert host.tools() == set()

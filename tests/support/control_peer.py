@@ -66,7 +66,7 @@ class FakeAsked:
 
 
 class FakeServed:
-    """What a supervisor, and its reloader, are to the control socket."""
+    """The part of a supervisor and its reloader that the control socket uses."""
 
     def __init__(self, loop: Loop, names: tuple[str, ...] = ("alpha", "beta")) -> None:
         self._loop = loop
@@ -84,7 +84,7 @@ class FakeServed:
         self.sampled_at = self._loop.clock()
 
     def stats(self) -> dict[str, ExtensionStats]:
-        return {one.name: extension_stats(failure=self.padding) for one in self.extensions}
+        return {extension.name: extension_stats(failure=self.padding) for extension in self.extensions}
 
     def host_stats(self, kind: Any, version: str, cwd: str) -> HostStats:
         return host_stats(kind=kind, version=version, cwd=cwd)
@@ -96,12 +96,12 @@ class FakeServed:
         return {"hello": OwnedFake(self.extensions[1], command=FakeTool("hello", "Greets."))}
 
     def restart(self, name: str) -> None:
-        if name not in [one.name for one in self.extensions]:
+        if name not in [extension.name for extension in self.extensions]:
             raise KeyError(name)
         self.restarted.append(name)
 
     def begin(self, name: str | None, done: Any) -> None:
-        if name is not None and name not in [one.name for one in self.extensions]:
+        if name is not None and name not in [extension.name for extension in self.extensions]:
             raise KeyError(name)
         self.reloads.append((name, done))
 
@@ -191,10 +191,10 @@ class Peer:
         self.socket.setblocking(False)
 
     def say(self, *requests: dict[str, Any]) -> None:
-        self.write(b"".join(json.dumps(one).encode() + b"\n" for one in requests))
+        self.write(b"".join(json.dumps(request).encode() + b"\n" for request in requests))
 
     def write(self, data: bytes) -> None:
-        """All of it, with the loop running while the server has to read first. Ends early if it is cut off."""
+        """Writes all of it, and runs the loop while the server has to read first. Ends early if the server closes."""
         left = memoryview(data)
         deadline = time.monotonic() + PATIENCE
         while left and time.monotonic() < deadline:
@@ -207,7 +207,7 @@ class Peer:
         assert not left
 
     def replies(self, count: int) -> list[dict[str, Any]]:
-        """The next so many lines, decoded."""
+        """The next `count` lines, decoded."""
         self._serving.until(lambda: self._pull() >= count or self.ended)
         *lines, self._taken = self._taken.split(b"\n", count)
         assert len(lines) == count, (lines, self._taken)

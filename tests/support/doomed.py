@@ -24,7 +24,7 @@ VISIBLE = ",".join(
         "plain", "stubborn", "daemon", "gone", "left behind", "scrubbed in a session", "scrubbed", "busy", "stopped",
     )
 )  # fmt: skip
-"""All kinds but the one that only a cgroup leaf can hold."""
+"""All kinds of children except the one that only a cgroup leaf can hold."""
 
 
 class Doomed:
@@ -62,7 +62,7 @@ class Doomed:
         self.process.stdin.write(" ".join(map(str, words)).encode() + b"\n")
 
     def survivors(self) -> list[str]:
-        """Command lines of what it has started."""
+        """Command lines of what the host has started and still runs."""
         found = []
         for pid in ProcessTable.read().by_pid:
             try:
@@ -82,7 +82,7 @@ class Doomed:
 
 
 def wait_for_exit(pid: int) -> None:
-    """Of a process that was no child of ours before its parent died."""
+    """Waits for the exit of a process that became a child of the test when its parent died."""
     try:
         fd = os.pidfd_open(pid)
     except ProcessLookupError:
@@ -94,7 +94,7 @@ def wait_for_exit(pid: int) -> None:
 
 
 def collect_orphans() -> None:
-    """What a dead host had started has come to us, since the tests are a subreaper."""
+    """Collects what dead hosts had started: the tests are a subreaper, and get their children."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
@@ -104,7 +104,7 @@ def collect_orphans() -> None:
 
 @contextmanager
 def sleeper(env: dict[str, str] | None = None, *, stubborn: bool = False) -> Iterator[subprocess.Popen[bytes]]:
-    """A process in a session of its own, with this environment, that is surely there."""
+    """A process in a session of its own that has this environment already."""
     script = "trap '' TERM; echo; while :; do read _; done" if stubborn else "echo; read _"
     command = ["/bin/sh", "-c", script]
     env = dict(os.environ) if env is None else {"PATH": os.environ["PATH"], **env}

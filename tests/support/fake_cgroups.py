@@ -85,7 +85,7 @@ class FakeCgroups(Tree):
         folder = self.real(path)
         if not folder.exists():
             refuse(errno.ENOENT)
-        if self.procs(path) or any(one.is_dir() for one in folder.iterdir()):
+        if self.procs(path) or any(path.is_dir() for path in folder.iterdir()):
             refuse(errno.EBUSY)
         shutil.rmtree(folder)
 
@@ -104,7 +104,7 @@ class FakeCgroups(Tree):
 
     def switch(self, folder: str, on: bool, name: str) -> None:
         current = set(self.read(f"{folder}/cgroup.subtree_control").split())
-        below = [f"{folder}/{one}" for one in self.folders(folder)]
+        below = [f"{folder}/{name}" for name in self.folders(folder)]
         if on:
             if name not in self.read(f"{folder}/cgroup.controllers").split():
                 refuse(errno.ENOENT)
@@ -112,21 +112,21 @@ class FakeCgroups(Tree):
                 refuse(errno.EBUSY)  # no process may be beside those below
             current.add(name)
         else:
-            if any(name in self.read(f"{one}/cgroup.subtree_control").split() for one in below):
+            if any(name in self.read(f"{path}/cgroup.subtree_control").split() for path in below):
                 refuse(errno.EBUSY)
             current.discard(name)
         self.put(f"{folder}/cgroup.subtree_control", " ".join(sorted(current)))
-        for one in below:
-            self.put(f"{one}/cgroup.controllers", " ".join(sorted(current)))
+        for path in below:
+            self.put(f"{path}/cgroup.controllers", " ".join(sorted(current)))
             for file in FILES[name]:
                 if on:
-                    self.put(f"{one}/{file}", "")
+                    self.put(f"{path}/{file}", "")
                 else:
-                    self.real(f"{one}/{file}").unlink()
+                    self.real(f"{path}/{file}").unlink()
 
     def move(self, folder: str, pid: int) -> None:
         if self.read(f"{folder}/cgroup.subtree_control").split() and self.exists(f"{folder}/cgroup.type"):
             refuse(errno.EBUSY)
         for file in self.real(self.point).rglob("cgroup.procs"):
-            file.write_text("".join(f"{one}\n" for one in file.read_text().split() if int(one) != pid))
-        self.put(f"{folder}/cgroup.procs", "".join(f"{one}\n" for one in (*self.procs(folder), pid)))
+            file.write_text("".join(f"{other}\n" for other in file.read_text().split() if int(other) != pid))
+        self.put(f"{folder}/cgroup.procs", "".join(f"{member}\n" for member in (*self.procs(folder), pid)))

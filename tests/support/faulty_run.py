@@ -163,7 +163,7 @@ def observe(
             stderr=stderr.fileno(),
         )
         if hold:
-            provider.may_answer = lambda turn: turn not in hold or hold[turn](run._supervisor)
+            provider.may_answer = lambda turn: turn not in hold or hold[turn](run._runtime.supervisor)
         result = run.run("go")
         seconds = time.monotonic() - started
         stderr.seek(0)

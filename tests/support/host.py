@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from supervisor.calls.catalogue import OwnedTool
 from supervisor.discovery.discover import Found, Scope
+from supervisor.extension.lifecycle import State
 from supervisor.loop.loop import Loop
 from supervisor.reload.reloader import Reloader
 from supervisor.supervisor import Supervisor
@@ -28,9 +29,14 @@ CHILDREN = Path(__file__).parent.parent / "children"
 QUICK = {"hello": 5.0, "ready": 2.0, "tool_call": 5.0, "intercept": 5.0}
 """Long enough for a loaded machine; the tests that wait for a deadline set a short one."""
 ONCE = {"policy": "temporary"}
-"""Most tests look at one life of a process; those of restarts say another policy."""
+"""Most tests need one start of a worker; those of restarts give another policy."""
+SOON = {"backoff_s": [0.01, 0.05], "max": 50}
+LATER = {"backoff_s": [60, 60]}
+"""An extension that has ended stays down as long as a test looks."""
 PATIENCE = 20.0
 """Seconds after which a wait of the tests themselves fails."""
+AT_ONCE = 3.0
+"""Seconds; far below the deadlines, far above what a loaded machine takes."""
 PRELUDE = """
 import json, os, select, signal, subprocess, sys, time
 def send(**frame):
@@ -55,7 +61,7 @@ def result(frame, text):
 
 
 class Host:
-    """Give it children, `start` it, and it is stopped at the end of the `with` block."""
+    """A supervisor with the extensions that were added. `start` starts it, the end of the `with` block stops it."""
 
     def __init__(self, folder: Path, *, owns_process: bool = True, **options: Any) -> None:
         self.folder = folder
@@ -67,8 +73,8 @@ class Host:
             host=HostInfo("1.0", "replay", "model-x", "/project"),
             logs=folder / "logs",
             owns_process=owns_process,
-            on_notice=lambda one, kind, message: self.notices.append((one.name, kind, message)),
-            on_note=lambda one, level, message: self.notes.append((one.name, level, message)),
+            on_notice=lambda extension, kind, message: self.notices.append((extension.name, kind, message)),
+            on_note=lambda extension, level, message: self.notes.append((extension.name, level, message)),
             **options,
         )
         self.reloader = Reloader(self.supervisor)
@@ -83,13 +89,13 @@ class Host:
         self.loop.close()
 
     def add(self, child: str, *argv: str | Path, name: str | None = None, **manifest: Any) -> None:
-        """One of `tests/children`."""
+        """Adds one of `tests/children`."""
         script = CHILDREN / (child if "." in child else f"{child}.py")
         program = ["/bin/sh"] if script.suffix == ".sh" else [sys.executable, "-I", "-S"]
         self._add(name or script.stem, [*program, str(script), *map(str, argv)], manifest)
 
     def write(self, name: str, code: str, *, prelude: bool = True, **manifest: Any) -> None:
-        """A child for one test, from its source."""
+        """Adds an extension with this source."""
         script = self.folder / f"{name}.py"
         script.write_text((PRELUDE if prelude else "") + code)
         self._add(name, [sys.executable, "-I", "-S", str(script)], manifest)
@@ -108,10 +114,10 @@ class Host:
         return self
 
     def launch(self) -> None:
-        self.supervisor.start(sorted(self.found, key=lambda one: one.order), dict(os.environ))
+        self.supervisor.start(sorted(self.found, key=lambda found: found.order), dict(os.environ))
 
     def stop(self, **how: Any) -> float:
-        """Seconds that it took."""
+        """Stops it; returns the seconds that it took."""
         started = time.monotonic()
         if not self._stopped:
             self._stopped = True
@@ -121,7 +127,14 @@ class Host:
     # --- looking ------------------------------------------------------------------------------------------
 
     def extension(self, name: str) -> Extension:
-        return next(one for one in self.supervisor.extensions if one.name == name)
+        return next(extension for extension in self.supervisor.extensions if extension.name == name)
+
+    def state(self, name: str) -> State:
+        return self.extension(name).state
+
+    def is_restarted(self, name: str, times: int = 1) -> bool:
+        """Whether it is ready after at least so many restarts."""
+        return self.state(name) is State.READY and self.cost(name).restarts >= times
 
     def cost(self, name: str) -> Cost:
         return self.supervisor.costs()[name]
@@ -130,7 +143,7 @@ class Host:
         return set(self.supervisor.tools())
 
     def said_of(self, name: str) -> list[tuple[str, str]]:
-        """Kind and text of what a user was told of it, but for the news that it has started."""
+        """Kind and text of the notices about it, except that it has started."""
         return [(kind, message) for who, kind, message in self.notices if who == name and kind != "started"]
 
     def log(self, name: str) -> str:
@@ -141,11 +154,14 @@ class Host:
     def until(self, predicate: Any) -> None:
         assert self.loop.run_until(predicate, self.loop.clock() + PATIENCE), f"in vain; notices: {self.notices}"
 
+    def run_for(self, seconds: float) -> None:
+        self.loop.run_until(lambda: False, self.loop.clock() + seconds)
+
     def call(self, tool: str, **args: Any) -> Answer:
         return self.call_owned(self.supervisor.tools()[tool], json.dumps(args).encode())
 
     def call_of(self, name: str, tool: str, **args: Any) -> Answer:
-        """Calls this extension's tool, be it hidden or its extension dead."""
+        """Calls this extension's tool, also if the tool is hidden or the extension dead."""
         owner = self.extension(name)
         return self.call_owned(OwnedTool(owner.tools[tool], owner), json.dumps(args).encode())
 
@@ -161,10 +177,17 @@ class Host:
         assert answer.frame is not None, answer
         return "".join(block.text or "" for block in answer.frame.content or ())
 
-    def ask(self, event: str = "tool_call", **fields: Any) -> Judgement:
+    def ask(self, event: str = "tool_call", *, waits: bool = True, **fields: Any) -> Judgement:
+        """The judgement on an event, from the driver that waits for it or from the one that does not."""
         if event == "tool_call":
             fields = {"tool_id": "t", "tool_name": "read", "tool_args": frames.Raw(b'{"path": "a"}')} | fields
-        return self.supervisor.intercept(frames.Event(event, **fields))
+        if waits:
+            return self.supervisor.intercept(frames.Event(event, **fields))
+        judgements: list[Judgement] = []
+        self.supervisor.begin_intercept(frames.Event(event, **fields), judgements.append)
+        assert judgements == [], "never from within the call"
+        self.until(lambda: judgements)
+        return judgements[0]
 
     def timed(self, action: Any, *args: Any, **kwargs: Any) -> tuple[Any, float]:
         started = time.monotonic()

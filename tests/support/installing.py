@@ -55,7 +55,7 @@ def shelves(tmp_path: Path) -> ExtensionFolders:
 
 
 def contents(parent: Path) -> list[str]:
-    """All that is in a folder of extensions, ours too."""
+    """All names in a folder of extensions, those of unfinished work too."""
     return sorted(os.listdir(parent)) if parent.is_dir() else []
 
 

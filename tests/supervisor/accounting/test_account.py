@@ -1,4 +1,4 @@
-"""Percentiles from buckets, and counters that never go down."""
+"""Percentiles come from buckets, and counters never go down."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ DURATIONS = st.lists(st.floats(1e-6, 3600, allow_nan=False), min_size=1, max_siz
 
 def histogram(durations: list[float]) -> Histogram:
     made = Histogram()
-    for one in durations:
-        made.add(one)
+    for duration in durations:
+        made.add(duration)
     return made
 
 

@@ -1,4 +1,4 @@
-"""What breaks a limit, and how often it has to, pure; and the rates that are worked out from two samples."""
+"""Which figures break a limit, how often they have to, and how rates come from two samples. Without processes."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ TEXTS = {
 
 
 def texts(limits: Limits, reading: Reading) -> list[str]:
-    return [one.text for one in breaches(limits, reading)]
+    return [breach.text for breach in breaches(limits, reading)]
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -64,7 +64,7 @@ def test_what_is_as_much_as_allowed_is_allowed():
     assert texts(limits, QUIET) == []
 
 
-def test_what_nobody_could_see_breaks_nothing():
+def test_a_figure_that_was_not_read_breaks_no_limit():
     blind = replace(QUIET, cpu_percent=None, open_files=None, frames_per_s=None)
     assert texts(Limits(cpu_percent=0.001, open_files=8, frames_per_s=0.001), blind) == []
 
@@ -99,7 +99,7 @@ def test_only_breaches_in_a_row_are_acted_upon(limits: Limits, readings: list[Re
         expected = expected + 1 if broken else 0
         row, figures = judge(limits, reading, row)
         assert row == expected
-        gross = any(one.is_gross for one in broken)
+        gross = any(breach.is_gross for breach in broken)
         assert (figures is not None) is (gross or (bool(broken) and row >= allowed))
 
 
@@ -107,7 +107,11 @@ def test_only_breaches_in_a_row_are_acted_upon(limits: Limits, readings: list[Re
 def test_more_use_never_breaks_less(limits: Limits, reading: Reading):
     more = replace(
         reading,
-        **{one.name: value * 2 + 1 for one in fields(Reading) if (value := getattr(reading, one.name)) is not None},
+        **{
+            field.name: value * 2 + 1
+            for field in fields(Reading)
+            if (value := getattr(reading, field.name)) is not None
+        },
     )
     assert len(texts(limits, more)) >= len(texts(limits, reading))
 
@@ -165,7 +169,7 @@ def test_samples_that_are_asked_for_without_pause_still_come_to_a_rate():
 
 @given(
     st.lists(st.tuples(st.floats(0, 10), st.floats(0, 100), st.integers(0, 10**6)), min_size=2, max_size=20).map(
-        lambda steps: [(sum(one[0] for one in steps[: n + 1]), *steps[n][1:]) for n in range(len(steps))]
+        lambda steps: [(sum(step[0] for step in steps[: n + 1]), *steps[n][1:]) for n in range(len(steps))]
     )
 )
 def test_rates_are_never_negative_where_counts_rise(samples: list[tuple[float, float, int]]):

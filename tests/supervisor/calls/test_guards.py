@@ -1,153 +1,148 @@
-"""Guards are asked in a fixed order, and one that gives no verdict costs no more than its time."""
+"""A verdict waits for extensions that are still starting; one that never got ready is a guard if its failure denies."""
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import pytest
-from msgspec import Raw
 
-from supervisor.calls.verdict import Missing
+from tests.support.host import AT_ONCE, Host
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from supervisor.calls.verdict import Judgement
-    from tests.support.host import Host
+    from tests.support.requests_in_flight import RequestsInFlight
 
-AT_ONCE = 3.0
-"""Seconds; far below the deadlines, far above what a loaded machine takes."""
-ALLOWED = "; allowed; to deny in such a case set on_failure in its manifest, or --strict-guards"
-
-
-def path_of(judgement: Judgement) -> str:
-    assert judgement.args is not None
-    return json.loads(judgement.args)["path"]
+both_drivers = pytest.mark.parametrize("waits", [True, False], ids=["waiting", "in flight"])
+SLOW = 'time.sleep(0.4)\nhello(intercept=["tool_call", "turn_start"])\nsend(type="ready")\n'
+ALLOWS = 'for frame in frames(): send(type="event_intercept_response", id=frame["id"])'
 
 
-def test_without_guards_nothing_is_touched(host: Host):
-    host.add("recorder", "/dev/null")
-    host.start()
+@pytest.fixture(params=["on_failure", "strict"])
+def denying(request: pytest.FixtureRequest, tmp_path: Path):
+    """A host whose guard `guard` denies when it fails, by its manifest or by the command line."""
+    with Host(tmp_path, strict_guards=request.param == "strict") as host:
+        host.manifest = {"on_failure": "deny"} if request.param == "on_failure" else {}
+        yield host
+
+
+# --- guards that cannot say what they guard ---------------------------------------------------------------------
+
+
+@both_drivers
+@pytest.mark.parametrize("child", ["exits_before_hello", "first_frame_not_hello", "silent"])
+def test_a_guard_that_never_got_ready_denies_every_event(denying: Host, child: str, waits: bool):
+    denying.add(child, name="guard", timeouts={"hello": 0.3}, **denying.manifest)
+    denying.add("echo")
+    denying.start()
     for event in ("tool_call", "turn_start", "assistant_message"):
-        judgement = host.ask(event)
-        assert (judgement.is_blocked, judgement.args, judgement.text, judgement.missing) == (False, None, None, ())
+        judgement, seconds = denying.timed(denying.ask, event, waits=waits, text="x")
+        assert seconds < AT_ONCE
+        assert judgement.blocked_by == "guard"
+        assert denying.extension("guard").failure in judgement.reason
 
 
-def test_rewrites_chain_in_order_of_priority_then_position(host: Host):
-    host.add("rewriter", "second", "-2", name="second")
-    host.add("rewriter", "third", "-3", name="third")
-    host.add("rewriter", "last", "-4", name="last", priority=-1)
-    host.add("rewriter", "first", "-1", name="first", priority=10)
-    host.start()
-    for _ in range(3):
-        assert path_of(host.ask()) == "a-1-2-3-4"
-        assert host.ask("assistant_message", text="Hi").text == "Hi -1 -2 -3 -4"
+@both_drivers
+def test_a_guard_whose_program_is_missing_denies_every_event(denying: Host, waits: bool):
+    denying.add("echo", name="guard", exec="no-such-program", **denying.manifest)
+    denying.start()
+    assert "no such program on PATH" in denying.ask(waits=waits).reason
 
 
-def test_the_first_block_wins_and_the_rest_are_not_asked(host: Host, tmp_path: Path):
-    host.add("rewriter", "one", "!", name="one")
-    host.add("blocker", "tool_call", "no reading", name="two")
-    host.add("dies_in_intercept", name="three")
-    host.start()
-    judgement = host.ask()
-    assert (judgement.blocked_by, judgement.reason) == ("two", "no reading")
-    assert host.cost("two").blocks == 1
-    assert host.cost("three").calls == 0
+# --- guards that are still starting -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("event", ["tool_call", "turn_start", "assistant_message"])
-def test_each_event_can_be_blocked(host: Host, event: str):
-    host.add("blocker", event, "because")
-    host.start()
-    assert host.ask(event, text="x").reason == "because"
-    for other in {"tool_call", "turn_start", "assistant_message"} - {event}:
-        assert not host.ask(other, text="x").is_blocked
+@both_drivers
+def test_a_verdict_waits_for_a_slow_guard(denying: Host, waits: bool):
+    denying.write("guard", SLOW + ALLOWS, **denying.manifest)
+    denying.launch()
+    assert not denying.supervisor.is_settled
+    assert not denying.ask("turn_start", waits=waits).is_blocked
+    assert denying.supervisor.is_settled
+    assert denying.cost("guard").calls == 1
 
 
-def test_a_guard_that_dies_is_no_verdict_at_once_and_stays_one(host: Host):
-    host.add("dies_in_intercept", name="guard")
-    host.add("echo")
-    host.start()
-    judgement, seconds = host.timed(host.ask)
-    reason = "it ended (exit 9)"
+@both_drivers
+def test_a_guard_that_is_too_slow_denies_until_it_is_ready(denying: Host, waits: bool):
+    code = 'sys.stdin.readline()\nhello(intercept=["tool_call"])\nsend(type="ready")\n' + ALLOWS
+    denying.write("guard", code, timeouts={"intercept": 0.3, "hello": 20}, **denying.manifest)
+    denying.launch()
+    judgement, seconds = denying.timed(denying.ask, waits=waits)
     assert seconds < AT_ONCE
-    assert judgement.missing == (Missing("guard", reason, False),)
-    path = host.extension("guard").log.path
-    assert host.said_of("guard") == [
-        ("exited", f"{reason} with 1 call pending (log: {path})"),
-        ("no_verdict", f"gave no verdict on tool_call: {reason}{ALLOWED}"),
-    ]
-    assert host.ask("turn_start").missing == (Missing("guard", reason, False),)
-    assert host.said_of("guard")[2] == ("no_verdict", f"gave no verdict on turn_start: {reason}{ALLOWED}")
+    assert denying.loop.clock() - denying.extension("guard").started_at >= 0.3
+    assert "it is still starting (spawned)" in judgement.reason
+    assert denying.timed(denying.ask, waits=waits)[1] < 0.3, "the wait is not repeated"
+    denying.extension("guard").child.send(b"go\n")
+    denying.until(lambda: denying.supervisor.is_settled)
+    assert not denying.ask(waits=waits).is_blocked
 
 
-def test_a_guard_that_does_not_answer_costs_its_timeout(host: Host):
-    host.add("never_answers", timeouts={"intercept": 0.3})
-    host.add("blocker", "tool_call", "no", name="other")
-    host.start()
-    judgement, seconds = host.timed(host.ask)
-    assert 0.3 <= seconds < AT_ONCE
-    assert (judgement.reason, judgement.missing[0].reason) == ("no", "no answer within 0.3 s")
-    assert host.cost("never_answers").timeouts == 1
+@both_drivers
+def test_only_the_guard_whose_failure_denies_blocks_while_both_are_starting(host: Host, waits: bool):
+    host.add("silent", timeouts={"intercept": 0.2, "hello": 30})
+    host.add("silent", name="strict", on_failure="deny", timeouts={"intercept": 0.2, "hello": 30})
+    host.launch()
+    judgement = host.ask(waits=waits)
+    assert judgement.blocked_by == "strict"
+    assert "it is still starting (spawned)" in judgement.reason
 
 
-def test_a_verdict_of_the_wrong_type_is_none(host: Host):
-    host.add("wrong_types")
-    host.start()
-    host.notices.clear()
-    reason = "bad event_intercept_response frame: Expected `bool | null`, got `str` - at `$.block`"
-    assert host.ask().missing[0].reason == reason
-    assert host.said_of("wrong_types") == [("no_verdict", f"gave no verdict on tool_call: {reason}{ALLOWED}")]
+@both_drivers
+def test_before_a_turn_only_guards_whose_failure_denies_are_waited_for(host: Host, waits: bool):
+    host.write("slow", SLOW + ALLOWS)
+    host.launch()
+    judgement, seconds = host.timed(host.ask, "turn_start", waits=waits)
+    assert not host.supervisor.is_settled
+    assert (judgement.is_blocked, seconds < 0.4) == (False, True)
+    assert not host.ask(waits=waits).is_blocked
+    assert host.supervisor.is_settled, "before a tool call all are waited for"
+    assert host.cost("slow").calls == 1
 
 
-@pytest.mark.parametrize(
-    ("answer", "reason"),
-    [
-        ('modified_args="text"', "modified_args is not a JSON object"),
-        ("modified_args=[1]", "modified_args is not a JSON object"),
-    ],
-)
-def test_a_rewrite_into_what_no_tool_takes_is_no_verdict(host: Host, answer: str, reason: str):
-    code = f'send(type="event_intercept_response", id=frame["id"], {answer})'
-    host.write("odd", f'hello(intercept=["tool_call"])\nsend(type="ready")\nfor frame in frames(): {code}')
-    host.start()
-    judgement = host.ask()
-    assert (judgement.args, judgement.missing[0].reason) == (None, reason)
-
-
-def test_an_answer_of_another_kind_is_no_verdict(host: Host):
-    code = 'send(type="tool_result", id=frame["id"])'
-    host.write("odd", f'hello(intercept=["tool_call"])\nsend(type="ready")\nfor frame in frames(): {code}')
-    host.start()
-    assert host.ask().missing[0].reason == "it answered with tool_result"
-
-
-def test_a_deaf_guard_stalls_nobody(host: Host):
-    host.add("deaf", timeouts={"intercept": 0.3, "tool_call": 0.3})
-    host.add("echo")
-    host.start()
-    large = json.dumps({"text": "x" * 100_000}).encode()
-    judgement, seconds = host.timed(host.ask, tool_args=Raw(large))
-    assert 0.3 <= seconds < AT_ONCE
-    assert judgement.missing[0].reason == "no answer within 0.3 s"
-    host.loop.run_until(lambda: False, host.loop.clock() + 0.05)
-    for _ in range(5):
-        judgement, seconds = host.timed(host.ask)
-        assert seconds < 0.3
-        assert judgement.missing[0].reason == "it has not read its stdin since an earlier request ran out of time"
-    _answer, seconds = host.timed(host.call, "deaf")
-    assert seconds < 0.3
-    assert host.text("echo", text="fine") == "fine"
-    assert host.stop() < 5
-
-
-def test_a_full_outbox_refuses_at_once_what_no_longer_fits(host: Host):
-    host.add("deaf", timeouts={"intercept": 60, "tool_call": 60})
-    host.start()
-    host.loop.call_later(0.1, lambda: host.supervisor.cancel_pending("enough"))
-    assert host.call("deaf", text="x" * 5_000_000).reason == "enough"
+def test_a_cancelled_wait_for_a_start_blocks_at_once(host: Host):
+    host.add("silent", timeouts={"intercept": 30, "hello": 30})
+    host.launch()
+    host.loop.call_later(0.1, lambda: host.supervisor.cancel_pending("interrupted"))
     judgement, seconds = host.timed(host.ask)
     assert seconds < AT_ONCE
-    assert judgement.missing[0].reason.startswith("it does not read its stdin (")
-    assert judgement.missing[0].reason.endswith(" bytes wait)")
+    assert (judgement.blocked_by, judgement.reason) == ("host", "interrupted")
+
+
+# --- in flight only ---------------------------------------------------------------------------------------------
+
+
+def test_a_guard_in_start_is_asked_as_soon_as_it_is_ready(host: Host, in_flight: RequestsInFlight, tmp_path: Path):
+    go = tmp_path / "go"
+    host.write(
+        "late",
+        f'while not os.path.exists({str(go)!r}): time.sleep(0.01)\nhello(intercept=["tool_call"])\nsend(type="ready")\n'
+        'for f in frames(): send(type="event_intercept_response", id=f["id"], block=True, reason="late, not never")',
+        timeouts={"intercept": 30},
+    )
+    host.launch()
+    in_flight.verdict("it")
+    host.run_for(0.1)
+    assert in_flight.answers["it"] == []
+    go.touch()
+    assert in_flight.until_all()["it"].reason == "late, not never"
+
+
+def test_a_verdict_on_a_turn_overtakes_one_that_waits_for_a_start(host: Host, in_flight: RequestsInFlight):
+    host.add("silent", timeouts={"intercept": 30, "hello": 30})
+    host.launch()
+    in_flight.verdict("turn", "turn_start", step=1)
+    in_flight.verdict("call")
+    host.until(lambda: in_flight.answers["turn"])
+    host.run_for(0.1)
+    assert not in_flight.answers["turn"][0].is_blocked
+    assert in_flight.answers["call"] == []
+
+
+def test_a_verdict_that_waits_for_a_start_can_be_cancelled(host: Host, in_flight: RequestsInFlight):
+    host.add("silent", timeouts={"intercept": 30, "hello": 30})
+    host.launch()
+    verdict = in_flight.verdict("it")
+    host.run_for(0.05)
+    verdict.cancel("no more interest")
+    judgement = in_flight.until_all()["it"]
+    assert (judgement.blocked_by, judgement.reason) == ("host", "no more interest")

@@ -1,4 +1,4 @@
-"""Notes and panels: each belongs to its sender, and goes with it."""
+"""Notes and panels belong to their sender, and end with it."""
 
 from __future__ import annotations
 
@@ -73,11 +73,11 @@ class Watched(Host):
 
 @pytest.fixture
 def host(tmp_path: Path) -> Iterator[Watched]:
-    with Watched(tmp_path) as one:
-        one.write("x", 'SUFFIX = ""\n' + PANEL)
-        one.write("y", 'SUFFIX = "_y"\n' + PANEL)
-        one.start()
-        yield one
+    with Watched(tmp_path) as watched:
+        watched.write("x", 'SUFFIX = ""\n' + PANEL)
+        watched.write("y", 'SUFFIX = "_y"\n' + PANEL)
+        watched.start()
+        yield watched
 
 
 def test_a_panel_from_its_opening_to_its_end(host: Watched):
@@ -110,7 +110,7 @@ def test_a_panel_that_the_user_closes(host: Watched):
     assert "panel_render for 'p', which is not open; ignored" in host.log("x")
 
 
-def test_nobody_can_touch_the_panel_of_another(host: Watched):
+def test_an_extension_cannot_change_the_panel_of_another(host: Watched):
     host.run("open")
     host.run("draw_y")
     host.run("close_y")
@@ -119,7 +119,7 @@ def test_nobody_can_touch_the_panel_of_another(host: Watched):
     assert {panel.extension.name for panel in host.supervisor.screen.panels} == {"x", "y"}, "the same id, two panels"
 
 
-def test_the_panels_of_a_process_go_with_it(host: Watched):
+def test_the_panels_of_a_worker_end_with_it(host: Watched):
     host.run("open")
     host.run("open_y")
     assert host.run("die").reason.startswith("it ended (exit 3)")

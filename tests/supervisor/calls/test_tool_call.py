@@ -1,28 +1,21 @@
-"""Extensions that are bad at being called: the caller has its answer in time, and later calls are not hurt."""
+"""A call fails as soon as it cannot be answered any more; its caller hears of progress, its extension of the end."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from supervisor.loop.pending import Failure
+from tests.support.host import AT_ONCE
 
 if TYPE_CHECKING:
+    from supervisor.calls.tool_call import Answer
     from tests.support.host import Host
 
 
-@pytest.fixture(autouse=True)
-def healthy(host: Host):
-    """A sound extension is always there, and works to the end."""
-    host.add("echo", name="healthy")
-    yield
-    assert host.text("echo", text="still here") == "still here"
-    assert host.said_of("healthy") == []
-
-
-AT_ONCE = 3.0
-"""Seconds; far below the deadlines, far above what a loaded machine takes."""
+pytestmark = pytest.mark.usefixtures("healthy")
 
 
 @pytest.mark.parametrize(
@@ -32,7 +25,7 @@ AT_ONCE = 3.0
         ("killed_in_call", "signal SIGKILL", ""),
     ],
 )
-def test_a_death_fails_the_call_at_once_with_status_and_last_words(host: Host, child: str, status: str, words: str):
+def test_a_call_fails_at_once_when_its_worker_dies(host: Host, child: str, status: str, words: str):
     host.add(child, timeouts={"tool_call": 60})
     host.start()
     answer, seconds = host.timed(host.call, "die")
@@ -47,7 +40,7 @@ def test_a_death_fails_the_call_at_once_with_status_and_last_words(host: Host, c
     assert (cost.calls, cost.errors, cost.exits, cost.exit_status) == (1, 1, 1, status)
 
 
-def test_a_tool_that_was_offered_and_has_died_fails_at_once(host: Host):
+def test_a_call_of_a_tool_whose_worker_has_died_fails_at_once(host: Host):
     host.add("dies_in_call")
     host.start()
     offered = host.supervisor.tools()["die"]
@@ -58,138 +51,7 @@ def test_a_tool_that_was_offered_and_has_died_fails_at_once(host: Host):
     assert len(host.said_of("dies_in_call")) == 1
 
 
-def test_no_answer_ends_with_the_deadline(host: Host):
-    host.add("never_answers", timeouts={"tool_call": 0.3})
-    host.start()
-    answer, seconds = host.timed(host.call, "hang")
-    assert 0.3 <= seconds < AT_ONCE
-    assert (answer.failure, answer.reason) == (Failure.TIMEOUT, "no answer within 0.3 s")
-    assert host.said_of("never_answers") == [("warning", "its tool hang failed: no answer within 0.3 s")]
-    assert (host.cost("never_answers").timeouts, host.cost("never_answers").errors) == (1, 0)
-
-
-def test_a_late_answer_is_not_taken_for_the_next(host: Host):
-    host.add("answers_late", timeouts={"tool_call": 0.3})
-    host.start()
-    assert host.call("late").failure is Failure.TIMEOUT
-    assert host.text("late") == "answer to 2"
-    assert "an answer to '1', which nobody waits for" in host.log("answers_late")
-
-
-def test_a_second_answer_is_ignored(host: Host):
-    host.add("answers_twice")
-    host.start()
-    assert [host.text("twice") for _ in range(3)] == ["first"] * 3
-    assert host.said_of("answers_twice") == []
-
-
-def test_an_oversize_answer_fails_its_call_at_once_and_later_ones_work(host: Host):
-    host.add("huge_line", timeouts={"tool_call": 60})
-    host.start()
-    answer, seconds = host.timed(host.call, "huge")
-    assert seconds < 10
-    assert answer.failure is Failure.BAD_ANSWER
-    assert answer.reason.startswith("a tool_result frame of 20971")
-    assert answer.reason.endswith("bytes is over the limit of 16777216 bytes; dropped")
-    assert host.text("huge") == "small"
-    assert host.said_of("huge_line") == [("warning", f"its tool huge failed: {answer.reason}")]
-
-
-def test_junk_between_frames_is_skipped(host: Host):
-    host.add("junk_between")
-    host.start()
-    assert host.tools() == {"echo"}
-    answer = host.call_of("junk_between", "echo", text="through")
-    assert answer.frame.content[0].text == "through"
-    assert host.cost("junk_between").junk_lines == 3 * 4
-    junk = [line for _, line in host.said_of("junk_between") if "not frames" in line]
-    assert junk == ["writes lines that are not frames to its stdout; they are skipped and counted"]
-
-
-ANSWERS = {
-    "another kind of frame": (
-        'send(type="event_intercept_response", id=frame["id"])',
-        "it answered a tool call with event_intercept_response",
-    ),
-    "a field of the wrong type": (
-        'send(type="tool_result", id=frame["id"], content="text")',
-        "bad tool_result frame: Expected `array | null`, got `str` - at `$.content`",
-    ),
-    "a number as id": (
-        'send(type="tool_result", id=int(frame["id"]), content=[])',
-        "bad tool_result frame: Expected `str`, got `int` - at `$.id`",
-    ),
-    "no id": (
-        'send(type="tool_result", content=[])',
-        "bad tool_result frame: Object missing required field `id`",
-    ),
-    "no type": ('send(id=frame["id"], content=[])', "the frame has no type"),
-    "too many blocks": (
-        'send(type="tool_result", id=frame["id"], content=[{"type": "text"}] * 500_000)',
-        "bad tool_result frame: Expected `array` of length <= 10000 - at `$.content`",
-    ),
-}
-
-
-@pytest.mark.parametrize("answer", ANSWERS)
-def test_an_answer_that_is_none_fails_the_call_at_once(host: Host, answer: str):
-    code, reason = ANSWERS[answer]
-    host.write("bad", f'hello("a")\nsend(type="ready")\nfor frame in frames(): {code}', timeouts={"tool_call": 60})
-    host.start()
-    given, seconds = host.timed(host.call, "a")
-    assert seconds < AT_ONCE + 2
-    assert (given.failure, given.reason) == (Failure.BAD_ANSWER, reason)
-    assert host.said_of("bad") == [("warning", f"its tool a failed: {reason}")]
-    assert host.cost("bad").errors == 1
-
-
-ODD_TEXTS = {
-    "lone surrogate": (rb"cut \ud83d", "cut \ufffd"),
-    "latin-1": (b"caf\xe9", "caf\ufffd"),
-    "NUL and U+2028": (rb"a\u0000b\u2028c", "a\0b\u2028c"),
-    "ANSI": (rb"\u001b[31mred", "\x1b[31mred"),
-}
-
-
-@pytest.mark.parametrize("odd", ODD_TEXTS)
-def test_odd_text_arrives(host: Host, odd: str):
-    written, text = ODD_TEXTS[odd]
-    line = b'{"type":"tool_result","id":"%b","content":[{"type":"text","text":"' + written + b'"}]}\n'
-    host.write(
-        "odd", f'hello("a")\nsend(type="ready")\nfor frame in frames(): os.write(1, {line!r} % frame["id"].encode())'
-    )
-    host.start()
-    assert host.text("a") == text
-
-
-def test_a_large_argument_reaches_a_reader(host: Host):
-    host.add("big_reader")
-    host.start()
-    assert host.text("length", text="x" * 3_000_000) == "3000000"
-
-
-def test_one_that_closes_its_stdout_is_given_up(host: Host):
-    host.add("closes_stdout", name="mute", timeouts={"tool_call": 60})
-    host.start()
-    answer, seconds = host.timed(host.call_of, "mute", "echo")
-    assert seconds < AT_ONCE
-    assert answer.failure is Failure.DIED
-    host.until(lambda: not host.extension("mute").child.is_running)
-    ((kind, line),) = [said for said in host.said_of("mute") if "hidden" not in said[1]]
-    assert (kind, line.partition(" (log")[0]) == ("failed", "closed its stdout and can say nothing any more")
-
-
-def test_one_that_closes_its_stdin_fails_calls_at_once_and_can_still_speak(host: Host):
-    code = 'hello("a")\nos.close(0)\nsend(type="ready")\nsend(type="notify", message="alive")\nsignal.pause()'
-    host.write("blind", code, timeouts={"tool_call": 60})
-    host.start()
-    answer, seconds = host.timed(host.call, "a")
-    assert seconds < AT_ONCE
-    assert (answer.failure, answer.reason) == (Failure.NOT_READING, "it closed its stdin")
-    assert host.notes == [("blind", "info", "alive")]
-
-
-def test_one_that_dies_just_before_a_call_is_reported_by_its_exit(host: Host):
+def test_a_worker_that_dies_just_before_a_call_is_reported_by_its_exit(host: Host):
     for number in range(10):
         host.write(
             f"dead{number}",
@@ -201,3 +63,119 @@ def test_one_that_dies_just_before_a_call_is_reported_by_its_exit(host: Host):
         answer = host.call_of(f"dead{number}", f"t{number}")
         assert answer.failure is Failure.DIED
         assert "it ended (exit 5)" in answer.reason
+
+
+def test_a_call_without_an_answer_fails_at_its_deadline(host: Host):
+    host.add("never_answers", timeouts={"tool_call": 0.3})
+    host.start()
+    answer, seconds = host.timed(host.call, "hang")
+    assert 0.3 <= seconds < AT_ONCE
+    assert (answer.failure, answer.reason) == (Failure.TIMEOUT, "no answer within 0.3 s")
+    assert host.said_of("never_answers") == [("warning", "its tool hang failed: no answer within 0.3 s")]
+    assert (host.cost("never_answers").timeouts, host.cost("never_answers").errors) == (1, 0)
+
+
+def test_a_cancelled_call_fails_at_once_and_its_late_answer_is_ignored(host: Host):
+    host.add("answers_late", timeouts={"tool_call": 30})
+    host.start()
+    host.loop.call_later(0.1, lambda: host.supervisor.cancel_pending("interrupted"))
+    answer, seconds = host.timed(host.call, "late")
+    assert seconds < AT_ONCE
+    assert answer.reason == "interrupted"
+    assert host.text("late") == "answer to 2"
+    assert host.said_of("answers_late") == []
+
+
+# --- what its extension hears of the end ----------------------------------------------------------------------
+
+
+HEARS = """
+send(type="hello", name="x", capabilities=%r)
+send(type="register_tool", name="slow", schema={"type": "object"}, timeout_s=%r)
+send(type="register_tool", name="heard", schema={"type": "object"})
+send(type="register_command", name="slow")
+send(type="ready")
+heard = []
+for frame in frames():
+    if frame["type"] == "cancel":
+        heard.append(frame)
+    elif frame.get("name") == "heard":
+        result(frame, json.dumps(heard))
+"""
+
+
+def heard(host: Host) -> list[dict[str, Any]]:
+    return json.loads(host.text("heard"))
+
+
+def test_an_extension_is_told_of_a_timeout_and_a_tool_sets_its_own(host: Host):
+    host.write("x", HEARS % (["tools", "cancel"], 0.2))
+    host.start()
+    answer = host.call("slow")
+    assert (answer.failure, answer.reason) == (Failure.TIMEOUT, "no answer within 0.2 s")
+    assert heard(host) == [{"type": "cancel", "id": "1", "reason": "no answer within 0.2 s"}]
+
+
+def test_an_extension_is_told_of_a_cancelled_call(host: Host):
+    host.write("x", HEARS % (["cancel"], 30))
+    host.start()
+    answers: list[Any] = []
+    asked = host.supervisor.begin_call("slow", b"{}", answers.append)
+    command = host.supervisor.begin_command("slow", "", answers.append)
+    asked.cancel("the client has gone")
+    command.cancel("the client has gone")
+    host.until(lambda: len(answers) == 2)
+    assert [frame["id"] for frame in heard(host)] == ["1", "2"]
+    host.loop.call_later(0, lambda: host.supervisor.cancel_pending("interrupted"))
+    assert host.call("slow").failure is Failure.CANCELLED
+    assert heard(host)[-1] == {"type": "cancel", "id": "4", "reason": "interrupted"}
+
+
+def test_an_extension_without_the_cancel_capability_is_not_told(host: Host):
+    """An extension written for zot may take any frame for a request."""
+    host.write("x", HEARS % (["tools"], 0.2))
+    host.start()
+    host.call("slow")
+    assert heard(host) == []
+
+
+# --- progress -------------------------------------------------------------------------------------------------
+
+
+PROGRESS = """
+hello("work", "late")
+send(type="ready")
+for frame in frames():
+    for number in range(frame["args"].get("steps", 2)):
+        send(type="tool_progress", id=frame["id"], text="step %d" % number + "." * frame["args"].get("long", 0))
+    send(type="tool_progress", id="nobody's", text="lost")
+    result(frame, "done")
+    send(type="tool_progress", id=frame["id"], text="too late")
+"""
+
+
+def work(host: Host, **args: int) -> tuple[list[str], Answer]:
+    said: list[str] = []
+    answers: list[Answer] = []
+    owned = host.supervisor.tools()["work"]
+    host.supervisor.start_call(owned, json.dumps(args).encode(), answers.append, said.append)
+    host.until(lambda: bool(answers))
+    return said, answers[0]
+
+
+def test_progress_reaches_the_caller(host: Host):
+    host.write("x", PROGRESS)
+    host.start()
+    assert work(host)[0] == ["step 0", "step 1"]
+    assert host.text("work") == "done", "who does not listen gets the answer all the same"
+    assert host.said_of("x") == []
+
+
+def test_a_flood_of_progress_is_dropped_and_counted(host: Host):
+    host.write("x", PROGRESS)
+    host.start()
+    said, answer = work(host, steps=5000, long=10_000)
+    assert answer.frame is not None
+    assert 50 <= len(said) < 2500
+    assert all(len(text) <= 4096 for text in said)
+    assert host.cost("x").notes_dropped == 5000 - len(said)

@@ -1,4 +1,4 @@
-"""Verdicts: the first block wins, rewrites chain, and a missing one means what its guard or strictness says."""
+"""The first denial blocks, rewrites chain, and a missing verdict means what its guard or strictness says."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def blocks(verdict: Verdict, deny: bool) -> bool:
 
 
 @given(CHAINS)
-def test_the_first_that_blocks_blocks(chain: list[tuple[Verdict, bool]]):
+def test_the_first_denial_blocks(chain: list[tuple[Verdict, bool]]):
     judgement = come_to(chain)
     blockers = [number for number, (verdict, deny) in enumerate(chain) if blocks(verdict, deny)]
     assert judgement.is_blocked is bool(blockers)
@@ -65,16 +65,16 @@ def test_nothing_counts_after_a_block(before: list[tuple[Verdict, bool]], after:
 @given(CHAINS)
 def test_the_last_rewrite_before_a_block_counts(chain: list[tuple[Verdict, bool]]):
     judgement = come_to(chain)
-    first = next((number for number, one in enumerate(chain) if blocks(*one)), len(chain))
+    first = next((number for number, link in enumerate(chain) if blocks(*link)), len(chain))
     passed = [verdict for verdict, _ in chain[:first]]
     assert judgement.args == next((v.modified_args for v in reversed(passed) if v.modified_args is not None), None)
     assert judgement.text == next((v.replace_text for v in reversed(passed) if v.replace_text is not None), None)
 
 
 @given(CHAINS)
-def test_every_missing_verdict_up_to_the_block_is_told(chain: list[tuple[Verdict, bool]]):
+def test_every_missing_verdict_before_the_block_is_reported(chain: list[tuple[Verdict, bool]]):
     judgement = come_to(chain)
-    first = next((number for number, one in enumerate(chain) if blocks(*one)), len(chain))
+    first = next((number for number, link in enumerate(chain) if blocks(*link)), len(chain))
     assert judgement.missing == tuple(
         Missing(f"g{number}", verdict.reason, deny)
         for number, (verdict, deny) in enumerate(chain[: first + 1])

@@ -1,4 +1,4 @@
-"""What a killed host has left is ended at the next start, when its watchdog was killed too; and nothing else is."""
+"""The next start ends the leftovers of a host that was killed together with its reaper, and nothing else."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_record_is_private_and_complete(tmp_path: Path):
     assert os.listdir(tmp_path) == []
 
 
-def test_a_folder_that_cannot_be_written_to(tmp_path: Path):
+def test_a_folder_that_cannot_be_written_is_reported(tmp_path: Path):
     own = HostRecord.of_this_process("a" * 32, "1.2")
     tmp_path.chmod(0o500)
     if os.access(tmp_path, os.W_OK):
@@ -93,7 +93,7 @@ def test_a_folder_that_cannot_be_written_to(tmp_path: Path):
     tmp_path.chmod(0o700)
 
 
-def test_a_folder_that_is_none(tmp_path: Path):
+def test_a_file_in_place_of_the_folder_is_reported(tmp_path: Path):
     own = HostRecord.of_this_process("a" * 32, "1.2")
     with pytest.raises(FileNotFoundError):
         own.write(tmp_path / "missing")
@@ -126,7 +126,7 @@ def test_what_became_of_a_host(where: PidSpace, lives: bool, expected: HostStatu
 
 
 @linux_only
-def test_what_a_host_and_its_watchdog_left_is_ended(tmp_path: Path):
+def test_leftovers_of_a_host_and_its_reaper_are_ended(tmp_path: Path):
     with sleeper({TOKEN: secrets.token_hex(16)}) as bystander, Doomed(tmp_path) as host:
         host.hear("all there")
         (tmp_path / f"{host.process.pid}.sock").touch()
@@ -177,7 +177,7 @@ def test_a_zombie_is_a_dead_host(tmp_path: Path):
 
 
 @linux_only
-def test_the_stubborn_are_killed(tmp_path: Path):
+def test_a_stubborn_leftover_is_killed(tmp_path: Path):
     dead = record()
     dead.write(tmp_path)
     with sleeper({TOKEN: dead.token}, stubborn=True) as left:
@@ -186,7 +186,7 @@ def test_the_stubborn_are_killed(tmp_path: Path):
     assert os.listdir(tmp_path) == []
 
 
-def test_we_do_not_end_what_has_started_us(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_processes_that_started_the_host_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     dead = record()
     dead.write(tmp_path)
     monkeypatch.setenv(TOKEN, dead.token)
@@ -195,7 +195,7 @@ def test_we_do_not_end_what_has_started_us(tmp_path: Path, monkeypatch: pytest.M
         assert shell.poll() is None
 
 
-def test_a_dead_host_that_left_nothing_is_no_news(tmp_path: Path):
+def test_a_dead_host_without_leftovers_is_not_reported(tmp_path: Path):
     record().write(tmp_path)
     (tmp_path / f"{GONE}.sock").touch()
     (swept,) = sweep_leftovers(tmp_path)
@@ -236,14 +236,14 @@ def test_garbage_is_removed_unless_a_process_has_its_pid(tmp_path: Path, text: b
 @pytest.mark.parametrize(
     "fields", [{"token": ""}, {"token": "a"}, {"token": "x" * 20 + "\0"}, {"pid": -1}, {"pid": GONE + 1}], ids=str
 )
-def test_records_that_cannot_be_ours_end_nothing(tmp_path: Path, fields):
+def test_a_record_that_cannot_be_of_this_host_ends_nothing(tmp_path: Path, fields):
     with sleeper({TOKEN: fields.get("token", "").replace("\0", "")}) as other:
         (tmp_path / f"{GONE}.json").write_bytes(msgspec.json.encode(record(**fields)))
         assert sweep_leftovers(tmp_path) == []
         assert other.poll() is None
 
 
-def test_what_is_no_record_is_not_touched(tmp_path: Path):
+def test_a_file_that_is_no_record_is_not_touched(tmp_path: Path):
     dead = record()
     outside = dead.write(tmp_path)
     folder = tmp_path / "run"
@@ -270,7 +270,7 @@ def test_another_users_record_is_not_believed(tmp_path: Path, monkeypatch: pytes
 
 def test_a_cgroup_that_is_not_a_hosts_own_is_not_touched(tmp_path: Path):
     with sleeper() as other:
-        cgroup = tmp_path / "somebodys"
+        cgroup = tmp_path / "of-another"
         leaf = cgroup / "leaf"
         leaf.mkdir(parents=True)
         for folder in (cgroup, leaf):
@@ -281,7 +281,7 @@ def test_a_cgroup_that_is_not_a_hosts_own_is_not_touched(tmp_path: Path):
 
 
 @linux_only
-def test_what_is_in_its_cgroup_leaves_needs_no_token(tmp_path: Path):
+def test_a_process_in_the_cgroup_of_a_dead_host_needs_no_token(tmp_path: Path):
     with sleeper() as left, sleeper() as host_itself:
         cgroup = tmp_path / f"zot-{GONE}"
         for name, pid in (("leaf-1", left.pid), ("host", host_itself.pid)):

@@ -1,4 +1,4 @@
-"""The parts that leave nothing behind, together: in order, and none of them needed."""
+"""The tracker opens, uses and closes all that ends leftovers, and works without any part of it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HIDDEN = "env -i setsid sh -c 'setsid sleep 600 & echo; exit'; read _"
-"""Starts a daemon with an empty environment, in a session of its own, whose parents end."""
+"""Starts a daemon in a session of its own, with an empty environment and without living parents."""
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +38,7 @@ def as_it_was() -> Iterator[None]:
 
 
 class Keeper:
-    """Something that starts children."""
+    """A tracker on a loop of its own."""
 
     def __init__(self, folder: Path, *, owns_process: bool = True) -> None:
         self.loop = Loop()
@@ -74,13 +74,13 @@ class Keeper:
 
 @pytest.fixture
 def keeper(tmp_path: Path) -> Iterator[Keeper]:
-    one = Keeper(tmp_path)
-    yield one
-    one.tracker.close()
-    one.loop.close()
+    keeper = Keeper(tmp_path)
+    yield keeper
+    keeper.tracker.close()
+    keeper.loop.close()
 
 
-def test_it_comes_and_goes_without_a_trace(keeper: Keeper):
+def test_the_tracker_leaves_no_trace(keeper: Keeper):
     tracker = keeper.tracker
     tracker.open()
     tracker.open()
@@ -105,7 +105,7 @@ def test_it_comes_and_goes_without_a_trace(keeper: Keeper):
 
 
 @pytest.mark.parametrize("told", [True, False], ids=["with its child", "at the end"])
-def test_what_nobody_could_find_goes_with_the_leaf(keeper: Keeper, told: bool):
+def test_a_hidden_process_ends_with_its_cgroup(keeper: Keeper, told: bool):
     if isinstance(place := survey(), Unavailable):
         pytest.skip(place.reason)
     keeper.tracker.open()
@@ -144,7 +144,7 @@ def test_a_program_that_cannot_be_started_leaves_no_leaf(keeper: Keeper):
     with pytest.raises(SpawnError, match="no such file"):
         keeper.tracker.confine("x", ["/nowhere/x"], Limits(open_files=64), cwd="/", env={})
     if isinstance(keeper.tracker.cgroups, Cgroups):
-        assert [one.name for one in keeper.tracker.cgroups.real_path.iterdir() if one.is_dir()] == []
+        assert [path.name for path in keeper.tracker.cgroups.real_path.iterdir() if path.is_dir()] == []
 
 
 def test_without_leaves_and_limits_a_command_stays_as_it_is(keeper: Keeper, monkeypatch: pytest.MonkeyPatch):
@@ -154,7 +154,7 @@ def test_without_leaves_and_limits_a_command_stays_as_it_is(keeper: Keeper, monk
     assert keeper.tracker.confine("x", argv, Limits(rss_mb=1), cwd="/", env={}) == (argv, None)
 
 
-def test_a_folder_that_cannot_be_used_costs_a_line(tmp_path: Path):
+def test_a_folder_that_cannot_be_used_is_reported_once(tmp_path: Path):
     (tmp_path / "run").touch()
     keeper = Keeper(tmp_path)
     keeper.tracker.open()
@@ -165,7 +165,7 @@ def test_a_folder_that_cannot_be_used_costs_a_line(tmp_path: Path):
     assert line.startswith("this host keeps no record, by which its remains could be found if it is killed: cannot ma")
 
 
-def test_it_says_what_a_dead_host_had_left(keeper: Keeper):
+def test_the_leftovers_of_a_dead_host_are_reported(keeper: Keeper):
     keeper.folder.mkdir()
     dead = record(pid=os.getpid(), started=1)  # it had our pid: our record takes the place of its
     dead.write(keeper.folder)
@@ -177,17 +177,17 @@ def test_it_says_what_a_dead_host_had_left(keeper: Keeper):
                 f"ended 1 process that a host (pid {os.getpid()}), which was killed, had left"
             ]  # fmt: skip
             assert left.poll() is not None
-        assert [one.token for one in records_in(keeper.folder)] == ["ab" * 16]
+        assert [record.token for record in records_in(keeper.folder)] == ["ab" * 16]
 
 
-def test_closing_what_was_never_opened(tmp_path: Path):
+def test_a_tracker_that_was_never_opened_can_be_closed(tmp_path: Path):
     keeper = Keeper(tmp_path)
     keeper.tracker.close()
     keeper.loop.close()
     assert not keeper.folder.exists()
 
 
-def test_a_host_that_ends_in_order_leaves_what_was_noted_to_others(tmp_path: Path):
+def test_a_host_that_ends_in_order_leaves_noted_processes_alone(tmp_path: Path):
     keeper = Keeper(tmp_path)
     with sleeper() as adopted:
         keeper.tracker.open()

@@ -1,4 +1,4 @@
-"""Clients of the control socket that misbehave hurt themselves, and nobody else."""
+"""Clients of the control socket that misbehave hurt only themselves."""
 
 from __future__ import annotations
 
@@ -16,20 +16,14 @@ from tests.support.control_peer import Serving
 CALL = {"type": "tool_call", "name": "echo", "args": {}}
 
 
-@pytest.fixture
-def serving(tmp_path):
-    with Serving(tmp_path / "run") as one:
-        yield one
-
-
 def bystander_is_served(serving) -> None:
-    """A second client, which notices nothing of the first."""
+    """A second client is answered."""
     other = serving.client()
     assert other.ask(type="info", id="bystander")["id"] == "bystander"
     other.close()
 
 
-def test_one_that_vanishes_has_its_calls_cancelled(serving):
+def test_the_calls_of_a_client_that_vanishes_are_cancelled(serving):
     client = serving.client()
     client.say({**CALL, "id": "1"}, {**CALL, "id": "2"})
     serving.until(lambda: len(serving.served.asked) == 2)
@@ -41,7 +35,7 @@ def test_one_that_vanishes_has_its_calls_cancelled(serving):
     bystander_is_served(serving)
 
 
-def test_one_that_vanishes_while_it_watches(serving):
+def test_a_client_that_vanishes_while_it_watches_is_dropped(serving):
     client = serving.client()
     client.ask(type="watch", id="w", notices=True, stats_s=0.1)
     client.close()
@@ -50,7 +44,7 @@ def test_one_that_vanishes_while_it_watches(serving):
     bystander_is_served(serving)
 
 
-def test_one_that_ends_its_side_still_gets_its_answers(serving):
+def test_a_client_that_ends_its_side_still_gets_its_answers(serving):
     client = serving.client()
     client.write(b'{"type":"info","id":"1"}\n' + json.dumps({**CALL, "id": "2"}).encode())  # and no line feed
     client.socket.shutdown(socket.SHUT_WR)
@@ -63,7 +57,7 @@ def test_one_that_ends_its_side_still_gets_its_answers(serving):
     assert serving.server.clients == 0
 
 
-def test_one_that_ends_its_side_and_then_vanishes(serving):
+def test_a_client_that_ends_its_side_and_then_vanishes_is_dropped(serving):
     client = serving.client()
     client.say({**CALL, "id": "1"})
     client.socket.shutdown(socket.SHUT_WR)
@@ -73,7 +67,7 @@ def test_one_that_ends_its_side_and_then_vanishes(serving):
     assert serving.served.asked[0].cancelled
 
 
-def test_one_that_never_reads_is_asked_nothing_more_and_then_given_up(serving, monkeypatch):
+def test_a_client_that_never_reads_is_read_no_more_and_then_dropped(serving, monkeypatch):
     monkeypatch.setattr(connection, "WORK_S", 10**9)  # however fast the machine is
     serving.served.padding = "x" * 100_000
     client = serving.client()
@@ -92,7 +86,7 @@ def test_one_that_never_reads_is_asked_nothing_more_and_then_given_up(serving, m
     bystander_is_served(serving)
 
 
-def test_one_that_does_not_read_its_answers_is_given_up_when_too_many_wait(serving):
+def test_a_client_is_dropped_when_too_many_answers_wait(serving):
     client = serving.client()
     client.say(*({**CALL, "id": str(number)} for number in range(40)))
     serving.until(lambda: len(serving.served.asked) == 40)
@@ -101,11 +95,11 @@ def test_one_that_does_not_read_its_answers_is_given_up_when_too_many_wait(servi
         asked.answer("x" * (OUTBOX_LIMIT // 20))
     assert serving.server.clients == 0
     assert session._connection.queued == 0
-    assert [one.cancelled is None for one in serving.served.asked].count(False) > 10
+    assert [request.cancelled is None for request in serving.served.asked].count(False) > 10
     bystander_is_served(serving)
 
 
-def test_one_that_is_behind_misses_news_and_no_answers(serving):
+def test_a_client_that_is_behind_misses_notices_and_no_answers(serving):
     client = serving.client()
     client.ask(type="watch", id="w", notices=True)
     client.say({**CALL, "id": "1"})
@@ -118,7 +112,7 @@ def test_one_that_is_behind_misses_news_and_no_answers(serving):
     assert (answer["id"], info["id"]) == ("1", "2")
 
 
-def test_a_slow_reader_gets_all_of_it(serving):
+def test_a_slow_reader_gets_the_whole_answer(serving):
     client = serving.client()
     client.say(*({**CALL, "id": str(number)} for number in range(10)))
     serving.until(lambda: len(serving.served.asked) == 10)
@@ -147,7 +141,7 @@ def test_a_line_over_the_limit_is_dropped_and_named(serving):
     assert info["id"] == "next"
 
 
-def test_half_a_line_holds_up_nobody(serving):
+def test_half_a_line_does_not_hold_up_other_clients(serving):
     halves = [serving.client() for _ in range(10)]
     for half in halves:
         half.write(b'{"type":"inf')
@@ -158,15 +152,15 @@ def test_half_a_line_holds_up_nobody(serving):
 
 
 @pytest.mark.parametrize("unlimited", ["LINES_PER_TURN", "WORK_S"])
-def test_a_flood_of_expensive_requests_leaves_turns_for_others(serving, monkeypatch, unlimited):
-    """The lines are there at once; other clients are answered in between, not after all of them. Either limit does."""
+def test_a_flood_of_expensive_requests_does_not_starve_other_clients(serving, monkeypatch, unlimited):
+    """All lines come at once; other clients are answered in between. Each of the two limits does it."""
     monkeypatch.setattr(connection, unlimited, 10**9)
     flood = serving.client()
     other = serving.client()
     flood.write(b'{"type":"registered","id":"f"}\n' * 2000)
     other.say({"type": "info", "id": "between"})
     serving.until(lambda: other._pull() >= 1)
-    (busy,) = [one for one in serving.server._clients if one._connection._lines]
+    (busy,) = [client for client in serving.server._clients if client._connection._lines]
     assert len(busy._connection._lines) > 100
     assert len(flood.replies(2000)) == 2000
 
@@ -175,7 +169,7 @@ def test_a_flood_of_garbage_is_answered_line_by_line(serving):
     client = serving.client()
     client.write(os.urandom(200_000).replace(b"\n", b"") + b"\n" + b"\x00\n" * 3000 + b'{"type":"info","id":"z"}\n')
     replies = client.replies(3002)
-    assert {one["type"] for one in replies[:-1]} == {"error"}
+    assert {reply["type"] for reply in replies[:-1]} == {"error"}
     assert replies[-1]["id"] == "z"
 
 
@@ -194,8 +188,8 @@ def test_requests_under_way_are_limited(serving, monkeypatch):
 def test_clients_are_limited(serving, monkeypatch):
     monkeypatch.setattr(server, "CLIENTS_LIMIT", 2)
     first, second = serving.client(), serving.client()
-    for one in (first, second):
-        assert one.ask(type="info", id="1")["id"] == "1"
+    for end in (first, second):
+        assert end.ask(type="info", id="1")["id"] == "1"
     third = serving.client()
     assert third.replies(1) == [
         {"type": "error", "message": "this host has 2 clients, and takes no more; try again later"}
@@ -249,7 +243,7 @@ def test_without_descriptors_new_clients_wait(serving, monkeypatch):
     assert client.ask(type="info", id="1")["id"] == "1"
 
 
-def test_the_budget_of_one_turn_is_kept(serving, monkeypatch):
+def test_a_client_is_read_within_the_budget_of_one_pass(serving, monkeypatch):
     monkeypatch.setattr(connection, "LINES_PER_TURN", 1)
     client = serving.client()
     client.write(b'{"type":"info","id":"1"}\n' * 50)

@@ -1,4 +1,4 @@
-"""Where the socket is, who may reach it, and what is left of dead hosts."""
+"""Where the control socket is, who may reach it, and how sockets of dead hosts are removed."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from supervisor.home.runtime_dir import prepare, runtime_dir, runtime_dirs
 from tests.support.control_peer import Serving
 from wire import control
 
-NOBODY_S_PID = 2**22 + 1
-"""Above what Linux gives out."""
+UNUSED_PID = 2**22 + 1
+"""Linux gives out no such pid."""
 
 
 @pytest.fixture
 def dead_socket(tmp_path):
-    """Makes sockets on which nobody listens, as a host leaves them that was killed."""
+    """Makes sockets without a listener, as a killed host leaves them."""
 
     def make(name: str) -> Path:
         path = tmp_path / "run" / name
         path.parent.mkdir(mode=0o700, exist_ok=True)
-        with socket.socket(socket.AF_UNIX) as one:
-            one.bind(str(path))
+        with socket.socket(socket.AF_UNIX) as sock:
+            sock.bind(str(path))
         return path
 
     return make
@@ -67,7 +67,7 @@ def test_the_folder_and_the_socket_are_for_their_owner_whatever_the_umask(tmp_pa
     finally:
         os.umask(before)
     listener.close()
-    assert [mode(one) for one in (path.parent.parent, path.parent, path)] == [0o700, 0o700, 0o600]
+    assert [mode(folder) for folder in (path.parent.parent, path.parent, path)] == [0o700, 0o700, 0o600]
     assert [entry.name for entry in path.parent.iterdir()] == [path.name]
 
 
@@ -87,7 +87,7 @@ def test_a_folder_that_others_may_enter_is_closed(tmp_path):
         (lambda folder: folder.parent.rmdir() or folder.parent.write_text(""), "cannot make {}: File exists"),
     ],
 )
-def test_a_folder_that_cannot_be_used_is_said_and_no_more(tmp_path, make, complaint):
+def test_a_folder_that_cannot_be_used_is_reported(tmp_path, make, complaint):
     folder = tmp_path / "deeper" / "run"
     folder.parent.mkdir()
     make(folder)
@@ -108,7 +108,7 @@ def test_a_folder_of_another_user_is_not_used(tmp_path, monkeypatch):
         prepare(folder)
 
 
-def test_a_home_that_cannot_be_written(tmp_path):
+def test_a_home_that_cannot_be_written_is_reported(tmp_path):
     if os.geteuid() == 0:
         folder = Path("/proc/nowhere/run")  # root may write everywhere else
     else:
@@ -121,7 +121,7 @@ def test_a_home_that_cannot_be_written(tmp_path):
 # --- long paths ------------------------------------------------------------------------------------------------
 
 
-def test_a_path_of_any_length(tmp_path):
+def test_a_path_of_any_length_can_be_used(tmp_path):
     folder = tmp_path / ("x" * 120) / "run"
     listener, path = listen(folder, os.getpid())
     assert len(str(path)) > LONGEST_PATH
@@ -131,7 +131,7 @@ def test_a_path_of_any_length(tmp_path):
     assert not somebody_listens(path)
 
 
-def test_a_path_that_is_too_long_for_the_system(tmp_path, monkeypatch):
+def test_a_path_that_is_too_long_for_the_system_is_reported(tmp_path, monkeypatch):
     monkeypatch.setattr(unix_socket, "_OWN_DESCRIPTORS", "/nowhere")
     with pytest.raises(OSError, match="set XDG_RUNTIME_DIR to a folder with a shorter one"):
         listen(tmp_path / ("x" * 120), 1)
@@ -145,11 +145,11 @@ def test_the_kernel_says_who_connects(tmp_path):
     client = connect(path, 1.0)
     server, _ = listener.accept()
     assert peer_uid(server) == os.geteuid()
-    for one in (listener, client, server):
-        one.close()
+    for end in (listener, client, server):
+        end.close()
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 def test_a_real_other_user_is_refused_even_where_the_folder_lets_them_in(tmp_path):
     program = (
         "import os, socket, sys; os.setuid(65534); s = socket.socket(socket.AF_UNIX);"
@@ -157,8 +157,8 @@ def test_a_real_other_user_is_refused_even_where_the_folder_lets_them_in(tmp_pat
     )
     with tempfile.TemporaryDirectory(dir="/tmp") as folder, Serving(Path(folder) / "run") as serving:
         path = serving.server.path
-        for one in (path, path.parent, path.parent.parent):
-            one.chmod(0o777)
+        for opened in (path, path.parent, path.parent.parent):
+            opened.chmod(0o777)
         with subprocess.Popen(
             [sys.executable, "-I", "-S", "-c", program, str(path)], stdout=subprocess.PIPE, cwd="/"
         ) as process:
@@ -172,30 +172,30 @@ def test_a_real_other_user_is_refused_even_where_the_folder_lets_them_in(tmp_pat
 
 
 def test_dead_sockets_are_swept_when_a_host_starts(tmp_path, dead_socket):
-    dead = dead_socket(f"{NOBODY_S_PID}.sock")
-    unfinished = dead_socket(f".{NOBODY_S_PID}.new")
+    dead = dead_socket(f"{UNUSED_PID}.sock")
+    unfinished = dead_socket(f".{UNUSED_PID}.new")
     starting = dead_socket(f".{os.getppid()}.new")
     other = tmp_path / "run" / "notes.txt"
     other.write_text("mine")
     listener, path = listen(tmp_path / "run", os.getpid())
     assert not dead.exists()
     assert not unfinished.exists()
-    assert {one.name for one in path.parent.iterdir()} == {path.name, starting.name, other.name}
+    assert {file.name for file in path.parent.iterdir()} == {path.name, starting.name, other.name}
     listener.close()
 
 
 def test_a_live_host_of_another_container_is_not_swept(tmp_path):
-    """Its pid means nothing here, but somebody listens."""
-    listener, path = listen(tmp_path, NOBODY_S_PID)
+    """Its pid means nothing here, but the socket has a listener."""
+    listener, path = listen(tmp_path, UNUSED_PID)
     sweep(tmp_path)
     assert path.exists()
     with pytest.raises(OSError, match="another host listens on"):
-        listen(tmp_path, NOBODY_S_PID)
+        listen(tmp_path, UNUSED_PID)
     assert somebody_listens(path)
     listener.close()
 
 
-def test_a_dead_socket_whose_pid_is_in_use_again_is_replaced_or_removed_by_who_tries_it(tmp_path, dead_socket):
+def test_a_dead_socket_with_a_reused_pid_is_replaced_or_removed(tmp_path, dead_socket):
     ours = dead_socket(f"{os.getpid()}.sock")
     parents = dead_socket(f"{os.getppid()}.sock")
     listener, path = listen(tmp_path / "run", os.getpid())
@@ -211,7 +211,7 @@ def test_a_dead_socket_whose_pid_is_in_use_again_is_replaced_or_removed_by_who_t
     listener.close()
 
 
-def test_the_socket_goes_with_its_host_but_not_another_ones(tmp_path):
+def test_a_host_removes_its_own_socket_and_no_other(tmp_path):
     with Serving(tmp_path / "run") as serving:
         path = serving.server.path
     assert not path.exists()
@@ -224,29 +224,29 @@ def test_the_socket_goes_with_its_host_but_not_another_ones(tmp_path):
 # --- the client ------------------------------------------------------------------------------------------------
 
 
-def test_a_host_that_is_not_there(tmp_path, dead_socket):
-    with pytest.raises(GoneError, match=f"host {NOBODY_S_PID} is not running any more"):
-        ControlClient(Endpoint(NOBODY_S_PID, tmp_path / "none.sock"))
-    path = dead_socket(f"{NOBODY_S_PID}.sock")
+def test_a_client_says_that_the_host_is_not_there(tmp_path, dead_socket):
+    with pytest.raises(GoneError, match=f"host {UNUSED_PID} is not running any more"):
+        ControlClient(Endpoint(UNUSED_PID, tmp_path / "none.sock"))
+    path = dead_socket(f"{UNUSED_PID}.sock")
     with pytest.raises(GoneError):
-        ControlClient(Endpoint(NOBODY_S_PID, path))
+        ControlClient(Endpoint(UNUSED_PID, path))
     assert not path.exists()
 
 
-def test_a_host_that_does_not_answer(tmp_path):
+def test_a_client_says_that_the_host_does_not_answer(tmp_path):
     listener, path = listen(tmp_path, os.getpid())
     with ControlClient(Endpoint(7, path), 0.05) as client, pytest.raises(HostError, match="host 7 does not answer"):
         client.ask(control.Info("1"), control.HostInfoReply)
     listener.close()
 
 
-def test_a_host_that_takes_nobody_any_more(tmp_path):
+def test_a_client_says_that_the_host_takes_no_more_clients(tmp_path):
     listener, path = listen(tmp_path, os.getpid())
     waiting = [connect(path, 1.0) for _ in range(unix_socket.BACKLOG + 1)]
     with pytest.raises(HostError, match=r"host 7 cannot be reached: it has taken no new client for 0.05 s"):
         ControlClient(Endpoint(7, path), 0.05)
-    for one in waiting:
-        one.close()
+    for client in waiting:
+        client.close()
     listener.close()
 
 
@@ -261,7 +261,7 @@ def test_a_host_that_takes_nobody_any_more(tmp_path):
         (b"", "host 7 has closed the connection"),
     ],
 )
-def test_answers_that_are_none(tmp_path, said, complaint):
+def test_an_answer_that_is_no_reply_is_an_error(tmp_path, said, complaint):
     listener, path = listen(tmp_path, os.getpid())
     with ControlClient(Endpoint(7, path)) as client:
         server, _ = listener.accept()
@@ -281,5 +281,5 @@ def test_what_comes_between_question_and_answer_is_kept(tmp_path):
         server.sendall(notice % 1 + b'{"type":"ok","id":"1"}\n' + notice % 2)
         server.close()
         client.ask(control.Watch("1", notices=True), control.Ok)
-        assert [one.message for one in client.stream()] == ["1", "2"]
+        assert [notice.message for notice in client.stream()] == ["1", "2"]
     listener.close()

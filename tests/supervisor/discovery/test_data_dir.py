@@ -30,21 +30,21 @@ def found(folder: Path, scope: Scope = Scope.GLOBAL) -> Found:
     return Found(folder, Manifest("todo", "./todo"), scope)
 
 
-def test_it_is_made_for_its_user_only(folder, tmp_path):
+def test_the_data_folder_is_private(folder, tmp_path):
     kept = prepare(found(folder), tmp_path / "home" / "data")
     assert kept == DataDir(tmp_path / "home" / "data" / "todo")
-    for one in (kept.path, kept.path.parent):
-        assert stat.S_IMODE(one.stat().st_mode) == 0o700
+    for folder in (kept.path, kept.path.parent):
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
-def test_what_is_in_it_stays(folder, tmp_path):
+def test_the_content_of_the_data_folder_stays(folder, tmp_path):
     kept = prepare(found(folder), tmp_path / "data")
     (kept.path / "state").write_text("1")
     assert prepare(found(folder), tmp_path / "data") == kept
     assert (kept.path / "state").read_text() == "1"
 
 
-def test_without_a_place_for_it_it_is_the_extensions_own_folder(folder):
+def test_without_a_home_the_data_folder_is_the_extensions_own(folder):
     assert prepare(found(folder), None) == DataDir(folder)
 
 
@@ -90,8 +90,8 @@ def test_a_record_that_says_nothing_is_none(folder, record):
 
 def test_projects_do_not_share_it_and_ext_does_not_change_it(tmp_path):
     folders = [tmp_path / project / ".zot" / "extensions" / "todo" for project in ("one", "two")]
-    names = [name_of(found(one, Scope.PROJECT)) for one in folders]
-    assert names == [name_of(found(one, Scope.EXPLICIT)) for one in folders]
+    names = [name_of(found(folder, Scope.PROJECT)) for folder in folders]
+    assert names == [name_of(found(folder, Scope.EXPLICIT)) for folder in folders]
     assert len(set(names)) == 2
     assert {len(name) for name in names} == {len("todo-") + 8}
     assert name_of(found(tmp_path / "todo", Scope.EXPLICIT)) == "todo"
@@ -105,7 +105,7 @@ def test_a_project_reached_by_a_link_is_the_same(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["data", "data/todo"])
-def test_where_it_cannot_be_made_there_is_a_warning(folder, tmp_path, name):
+def test_a_data_folder_that_cannot_be_made_is_a_warning(folder, tmp_path, name):
     path = tmp_path / name
     path.parent.mkdir(exist_ok=True)
     path.write_text("")
@@ -126,19 +126,19 @@ sys.stdin.read()
 
 def start(host: Host, folder: Path, data: Path, **fields: Any) -> None:
     manifest = {"name": "todo", "exec": sys.executable, "args": ["-I", "-S", "-c", KEEPER], **fields}
-    one = Found(folder, parse_manifest(json.dumps(manifest).encode()), Scope.GLOBAL)
-    host.supervisor.start([one], {}, data)
+    extension = Found(folder, parse_manifest(json.dumps(manifest).encode()), Scope.GLOBAL)
+    host.supervisor.start([extension], {}, data)
     assert host.supervisor.settle(host.loop.clock() + 20)
 
 
-def test_an_extension_is_told_of_it_by_every_worker(folder, tmp_path):
+def test_every_worker_is_told_of_the_data_folder(folder, tmp_path):
     with Host(tmp_path) as host:
         start(host, folder, tmp_path / "data", workers=2)
         host.until(lambda: len(host.notes) == 2)
         assert {text for _, _, text in host.notes} == {str(tmp_path / "data" / "todo")}
 
 
-def test_it_starts_without(folder, tmp_path):
+def test_an_extension_starts_without_a_data_folder(folder, tmp_path):
     (tmp_path / "data").write_text("")
     with Host(tmp_path) as host:
         start(host, folder, tmp_path / "data")

@@ -1,4 +1,4 @@
-"""Which extensions are found, which of several with one name wins, and in what order guards are asked."""
+"""Which extensions are found, which one wins a name, and in what order guards are asked."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def places(tmp_path: Path) -> Places:
 
 
 def names(discovery: Discovery) -> list[str]:
-    return [one.manifest.name for one in discovery.found]
+    return [found.manifest.name for found in discovery.found]
 
 
 def reasons(discovery: Discovery) -> dict[str, tuple[str, bool]]:
-    return {one.folder.name: (one.reason, one.is_error) for one in discovery.skipped}
+    return {skipped.folder.name: (skipped.reason, skipped.is_error) for skipped in discovery.skipped}
 
 
-def test_nothing_anywhere_is_fine(places: Places):
+def test_no_extension_anywhere_is_no_error(places: Places):
     assert places.discover() == Discovery((), ())
     assert discover([], None, None) == Discovery((), ())
 
@@ -67,15 +67,18 @@ def test_priority_goes_before_all_else(places: Places):
 @given(st.permutations([(p, s, i, n) for p in (0, 1) for s in Scope for i in (0, 1) for n in "ab"]))
 def test_the_order_is_total(keys: list[tuple[int, Scope, int, str]]):
     found = [Found(Path("/x"), Manifest(name, "x", priority=priority), scope, at) for priority, scope, at, name in keys]
-    ordered = [(one.manifest.priority, one.scope, one.position) for one in sorted(found, key=lambda one: one.order)]
+    ordered = [
+        (extension.manifest.priority, extension.scope, extension.position)
+        for extension in sorted(found, key=lambda extension: extension.order)
+    ]
     assert ordered == sorted(ordered, key=lambda key: (-key[0], key[1], key[2]))
 
 
-def test_of_one_name_the_first_scope_wins_in_silence(places: Places):
+def test_the_first_scope_wins_a_name_without_a_warning(places: Places):
     places.put(Scope.GLOBAL, "g", "same")
     project = places.put(Scope.PROJECT, "p", "same")
     discovery = places.discover()
-    assert [(one.folder, one.scope) for one in discovery.found] == [(project, Scope.PROJECT)]
+    assert [(found.folder, found.scope) for found in discovery.found] == [(project, Scope.PROJECT)]
     assert reasons(discovery) == {"g": (f"the name 'same' is taken by {project} (project)", False)}
 
 
@@ -84,7 +87,7 @@ def test_two_of_one_name_in_one_scope_are_an_error(places: Places):
     places.put(Scope.PROJECT, "b", "same")
     first, second = places.put(Scope.EXPLICIT, "x", "twin"), places.put(Scope.EXPLICIT, "y", "twin")
     discovery = places.discover(first, second)
-    assert [one.folder.name for one in discovery.found] == ["x", "a"]
+    assert [found.folder.name for found in discovery.found] == ["x", "a"]
     assert {folder: is_error for folder, (_, is_error) in reasons(discovery).items()} == {"y": True, "b": True}
 
 
@@ -93,16 +96,16 @@ def test_the_same_folder_named_twice_starts_once(places: Places):
     assert names(places.discover(folder, folder)) == ["x"]
 
 
-def test_a_disabled_one_is_skipped_hides_nothing_and_starts_if_named(places: Places):
+def test_a_disabled_extension_hides_no_other_and_starts_if_named(places: Places):
     disabled = places.put(Scope.PROJECT, "same", enabled=False)
     places.put(Scope.GLOBAL, "same")
     discovery = places.discover()
-    assert [one.scope for one in discovery.found] == [Scope.GLOBAL]
+    assert [found.scope for found in discovery.found] == [Scope.GLOBAL]
     assert reasons(discovery) == {"same": ("disabled", False)}
-    assert [one.scope for one in places.discover(disabled).found] == [Scope.EXPLICIT]
+    assert [found.scope for found in places.discover(disabled).found] == [Scope.EXPLICIT]
 
 
-def test_a_broken_one_says_why_and_hides_nothing(places: Places):
+def test_a_broken_extension_says_why_and_hides_no_other(places: Places):
     broken = places.put(Scope.PROJECT, "same")
     (broken / "extension.json").write_text('{"name": "same"')
     places.put(Scope.PROJECT, "nameless", exec="")
@@ -110,7 +113,7 @@ def test_a_broken_one_says_why_and_hides_nothing(places: Places):
     (places.extensions[Scope.PROJECT] / "odd" / "extension.json").mkdir(parents=True)
     places.put(Scope.GLOBAL, "same")
     discovery = places.discover()
-    assert [one.scope for one in discovery.found] == [Scope.GLOBAL]
+    assert [found.scope for found in discovery.found] == [Scope.GLOBAL]
     assert reasons(discovery) == {
         "same": ("parse manifest: Input data was truncated", True),
         "nameless": ("manifest: exec: expected str of length >= 1", True),
@@ -122,7 +125,7 @@ def test_a_broken_one_says_why_and_hides_nothing(places: Places):
 def test_a_path_that_leads_nowhere_says_so(places: Places, tmp_path: Path):
     (tmp_path / "file").write_text("")
     discovery = places.discover(tmp_path / "nothing", tmp_path / "file")
-    assert [one.reason for one in discovery.skipped] == [
+    assert [skipped.reason for skipped in discovery.skipped] == [
         "read manifest: no such folder",
         "read manifest: Not a directory",
     ]
@@ -170,7 +173,7 @@ def test_a_folder_that_the_system_refuses_is_told(places: Places, monkeypatch: p
     places.put(Scope.GLOBAL, "b")
     monkeypatch.setattr(os, "scandir", refuse)
     discovery = places.discover()
-    assert [(one.reason, one.is_error) for one in discovery.skipped] == [
+    assert [(skipped.reason, skipped.is_error) for skipped in discovery.skipped] == [
         ("cannot be read: Permission denied", True)
     ] * 2
 

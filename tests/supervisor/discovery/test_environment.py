@@ -1,4 +1,4 @@
-"""What of the host's environment an extension gets."""
+"""Which variables of the host's environment an extension gets."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_a_manifest_cannot_widen_the_policy_of_the_config():
         env_policy=st.sampled_from(["inherit", "minimal"]),
     ),
 )  # fmt: skip
-def test_what_holds_always(asks, config):
+def test_a_child_gets_only_variables_of_the_host_and_secrets_only_by_name(asks, config):
     got = extension_environment(Found(Path("/x"), asks, Scope.GLOBAL), config, HOST)
     assert got.items() <= HOST.items()
     assert "ZOTCORE_RPC_TOKEN" not in got
@@ -87,7 +87,7 @@ IN_A_PROJECT = "/work/.zot/extensions/x"
 
 
 @pytest.mark.parametrize(
-    ("one", "is_told"),
+    ("extension", "is_told"),
     [
         (found(Scope.PROJECT, IN_A_PROJECT), True),
         (found(Scope.PROJECT, IN_A_PROJECT, env_policy="minimal"), True),
@@ -97,8 +97,8 @@ IN_A_PROJECT = "/work/.zot/extensions/x"
     ],
     ids=["project", "project, minimal", "named, in a project", "named", "global"],
 )
-def test_python_does_not_write_into_the_folders_of_projects(one, is_told):
-    assert ("PYTHONDONTWRITEBYTECODE" in extension_environment(one, Config(), HOST)) is is_told
+def test_python_does_not_write_into_the_folders_of_projects(extension, is_told):
+    assert ("PYTHONDONTWRITEBYTECODE" in extension_environment(extension, Config(), HOST)) is is_told
 
 
 def test_what_the_user_says_about_bytecode_holds():

@@ -1,18 +1,29 @@
-"""Whatever an extension floods the host with: a sound one is still served, memory and disk stay bounded, and the user
-is told in a few lines."""
+"""Whatever an extension sends without end or of odd shape: a sound one is still served, and memory, disk and lines for
+the user stay bounded.
+
+Set ZOT_FULL_FLOODS=1 for floods of full size: 1 GiB instead of 64 MiB, with the limit of the log 16 times as high.
+"""
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import psutil
 import pytest
 
+from supervisor.extension.lifecycle import State
+from supervisor.loop.pending import Failure
+from tests.support.host import Host
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from tests.support.host import Host
 
+
+pytestmark = pytest.mark.usefixtures("healthy")
 READY = 'hello()\nsend(type="ready")\n'
 FLOOD = READY + "data = %s\nwhile True: os.write(%d, data)"
 CALLS = 20
@@ -39,9 +50,9 @@ FLOODS = {
 }
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def healthy(host: Host) -> Iterator[None]:
-    """A sound extension is always there, and works to the end."""
+    """A sound extension is there from the beginning, and works to the end."""
     host.add("echo", name="healthy")
     yield
     assert host.text("echo", text="still here") == "still here"
@@ -50,7 +61,7 @@ def healthy(host: Host) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("flood", FLOODS)
-def test_a_flood_starves_nobody_and_is_kept_nowhere(host: Host, flood: str):
+def test_a_flood_does_not_starve_others_and_is_kept_nowhere(host: Host, flood: str):
     descriptor, data = FLOODS[flood]
     host.write("flood", FLOOD % (data, descriptor))
     host.start()
@@ -66,3 +77,144 @@ def test_a_flood_starves_nobody_and_is_kept_nowhere(host: Host, flood: str):
     assert len(host.said_of("flood")) <= 11
     assert len([note for note in host.notes if note[0] == "flood"]) < 200
     assert all(len(line) < 1000 and line.isprintable() for _, line in host.said_of("flood"))
+
+
+# --- stderr ---------------------------------------------------------------------------------------------------
+
+
+MIB = 1024 * 1024
+IS_FULL = bool(os.environ.get("ZOT_FULL_FLOODS"))
+FLOOD_MIB = 1024 if IS_FULL else 64
+LOG_MIB = 5 if IS_FULL else 0.3125
+POUR = f"""
+hello("pour")
+send(type="ready")
+lines = (b"e" * 127 + b"\\n") * 8192
+for frame in frames():
+    for _ in range({FLOOD_MIB}):
+        rest = memoryview(lines)
+        while rest:
+            rest = rest[os.write(2, rest):]
+    os.write(2, b"the last line\\n")
+    result(frame, "poured")
+"""
+
+
+def test_a_flood_of_stderr_is_bounded_on_disk_and_in_memory(host: Host) -> None:
+    """The disk is looked at during the flood, each time that another extension has answered."""
+    host.write("pourer", POUR, limits={"log_mb": LOG_MIB}, timeouts={"tool_call": 300})
+    host.start()
+    before = psutil.Process().memory_info().rss
+    answers = []
+    host.supervisor.begin_call("pour", b"{}", answers.append)
+    largest = served = 0
+    while not answers:
+        assert host.text("echo", text="x") == "x"
+        served += 1
+        host.loop.run_until(lambda: bool(answers), host.loop.clock() + 0.02)
+        largest = max(largest, disk_use(host.folder / "logs"))
+    assert answers[0].frame is not None
+    host.until(lambda: host.extension("pourer").log.last_line() == "the last line")
+    assert served > 5
+    assert largest <= LOG_MIB * MIB + 65536
+    assert psutil.Process().memory_info().rss - before < 32 * MIB
+    assert host.said_of("pourer") == [], "much on stderr is no fault"
+    assert "the last line" in host.log("pourer"), "the end is what is kept"
+
+
+def disk_use(folder: Path) -> int:
+    sizes = []
+    for path in folder.glob("ext-pourer.log*"):
+        try:
+            sizes.append(path.stat().st_size)
+        except FileNotFoundError:
+            continue  # renamed meanwhile
+    return sum(sizes)
+
+
+# --- registrations --------------------------------------------------------------------------------------------
+
+
+def test_ten_thousand_tools_are_too_many(host: Host):
+    host.write(
+        "many", 'hello(*(f"t{n}" for n in range(10_000)))\nsend(type="ready")\nfor f in frames(): result(f, f["name"])'
+    )
+    host.start()
+    assert host.tools() == {"echo", *(f"t{n}" for n in range(500))}
+    assert host.said_of("many")[0] == ("warning", "registered more than 500 tools; the rest are left out")
+    assert len(host.said_of("many")) <= 2
+    assert host.text("t499") == "t499"
+
+
+def test_ten_thousand_bad_tools_are_reported_in_eleven_lines(host: Host):
+    host.write("many", 'hello(*(f"bad {n}" for n in range(10_000)))\nsend(type="ready")\nfor _ in frames(): pass')
+    host.start()
+    lines = [line for _, line in host.said_of("many")]
+    assert len(lines) == 11
+    assert lines[-1] == f"has more faults than are shown here (log: {host.extension('many').log.path})"
+    assert len(host.log("many").splitlines()) < 200
+
+
+def test_two_thousand_commands_are_too_many(host: Host):
+    code = 'for n in range(2000): send(type="register_command", name=f"c{n}")\n'
+    code += 'send(type="register_command", name="x" * 1000)\n'
+    host.write("many", "hello()\n" + code + 'send(type="ready")\nfor _ in frames(): pass')
+    host.start()
+    assert len(host.extension("many").commands) == 500
+    assert [line for _, line in host.said_of("many")] == [
+        "registered more than 500 commands; the rest are left out",
+        f"command {'x' * 80!r} is left out: its name must have 1 to 128 characters",
+    ]
+
+
+# --- frames of odd shape, and texts for the terminal ----------------------------------------------------------
+
+
+EVIL = """
+name = %r
+send(type="hello", name=name)
+send(type="register_tool", name=name)
+send(type=name)
+send(type="subscribe", events=[name])
+send(type="tool_result", id=name)
+send(type="notify", message={name: 1})
+print(name, flush=True)
+send(type="ready")
+print(name, file=sys.stderr, flush=True)
+sys.exit(1)
+"""
+
+
+@pytest.mark.parametrize("escape", ["\x1b[2J\x1b[31m", "\x1b]0;owned\x07", "\n\nzot: fine", "\u202e", "\x9b1m", "a\r"])
+def test_control_characters_of_an_extension_never_reach_a_terminal(host: Host, escape: str):
+    host.write("evil", EVIL % f"{escape}evil")
+    host.start()
+    host.until(lambda: host.extension("evil").state is State.FAILED)
+    lines = [line for _, line in host.said_of("evil")]
+    lines += [line for line in host.log("evil").split("\n") if line.startswith("[zot]")]
+    assert len(lines) > 8
+    assert all(line.isprintable() for line in lines), lines
+
+
+DEEP = """
+hello("t")
+print('{"type":"register_tool","name":"d","schema":' + "[" * 1_000_000 + "]" * 1_000_000 + "}", flush=True)
+send(type="ready")
+for frame in frames():
+    print('{"type":"tool_result","id":"%s","content":' % frame["id"] + "[" * 1_000_000, flush=True)
+"""
+
+
+def test_a_frame_nested_a_million_deep_costs_only_itself(host: Host):
+    host.write("deep", DEEP, timeouts={"tool_call": 0.5})
+    host.start()
+    assert host.tools() == {"echo", "t"}
+    assert host.call("t").failure is Failure.TIMEOUT
+    assert "not a JSON object: nested too deeply" in host.log("deep")
+
+
+def test_an_extension_that_becomes_another_program_fails_its_call(host: Host):
+    host.write("other", 'hello("t")\nsend(type="ready")\nnext(frames())\nos.execvp("echo", ["echo", "hi"])')
+    host.start()
+    answer = host.call("t")
+    assert answer.reason == "it ended (exit 0)"

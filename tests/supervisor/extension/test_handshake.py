@@ -1,4 +1,4 @@
-"""Extensions that do not start as they should: the start is bounded, the others work, one line says what happened."""
+"""A start is bounded and reported in one line, and other extensions are not held up."""
 
 from __future__ import annotations
 
@@ -12,13 +12,7 @@ if TYPE_CHECKING:
     from tests.support.host import Host
 
 
-@pytest.fixture(autouse=True)
-def healthy(host: Host):
-    """A sound extension is always there, and works to the end."""
-    host.add("echo", name="healthy")
-    yield
-    assert host.text("echo", text="still here") == "still here"
-    assert host.said_of("healthy") == []
+pytestmark = pytest.mark.usefixtures("healthy")
 
 
 def only_line(host: Host, name: str) -> str:
@@ -27,7 +21,7 @@ def only_line(host: Host, name: str) -> str:
     return line
 
 
-def test_silent_is_given_up_after_its_deadline(host: Host):
+def test_a_silent_extension_is_given_up_after_its_deadline(host: Host):
     host.add("silent", timeouts={"hello": 0.3})
     _, seconds = host.timed(host.start)
     assert seconds < 3
@@ -46,7 +40,7 @@ def test_an_exit_before_hello_has_its_status_and_last_line(host: Host):
     )
 
 
-def test_an_exit_between_hello_and_ready(host: Host):
+def test_an_exit_between_hello_and_ready_is_a_failed_start(host: Host):
     host.write("leaver", 'hello("gone")\nsys.exit("leaver: had enough")')
     host.start()
     assert only_line(host, "leaver").startswith('it ended (exit 1): "leaver: had enough" (log: ')
@@ -111,7 +105,7 @@ def test_a_program_that_cannot_be_started_says_why(host: Host, manifest: dict, l
     assert host.extension("broken").child is None
 
 
-def test_a_script_whose_interpreter_is_missing(host: Host):
+def test_a_script_whose_interpreter_is_missing_says_so(host: Host):
     script = host.folder / "script"
     script.write_text("#!/no/such/interpreter\n")
     script.chmod(0o755)
@@ -120,7 +114,7 @@ def test_a_script_whose_interpreter_is_missing(host: Host):
     assert "its interpreter (first line, after #!) does not exist" in only_line(host, "broken")
 
 
-def test_a_text_file_without_a_first_line(host: Host):
+def test_a_text_file_without_an_interpreter_line_says_so(host: Host):
     script = host.folder / "script"
     script.write_text("echo hi\n")
     script.chmod(0o755)
@@ -155,7 +149,7 @@ def test_slow_registrations_are_merged_late(host: Host):
     assert host.said_of("slow_register") == []
 
 
-def test_a_flood_of_complaints_delays_nobody_and_is_kept_in_bounds(host: Host):
+def test_a_flood_on_stderr_at_the_start_is_kept_in_bounds(host: Host):
     host.add("stderr_flood")
     host.start()
     logs = [path.stat().st_size for path in (host.folder / "logs").glob("ext-stderr_flood.log*")]
@@ -179,7 +173,7 @@ def test_bad_tools_are_left_out_one_line_each(host: Host):
     ]
 
 
-def test_two_with_one_tool_name_keep_to_the_first(host: Host):
+def test_the_first_extension_has_a_tool_name_that_two_register(host: Host):
     host.add("junk_between", name="second")
     host.start()
     assert host.tools() == {"echo"}

@@ -1,4 +1,4 @@
-"""The life of a process goes one way, and ends."""
+"""The states of a worker follow each other one way, and end."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ RANK = {
     State.BACKOFF: 5,
 }
 DECIDED_LATER = (Trigger.RETRY, Trigger.ABANDONED)
-"""What becomes of the place of one that has ended."""
+"""They say what becomes of the slot after the worker has ended."""
 
 
 @given(st.lists(st.sampled_from(Trigger)))
-def test_it_never_goes_back(history: list[Trigger]):
+def test_a_worker_never_goes_back_to_an_earlier_state(history: list[Trigger]):
     state = State.SPAWNED
-    for occurrence in history:
-        following = advance(state, occurrence)
-        if occurrence not in DECIDED_LATER:
+    for trigger in history:
+        following = advance(state, trigger)
+        if trigger not in DECIDED_LATER:
             assert following is state or RANK[following] > RANK[state]
         state = following
     if Trigger.GONE in history:
@@ -34,10 +34,10 @@ def test_it_never_goes_back(history: list[Trigger]):
 
 
 @pytest.mark.parametrize("state", State)
-@pytest.mark.parametrize("occurrence", Trigger)
-def test_an_end_is_an_end(state: State, occurrence: Trigger):
-    if state in (State.EXITED, State.FAILED, State.BACKOFF) and occurrence not in DECIDED_LATER:
-        assert advance(state, occurrence) is state
+@pytest.mark.parametrize("trigger", Trigger)
+def test_an_end_state_is_final(state: State, trigger: Trigger):
+    if state in (State.EXITED, State.FAILED, State.BACKOFF) and trigger not in DECIDED_LATER:
+        assert advance(state, trigger) is state
 
 
 @pytest.mark.parametrize(
@@ -57,10 +57,10 @@ def test_an_end_is_an_end(state: State, occurrence: Trigger):
     ],
     ids=str,
 )
-def test_histories(history: list[Trigger], state: State):
+def test_a_history_of_triggers_leads_to_its_state(history: list[Trigger], state: State):
     now = State.SPAWNED
-    for occurrence in history:
-        now = advance(now, occurrence)
+    for trigger in history:
+        now = advance(now, trigger)
     assert now is state
 
 

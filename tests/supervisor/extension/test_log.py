@@ -1,4 +1,4 @@
-"""Logs are private and bounded, and one that cannot be written costs nothing but itself."""
+"""Logs are private and bounded; a log that cannot be written does no other harm."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def files(log: ExtensionLog) -> dict[str, int]:
     return {path.name: path.stat().st_size for path in log.path.parent.iterdir()}
 
 
-def test_files_are_private(log: ExtensionLog):
+def test_log_files_are_private(log: ExtensionLog):
     log.note("hello")
     assert log.path.stat().st_mode & 0o777 == 0o600
     assert log.path.parent.stat().st_mode & 0o777 == 0o700
@@ -52,7 +52,7 @@ def test_rotation_keeps_the_order(log: ExtensionLog):
     assert [log.path.with_name(f"ext-x.log{end}").read_bytes()[:1] for end in ("", ".1", ".2")] == [b"2", b"1", b"0"]
 
 
-def test_what_was_there_before_counts_and_is_kept(tmp_path: Path):
+def test_an_earlier_log_is_kept_and_counts_against_the_limit(tmp_path: Path):
     (tmp_path / "ext-x.log").write_bytes(b"o" * (LOG_LIMIT - 10))
     log = ExtensionLog(tmp_path, "x")
     log.note("more than ten bytes")
@@ -128,7 +128,7 @@ def test_the_last_line_is_the_same_however_it_came(pieces: list[str]):
     assert log.last_line() == (lines[-1] if lines else "")
 
 
-def test_what_is_remembered_is_short_and_printable():
+def test_the_last_line_is_short_and_printable():
     log = ExtensionLog(Path("/dev/null/nowhere"), "x")
     log.write(b"\x1b[1;31mError:\x1b[0m caf\xe9 " + b"x" * 10_000 + b"\r\n")
     assert log.last_line().startswith("Error: caf\ufffd xxx")
@@ -156,7 +156,7 @@ def test_what_is_remembered_is_short_and_printable():
     ],
     ids=repr,
 )
-def test_what_a_terminal_would_act_on_is_taken_out(text: str, shown: str):
+def test_terminal_sequences_are_taken_out(text: str, shown: str):
     assert printable(text) == shown
 
 
@@ -173,7 +173,7 @@ def test_one_line_is_one_short_line(text: str, limit: int):
 
 
 @pytest.mark.parametrize("text", ["\x1b[" * 500_000, "\x1b]" * 500_000, "\x9d" * 500_000, "\x1b[" + "0" * 1_000_000])
-def test_no_text_takes_long(text: str):
+def test_no_text_takes_long_to_clean(text: str):
     started = time.monotonic()
     printable(text)
     assert time.monotonic() - started < 2.0

@@ -1,4 +1,4 @@
-"""When a process is started again, pure: for every history the answer is bounded, and follows from the policy."""
+"""Whether and when a worker is started again follows from its policy, for every history. Without processes."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_no_window_sees_more_restarts_than_are_allowed(policy: Restart, steps: l
 
 
 @given(POLICIES, STEPS)
-def test_what_is_given_up_has_earned_it(policy: Restart, steps: list[tuple[Ending, float, float]]):
+def test_a_worker_is_given_up_only_after_too_many_exits(policy: Restart, steps: list[tuple[Ending, float, float]]):
     for decision, _ in play(policy, steps):
         if isinstance(decision, GiveUp):
             assert decision.exits >= policy.max
@@ -94,17 +94,17 @@ def test_what_is_given_up_has_earned_it(policy: Restart, steps: list[tuple[Endin
 
 
 @given(POLICIES, STEPS)
-def test_what_is_remembered_is_bounded_until_it_is_given_up(policy: Restart, steps: list[tuple[Ending, float, float]]):
+def test_the_history_of_exits_is_bounded(policy: Restart, steps: list[tuple[Ending, float, float]]):
     for decision, history in play(policy, steps):
         if isinstance(decision, GiveUp | StayDown):
-            break  # nobody starts it any more, but a user
+            break  # only a user starts it again
         assert len(history.exits) < policy.max
         assert len(history.unready) < policy.max
         assert list(history.exits) == sorted(history.exits)
 
 
 @given(POLICIES, STEPS, ENDINGS)
-def test_a_user_starts_it_again_at_once_whatever_had_become_of_it(
+def test_a_user_restart_starts_at_once_in_every_state(
     policy: Restart, steps: list[tuple[Ending, float, float]], ending: Ending
 ):
     asked = replace(ending, cause=Cause.RESTARTED)
@@ -113,7 +113,7 @@ def test_a_user_starts_it_again_at_once_whatever_had_become_of_it(
 
 
 @given(POLICIES, ENDINGS, st.booleans())
-def test_what_would_fail_again_is_left(policy: Restart, ending: Ending, stop_on_limit: bool):
+def test_a_worker_that_would_fail_again_stays_down(policy: Restart, ending: Ending, stop_on_limit: bool):
     for cause in HOPELESS:
         decision, _ = decide(
             policy, History(), replace(ending, cause=cause), now=0.0, dice=0.5, stop_on_limit=stop_on_limit
@@ -154,7 +154,7 @@ def test_a_healthy_life_makes_up_for_all_before(
         ("temporary", -9, False),
     ],
 )
-def test_exits(policy: str, code: int, is_again: bool):
+def test_the_policy_and_the_exit_decide_on_a_restart(policy: str, code: int, is_again: bool):
     decision, _ = decide(
         Restart(policy, no_restart_exit=(78,)), History(), replace(CRASH, code=code), now=0.0, dice=0.5
     )
@@ -173,14 +173,14 @@ def test_exits(policy: str, code: int, is_again: bool):
         (replace(CRASH, cause=Cause.UNSTARTABLE), Restart("permanent"), "it would fail again"),
     ],
 )
-def test_why_it_is_left(ending: Ending, policy: Restart, why: str):
+def test_the_reason_to_stay_down_is_named(ending: Ending, policy: Restart, why: str):
     decision, _ = decide(policy, History(), ending, now=0.0, dice=0.5)
     assert decision == StayDown(why)
 
 
 @pytest.mark.parametrize("cause", [Cause.REFUSED, Cause.STALLED, Cause.OVER_LIMIT])
 @pytest.mark.parametrize("policy", ["transient", "permanent"])
-def test_what_the_host_has_ended_is_started_again_whatever_its_exit_says(cause: Cause, policy: str):
+def test_a_worker_that_the_host_has_ended_is_started_again(cause: Cause, policy: str):
     for code in (None, 0, NEVER_AGAIN):
         decision, _ = decide(Restart(policy), History(), Ending(cause, code, 1.0, True), now=0.0, dice=0.5)
         assert isinstance(decision, RestartIn)
@@ -198,14 +198,14 @@ def test_limits_that_say_stop_are_obeyed(policy: str):
 # --- how often, and how soon ------------------------------------------------------------------------------------
 
 
-def test_it_is_given_up_with_the_last_exit_that_is_allowed():
+def test_a_worker_is_given_up_with_the_last_allowed_exit():
     *before, last = crashes(Restart(max=5, window_s=60.0), [10.0] * 5)
-    assert all(isinstance(one, RestartIn) for one in before)
+    assert all(isinstance(decision, RestartIn) for decision in before)
     assert last == GiveUp(5, 40.0)
 
 
 def test_exits_that_are_far_apart_are_forgotten():
-    assert all(isinstance(one, RestartIn) for one in crashes(Restart(max=5, window_s=60.0), [15.0] * 50))
+    assert all(isinstance(decision, RestartIn) for decision in crashes(Restart(max=5, window_s=60.0), [15.0] * 50))
 
 
 def test_an_exit_as_old_as_the_window_counts_no_more():
@@ -213,17 +213,17 @@ def test_an_exit_as_old_as_the_window_counts_no_more():
     assert isinstance(crashes(Restart(max=2, window_s=60.0), [0.0, 59.9])[-1], GiveUp)
 
 
-def test_one_exit_may_be_one_too_many():
+def test_a_maximum_of_one_gives_up_at_the_first_exit():
     assert crashes(Restart(max=1), [0.0]) == [GiveUp(1, 0.0)]
 
 
-def test_starts_that_take_long_to_fail_are_counted_in_a_row_however_far_apart():
+def test_failed_starts_in_a_row_count_however_far_apart():
     *before, last = crashes(Restart(max=5, window_s=60.0), [100.0] * 5, EARLY)
-    assert all(isinstance(one, RestartIn) for one in before)
+    assert all(isinstance(decision, RestartIn) for decision in before)
     assert last == GiveUp(5, 400.0)
 
 
-def test_one_that_was_ready_ends_the_row_of_those_that_were_not():
+def test_a_start_that_got_ready_ends_the_row_of_failed_starts():
     steps = [(EARLY, 100.0, 0.5)] * 4 + [(CRASH, 100.0, 0.5)] + [(EARLY, 100.0, 0.5)] * 4
     assert all(isinstance(decision, RestartIn) for decision, _ in play(Restart(max=5, window_s=60.0), steps))
 
@@ -253,13 +253,13 @@ def test_a_longest_wait_below_the_first_is_the_longest():
 
 
 @given(st.integers(1, 2000), st.floats(0, 1), st.floats(0, 1))
-def test_jitter_spreads_those_that_fell_together(row: int, one: float, other: float):
+def test_jitter_spreads_workers_that_crashed_together(row: int, jitter: float, other: float):
     policy = Restart(backoff_s=(0.5, 30.0))
     middle = backoff(policy, row, 0.5)
     assert backoff(policy, row, 0.0) == pytest.approx(0.75 * middle)
     assert backoff(policy, row, 1.0) == pytest.approx(1.25 * middle)
-    if one < other:
-        assert backoff(policy, row, one) <= backoff(policy, row, other)
+    if jitter < other:
+        assert backoff(policy, row, jitter) <= backoff(policy, row, other)
 
 
 @given(POLICIES, st.integers(1, 100), st.floats(0, 1))

@@ -1,10 +1,9 @@
-"""Extensions that hang: found by what they owe or by pings, with evidence in their log, ended and started again."""
+"""A worker hangs after timeouts in a row: the evidence is logged, it is ended and started again."""
 
 from __future__ import annotations
 
 import os
 import re
-import select
 import signal
 import sys
 from pathlib import Path
@@ -13,33 +12,22 @@ from typing import TYPE_CHECKING
 import pytest
 
 from supervisor.extension.lifecycle import State
-from supervisor.extension.watchdog import Heartbeat
-from supervisor.extension.worker import Worker
-from supervisor.loop.loop import Loop
 from supervisor.loop.pending import Failure
 from supervisor.process.stop_policy import Patience
 from supervisor.process.table import read_process
+from tests.support.host import LATER, SOON
 from wire import frames
 
 if TYPE_CHECKING:
     from tests.support.host import Host
 
-SOON = {"backoff_s": [0.01, 0.05], "max": 50}
-LATER = {"backoff_s": [60, 60]}
+
 ON_LINUX = sys.platform == "linux"
 PATIENCE = Patience()
 
 
-def is_again(host: Host, name: str, restarts: int = 1) -> bool:
-    return host.extension(name).state is State.READY and host.cost(name).restarts >= restarts
-
-
-def run_for(host: Host, seconds: float) -> None:
-    host.loop.run_until(lambda: False, host.loop.clock() + seconds)
-
-
 def freeze(host: Host, name: str) -> int:
-    """Stops its process, and returns its pid once the kernel says so."""
+    """Stops its process by SIGSTOP, waits until that is done, and returns the pid."""
     pid = host.extension(name).pid
     assert pid is not None
     os.kill(pid, signal.SIGSTOP)
@@ -50,7 +38,7 @@ def freeze(host: Host, name: str) -> int:
 # --- what it owes -----------------------------------------------------------------------------------------------
 
 
-def test_timeouts_in_a_row_end_it(host: Host):
+def test_timeouts_in_a_row_end_the_worker(host: Host):
     host.add("never_answers", restart=SOON, stall_after=2, timeouts={"tool_call": 0.1, "intercept": 0.1})
     host.start()
     first = host.extension("never_answers").pid
@@ -58,7 +46,7 @@ def test_timeouts_in_a_row_end_it(host: Host):
     assert host.extension("never_answers").state is State.READY
     assert host.ask().missing[0].reason == "no answer within 0.1 s"
     assert host.extension("never_answers").state is State.BACKOFF
-    host.until(lambda: is_again(host, "never_answers"))
+    host.until(lambda: host.is_restarted("never_answers"))
     assert host.extension("never_answers").pid != first
     notices = [said for said in host.said_of("never_answers") if said[0] not in ("warning", "no_verdict")]
     log = host.extension("never_answers").log.path
@@ -71,7 +59,7 @@ def test_timeouts_in_a_row_end_it(host: Host):
     assert notices[1:] == [("restarted", "ready again, restart 1")]
 
 
-def test_an_answer_in_between_shows_that_it_lives(host: Host):
+def test_an_answer_ends_the_row_of_timeouts(host: Host):
     host.add("answers_late", stall_after=2, timeouts={"tool_call": 0.1})
     host.start()
     for _ in range(3):
@@ -80,25 +68,25 @@ def test_an_answer_in_between_shows_that_it_lives(host: Host):
     assert host.extension("answers_late").state is State.READY
 
 
-def test_a_new_process_begins_without_timeouts(host: Host):
+def test_a_new_worker_begins_without_timeouts(host: Host):
     host.add("never_answers", restart=SOON, stall_after=2, timeouts={"tool_call": 0.05})
     host.start()
     for restarts in range(1, 3):
         for _ in range(2):
             host.call("hang")
         assert host.extension("never_answers").state is State.BACKOFF
-        host.until(lambda restarts=restarts: is_again(host, "never_answers", restarts))
+        host.until(lambda restarts=restarts: host.is_restarted("never_answers", restarts))
 
 
-def test_what_else_is_pending_fails_with_the_reason_and_is_in_the_log(host: Host):
+def test_pending_calls_of_a_worker_that_hangs_fail_with_the_reason(host: Host):
     host.add("never_answers", restart=LATER, stall_after=1, timeouts={"tool_call": 0.3})
     host.start()
     answers = []
     host.supervisor.begin_intercept(frames.Event("turn_start", step=1), answers.append)
-    run_for(host, 0.05)
+    host.run_for(0.05)
     host.supervisor.begin_call("hang", b"{}", answers.append)
     host.until(lambda: len(answers) == 2)
-    judgement = next(one for one in answers if hasattr(one, "missing"))
+    judgement = next(answer for answer in answers if hasattr(answer, "missing"))
     assert judgement.missing[0].reason == "it hangs: 1 request in a row without an answer in time"
     log = host.log("never_answers")
     assert "[zot] hangs: 1 request in a row without an answer in time\n[zot] pending: 1\n" in log
@@ -136,20 +124,20 @@ def own_name(pid: int) -> str:
     )
 
 
-def test_one_that_is_stopped_by_a_signal_hangs_and_is_ended(host: Host):
+def test_a_worker_stopped_by_a_signal_hangs_and_is_ended(host: Host):
     host.add("echo", restart=SOON, stall_after=1, timeouts={"tool_call": 0.2})
     host.start()
     pid = freeze(host, "echo")
     assert host.call("echo", text="x").failure is Failure.TIMEOUT
     if ON_LINUX:
         assert "stopped by a signal" in host.log("echo")
-    host.until(lambda: is_again(host, "echo"))
+    host.until(lambda: host.is_restarted("echo"))
     assert read_process(pid) is None
     assert host.text("echo", text="x") == "x"
     assert host.cost("echo").exit_status == "signal SIGKILL"
 
 
-def test_a_slow_one_that_is_not_called_again_is_left_alone(host: Host):
+def test_a_slow_worker_that_is_not_called_again_is_left_alone(host: Host):
     host.add("never_answers", stall_after=3, timeouts={"tool_call": 0.05})
     host.start()
     for _ in range(2):
@@ -157,7 +145,7 @@ def test_a_slow_one_that_is_not_called_again_is_left_alone(host: Host):
     assert host.extension("never_answers").state is State.READY
 
 
-def test_one_that_hangs_and_is_not_to_be_started_again_is_failed(host: Host):
+def test_a_worker_that_hangs_stays_down_if_its_policy_says_so(host: Host):
     host.add("never_answers", restart={"policy": "temporary"}, stall_after=1, timeouts={"tool_call": 0.05})
     host.start()
     host.call("hang")
@@ -166,11 +154,11 @@ def test_one_that_hangs_and_is_not_to_be_started_again_is_failed(host: Host):
     assert host.said_of("never_answers")[0][0] == "failed"
 
 
-def test_one_that_hangs_again_and_again_is_given_up(host: Host):
+def test_a_worker_that_hangs_again_and_again_is_given_up(host: Host):
     host.add("never_answers", restart={**SOON, "max": 2}, stall_after=1, timeouts={"tool_call": 0.05})
     host.start()
     host.call("hang")
-    host.until(lambda: is_again(host, "never_answers"))
+    host.until(lambda: host.is_restarted("never_answers"))
     host.call("hang")
     assert host.extension("never_answers").state is State.FAILED
     assert re.fullmatch(
@@ -196,19 +184,19 @@ def test_stop_right_after_a_stall_does_not_wait_for_it(host: Host):
 # --- a dump of where it is --------------------------------------------------------------------------------------
 
 
-def test_one_that_can_say_where_it_is_does(host: Host):
+def test_a_worker_with_dump_on_stall_writes_where_it_is(host: Host):
     host.add("dumps_on_quit", restart=SOON, stall_after=1, timeouts={"tool_call": 0.1}, dump_on_stall=True)
     host.start()
     host.call("hang")
     assert host.extension("dumps_on_quit").state is State.READY, "it is given the time to write it"
-    host.until(lambda: is_again(host, "dumps_on_quit"))
+    host.until(lambda: host.is_restarted("dumps_on_quit"))
     log = host.log("dumps_on_quit")
     assert log.index("hangs: 1 request") < log.index("in wait_for_nothing") < log.index("[zot] ended: ")
     assert "its stderr before that: dumps_on_quit: at your service" in log
     assert host.cost("dumps_on_quit").exit_status == "signal SIGTERM"
 
 
-def test_without_being_asked_to_nobody_is_sent_that_signal(host: Host):
+def test_a_worker_without_dump_on_stall_is_sent_no_sigquit(host: Host):
     host.add("dumps_on_quit", restart=LATER, stall_after=1, timeouts={"tool_call": 0.1})
     host.start()
     host.call("hang")
@@ -225,7 +213,7 @@ def test_without_being_asked_to_nobody_is_sent_that_signal(host: Host):
     ],
     ids=["default", "exit 0", "exit 125"],
 )
-def test_one_that_ends_when_asked_where_it_is_has_hung_all_the_same(host: Host, handler: str, status: str):
+def test_a_worker_that_ends_during_the_dump_has_hung_all_the_same(host: Host, handler: str, status: str):
     code = f'signal.signal(signal.SIGQUIT, {handler})\nhello("a")\nsend(type="ready")\n'
     code += "for _ in frames():\n    while True: signal.pause()"
     host.write("quits", code, restart=SOON, stall_after=1, timeouts={"tool_call": 0.1}, dump_on_stall=True)
@@ -236,7 +224,7 @@ def test_one_that_ends_when_asked_where_it_is_has_hung_all_the_same(host: Host, 
     notices = [line for kind, line in host.said_of("quits") if kind == "exited"]
     assert len(notices) == 1
     assert notices[0].startswith("it hangs: 1 request in a row without an answer in time; starting it again in ")
-    host.until(lambda: is_again(host, "quits"))
+    host.until(lambda: host.is_restarted("quits"))
 
 
 def test_a_user_restart_during_the_dump_is_the_only_one(host: Host):
@@ -245,9 +233,9 @@ def test_a_user_restart_during_the_dump_is_the_only_one(host: Host):
     host.call("hang")
     host.supervisor.restart("dumps_on_quit")
     os.kill(host.extension("dumps_on_quit").pid, signal.SIGKILL)
-    host.until(lambda: is_again(host, "dumps_on_quit"))
+    host.until(lambda: host.is_restarted("dumps_on_quit"))
     second = host.extension("dumps_on_quit").pid
-    run_for(host, 0.6)
+    host.run_for(0.6)
     assert host.extension("dumps_on_quit").pid == second
     assert host.cost("dumps_on_quit").restarts == 1
 
@@ -265,135 +253,6 @@ def test_several_timeouts_during_the_dump_are_one_stall(host: Host):
     host.start()
     for _ in range(3):
         host.call("hang")
-    host.until(lambda: is_again(host, "dumps_on_quit"))
+    host.until(lambda: host.is_restarted("dumps_on_quit"))
     assert host.log("dumps_on_quit").count("hangs: ") == 1
     assert host.cost("dumps_on_quit").exits == 1
-
-
-# --- pings ------------------------------------------------------------------------------------------------------
-
-
-def test_one_that_answers_pings_is_left_alone(host: Host):
-    host.add("pinged", watchdog_s=0.05)
-    host.start()
-    before = host.cost("pinged").frames_in
-    host.until(lambda: host.cost("pinged").frames_in >= before + 4)
-    assert host.extension("pinged").state is State.READY
-    assert host.cost("pinged").calls == 0, "a ping is no call"
-    assert host.said_of("pinged") == []
-
-
-def test_one_without_a_pong_is_ended_and_started_again(host: Host):
-    host.add("pinged", watchdog_s=0.2, restart=SOON)
-    host.start()
-    assert host.text("hush", text="x") == "x"
-    host.until(lambda: is_again(host, "pinged"))
-    assert host.said_of("pinged")[0][1].startswith("it hangs: no pong within 0.2 s of a ping; starting it again in ")
-    before = host.cost("pinged").frames_in
-    host.until(lambda: host.cost("pinged").frames_in >= before + 3)  # the new one is pinged too
-    assert host.cost("pinged").restarts == 1
-
-
-def test_a_stopped_process_without_calls_is_found_by_its_watchdog(host: Host):
-    host.add("pinged", watchdog_s=0.2, restart=SOON)
-    host.start()
-    pid = freeze(host, "pinged")
-    host.until(lambda: host.said_of("pinged"))
-    os.kill(pid, signal.SIGCONT)  # or a second would pass until SIGKILL
-    host.until(lambda: is_again(host, "pinged"))
-    assert read_process(pid) is None
-
-
-def test_one_that_does_not_know_pings_is_not_sent_any(host: Host, tmp_path: Path):
-    host.add("recorder", tmp_path / "record", watchdog_s=0.05)
-    host.start()
-    run_for(host, 0.25)
-    assert host.extension("recorder").state is State.READY
-    host.stop()
-    assert '"type":"ping"' not in (tmp_path / "record").read_text()
-
-
-def test_one_that_asks_for_no_watchdog_is_not_pinged(host: Host):
-    host.add("pinged")
-    host.start()
-    run_for(host, 0.1)
-    assert host.cost("pinged").frames_out == 1, "the answer to its hello"
-
-
-def test_an_old_or_made_up_pong_is_none(host: Host):
-    code = (
-        'send(type="hello", name="x", capabilities=["ping"])\nsend(type="ready")\n'
-        'for frame in frames():\n    send(type="pong", id="ping-0")\n    send(type="pong", id="ping-99")'
-    )
-    host.write("liar", code, watchdog_s=0.1, restart=LATER)
-    host.start()
-    host.until(lambda: host.said_of("liar"))
-    assert host.said_of("liar")[0][1].startswith("it hangs: no pong within 0.1 s of a ping")
-
-
-def test_pings_end_with_the_process(host: Host):
-    host.add("pinged", watchdog_s=0.05, restart=LATER)
-    host.start()
-    os.kill(host.extension("pinged").pid, signal.SIGKILL)
-    host.until(lambda: host.said_of("pinged"))
-    run_for(host, 0.2)
-    assert [kind for kind, _ in host.said_of("pinged")] == ["exited"]
-
-
-def test_a_pong_that_waits_to_be_read_counts(host: Host):
-    """The host itself may have been away: stopped by Ctrl-Z, or busy."""
-    real, skipped = host.loop.clock, 0.0
-    host.loop.clock = lambda: real() + skipped
-    host.add("pinged", watchdog_s=30, restart=LATER)
-    host.start()
-    worker = host.extension("pinged").lead
-    host.until(lambda: worker.frames_in == 5)  # hello, two tools, ready, and the first pong
-    skipped = 30.0
-    host.until(lambda: host.cost("pinged").frames_out == 3)  # the second ping
-    assert select.select([worker.child.stdout], [], [], 5)[0]
-    skipped = 60.0
-    run_for(host, 0.05)
-    assert host.said_of("pinged") == []
-    assert worker.state is State.READY
-
-
-# --- without processes ------------------------------------------------------------------------------------------
-
-
-class Pinged:
-    """What a watchdog sees of a worker."""
-
-    def __init__(self) -> None:
-        self.state = State.READY
-        self.pings: list[str] = []
-        self.on_pong = None
-
-    def ping(self, ping_id: str) -> None:
-        self.pings.append(ping_id)
-
-
-@pytest.fixture
-def loop():
-    one = Loop()
-    yield one
-    one.close()
-
-
-def test_a_stall_is_reported_once_and_no_ping_follows(loop: Loop):
-    worker, stalls = Pinged(), []
-    Heartbeat(loop, worker, 0.01, lambda who, why: stalls.append((who, why)))  # type: ignore[arg-type]
-    loop.run_until(lambda: False, loop.clock() + 0.08)
-    assert stalls == [(worker, "no pong within 0.01 s of a ping")]
-    assert worker.pings == ["ping-1"]
-
-
-def test_a_worker_that_is_stopping_is_not_pinged(loop: Loop):
-    worker, stalls = Pinged(), []
-    Heartbeat(loop, worker, 0.01, lambda who, why: stalls.append(why))  # type: ignore[arg-type]
-    worker.state = State.STOPPING
-    loop.run_until(lambda: False, loop.clock() + 0.05)
-    assert (worker.pings, stalls) == (["ping-1"], [])
-
-
-def test_the_slots_of_a_worker_name_all_that_it_has():
-    assert not hasattr(object.__new__(Worker), "__dict__")

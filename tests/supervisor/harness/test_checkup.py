@@ -1,4 +1,4 @@
-"""Starting, greeting and ending several extensions, and what is seen meanwhile."""
+"""Several extensions are started, greeted and ended, and what was seen of each is returned."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def facts_of(tmp_path: Path):
     return examine_these
 
 
-def test_a_good_one(facts_of):
+def test_a_good_extension_passes(facts_of):
     facts = facts_of(("echo",), env=["HOME", "NO_SUCH_VARIABLE"])["echo"]
     assert facts.phase is Phase.READY
     assert facts.ready_s is not None
@@ -44,7 +44,7 @@ def test_a_good_one(facts_of):
     assert facts.missing_env == ("NO_SUCH_VARIABLE",)
 
 
-def test_many_with_one_fault_each(facts_of, tmp_path):
+def test_each_fault_is_found(facts_of, tmp_path):
     facts = facts_of(
         ("junk_between",), ("bad_tools",), ("exits_before_hello",), ("no_ready",), ("wrong_types",),
         ("first_frame_not_hello",), ("grandchild", str(tmp_path / "pid")), at_once=3,
@@ -67,18 +67,18 @@ def test_those_that_do_not_end(facts_of):
     assert (facts["ignores_shutdown"].force, facts["deaf"].force) == (Force.SIGKILL, Force.SIGTERM)
 
 
-def test_one_that_hangs_costs_its_own_deadline(facts_of):
+def test_an_extension_that_hangs_costs_its_own_deadline(facts_of):
     facts = facts_of(("silent",), timeouts={"hello": 0.2})["silent"]
     assert facts.failure == "said no hello within 0.2 s"
     assert facts.exit is not None
 
 
-def test_one_that_cannot_be_started(tmp_path):
+def test_an_extension_that_cannot_be_started_is_reported(tmp_path):
     with Harness() as room:
         (facts,) = examine(room, [found_in(folder(tmp_path, "x", ["./nix"]))])
         assert examine(room, []) == []
     assert "no such file" in facts.spawn_error
 
 
-def test_one_that_closes_its_stdout(facts_of):
+def test_an_extension_that_closes_its_stdout_is_reported(facts_of):
     assert facts_of(("closes_stdout",))["closes_stdout"].is_mute

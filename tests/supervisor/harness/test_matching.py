@@ -45,7 +45,7 @@ def test_any_stands_for_anything_that_is_there(value, other):
     ],
 )
 def test_differences_name_the_place(expected, said, path):
-    assert [one.path for one in differences(expected, said)] == [path]
+    assert [difference.path for difference in differences(expected, said)] == [path]
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ def test_a_wrong_about_names_the_field():
 
 
 def test_frames_that_only_newer_hosts_know_may_be_said():
-    """A reader must ignore what it does not know: that is to be tried."""
+    """Scripts can test that an extension ignores frames that it does not know."""
     found = parse_script(script({"host": {"type": "weather_changed"}}, {"host": {"type": "hello_ack"}}), "s")
     assert [step.frame["type"] for step in found.steps] == ["weather_changed", "hello_ack"]
 

@@ -1,4 +1,4 @@
-"""One extension, a script, and what becomes of it."""
+"""One extension is held to a script, and every difference is shown."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_a_handshake_that_fails(tmp_path, child, said):
     assert said in failure(outcome)
 
 
-def test_one_that_dies_is_quoted(tmp_path):
+def test_the_last_words_of_an_extension_that_dies_are_shown(tmp_path):
     dying = extension(tmp_path, "dies_in_call", timeouts=PATIENT)
     outcome = run_script(
         dying, script(("host", {"type": "tool_call", "id": "1", "name": "die", "args": {}}), result("x"))
@@ -131,7 +131,7 @@ def test_one_that_dies_is_quoted(tmp_path):
     assert outcome.stderr
 
 
-def test_one_that_cannot_be_started(tmp_path):
+def test_an_extension_that_cannot_be_started_fails(tmp_path):
     outcome = run_script(folder(tmp_path, "x", ["./nix"]), Script("s", ()))
     assert "no such file" in failure(outcome)
     assert outcome.exit == ""
@@ -142,7 +142,7 @@ def test_lines_that_are_no_frames_are_failures(tmp_path):
     assert "it wrote a line that is no frame" in failure(outcome)
 
 
-def test_one_that_talks_without_end_is_not_heard_to_the_end(tmp_path, monkeypatch):
+def test_an_extension_that_talks_without_end_is_cut_off(tmp_path, monkeypatch):
     monkeypatch.setattr("supervisor.harness.recorded_process.HEARD_LIMIT", 50)
     code = """
 hello()
@@ -224,7 +224,7 @@ def test_a_recording_passes(echo):
     ]  # fmt: skip
 
 
-def test_a_recording_of_one_that_does_not_answer_fails(tmp_path):
+def test_a_recording_of_an_extension_that_does_not_answer_fails(tmp_path):
     mute = extension(tmp_path, "never_answers", timeouts=PATIENT)
     with Harness() as room:
         asked = script(("host", {"type": "tool_call", "id": "1", "name": "hang", "args": {}}))
@@ -232,7 +232,7 @@ def test_a_recording_of_one_that_does_not_answer_fails(tmp_path):
     assert failure(outcome).startswith("line 2: no tool_result within 0.05 s")
 
 
-def test_secrets_are_kept_from_it(tmp_path, monkeypatch):
+def test_secrets_are_kept_from_the_extension(tmp_path, monkeypatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "secret")
     asked = "host", {"type": "tool_call", "id": "1", "name": "env", "args": {}}
     with Harness() as room:
@@ -242,7 +242,7 @@ def test_secrets_are_kept_from_it(tmp_path, monkeypatch):
     assert "ZOT_EXTENSION" in json.loads(answer["content"][0]["text"])
 
 
-def test_leaving_the_room_ends_everything(tmp_path):
+def test_closing_the_harness_ends_all_processes(tmp_path):
     stubborn = extension(tmp_path, "ignores_shutdown", timeouts=PATIENT)
     with Harness() as room:
         actor = room.start(found_in(stubborn))

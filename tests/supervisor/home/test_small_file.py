@@ -1,4 +1,4 @@
-"""Files that a stranger may have put there are read without waiting, and not for ever."""
+"""A small file of another user is read without waiting, and only up to a limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Installing: all of it or nothing, whatever happens."""
+"""An installation is whole, or leaves nothing."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_credentials_are_in_no_message(here, tmp_path):
 
 
 def test_a_repository_that_needs_credentials_is_cloned_with_them(here, tmp_path, monkeypatch):
-    """The real URL reaches git, and nothing else."""
+    """Only git gets the URL with its credentials."""
     made = repository(tmp_path / "repo")
     fake = tmp_path / "bin"
     fake.mkdir()
@@ -126,16 +126,16 @@ def test_a_repository_that_needs_credentials_is_cloned_with_them(here, tmp_path,
     (fake / "git").write_text(script.replace("\n    ", "\n"))
     (fake / "git").chmod(0o755)
     monkeypatch.setenv("PATH", f"{fake}:{os.environ['PATH']}")
-    one = install(parse_source("https://me:s3cr3t@127.0.0.1:9/guard", tmp_path), Scope.GLOBAL, here).now
-    assert one.record is not None
-    assert one.record.source == "https://127.0.0.1:9/guard"
+    extension = install(parse_source("https://me:s3cr3t@127.0.0.1:9/guard", tmp_path), Scope.GLOBAL, here).now
+    assert extension.record is not None
+    assert extension.record.source == "https://127.0.0.1:9/guard"
     assert "s3cr3t" not in (tmp_path / "argv").read_text()
     assert "GIT_CONFIG_KEY_0=url.https://me:s3cr3t@127.0.0.1:9/guard.insteadOf" in (tmp_path / "env").read_text()
-    assert "s3cr3t" not in "".join(path.read_text() for path in one.folder.rglob("*") if path.is_file())
+    assert "s3cr3t" not in "".join(path.read_text() for path in extension.folder.rglob("*") if path.is_file())
 
 
 def test_git_of_another_repository_is_not_disturbed(here, tmp_path, monkeypatch):
-    """As from a hook, where git has named its own."""
+    """A git hook sets the variables of its own repository."""
     made, other = repository(tmp_path / "repo"), repository(tmp_path / "other", name="other")
     monkeypatch.setenv("GIT_DIR", str(other / ".git"))
     monkeypatch.setenv("GIT_WORK_TREE", str(other))
@@ -154,8 +154,8 @@ def a_fifo(folder):
 def a_socket(folder):
     here = os.getcwd()
     os.chdir(folder)  # its path must be short
-    with socket.socket(socket.AF_UNIX) as one:
-        one.bind("s")
+    with socket.socket(socket.AF_UNIX) as sock:
+        sock.bind("s")
     os.chdir(here)
     return "s: is a socket"
 
@@ -213,7 +213,7 @@ REFUSED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("spoil", REFUSED, ids=lambda one: one.__name__)
+@pytest.mark.parametrize("spoil", REFUSED, ids=lambda spoil: spoil.__name__)
 def test_refused_without_a_trace(here, tmp_path, spoil):
     made = source(tmp_path / "made")
     complaint = spoil(made)
@@ -224,7 +224,9 @@ def test_refused_without_a_trace(here, tmp_path, spoil):
     assert not here.home.exists()
 
 
-@pytest.mark.parametrize("spoil", [a_link_out, an_absolute_link, no_manifest, a_bad_name], ids=lambda one: one.__name__)
+@pytest.mark.parametrize(
+    "spoil", [a_link_out, an_absolute_link, no_manifest, a_bad_name], ids=lambda spoil: spoil.__name__
+)
 def test_a_repository_is_held_to_the_same(here, tmp_path, spoil):
     made = repository(tmp_path / "repo")
     complaint = spoil(made)
@@ -280,7 +282,7 @@ def test_a_name_that_is_taken(here, tmp_path):
 
 
 @pytest.mark.parametrize("force", [False, True])
-def test_what_even_force_does_not_replace(here, tmp_path, force):
+def test_some_folders_are_not_replaced_even_by_force(here, tmp_path, force):
     parent = here.home / "extensions"
     made = LocalSource(source(tmp_path / "made"))
     source(parent / "guard-dev", name="guard")
@@ -306,28 +308,28 @@ def test_where_it_is_installed_is_no_source_for_itself(here, tmp_path):
 
 def test_replacing_keeps_data_and_whether_it_is_enabled(here, tmp_path):
     made = source(tmp_path / "made")
-    one = install(LocalSource(made), Scope.GLOBAL, here).now
-    (one.folder / "state").mkdir()
-    (one.folder / "state" / "todos.json").write_text("[1]")
-    (one.folder / "settings").write_text("mine")
-    (one.folder / "__pycache__").mkdir()
-    assert switch(one, here.home, on=False)
+    extension = install(LocalSource(made), Scope.GLOBAL, here).now
+    (extension.folder / "state").mkdir()
+    (extension.folder / "state" / "todos.json").write_text("[1]")
+    (extension.folder / "settings").write_text("mine")
+    (extension.folder / "__pycache__").mkdir()
+    assert switch(extension, here.home, on=False)
     source(made, version="2.0")
     (made / "settings").write_text("shipped")
     arrival = install(LocalSource(made), Scope.GLOBAL, here, force=True)
-    assert (one.folder / "state" / "todos.json").read_text() == "[1]"
-    assert (one.folder / "settings").read_text() == "shipped"
-    assert (one.folder / "settings.kept").read_text() == "mine"
+    assert (extension.folder / "state" / "todos.json").read_text() == "[1]"
+    assert (extension.folder / "settings").read_text() == "shipped"
+    assert (extension.folder / "settings.kept").read_text() == "mine"
     assert "settings.kept" in arrival.warnings[0]
-    assert manifest_in(one.folder)["version"] == "2.0"
-    assert manifest_in(one.folder)["enabled"] is False
-    assert contents(one.folder.parent) == ["guard"]
+    assert manifest_in(extension.folder)["version"] == "2.0"
+    assert manifest_in(extension.folder)["enabled"] is False
+    assert contents(extension.folder.parent) == ["guard"]
 
 
 # --- what is said of the program ------------------------------------------------------------------------------
 
 
-def test_what_would_keep_it_from_starting(here, tmp_path):
+def test_an_extension_that_would_not_start_is_a_warning(here, tmp_path):
     made = source(tmp_path / "made", program="x")
     (made / "run").chmod(0o644)
     told = install(LocalSource(made), Scope.GLOBAL, here).warnings

@@ -1,4 +1,4 @@
-"""Removing keeps data, switching keeps everything else, and a name means one extension."""
+"""A removal keeps data, a switch keeps everything else, and a name means one extension."""
 
 from __future__ import annotations
 
@@ -22,40 +22,40 @@ def here(tmp_path):
 
 
 @pytest.fixture
-def one(here, tmp_path):
+def guard(here, tmp_path):
     return install(LocalSource(source(tmp_path / "made")), Scope.GLOBAL, here).now
 
 
-def test_its_data_stays(here, one):
+def test_data_stays_after_a_removal(here, guard):
     data = here.home / "data" / "guard"
     data.mkdir(parents=True)
     (data / "todos.json").write_text("new")
-    (one.folder / "todos.json").write_text("old")
-    (one.folder / "sub").mkdir()
-    (one.folder / "sub" / "x").write_text("x")
-    (one.folder / "node_modules" / "y").mkdir(parents=True)
-    (one.folder / "node_modules" / "y" / "z.js").write_text("")
-    done = remove(one, here.home, [])
+    (guard.folder / "todos.json").write_text("old")
+    (guard.folder / "sub").mkdir()
+    (guard.folder / "sub" / "x").write_text("x")
+    (guard.folder / "node_modules" / "y").mkdir(parents=True)
+    (guard.folder / "node_modules" / "y" / "z.js").write_text("")
+    done = remove(guard, here.home, [])
     assert done.data == data
     assert sorted(done.moved) == [data / "sub" / "x", data / "todos.json.kept"]
     assert (data / "todos.json").read_text() == "new"
     assert (data / "todos.json.kept").read_text() == "old"
-    assert contents(one.folder.parent) == []
+    assert contents(guard.folder.parent) == []
 
 
-def test_purge_deletes_data_unless_another_has_the_same(here, one):
+def test_purge_deletes_data_unless_another_has_the_same(here, guard):
     data = here.home / "data" / "guard"
     data.mkdir(parents=True)
-    (one.folder / "todos.json").write_text("old")
-    twin = look_at(source(one.folder.parent / "twin"), Scope.GLOBAL)
-    done = remove(one, here.home, [twin], purge=True)
+    (guard.folder / "todos.json").write_text("old")
+    twin = look_at(source(guard.folder.parent / "twin"), Scope.GLOBAL)
+    done = remove(guard, here.home, [twin], purge=True)
     assert (done.purged, done.moved, done.data) == (False, (), data)
     done = remove(twin, here.home, [], purge=True)
     assert (done.purged, done.data) == (True, None)
-    assert contents(here.home / "data") == contents(one.folder.parent) == []
+    assert contents(here.home / "data") == contents(guard.folder.parent) == []
 
 
-def test_of_one_without_a_record_what_is_named_as_data_stays(here):
+def test_named_data_stays_where_there_is_no_record(here):
     folder = source(here.home / "extensions" / "byhand", name="byhand")
     (folder / "todos.json").write_text("1")
     (folder / "package.json").write_text("{}")
@@ -64,13 +64,13 @@ def test_of_one_without_a_record_what_is_named_as_data_stays(here):
     assert contents(here.home / "data" / "byhand") == ["todos.json"]
 
 
-def test_nothing_to_keep_leaves_no_folder(here, one):
-    done = remove(one, here.home, [])
+def test_nothing_to_keep_leaves_no_folder(here, guard):
+    done = remove(guard, here.home, [])
     assert (done.data, done.moved, done.purged) == (None, (), False)
     assert contents(here.home) == ["extensions"]
 
 
-def test_of_a_link_only_the_link(here, tmp_path):
+def test_a_removal_of_a_link_removes_only_the_link(here, tmp_path):
     made = source(tmp_path / "dev")
     (made / "todos.json").write_text("1")
     parent = here.home / "extensions"
@@ -83,7 +83,7 @@ def test_of_a_link_only_the_link(here, tmp_path):
     assert contents(made) == ["extension.json", "run", "todos.json"]
 
 
-def test_a_broken_one_by_its_folder(here):
+def test_a_broken_extension_is_removed_by_its_folders_name(here):
     broken = here.home / "extensions" / "broken"
     source(broken)
     (broken / "extension.json").write_text("{")
@@ -93,22 +93,22 @@ def test_a_broken_one_by_its_folder(here):
     assert contents(broken.parent) == []
 
 
-def test_what_comes_to_its_place_is_not_trusted(here, tmp_path):
-    one = install(LocalSource(source(tmp_path / "made")), Scope.PROJECT, here).now
-    assert is_trusted(one, here.home)
-    remove(one, here.home, [])
-    source(one.folder)
-    assert not is_trusted(one, here.home)
+def test_a_new_extension_in_the_place_of_a_removed_one_is_not_trusted(here, tmp_path):
+    extension = install(LocalSource(source(tmp_path / "made")), Scope.PROJECT, here).now
+    assert is_trusted(extension, here.home)
+    remove(extension, here.home, [])
+    source(extension.folder)
+    assert not is_trusted(extension, here.home)
 
 
-def test_removed_meanwhile(here, one):
-    remove(one, here.home, [])
+def test_removed_meanwhile(here, guard):
+    remove(guard, here.home, [])
     with pytest.raises(InstallError, match="removed by another command meanwhile"):
-        remove(one, here.home, [])
+        remove(guard, here.home, [])
 
 
-def test_data_on_another_file_system_is_copied(here, one, monkeypatch):
-    (one.folder / "todos.json").write_text("old")
+def test_data_on_another_file_system_is_copied(here, guard, monkeypatch):
+    (guard.folder / "todos.json").write_text("old")
     rename = os.rename
 
     def other_disk(source, target):
@@ -117,65 +117,65 @@ def test_data_on_another_file_system_is_copied(here, one, monkeypatch):
         rename(source, target)
 
     monkeypatch.setattr(os, "rename", other_disk)
-    (moved,) = remove(one, here.home, []).moved
+    (moved,) = remove(guard, here.home, []).moved
     assert moved.read_text() == "old"
 
 
-def test_a_folder_that_cannot_be_renamed_is_deleted_where_it_is(here, one, monkeypatch):
-    """As of a lower layer of an overlay file system."""
+def test_a_folder_that_cannot_be_renamed_is_deleted_where_it_is(here, guard, monkeypatch):
+    """A folder of a lower layer of an overlay file system cannot be renamed."""
 
     def lower_layer(*_):
         raise OSError(18, "Invalid cross-device link")
 
     monkeypatch.setattr(os, "rename", lower_layer)
-    remove(one, here.home, [])
-    assert contents(one.folder.parent) == []
+    remove(guard, here.home, [])
+    assert contents(guard.folder.parent) == []
 
 
 # --- enable and disable ---------------------------------------------------------------------------------------
 
 
-def test_switching_changes_one_field(here, one):
-    path = one.folder / "extension.json"
+def test_switching_changes_one_field(here, guard):
+    path = guard.folder / "extension.json"
     path.write_text('{"zeta": [1, {"b": 2.0, "a": "é"}], "name": "guard", "exec": "./run"}')
     path.chmod(0o640)
-    assert switch(one, here.home, on=True) is False
-    assert switch(one, here.home, on=False) is True
-    assert switch(one, here.home, on=False) is False
+    assert switch(guard, here.home, on=True) is False
+    assert switch(guard, here.home, on=False) is True
+    assert switch(guard, here.home, on=False) is False
     text = path.read_text()
     assert list(json.loads(text).items())[:2] == [("zeta", [1, {"b": 2.0, "a": "é"}]), ("name", "guard")]
     assert text.startswith('{\n  "zeta": [\n    1,')
     assert text.endswith(',\n  "enabled": false\n}\n')
     assert "é" in text
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
-    assert switch(one, here.home, on=True) is True
-    assert manifest_in(one.folder)["enabled"] is True
-    assert sorted(os.listdir(one.folder)) == [".zot-install.json", "extension.json", "run"]
+    assert switch(guard, here.home, on=True) is True
+    assert manifest_in(guard.folder)["enabled"] is True
+    assert sorted(os.listdir(guard.folder)) == [".zot-install.json", "extension.json", "run"]
 
 
-def test_what_a_killed_writer_has_left_is_in_nobodys_way(here, one):
-    (one.folder / ".extension.json.new").write_text("{half")
-    assert switch(one, here.home, on=False)
-    assert sorted(os.listdir(one.folder)) == [".zot-install.json", "extension.json", "run"]
+def test_the_leftovers_of_a_killed_writer_do_no_harm(here, guard):
+    (guard.folder / ".extension.json.new").write_text("{half")
+    assert switch(guard, here.home, on=False)
+    assert sorted(os.listdir(guard.folder)) == [".zot-install.json", "extension.json", "run"]
 
 
-def test_a_write_that_fails_changes_nothing(here, one, monkeypatch):
+def test_a_write_that_fails_changes_nothing(here, guard, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    before = (one.folder / "extension.json").read_text()
+    before = (guard.folder / "extension.json").read_text()
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(InstallError, match="cannot be disabled: No space left"):
-        switch(one, here.home, on=False)
-    assert (one.folder / "extension.json").read_text() == before
-    assert sorted(os.listdir(one.folder)) == [".zot-install.json", "extension.json", "run"]
+        switch(guard, here.home, on=False)
+    assert (guard.folder / "extension.json").read_text() == before
+    assert sorted(os.listdir(guard.folder)) == [".zot-install.json", "extension.json", "run"]
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "\xff", "[" * 3000, ""])
-def test_a_manifest_that_cannot_be_switched(here, one, text):
-    (one.folder / "extension.json").write_text(text, encoding="latin-1")
+def test_a_manifest_that_cannot_be_switched(here, guard, text):
+    (guard.folder / "extension.json").write_text(text, encoding="latin-1")
     with pytest.raises(InstallError, match="correct it first"):
-        switch(one, here.home, on=False)
+        switch(guard, here.home, on=False)
 
 
 def test_switching_what_is_linked_writes_to_what_it_leads_to(here, tmp_path):
@@ -191,14 +191,14 @@ def test_switching_what_is_linked_writes_to_what_it_leads_to(here, tmp_path):
 # --- names ----------------------------------------------------------------------------------------------------
 
 
-def test_whom_a_name_means(here):
+def test_a_name_means_the_extension_or_its_folder(here):
     for scope, folder, name in (
         (Scope.GLOBAL, "dev", "guard"), (Scope.GLOBAL, "todo", "todo"), (Scope.PROJECT, "todo", "todo"),
         (Scope.GLOBAL, "a", "same"), (Scope.GLOBAL, "same", "same"), (Scope.GLOBAL, "x", "y"), (Scope.GLOBAL, "y", "z"),
     ):  # fmt: skip
         source(here.parent(scope) / folder, name=name)
     everything = installed(here)
-    assert [one.scope for one in everything[:2]] == [Scope.PROJECT, Scope.GLOBAL]
+    assert [extension.scope for extension in everything[:2]] == [Scope.PROJECT, Scope.GLOBAL]
     assert named("guard", everything).folder.name == named("dev", everything).folder.name == "dev"
     assert named("same", everything).folder.name == "same"
     assert named("a", everything).folder.name == "a"
@@ -212,7 +212,7 @@ def test_whom_a_name_means(here):
         named("x", [])
 
 
-def test_two_of_one_name_in_one_place_need_the_folders_name(here):
+def test_two_extensions_of_one_name_are_told_apart_by_their_folders(here):
     for folder in ("a", "b"):
         source(here.home / "extensions" / folder)
     with pytest.raises(MisuseError, match="name it by its folder"):
@@ -223,5 +223,5 @@ def test_two_of_one_name_in_one_place_need_the_folders_name(here):
 def test_a_project_that_is_the_home_has_each_once(tmp_path):
     both = ExtensionFolders(tmp_path, tmp_path / ".zot")
     source(tmp_path / ".zot" / "extensions" / "guard")
-    assert [one.scope for one in installed(both)] == [Scope.GLOBAL]
+    assert [extension.scope for extension in installed(both)] == [Scope.GLOBAL]
     assert len(installed(both, [Scope.PROJECT])) == 1

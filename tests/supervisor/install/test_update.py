@@ -1,4 +1,4 @@
-"""Updating: from the same source, never against the user's will, and never half."""
+"""An update comes from the same source, never against the user's will, and is never half done."""
 
 from __future__ import annotations
 
@@ -36,79 +36,79 @@ def made(tmp_path):
 
 
 @pytest.fixture
-def one(here, made):
+def guard(here, made):
     return install(LocalSource(made), Scope.GLOBAL, here).now
 
 
-def test_nothing_new(here, made, one):
+def test_nothing_new(here, made, guard):
     (made / "__pycache__").mkdir()
     (made / "__pycache__" / "x").write_text("")
-    done = update(one, here, CONFIG)
-    assert (done.step, done.now, done.has_local_changes) == (Step.NOTHING, one, False)
+    done = update(guard, here, CONFIG)
+    assert (done.step, done.now, done.has_local_changes) == (Step.NOTHING, guard, False)
 
 
-def test_a_new_version(here, made, one):
-    (one.folder / "notes.json").write_text("[]")
+def test_a_new_version(here, made, guard):
+    (guard.folder / "notes.json").write_text("[]")
     source(made, version="1.1", program="#!/bin/sh\nexit 1\n")
     (made / "new").write_text("")
-    done = update(one, here, CONFIG)
+    done = update(guard, here, CONFIG)
     assert done.step is Step.REPLACE
     assert done.now.manifest is not None
     assert done.now.manifest.version == "1.1"
-    assert sorted(os.listdir(one.folder)) == [".zot-install.json", "extension.json", "new", "notes.json", "run"]
+    assert sorted(os.listdir(guard.folder)) == [".zot-install.json", "extension.json", "new", "notes.json", "run"]
     (made / "new").unlink()
     assert update(done.now, here, CONFIG).step is Step.REPLACE
-    assert not (one.folder / "new").exists()
-    assert (one.folder / "notes.json").exists()
-    assert contents(one.folder.parent) == ["guard"]
+    assert not (guard.folder / "new").exists()
+    assert (guard.folder / "notes.json").exists()
+    assert contents(guard.folder.parent) == ["guard"]
 
 
 def test_a_repository(here, tmp_path):
     made = repository(tmp_path / "repo")
-    one = install(GitSource(f"file://{made}", "main"), Scope.GLOBAL, here).now
-    assert update(one, here, CONFIG).step is Step.NOTHING
+    extension = install(GitSource(f"file://{made}", "main"), Scope.GLOBAL, here).now
+    assert update(extension, here, CONFIG).step is Step.NOTHING
     source(made, version="2.0")
     new = commit(made)
-    done = update(one, here, CONFIG)
+    done = update(extension, here, CONFIG)
     assert done.now.record is not None
     assert (done.step, done.now.record.commit, done.now.record.version) == (Step.REPLACE, new, "2.0")
 
 
-def test_disabled_stays_disabled_and_is_no_local_change(here, made, one):
-    assert switch(one, here.home, on=False)
-    one = look_at(one.folder, one.scope)
-    done = update(one, here, CONFIG)
+def test_disabled_stays_disabled_and_is_no_local_change(here, made, guard):
+    assert switch(guard, here.home, on=False)
+    guard = look_at(guard.folder, guard.scope)
+    done = update(guard, here, CONFIG)
     assert (done.step, done.has_local_changes) == (Step.NOTHING, False)
     source(made, version="1.1")
-    one = update(one, here, CONFIG).now
-    assert manifest_in(one.folder)["enabled"] is False
-    assert update(one, here, CONFIG).step is Step.NOTHING
+    guard = update(guard, here, CONFIG).now
+    assert manifest_in(guard.folder)["enabled"] is False
+    assert update(guard, here, CONFIG).step is Step.NOTHING
 
 
-def test_local_changes_are_not_thrown_away_unasked(here, made, one):
-    (one.folder / "run").write_text("mine")
-    os.utime(one.folder / "run")
-    done = update(one, here, CONFIG)
+def test_local_changes_are_not_thrown_away_unasked(here, made, guard):
+    (guard.folder / "run").write_text("mine")
+    os.utime(guard.folder / "run")
+    done = update(guard, here, CONFIG)
     assert (done.step, done.has_local_changes) == (Step.NOTHING, True)
     source(made, version="1.1")
     with pytest.raises(InstallError, match=r"'guard' was changed since it was installed: .*; --force throws"):
-        update(one, here, CONFIG)
-    assert (one.folder / "run").read_text() == "mine"
-    assert update(one, here, CONFIG, force=True).step is Step.REPLACE
-    assert (one.folder / "run").read_text() == "#!/bin/sh\n"
+        update(guard, here, CONFIG)
+    assert (guard.folder / "run").read_text() == "mine"
+    assert update(guard, here, CONFIG, force=True).step is Step.REPLACE
+    assert (guard.folder / "run").read_text() == "#!/bin/sh\n"
 
 
-def test_a_file_that_is_gone_is_a_local_change_and_force_brings_it_back(here, made, one):
-    (one.folder / "run").unlink()
-    assert update(one, here, CONFIG).has_local_changes
+def test_a_file_that_is_gone_is_a_local_change_and_force_brings_it_back(here, made, guard):
+    (guard.folder / "run").unlink()
+    assert update(guard, here, CONFIG).has_local_changes
     source(made, version="1.1")
     with pytest.raises(InstallError, match=r"run \(gone\)"):
-        update(one, here, CONFIG)
-    assert update(one, here, CONFIG, force=True).step is Step.REPLACE
-    assert (one.folder / "run").exists()
+        update(guard, here, CONFIG)
+    assert update(guard, here, CONFIG, force=True).step is Step.REPLACE
+    assert (guard.folder / "run").exists()
 
 
-def test_more_of_the_environment_needs_consent(here, made, one):
+def test_more_of_the_environment_needs_consent(here, made, guard):
     source(made, env=["SOME_KEY"])
     asked = []
 
@@ -117,9 +117,9 @@ def test_more_of_the_environment_needs_consent(here, made, one):
         return answer
 
     with pytest.raises(NeedsConsentError, match=r"'guard' now asks for SOME_KEY, .*--yes agrees"):
-        update(one, here, CONFIG, consent=lambda which, asks: consent(which, asks, False))
-    assert look_at(one.folder, one.scope) == one
-    done = update(one, here, CONFIG, consent=lambda which, asks: consent(which, asks, True))
+        update(guard, here, CONFIG, consent=lambda which, asks: consent(which, asks, False))
+    assert look_at(guard.folder, guard.scope) == guard
+    done = update(guard, here, CONFIG, consent=lambda which, asks: consent(which, asks, True))
     assert done.step is Step.REPLACE
     assert asked == [("guard", ("SOME_KEY",))] * 2
     source(made, env=[], version="3")
@@ -143,57 +143,57 @@ def test_what_is_asked_for_anew(old_env, old_policy, new_env, new_policy):
 
 
 def test_trust_goes_with_the_update_but_is_not_made_by_it(here, made):
-    one = install(LocalSource(made), Scope.PROJECT, here).now
+    extension = install(LocalSource(made), Scope.PROJECT, here).now
     source(made, version="1.1")
-    one = update(one, here, CONFIG).now
-    assert is_trusted(one, here.home)
-    assert switch(one, here.home, on=False)
-    assert is_trusted(look_at(one.folder, one.scope), here.home)
+    extension = update(extension, here, CONFIG).now
+    assert is_trusted(extension, here.home)
+    assert switch(extension, here.home, on=False)
+    assert is_trusted(look_at(extension.folder, extension.scope), here.home)
     (here.home / "trust.json").unlink()
     source(made, version="1.2")
-    one = update(look_at(one.folder, one.scope), here, CONFIG).now
-    assert not is_trusted(one, here.home)
+    extension = update(look_at(extension.folder, extension.scope), here, CONFIG).now
+    assert not is_trusted(extension, here.home)
 
 
 def test_what_another_put_in_the_record_of_a_projects_extension_is_not_trusted(here, made, tmp_path):
-    """A commit that says no more than that it comes from elsewhere."""
-    one = install(LocalSource(made), Scope.PROJECT, here).now
-    assert one.record is not None
+    """A commit changes only the record: the source is another one."""
+    extension = install(LocalSource(made), Scope.PROJECT, here).now
+    assert extension.record is not None
     elsewhere = source(tmp_path / "elsewhere", program="#!/bin/sh\nevil\n")
-    write_record(one.folder, msgspec.structs.replace(one.record, source=str(elsewhere)))
-    one = look_at(one.folder, one.scope)
-    assert not is_trusted(one, here.home)
-    done = update(one, here, CONFIG)
+    write_record(extension.folder, msgspec.structs.replace(extension.record, source=str(elsewhere)))
+    extension = look_at(extension.folder, extension.scope)
+    assert not is_trusted(extension, here.home)
+    done = update(extension, here, CONFIG)
     assert (done.step, is_trusted(done.now, here.home)) == (Step.REPLACE, False)
 
 
-def test_what_cannot_be_updated(here, tmp_path, made, one):
+def test_what_cannot_be_updated(here, tmp_path, made, guard):
     source(made, name="other")
     with pytest.raises(InstallError, match=r"its source .* is now the extension 'other'"):
-        update(one, here, CONFIG)
+        update(guard, here, CONFIG)
     (made / "extension.json").write_text("{")
     with pytest.raises(InstallError, match="parse manifest"):
-        update(one, here, CONFIG)
+        update(guard, here, CONFIG)
     made.rename(tmp_path / "moved")
     with pytest.raises(InstallError, match=r"is not there any more; .*zot ext install --force PATH"):
-        update(one, here, CONFIG)
-    by_hand = look_at(source(one.folder.parent / "by-hand", name="by-hand"), Scope.GLOBAL)
+        update(guard, here, CONFIG)
+    by_hand = look_at(source(guard.folder.parent / "by-hand", name="by-hand"), Scope.GLOBAL)
     with pytest.raises(MisuseError, match="was not installed by zot ext install"):
         update(by_hand, here, CONFIG)
-    (one.folder.parent / "link").symlink_to(one.folder)
+    (guard.folder.parent / "link").symlink_to(guard.folder)
     with pytest.raises(MisuseError, match="is a link to"):
-        update(look_at(one.folder.parent / "link", Scope.GLOBAL), here, CONFIG)
-    (one.folder / ".zot-install.json").write_text('{"source": 3}')
+        update(look_at(guard.folder.parent / "link", Scope.GLOBAL), here, CONFIG)
+    (guard.folder / ".zot-install.json").write_text('{"source": 3}')
     with pytest.raises(InstallError, match=r"source.*; install it again, with --force"):
-        update(look_at(one.folder, Scope.GLOBAL), here, CONFIG)
-    assert contents(one.folder.parent) == ["by-hand", "guard", "link"]
+        update(look_at(guard.folder, Scope.GLOBAL), here, CONFIG)
+    assert contents(guard.folder.parent) == ["by-hand", "guard", "link"]
 
 
-def test_another_command_meanwhile(here, made, one):
+def test_another_command_meanwhile(here, made, guard):
     source(made, version="1.1", env=["A_KEY"])
     with pytest.raises(InstallError, match="changed by another command meanwhile"):
-        update(one, here, CONFIG, consent=lambda *_: switch(one, here.home, on=False))
-    assert manifest_in(one.folder)["version"] == "1.0"
+        update(guard, here, CONFIG, consent=lambda *_: switch(guard, here.home, on=False))
+    assert manifest_in(guard.folder)["version"] == "1.0"
 
 
 # --- the swap -------------------------------------------------------------------------------------------------
@@ -225,7 +225,7 @@ def test_a_swap(two, in_one_step):
 
 @pytest.mark.parametrize("renames", [0, 1, 2])
 def test_killed_within_a_swap_of_two_steps(two, monkeypatch, renames):
-    """As after kill -9: nothing tidies up. The next command does, and one whole version is there."""
+    """After kill -9 the next command tidies up, and one whole version is there."""
     target, stage = two
     rename, done = os.rename, []
 
@@ -264,7 +264,7 @@ def test_a_second_rename_that_fails_is_undone(two, monkeypatch):
     assert contents(target.parent) == ["guard"]
 
 
-def test_only_what_nobody_holds_is_swept(two):
+def test_only_staging_folders_without_a_lock_are_swept(two):
     target, stage = two
     (target.parent / ".x.0123abcd.gone" / "tree").mkdir(parents=True)
     (target.parent / ".mine").mkdir()
@@ -297,10 +297,10 @@ def test_the_lock_is_not_waited_for_without_end(tmp_path):
         pass
 
 
-def test_what_is_staged_is_not_taken_for_an_extension(here, one):
-    with staging.Stage(one.folder.parent, "guard") as stage:
+def test_what_is_staged_is_not_taken_for_an_extension(here, guard):
+    with staging.Stage(guard.folder.parent, "guard") as stage:
         source(stage.tree)
-        assert [which.folder for which in installed(here)] == [one.folder]
+        assert [which.folder for which in installed(here)] == [guard.folder]
 
 
 def test_the_hash_is_of_what_an_extension_is(tmp_path):
@@ -317,7 +317,7 @@ def test_the_hash_is_of_what_an_extension_is(tmp_path):
     assert len({first, without_exec, tree.content_hash(made, files), tree.content_hash(made, files[:1])}) == 4
 
 
-def test_a_record_of_another_version_is_read(one):
-    path = one.folder / ".zot-install.json"
+def test_a_record_of_another_version_is_read(guard):
+    path = guard.folder / ".zot-install.json"
     path.write_text(path.read_text().replace("{", '{"later": 1,', 1))
-    assert dataclasses.replace(look_at(one.folder, one.scope)).record == one.record
+    assert dataclasses.replace(look_at(guard.folder, guard.scope)).record == guard.record

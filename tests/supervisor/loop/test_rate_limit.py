@@ -1,4 +1,4 @@
-"""Notes come through in a burst and then at a steady rate, whatever is sent."""
+"""Notes are admitted in a burst and then at a steady rate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real children that use more than they may: each is found, named with its figures, and ended with all below it."""
+"""Extensions that use more than their limits allow are found, named with their figures, and ended with all children."""
 
 from __future__ import annotations
 
@@ -13,19 +13,14 @@ import pytest
 from supervisor.extension.lifecycle import State
 from supervisor.loop.pending import Failure
 from supervisor.process.table import ProcessTable, read_process
-from tests.support.host import Host
+from tests.support.host import LATER, SOON, Host
 from wire.manifest import Limits
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-SOON = {"backoff_s": [0.01, 0.05], "max": 50}
-LATER = {"backoff_s": [60, 60]}
+
 MIB = 1024 * 1024
-
-
-def run_for(host: Host, seconds: float) -> None:
-    host.loop.run_until(lambda: False, host.loop.clock() + seconds)
 
 
 def said(host: Host, name: str, kind: str) -> list[str]:
@@ -37,10 +32,6 @@ def ours() -> set[int]:
     return set(ProcessTable.read().tree([os.getpid()])) - {os.getpid()}
 
 
-def is_again(host: Host, name: str) -> bool:
-    return host.extension(name).state is State.READY and host.cost(name).restarts > 0
-
-
 # --- each of them -----------------------------------------------------------------------------------------------
 
 
@@ -49,7 +40,7 @@ def test_a_memory_hog_is_ended_and_started_again(host: Host):
     host.start()
     first = host.extension("memory_hog").pid
     host.text("eat", mb=100)
-    host.until(lambda: is_again(host, "memory_hog"))
+    host.until(lambda: host.is_restarted("memory_hog"))
     (line,) = said(host, "memory_hog", "limit")
     log = host.extension("memory_hog").log.path
     assert re.fullmatch(
@@ -66,7 +57,7 @@ def test_a_memory_hog_is_ended_and_started_again(host: Host):
     assert host.supervisor.stats()["memory_hog"].rss_bytes < 60 * MIB
 
 
-def test_what_its_children_use_counts(host: Host):
+def test_the_memory_of_children_counts(host: Host):
     code = (
         'hello("a")\nsend(type="ready")\nfor frame in frames():\n'
         "    eat = 'import sys; held = b\"m\" * (100 << 20); print(flush=True); sys.stdin.read()'\n"
@@ -96,7 +87,7 @@ def test_a_cpu_hog_is_ended(host: Host):
     assert host.cost("cpu_hog").cpu_ms > 50
 
 
-def test_processor_time_that_is_used_up_is_used_up(host: Host):
+def test_processor_time_over_the_limit_ends_the_extension(host: Host):
     host.add("cpu_hog", limits={"cpu_seconds": 0.2, "breaches": 1}, restart=LATER)
     host.start()
     host.text("burn")
@@ -109,9 +100,9 @@ def test_processor_time_is_of_each_start(host: Host):
     host.add("cpu_hog", limits={"cpu_seconds": 0.2, "breaches": 1}, restart=SOON)
     host.start()
     host.text("burn")
-    host.until(lambda: is_again(host, "cpu_hog"))
+    host.until(lambda: host.is_restarted("cpu_hog"))
     for _ in range(3):
-        run_for(host, 0.06)
+        host.run_for(0.06)
         host.supervisor.sample()
     assert len(said(host, "cpu_hog", "limit")) == 1
     assert host.extension("cpu_hog").state is State.READY
@@ -121,7 +112,7 @@ def test_a_fork_bomb_is_ended_with_all_that_it_has_started(host: Host):
     host.add("fork_bomb", limits={"processes": 5}, restart=SOON)
     host.start()
     host.text("fork")
-    host.until(lambda: is_again(host, "fork_bomb"))
+    host.until(lambda: host.is_restarted("fork_bomb"))
     assert re.match(
         r"it is over its limits: \d\d processes over processes 5; starting", said(host, "fork_bomb", "limit")[0]
     )
@@ -153,7 +144,7 @@ def test_descriptors_of_the_whole_tree_count(host: Host):
     host.until(lambda: ours() == set())
 
 
-def test_one_that_says_too_much_is_ended(host: Host):
+def test_an_extension_that_writes_too_much_is_ended(host: Host):
     host.add("flood_notify", limits={"frames_per_s": 500, "breaches": 2}, restart=LATER)
     host.start()
     host.until(lambda: said(host, "flood_notify", "limit"))
@@ -174,7 +165,7 @@ def test_an_answer_that_is_too_long_fails_its_call_alone(host: Host):
     assert host.extension("talker").state is State.READY
 
 
-def test_its_log_takes_no_more_than_it_may(host: Host):
+def test_the_log_keeps_to_its_limit(host: Host):
     host.add("stderr_flood", limits={"log_mb": 0.2})
     host.start()
     host.stop()
@@ -183,7 +174,7 @@ def test_its_log_takes_no_more_than_it_may(host: Host):
     assert 0.1 * MIB < size <= 0.2 * MIB + 4096
 
 
-def test_what_left_its_tree_counts_too(host: Host, tmp_path: Path):
+def test_a_daemon_that_left_the_tree_counts(host: Host, tmp_path: Path):
     host.add("daemon_grandchild", tmp_path / "pid", limits={"processes": 1, "breaches": 1}, restart=LATER)
     host.start()
     host.until(lambda: said(host, "daemon_grandchild", "limit"))
@@ -191,13 +182,13 @@ def test_what_left_its_tree_counts_too(host: Host, tmp_path: Path):
     host.until(lambda: ours() == set())
 
 
-def test_one_that_keeps_to_its_limits_is_left_alone(host: Host):
+def test_an_extension_within_its_limits_is_left_alone(host: Host):
     limits = {"rss_mb": 500, "cpu_percent": 99, "cpu_seconds": 60, "processes": 1, "open_files": 50}
     host.add("echo", limits={**limits, "frames_per_s": 1e6, "breaches": 1})
     host.start()
     for _ in range(5):
         host.text("echo", text="x")
-        run_for(host, 0.06)
+        host.run_for(0.06)
         host.supervisor.sample()
     assert host.said_of("echo") == []
     assert host.supervisor.stats()["echo"].limit_breaches == 0
@@ -206,14 +197,14 @@ def test_one_that_keeps_to_its_limits_is_left_alone(host: Host):
 # --- what becomes of it -----------------------------------------------------------------------------------------
 
 
-def test_one_whose_limits_say_stop_is_not_started_again(host: Host):
+def test_an_extension_whose_limits_say_stop_is_not_started_again(host: Host):
     host.add(
         "memory_hog", limits={"rss_mb": 60, "breaches": 1, "action": "stop"}, restart={**SOON, "policy": "permanent"}
     )
     host.start()
     host.text("eat", mb=100)
     host.until(lambda: host.extension("memory_hog").state is State.FAILED)
-    run_for(host, 0.2)
+    host.run_for(0.2)
     extension = host.extension("memory_hog")
     assert extension.state is State.FAILED
     assert re.fullmatch(r"it is over its limits: rss \d+ MiB over rss_mb 60, in 1 sample in a row", extension.failure)
@@ -223,7 +214,7 @@ def test_one_whose_limits_say_stop_is_not_started_again(host: Host):
     assert ours() == set()
 
 
-def test_one_that_may_not_be_started_again_is_not(host: Host):
+def test_an_extension_over_its_limits_stays_down_if_its_policy_says_so(host: Host):
     host.add("memory_hog", limits={"rss_mb": 60, "breaches": 1})
     host.start()
     host.text("eat", mb=100)
@@ -231,11 +222,11 @@ def test_one_that_may_not_be_started_again_is_not(host: Host):
     assert host.extension("memory_hog").state is State.FAILED
 
 
-def test_one_that_breaks_them_again_and_again_is_given_up(host: Host):
+def test_an_extension_that_breaks_its_limits_again_and_again_is_given_up(host: Host):
     host.add("memory_hog", limits={"rss_mb": 1, "breaches": 1}, restart={**SOON, "max": 2})
     host.launch()
     host.until(lambda: host.extension("memory_hog").state is State.FAILED)
-    ((_, line),) = [one for one in host.said_of("memory_hog") if one[0] == "failed"]
+    ((_, line),) = [notice for notice in host.said_of("memory_hog") if notice[0] == "failed"]
     assert re.match(
         r"2 exits in \d s, last it is over its limits: rss \d+ MiB over rss_mb 1, in 1 sample in a row; given up: ",
         line,
@@ -251,7 +242,7 @@ def test_a_call_under_way_fails_with_the_figures(host: Host):
     assert answer.reason.startswith("it is over its limits: rss ")
 
 
-def test_one_that_is_stopped_and_ignores_all_is_ended_at_once(host: Host):
+def test_a_stopped_process_over_its_limits_is_killed_at_once(host: Host):
     code = (
         "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nheld = b'm' * (100 << 20)\nhello()\nsend(type='ready')\n"
         "os.kill(os.getpid(), signal.SIGSTOP)"
@@ -261,24 +252,24 @@ def test_one_that_is_stopped_and_ignores_all_is_ended_at_once(host: Host):
     host.until(lambda: said(host, "frozen", "limit"))
     began = host.loop.clock()
     host.until(lambda: not host.extension("frozen").child.is_running)
-    assert host.loop.clock() - began < 0.9, "nobody waits for what follows a SIGTERM"
+    assert host.loop.clock() - began < 0.9, "no SIGTERM is tried first"
 
 
 def test_in_a_pool_only_the_hog_is_ended(host: Host):
     host.add("memory_hog", workers=2, limits={"rss_mb": 60, "breaches": 1}, restart=SOON)
     host.start()
     extension = host.extension("memory_hog")
-    host.until(lambda: all(one.state is State.READY for one in extension.workers))
-    pids = [one.pid for one in extension.workers]
+    host.until(lambda: all(worker.state is State.READY for worker in extension.workers))
+    pids = [worker.pid for worker in extension.workers]
     host.text("eat", mb=100)
     host.until(lambda: host.cost("memory_hog").restarts == 1)
-    assert sum(one.pid in pids for one in extension.workers) == 1
+    assert sum(worker.pid in pids for worker in extension.workers) == 1
 
 
 # --- when it is looked at an awkward moment ---------------------------------------------------------------------
 
 
-def test_one_that_has_just_ended_breaks_no_limit(host: Host):
+def test_a_worker_that_has_just_ended_breaks_no_limit(host: Host):
     host.add("memory_hog", limits={"rss_mb": 60, "cpu_seconds": 0.001, "breaches": 100}, restart=LATER)
     host.start()
     pid = host.extension("memory_hog").pid
@@ -293,7 +284,7 @@ def test_one_that_has_just_ended_breaks_no_limit(host: Host):
     assert said(host, "memory_hog", "limit") == []
 
 
-def test_one_that_is_over_and_has_ended_in_the_same_moment_ends_once(host: Host):
+def test_a_worker_over_its_limits_that_ends_itself_ends_once(host: Host):
     host.add("fork_bomb", limits={"processes": 5, "breaches": 1}, restart=LATER)
     host.start()
     pid = host.extension("fork_bomb").pid
@@ -304,13 +295,13 @@ def test_one_that_is_over_and_has_ended_in_the_same_moment_ends_once(host: Host)
     os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
     host.supervisor.sample()  # the rest of the bomb is there, its leader is not
     host.until(lambda: ours() == set())
-    run_for(host, 0.05)
+    host.run_for(0.05)
     assert host.cost("fork_bomb").exits == 1
     assert len([line for kind, line in host.said_of("fork_bomb") if kind in ("limit", "exited")]) == 1
 
 
 @pytest.mark.parametrize("how", ["user", "limit"])
-def test_one_that_is_ending_already_is_not_blamed_again(host: Host, how: str):
+def test_a_worker_that_is_being_ended_is_not_blamed_again(host: Host, how: str):
     code = (
         "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nheld = b'm' * (100 << 20)\n"
         "hello('a')\nsend(type='ready')\nwhile True: signal.pause()"
@@ -333,7 +324,7 @@ def test_one_that_is_ending_already_is_not_blamed_again(host: Host, how: str):
 
 
 def test_samples_without_pause_are_no_breaches_in_a_row(host: Host):
-    """One measurement is one, however often somebody asks for figures."""
+    """A figure that was measured once counts once."""
     host.add("cpu_hog", limits={"cpu_percent": 25, "breaches": 4}, restart=LATER)
     host.start()
     host.text("burn")
@@ -351,14 +342,14 @@ def test_samples_without_pause_are_no_breaches_in_a_row(host: Host):
 
 
 def test_defaults_hold_where_the_manifest_says_nothing(tmp_path: Path):
-    with Host(tmp_path, limits=Limits(rss_mb=60, breaches=1, action="stop")) as one:
-        one.add("memory_hog", name="bound")
-        one.add("memory_hog", name="free", limits={"rss_mb": 1000})
-        one.start()
-        one.call_of("bound", "eat", mb=100)
-        one.call_of("free", "eat", mb=100)
-        one.until(lambda: said(one, "bound", "limit"))
-        assert one.extension("bound").state is State.FAILED
-        run_for(one, 0.3)
-        assert one.extension("free").state is State.READY
-        assert said(one, "free", "limit") == []
+    with Host(tmp_path, limits=Limits(rss_mb=60, breaches=1, action="stop")) as host:
+        host.add("memory_hog", name="bound")
+        host.add("memory_hog", name="free", limits={"rss_mb": 1000})
+        host.start()
+        host.call_of("bound", "eat", mb=100)
+        host.call_of("free", "eat", mb=100)
+        host.until(lambda: said(host, "bound", "limit"))
+        assert host.extension("bound").state is State.FAILED
+        host.run_for(0.3)
+        assert host.extension("free").state is State.READY
+        assert said(host, "free", "limit") == []

@@ -1,4 +1,4 @@
-"""How often the process trees are looked at, what that may cost, and what a look finds."""
+"""How often the process trees are sampled, what that may cost, and what a sample contains."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Skipping:
         return self._real() + self.skipped
 
     def skip(self, seconds: float) -> None:
-        """All that is due by then happens."""
+        """Runs all timers that are due by then."""
         self.skipped += seconds
         self.host.loop.run_until(lambda: False, self())
 
@@ -56,7 +56,7 @@ def due_in(host: Host) -> float:
 
 @pytest.fixture
 def idle(host: Host) -> Iterator[Host]:
-    """A host whose only extension is not young any more and has nothing to do."""
+    """A host whose only extension is not young any more and idle."""
     clock = Skipping(host)
     host.add("echo", restart=SOON)
     host.start()
@@ -90,7 +90,7 @@ def test_cheap_looks_are_as_frequent_as_is_of_use():
     assert next_interval(is_busy=True, cost_s=0.1) == pytest.approx(10.0)
 
 
-def test_the_young_are_looked_at_often_and_the_idle_seldom(host: Host):
+def test_young_workers_are_sampled_often_and_idle_ones_seldom(host: Host):
     clock = Skipping(host)
     host.add("echo")
     host.start()
@@ -101,7 +101,7 @@ def test_the_young_are_looked_at_often_and_the_idle_seldom(host: Host):
     assert due_in(host) == pytest.approx(IDLE_S, abs=1)
 
 
-def test_one_that_talks_is_busy(idle: Host):
+def test_a_worker_that_sends_frames_is_busy(idle: Host):
     idle.text("echo", text="x")
     idle.supervisor.sample()
     assert sampler(idle).interval_s < IDLE_S
@@ -131,7 +131,7 @@ def test_to_hurry_never_puts_a_look_off(host: Host):
     assert due_in(host) <= before
 
 
-def test_nobody_looks_where_there_is_nothing(host: Host):
+def test_nothing_is_sampled_without_workers(host: Host):
     host.start()
     assert (sampler(host).samples, sampler(host)._timer) == (0, None)
     sampler(host).hurry()
@@ -162,7 +162,7 @@ def test_a_sample_is_fresh_for_a_moment(idle: Host):
     assert not sampler(idle).is_fresh()
 
 
-def test_all_who_want_to_know_are_told(host: Host):
+def test_every_listener_is_told_of_a_sample(host: Host):
     host.add("echo")
     told = []
     host.supervisor.on_sample.append(lambda: told.append(sampler(host).samples))
@@ -224,7 +224,7 @@ def test_a_daemon_is_its_extensions_and_nobody_elses(host: Host, tmp_path: Path)
     assert (stats["daemon_grandchild"].processes, stats["echo"].processes) == (2, 1)
 
 
-def test_one_that_is_down_uses_nothing(host: Host):
+def test_an_extension_that_is_down_uses_nothing(host: Host):
     host.add("echo", restart={"backoff_s": [60, 60]})
     host.start()
     host.supervisor.sample()

@@ -1,4 +1,4 @@
-"""The sampler's cheap way to read the process table says the same as the dear one, also when pids are reused."""
+"""The sampler's cheap reader of the process table finds the same as the plain one, also when pids are reused."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ def clock() -> Clock:
 
 @pytest.fixture
 def reader(clock: Clock) -> Iterator[ProcessReader]:
-    one = ProcessReader(clock)
-    yield one
-    one.close()
+    reader = ProcessReader(clock)
+    yield reader
+    reader.close()
 
 
 @pytest.fixture
 def child() -> Iterator[subprocess.Popen[bytes]]:
-    with sleep() as one:
-        yield one
-        one.kill()
+    with sleep() as sleeper:
+        yield sleeper
+        sleeper.kill()
 
 
 def sleep(**options: object) -> subprocess.Popen[bytes]:
@@ -80,14 +80,14 @@ def test_it_finds_what_the_plain_table_finds_below_the_host(reader: ProcessReade
 def test_it_sees_them_change(reader: ProcessReader):
     code = "import sys\nsys.stdin.readline()\nheld = b'm' * (50 << 20)\nprint(flush=True)\nsys.stdin.read()"
     command = [sys.executable, "-I", "-S", "-c", code]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as one:
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         reader.read(set())
-        before = reader.read(set()).by_pid[one.pid].rss
-        one.stdin.write(b"\n")
-        one.stdin.flush()
-        one.stdout.readline()
-        assert reader.read(set()).by_pid[one.pid].rss > before + (40 << 20)
-        one.stdin.close()
+        before = reader.read(set()).by_pid[process.pid].rss
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+        process.stdout.readline()
+        assert reader.read(set()).by_pid[process.pid].rss > before + (40 << 20)
+        process.stdin.close()
 
 
 def test_new_ones_are_found_and_ended_ones_are_gone(reader: ProcessReader, child: subprocess.Popen[bytes]):
@@ -100,15 +100,15 @@ def test_new_ones_are_found_and_ended_ones_are_gone(reader: ProcessReader, child
     assert child.pid in table.by_pid
 
 
-def test_one_that_has_ended_and_is_not_collected_is_a_zombie(reader: ProcessReader):
-    with sleep() as one:
+def test_a_process_that_has_ended_and_is_not_collected_is_a_zombie(reader: ProcessReader):
+    with sleep() as sleeper:
         reader.read(set())
-        one.kill()
-        os.waitid(os.P_PID, one.pid, os.WEXITED | os.WNOWAIT)
+        sleeper.kill()
+        os.waitid(os.P_PID, sleeper.pid, os.WEXITED | os.WNOWAIT)
         for _ in range(2):
             table = reader.read(set())
-            assert table.by_pid[one.pid].is_zombie
-            assert one.pid not in table.tree([os.getpid()])
+            assert table.by_pid[sleeper.pid].is_zombie
+            assert sleeper.pid not in table.tree([os.getpid()])
 
 
 def test_strangers_are_read_seldom(reader: ProcessReader, clock: Clock):
@@ -134,9 +134,13 @@ def test_a_strangers_number_is_looked_at_again_in_the_end(
 
 
 def test_members_of_a_session_are_kept_though_their_parent_is_not_ours(reader: ProcessReader):
-    """As in a host that is no subreaper; here a session of strangers plays it."""
+    """In a host that is no subreaper the parent may be a stranger; here a session of strangers stands for that."""
     session = os.getsid(1) or read_process(1).session
-    members = {pid for pid, one in ProcessTable.read().by_pid.items() if one.session == session and not one.is_zombie}
+    members = {
+        pid
+        for pid, process in ProcessTable.read().by_pid.items()
+        if process.session == session and not process.is_zombie
+    }
     assert members
     reader.read({session})
     assert members & reader.read({session}).by_pid.keys()
@@ -156,7 +160,7 @@ def test_a_pid_that_is_reused_is_another_process(reader: ProcessReader):
         with subprocess.Popen(["sleep", "61"]) as second:
             try:
                 if second.pid != first.pid:
-                    continue  # somebody else was quicker
+                    continue  # it has been collected already
                 found = reader.read(set()).by_pid[second.pid]
                 assert found == read_process(second.pid)._replace(cpu_s=found.cpu_s, rss=found.rss)
                 assert (found.session, before.session) == (os.getsid(0), first.pid)
@@ -174,9 +178,9 @@ def test_each_of_ours_has_one_descriptor_and_it_is_closed_with_it(reader: Proces
     for _ in range(3):
         reader.read(set())
     assert open_files_of_the_table() == before + len(children) + 1
-    for one in children:
-        one.kill()
-        one.wait()
+    for child in children:
+        child.kill()
+        child.wait()
     reader.read(set())
     assert open_files_of_the_table() == before + 1
     reader.close()
@@ -196,12 +200,12 @@ def test_no_more_are_kept_than_are_allowed(reader: ProcessReader, monkeypatch: p
     try:
         for _ in range(2):
             table = reader.read(set())
-            assert {one.pid for one in children} <= table.by_pid.keys()
+            assert {child.pid for child in children} <= table.by_pid.keys()
             assert len(reader._files) == 2
     finally:
-        for one in children:
-            one.kill()
-            one.wait()
+        for child in children:
+            child.kill()
+            child.wait()
 
 
 def test_without_a_descriptor_to_read_with_it_says_so_and_gives_up_its_own(

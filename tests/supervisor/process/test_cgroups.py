@@ -1,4 +1,4 @@
-"""Leaves are made where the kernel lets us, and everything else is a reason."""
+"""Cgroup leaves are made where the kernel permits it; elsewhere the reason is given."""
 
 from __future__ import annotations
 
@@ -234,7 +234,7 @@ def test_any_name_gives_a_leaf_of_its_own(tmp_path: Path, name: str):
         assert len(made) < 80
 
 
-def test_what_dead_hosts_left_is_removed_if_nobody_is_in_it(tmp_path: Path):
+def test_empty_cgroups_of_dead_hosts_are_removed(tmp_path: Path):
     tree = FakeCgroups(tmp_path, own="/", enabled="cpu memory pids")
     tree.put("/proc/99/stat", "")
     for name in ("zot-77/x-1", "zot-77/host", "zot-88/busy-1", "zot-99/x-1", "zot-x/y", "other"):
@@ -261,7 +261,7 @@ def test_what_a_leaf_counts(tmp_path: Path):
     tree.put(f"{leaf.path}/cgroup.procs", "11\n12\n0\n")
     assert leaf.memory_kills() == 2
     assert leaf.pids() == [11, 12], "0 is in another pid namespace, and to kill it is to kill ourselves"
-    assert not leaf.close(), "somebody is in it"
+    assert not leaf.close(), "a process is in it"
     tree.put(f"{leaf.path}/cgroup.procs", "")
     leaf.close()
     assert leaf.memory_kills() == 0, "the leaf is gone"
@@ -331,7 +331,7 @@ def test_a_real_leaf_holds_what_left_its_session(real: Cgroups):
         collect_orphans()
 
 
-def test_the_watchdogs_way_to_end_real_leaves(real: Cgroups):
+def test_the_reaper_ends_the_processes_of_real_leaves(real: Cgroups):
     leaf = real.leaf("x", Limits())
     with confined(leaf, "setsid sh -c 'echo; sleep 600' & wait") as child:
         child.stdout.readline()

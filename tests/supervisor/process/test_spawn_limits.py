@@ -1,4 +1,4 @@
-"""A child gets its limits before it is the program, and whatever it is called, it is started as it is."""
+"""A child gets its limits before its program starts, and the program starts as it would without them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ for number in range(1024):
         continue
     print(number, end=" ", flush=True)
 """
-SHELLS = [one for one in ("/bin/dash", "/bin/bash", "/bin/busybox") if os.path.exists(one)]
+SHELLS = [path for path in ("/bin/dash", "/bin/bash", "/bin/busybox") if os.path.exists(path)]
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def test_a_lower_limit_of_our_own_stays(teller: Path, tmp_path: Path):
     assert errors == ""
 
 
-def test_what_cannot_be_set_is_a_line_and_no_obstacle(shell: str, teller: Path, tmp_path: Path):
+def test_a_limit_that_cannot_be_set_is_reported_and_the_child_starts(shell: str, teller: Path, tmp_path: Path):
     confinement = Confinement(open_files=10**18, join_file=tmp_path / "gone" / "cgroup.procs")
     argv = prefixed([str(teller)], confinement, os.environ)
     done = subprocess.run(argv, capture_output=True, timeout=PATIENCE_S, check=True)
@@ -125,7 +125,7 @@ def test_any_bytes_pass(shell: str, tmp_path: Path):
     folder.mkdir()
     teller = program(folder / "-prog ram", TELL)
     _, out, errors = start([str(teller), *odd], ASKED, tmp_path)
-    assert [bytes.fromhex(one) for one in json.loads(out)["argv"]] == [os.fsencode(one) for one in (teller, *odd)]
+    assert [bytes.fromhex(word) for word in json.loads(out)["argv"]] == [os.fsencode(word) for word in (teller, *odd)]
     assert errors == ""
     assert not (tmp_path / "made").exists()
 
@@ -190,7 +190,7 @@ def faulty(tmp_path: Path) -> dict[str, tuple[str, str]]:
     ],
 )
 def test_what_cannot_be_started_is_said_in_the_same_words(tmp_path: Path, fault: str):
-    """Whether a shell stands between or not."""
+    """The words are the same with a shell in between and without."""
     name, cwd = faulty(tmp_path)[fault]
     loop = Loop()
     with pytest.raises(SpawnError) as direct:
@@ -219,8 +219,8 @@ def busy_loop(tmp_path: Path) -> Iterator[Loop]:
     yield loop
     other.stdin.close()
     assert loop.run_until(lambda: not other.is_running, loop.clock() + PATIENCE_S)
-    for one in (*ends, server, log):
-        one.close()
+    for end in (*ends, server, log):
+        end.close()
     loop.close()
 
 

@@ -1,4 +1,4 @@
-"""The steps by which a tree is stopped: each path ends, in bounded time, and none leaves out the kill."""
+"""The steps by which a process tree is stopped: every path ends in bounded time and includes the kill."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ TICK = 0.25
 def steps(
     patience: Patience, lives: list[tuple[bool, bool]], first: Stage = Stage.ASKED
 ) -> list[tuple[float, StopStep]]:
-    """Carries the policy out, with a clock that ticks; a leader that has gone stays gone, the last state lasts. A kill
-    is repeated as long as something lives, and counts once."""
+    """Carries out the policy on a clock of its own. A leader that has gone stays gone, and the last state lasts. A kill
+    is repeated as long as a process lives, and counts once."""
     taken, stage, entered, now, alive = [], first, 0.0, 0.0, True
     for tick in range(400):
         leader, others = lives[tick] if tick < len(lives) else (lives[-1] if lives else (True, True))

@@ -1,4 +1,4 @@
-"""What is read of processes is true, and a signal reaches the process that was meant or none."""
+"""The process table is true, and a signal reaches the process that was meant or none."""
 
 from __future__ import annotations
 

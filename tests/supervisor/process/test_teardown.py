@@ -27,19 +27,19 @@ def is_gone(pid: int) -> bool:
     return read_process(pid) is None
 
 
-def test_the_polite_leave_at_once(host: Host):
+def test_polite_extensions_end_at_once(host: Host):
     for number in range(5):
         host.add("echo", name=f"echo{number}")
     host.start()
-    pids = [one.pid for one in host.supervisor.extensions]
+    pids = [extension.pid for extension in host.supervisor.extensions]
     assert host.stop() < 2
     assert all(map(is_gone, pids))
-    assert {one.state for one in host.supervisor.extensions} == {State.EXITED}
+    assert {extension.state for extension in host.supervisor.extensions} == {State.EXITED}
     assert {cost.exit_status for cost in host.supervisor.costs().values()} == {"exit 0"}
     assert [notice for notice in host.notices if notice[1] != "started"] == []
 
 
-def test_those_that_know_only_end_of_file_leave_soon(host: Host):
+def test_extensions_that_know_only_end_of_file_end_soon(host: Host):
     code = 'hello()\nsend(type="ready")\nwhile os.read(0, 65536): pass'
     host.write("eof", code)
     host.start()
@@ -58,7 +58,7 @@ def test_an_ack_is_believed_and_stdin_stays_open(host: Host):
     assert host.cost("slow_goodbye").exit_status == "exit 0"
 
 
-def test_twenty_stubborn_ones_take_as_long_as_one(host: Host):
+def test_twenty_stubborn_extensions_take_as_long_as_one(host: Host):
     for number in range(20):
         host.add("ignores_shutdown", name=f"stubborn{number}")
     host.start()
@@ -81,7 +81,7 @@ def test_what_an_extension_leaves_behind_is_ended(host: Host, tmp_path: Path, ch
         assert host.cost(child).processes_peak == 2
 
 
-def test_grandchildren_of_one_that_died_long_ago_are_ended(host: Host, tmp_path: Path):
+def test_grandchildren_of_an_extension_that_died_long_ago_are_ended(host: Host, tmp_path: Path):
     code = (
         "hello()\n"
         'a = subprocess.Popen(["sleep", "600"])\n'
@@ -128,7 +128,7 @@ def test_at_once_kills_without_asking(host: Host):
     assert {cost.exit_status for cost in host.supervisor.costs().values()} == {"signal SIGKILL"}
 
 
-def test_kill_now_fails_what_is_waited_for(host: Host):
+def test_kill_now_fails_pending_calls(host: Host):
     host.add("ignores_shutdown")
     host.add("never_answers", timeouts={"tool_call": 60})
     host.start()
@@ -136,7 +136,7 @@ def test_kill_now_fails_what_is_waited_for(host: Host):
     answer, seconds = host.timed(host.call, "hang")
     assert answer.reason == "it ended (signal SIGKILL)"
     assert seconds < 5
-    host.until(lambda: not any(one.child.is_running for one in host.supervisor.extensions))
+    host.until(lambda: not any(extension.child.is_running for extension in host.supervisor.extensions))
     assert host.stop() < 1
 
 
@@ -148,7 +148,7 @@ def test_stopping_twice_is_stopping_once(host: Host):
     assert host.cost("echo").exits == 1
 
 
-def test_one_that_is_still_silent_at_the_stop_is_told(host: Host):
+def test_an_extension_that_is_still_silent_at_the_stop_is_reported(host: Host):
     host.add("silent")
     host.add("echo")
     host.launch()
@@ -168,7 +168,7 @@ def test_a_signal_from_outside_is_an_exit_like_any_other(host: Host):
     assert host.said_of("echo") == [("exited", f"it ended (signal SIGTERM) (log: {host.extension('echo').log.path})")]
 
 
-def test_stop_all_of_nothing(host: Host):
+def test_stop_all_without_extensions_does_nothing(host: Host):
     assert stop_all(host.loop, []) == []
 
 

@@ -1,4 +1,4 @@
-"""Arguments against schemas: what is wrong is named by its path, and no schema can hold up the host."""
+"""Arguments are checked against schemas: a fault is named by its path, and no schema can hold up the host."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ SCHEMAS = st.recursive(
     | st.just({"$ref": "#/$defs/other"}),
     lambda inner: st.one_of(
         st.builds(lambda a, b: {"properties": {"a": a, "b": b}}, inner, inner),
-        st.builds(lambda one: {"items": one}, inner),
+        st.builds(lambda schema: {"items": schema}, inner),
         st.builds(lambda a, b: {"anyOf": [a, b]}, inner, inner),
     ),
     max_leaves=5,
@@ -93,13 +93,13 @@ def test_larger_values_and_schemas_never_cost_less(schema: dict, other: dict, va
 
 
 def doubling(levels: int) -> dict[str, Any]:
-    """Small to write, and each level twice the one below it to judge."""
+    """A short schema of which each level costs twice the level below."""
     named = {f"d{n}": {"anyOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(levels)}
     return {"type": "object", "properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": {**named, f"d{levels}": {}}}
 
 
 def unevaluated(levels: int) -> dict[str, Any]:
-    """Each level is judged once more for the one around it."""
+    """A schema of which each level is judged again for the level around it."""
     schema: dict[str, Any] = {"properties": {"a": True}}
     for _ in range(levels):
         schema = {"allOf": [schema], "unevaluatedProperties": False}

@@ -1,9 +1,10 @@
-"""Tools that a provider would refuse are refused here, with a line that says what would be right."""
+"""Tools that a provider would refuse are left out, with a line that says what would be right."""
 
 from __future__ import annotations
 
 import json
 import time
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -23,6 +24,9 @@ from supervisor.registry.registration import (
 )
 from tests.support.any_message import JSON
 from wire.frames import RegisterTool
+
+if TYPE_CHECKING:
+    from tests.support.host import Host
 
 
 def judge(schema: object, name: str = "tool") -> Tool:
@@ -145,8 +149,8 @@ def test_any_schema_is_judged(schema: object):
 
 @given(JSON)
 def test_depth_is_counted(value: object):
-    def depth(one: object) -> int:
-        inner = one.values() if isinstance(one, dict) else one if isinstance(one, list) else None
+    def depth(value: object) -> int:
+        inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
         return 0 if inner is None else 1 + max(map(depth, inner), default=0)
 
     for levels in range(5):
@@ -169,5 +173,42 @@ def test_names_of_commands(name: str):
 @pytest.mark.parametrize(
     "name", ["", "x" * 129, "two words", "a/b", "/a", "a\x1b[2Jb", "a\u202eb", "notiz:", "a\n", "*"]
 )
-def test_commands_that_nobody_could_type(name: str):
+def test_a_command_name_that_cannot_be_typed_is_refused(name: str):
     assert command_name_fault(name) is not None
+
+
+# --- flags, of a real extension -------------------------------------------------------------------------------
+
+
+FLAGS = """
+send(type="hello", name="x")
+send(type="register_tool", name="a", schema={"type": "object"}, **%r)
+send(type="ready")
+for frame in frames(): pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        ({}, (False, None, False)),
+        ({"idempotent": True, "timeout_s": 7, "read_only": True}, (True, 7.0, True)),
+        ({"retry": True}, (True, None, False)),
+        ({"idempotent": None, "timeout_s": None, "read_only": None}, (False, None, False)),
+    ],
+)
+def test_flags_of_a_tool(host: Host, flags: dict[str, Any], expected: tuple[Any, ...]):
+    host.write("x", FLAGS % flags)
+    host.start()
+    tool = host.supervisor.tools()["a"].tool
+    assert (tool.retry, tool.timeout_s, tool.read_only) == expected
+
+
+@pytest.mark.parametrize("wrong", [{"timeout_s": 0}, {"timeout_s": "soon"}, {"read_only": "yes"}])
+def test_a_flag_that_makes_no_sense_leaves_the_tool_out_and_is_told(host: Host, wrong: dict[str, Any]):
+    host.write("x", FLAGS % wrong)
+    host.start()
+    assert host.tools() == set()
+    ((kind, message),) = host.said_of("x")
+    assert kind == "warning"
+    assert next(iter(wrong)) in message

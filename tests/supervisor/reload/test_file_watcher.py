@@ -1,4 +1,4 @@
-"""Files that change, as editors and tools change them, on a clock of the test."""
+"""File changes as editors and tools make them, on a clock of the test."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Watched:
-    """Extension `one` in a folder, and what was said of it."""
+    """A watched folder of the extension `one`, and what the watcher said."""
 
     def __init__(self, tmp_path: Path) -> None:
         self.now = 0.0
@@ -42,12 +42,12 @@ class Watched:
         self.came_or_went += 1
 
     def look(self, after: float = LOOK_S) -> None:
-        """Time goes on, and it looks."""
+        """Time passes, and the watcher looks."""
         self.now += after + 10.0 * (after == LOOK_S)  # however long a look takes on this machine
         self.loop.run_until(lambda: False, self.now)
 
     def settle(self) -> list[tuple[str, set[str]]]:
-        """It looks until it has seen that nothing changes any more; returns what was reloaded."""
+        """The watcher looks until nothing changes any more; returns the changes that it told."""
         self.look()
         self.look()
         found, self.changes = self.changes, []
@@ -56,10 +56,10 @@ class Watched:
 
 @pytest.fixture
 def watched(tmp_path: Path):
-    one = Watched(tmp_path)
-    yield one
-    one.watching.stop()
-    one.loop.close()
+    watched = Watched(tmp_path)
+    yield watched
+    watched.watching.stop()
+    watched.loop.close()
 
 
 def test_a_change_is_told_once_it_has_come_to_rest(watched: Watched):
@@ -122,7 +122,7 @@ NO_CHANGES = [
 
 
 @pytest.mark.parametrize("path", NO_CHANGES)
-def test_what_is_none(watched: Watched, path: str):
+def test_some_files_are_no_change(watched: Watched, path: str):
     made = watched.folder / path
     made.parent.mkdir(parents=True, exist_ok=True)
     made.write_text("1")
@@ -138,7 +138,7 @@ def test_links_to_files_are_followed_and_to_folders_are_not(watched: Watched, tm
     assert watched.settle() == [("one", {"link.py"})]
 
 
-def test_so_many_files_and_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_only_a_bounded_number_of_files_is_watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("supervisor.reload.file_watcher.FILES_LIMIT", 3)
     for number in range(5):
         (tmp_path / f"f{number}.py").write_text("")
@@ -176,7 +176,7 @@ def test_extensions_that_come_and_go_where_they_are_looked_for(watched: Watched)
     assert watched.changes == []
 
 
-def test_a_file_that_changes_before_anybody_knows_the_extension_is_no_change(watched: Watched, tmp_path: Path):
+def test_a_change_before_the_extension_is_known_is_no_change(watched: Watched, tmp_path: Path):
     two = tmp_path / "two"
     two.mkdir()
     (two / "main.py").write_text("1")

@@ -1,0 +1,109 @@
+"""A call is made a second time by another worker where its tool says that this does no harm."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING
+
+import pytest
+
+from supervisor.extension.lifecycle import State
+from supervisor.loop.pending import Failure
+from tests.support.worker_pool import add_pool, attempts, begin, workers_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from supervisor.calls.tool_call import Answer
+    from tests.support.host import Host
+
+
+@pytest.fixture
+def marks(tmp_path: Path) -> Path:
+    return tmp_path / "marks"
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_a_call_whose_worker_dies_is_made_again_if_the_tool_allows_it(host: Host, marks: Path, waits: bool):
+    add_pool(host, marks, 2)
+    if waits:
+        answer = host.call("once")
+    else:
+        answers = begin(host, "once")
+        host.until(lambda: answers)
+        (answer,) = answers
+    assert answer.failure is None
+    assert answer.frame is not None
+    assert attempts(marks, "once") == 2
+    assert host.cost("pool").exits == 1
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_a_call_is_not_made_a_third_time(host: Host, marks: Path, waits: bool):
+    add_pool(host, marks, 4)
+    if waits:
+        answer = host.call("fatal")
+    else:
+        answers = begin(host, "fatal")
+        host.until(lambda: answers)
+        host.run_for(0.1)
+        (answer,) = answers
+    assert (answer.failure, answer.reason) == (Failure.DIED, "it ended (exit 4)")
+    assert attempts(marks, "fatal") == 2
+    assert len([worker for worker in workers_of(host) if worker.state is State.READY]) == 2
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_a_call_is_not_made_again_without_leave_of_the_tool(host: Host, marks: Path, waits: bool):
+    add_pool(host, marks, 2)
+    if waits:
+        answer = host.call("die")
+    else:
+        answers = begin(host, "die")
+        host.until(lambda: answers)
+        (answer,) = answers
+    assert answer.failure is Failure.DIED
+    assert attempts(marks, "die") == 1
+
+
+def test_a_call_is_not_made_again_without_another_worker(host: Host, marks: Path):
+    add_pool(host, marks, 1)
+    assert host.call("once").failure is Failure.DIED
+    assert attempts(marks, "once") == 1
+
+
+def test_a_call_ends_once_when_both_workers_die_together(host: Host, marks: Path):
+    add_pool(host, marks, 2)
+    answers = begin(host, "hold_again")
+    host.until(marks.exists)
+    for worker in workers_of(host):
+        os.kill(worker.pid, signal.SIGKILL)
+        os.waitid(os.P_PID, worker.pid, os.WEXITED | os.WNOWAIT)
+    host.until(lambda: answers)
+    host.run_for(0.3)
+    assert len(answers) == 1
+    assert answers[0].failure in (Failure.DIED, Failure.NOT_READING)
+    assert all(not worker.pending for worker in workers_of(host))
+
+
+def test_a_call_that_ran_out_of_time_is_not_made_again(host: Host, marks: Path):
+    add_pool(host, marks, 2, timeouts={"tool_call": 0.2})
+    assert host.call("hold_again").failure is Failure.TIMEOUT
+    assert attempts(marks, "hold_again") == 1
+
+
+def test_a_cancelled_call_is_not_made_again(host: Host, marks: Path):
+    add_pool(host, marks, 2)
+    answers: list[Answer] = []
+    asked = host.supervisor.begin_call("hold_again", b"{}", answers.append)
+    host.until(marks.exists)
+    holder = next(worker for worker in workers_of(host) if worker.pending)
+    os.kill(holder.pid, signal.SIGKILL)
+    host.until(lambda: not holder.pending)
+    assert answers == [], "its end is told in a turn of its own"
+    asked.cancel("no more interest")
+    host.until(lambda: answers)
+    host.run_for(0.1)
+    assert [(answer.failure, answer.reason) for answer in answers] == [(Failure.CANCELLED, "no more interest")]
+    assert attempts(marks, "hold_again") == 1

@@ -1,0 +1,149 @@
+"""The hash of an extension's content changes with all that it runs, and with nothing else."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from supervisor.discovery.content_hash import Bounds, ContentError, hash_content
+from tests.support.project_extension import append, manifest
+
+CHANGES = {
+    "content": lambda folder: append(folder / "lib" / "rules"),
+    "exec bit": lambda folder: (folder / "run.sh").chmod(0o644),
+    "new file": lambda folder: (folder / "lib" / "more").write_text(""),
+    "new folder": lambda folder: (folder / "empty").mkdir(),
+    "removed": lambda folder: (folder / "lib" / "rules").unlink(),
+    "renamed": lambda folder: (folder / "lib" / "rules").rename(folder / "lib" / "rulez"),
+    "moved into a folder": lambda folder: (folder / "run.sh").rename(folder / "lib" / "run.sh"),
+    "a link turned": lambda folder: ((folder / "link").unlink(), (folder / "link").symlink_to("run.sh")),
+    "a link made a file": lambda folder: ((folder / "link").unlink(), (folder / "link").write_text("1")),
+    "a FIFO": lambda folder: os.mkfifo(folder / "pipe"),
+    "bytecode": lambda folder: (folder / "__pycache__").write_text(""),
+    "where it came from": lambda folder: (folder / ".zot-install.json").write_text("{}"),
+}
+NO_CHANGES = {
+    "git": lambda folder: (folder / ".git").mkdir(),
+    "times": lambda folder: os.utime(folder / "run.sh", (1, 1)),
+    "who may read": lambda folder: (folder / "lib" / "rules").chmod(0o600),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_the_hash_changes_with_every_part_of_the_content(folder, change):
+    before = hash_content(folder).hash
+    change(folder)
+    assert hash_content(folder).hash != before
+
+
+@pytest.mark.parametrize("change", NO_CHANGES.values(), ids=NO_CHANGES)
+def test_the_hash_does_not_change_with_what_is_not_content(folder, change):
+    before = hash_content(folder).hash
+    change(folder)
+    assert hash_content(folder).hash == before
+
+
+@given(st.data())
+def test_two_trees_have_one_hash_exactly_if_they_are_equal(tmp_path_factory, data):
+    names = st.text("ab/\n: 0", min_size=1, max_size=6).filter(lambda name: not set(name.split("/")) & {"", ".", ".."})
+    trees = st.dictionaries(names, st.binary(max_size=4), max_size=4)
+
+    def written(tree: dict[str, bytes]) -> str | None:
+        root = tmp_path_factory.mktemp("tree")
+        try:
+            for name, content in tree.items():
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
+                (root / name).write_bytes(content)
+        except OSError:
+            return None  # one name is a folder of another
+        return hash_content(root).hash
+
+    tree, other = data.draw(trees), data.draw(trees)
+    first, second = written(tree), written(other)
+    if first is not None and second is not None:
+        assert (first == second) == (tree == other)
+        assert written(dict(reversed(tree.items()))) == first
+
+
+def test_the_hash_does_not_depend_on_the_place_of_the_folder(folder, tmp_path):
+    before = hash_content(folder).hash
+    assert hash_content(folder.rename(tmp_path / "elsewhere")).hash == before
+
+
+OUTWARD = {
+    "exec": {"exec": "../../../tools/run"},
+    "an argument": {"exec": "python3", "args": ("../../../tools/run",)},
+}
+
+
+@pytest.mark.parametrize("fields", OUTWARD.values(), ids=OUTWARD)
+def test_a_file_outside_that_the_command_line_names_counts(folder, fields):
+    outside = folder.parents[2] / "tools" / "run"
+    outside.parent.mkdir()
+    outside.write_text("1")
+    before = hash_content(folder, manifest(**fields)).hash
+    append(outside)
+    after = hash_content(folder, manifest(**fields)).hash
+    assert after != before
+    outside.chmod(0o755)
+    assert hash_content(folder, manifest(**fields)).hash != after
+
+
+def test_a_file_in_an_ignored_folder_counts_if_it_is_named_or_linked(folder):
+    (folder / ".git" / "hooks").mkdir(parents=True)
+    (folder / ".git" / "hooks" / "run").write_text("1")
+    named = manifest(exec="./.git/hooks/run")
+    before, before_named = hash_content(folder).hash, hash_content(folder, named).hash
+    append(folder / ".git" / "hooks" / "run")
+    assert hash_content(folder).hash == before
+    assert hash_content(folder, named).hash != before_named
+    (folder / "by-link").symlink_to(".git/hooks/run")
+    before = hash_content(folder).hash
+    append(folder / ".git" / "hooks" / "run")
+    assert hash_content(folder).hash != before
+
+
+@pytest.mark.parametrize("target", ["../../../tools", "../../../tools/run"], ids=["folder", "file"])
+def test_a_file_outside_that_a_relative_link_leads_to_counts(folder, target):
+    outside = folder.parents[2] / "tools" / "run"
+    outside.parent.mkdir()
+    outside.write_text("1")
+    (folder / "out").symlink_to(target)
+    before = hash_content(folder).hash
+    append(outside)
+    assert hash_content(folder).hash != before
+
+
+def test_only_the_target_of_an_absolute_link_counts(folder, tmp_path):
+    (tmp_path / "system").write_text("1")
+    (folder / "python").symlink_to(tmp_path / "system")
+    before = hash_content(folder).hash
+    append(tmp_path / "system")
+    assert hash_content(folder).hash == before
+
+
+def test_links_in_circles_and_to_nowhere_come_to_an_end(folder):
+    tools = folder.parents[2] / "tools"
+    tools.mkdir()
+    (tools / "again").symlink_to("../tools")
+    for name, target in {"self": "self", "up": ".", "nowhere": "../nowhere", "out": "../../../tools"}.items():
+        (folder / name).symlink_to(target)
+    assert hash_content(folder).hash == hash_content(folder).hash
+
+
+@pytest.mark.parametrize(
+    ("bounds", "named"), [(Bounds(files=3), "3 files"), (Bounds(bytes=2**20), "1 MB")], ids=["files", "bytes"]
+)
+def test_too_many_files_or_bytes_are_an_error_that_says_what_to_do(folder, bounds, named):
+    with (folder / "large").open("wb") as file:
+        file.truncate(2**20)
+    with pytest.raises(ContentError, match=rf"guard holds more than {named}.*--ext"):
+        hash_content(folder, bounds=bounds)
+
+
+def test_a_folder_that_is_not_there_is_an_error(tmp_path):
+    with pytest.raises(ContentError, match="nowhere cannot be read"):
+        hash_content(tmp_path / "nowhere")

@@ -1,0 +1,62 @@
+"""What a reload does with each extension, decided from what was found. Without processes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from supervisor.discovery.discover import Discovery, Found, Scope, Skipped
+from supervisor.reload.plan import Keep, Known, Replace, Skip, Start, Stop, plan_all, plan_one
+from wire.manifest import ManifestError, parse_manifest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def manifest(name: str = "a", **fields: Any) -> Any:
+    return parse_manifest(json.dumps({"name": name, "exec": "x", **fields}).encode())
+
+
+def known(tmp_path: Path, name: str = "a", scope: Scope = Scope.GLOBAL, *, is_stopped: bool = False) -> Known:
+    return Known(Found(tmp_path / name, manifest(name), scope), is_stopped)
+
+
+def test_an_extension_is_kept_stopped_or_replaced_by_its_manifest(tmp_path: Path):
+    extension, named = known(tmp_path), known(tmp_path, scope=Scope.EXPLICIT)
+    assert plan_one(extension, ManifestError("bad")) == Keep("bad")
+    assert isinstance(plan_one(extension, manifest("b")), Keep)
+    assert isinstance(plan_one(extension, manifest(enabled=False)), Stop)
+    assert isinstance(plan_one(named, manifest(enabled=False)), Replace), "one that is named starts also if disabled"
+    assert plan_one(extension, manifest(priority=3)) == Replace(replace(extension.found, manifest=manifest(priority=3)))
+
+
+def test_a_folder_whose_extension_has_another_name_is_not_a_new_one(tmp_path: Path):
+    extension = known(tmp_path)
+    renamed = replace(extension.found, manifest=manifest("b"))
+    ((name, plan),) = plan_all([extension], Discovery((renamed,), ()))
+    assert (name, type(plan)) == ("a", Keep)
+
+
+@given(st.lists(st.sampled_from(["found", "error", "disabled", "gone"])), st.integers(0, 3))
+def test_each_extension_gets_one_plan(fates: list[str], new: int):
+    from pathlib import Path
+
+    running = [known(Path("/x"), f"e{number}") for number in range(len(fates))]
+    by_fate = {
+        fate: [extension.found for extension, other in zip(running, fates, strict=True) if other == fate]
+        for fate in set(fates)
+    }
+    fresh = [known(Path("/x"), f"n{number}").found for number in range(new)]
+    skipped = [Skipped(found.folder, "bad") for found in by_fate.get("error", ())]
+    skipped += [Skipped(found.folder, "disabled", is_error=False) for found in by_fate.get("disabled", ())]
+    plans = plan_all(running, Discovery((*by_fate.get("found", ()), *fresh), tuple(skipped)))
+    names = [name for name, _ in plans]
+    assert len(names) == len(set(names)) == len(running) + new
+    kinds = {"found": Replace, "error": Keep, "disabled": Stop, "gone": Stop}
+    for (_, plan), fate in zip(plans, fates, strict=False):
+        assert type(plan) is kinds[fate]
+    assert all(type(plan) in (Start, Skip) for _, plan in plans[len(fates) :])

@@ -1,0 +1,32 @@
+"""What tells of the processes of `tests/children/lives.py`, one life after another."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from supervisor.process.table import read_process
+from wire import frames
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.support.host import Host
+
+
+def life(host: Host, tool: str = "life") -> dict[str, Any]:
+    """What the present worker says of itself."""
+    return json.loads(host.text(tool))
+
+
+def lives(marks: Path) -> int:
+    """How many times it was started."""
+    return len(list(marks.parent.glob(f"{marks.name}.*")))
+
+
+def is_gone(pid: int) -> bool:
+    return read_process(pid) is None
+
+
+def turn_start(host: Host) -> None:
+    host.supervisor.tell(frames.Event("turn_start", step=1))
