@@ -180,7 +180,7 @@ class Headless:
             self._start_model(self._provider)
             starting.settle(self._options, self._supervisor, self._provider, self._abort)
             self._news.has_begun = True
-        self._supervisor.screen.begin_prompt()
+        self._supervisor.panels.begin_prompt()
         run = Run(
             self._options,
             supervisor=self._supervisor,

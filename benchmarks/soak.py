@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from supervisor.discovery.discover import Found
-    from supervisor.extension.extension import Extension, Kind
+    from supervisor.extension.extension import Extension
+    from supervisor.extension.notices import NoticeKind
 
 LONGEST_S = 180
 MARGIN_S, MARGIN_EACH_S = 4.0, 0.06
@@ -205,7 +206,7 @@ class Soak:
         self.supervisor.stop()
         self.stop_s = self._loop.clock() - began
 
-    def _noticed(self, _extension: Extension, kind: Kind, _message: str) -> None:
+    def _noticed(self, _extension: Extension, kind: NoticeKind, _message: str) -> None:
         self.notices[kind] += 1
 
 

@@ -138,6 +138,11 @@ class ProcessTracker:
     def leaf_of(self, identity: Identity) -> Leaf | None:
         return self._leaves.get(identity)
 
+    def memory_kills(self, identity: Identity) -> int:
+        """Processes of the child's leaf that the kernel killed because of `rss_mb`. Valid until `ended`."""
+        leaf = self._leaves.get(identity)
+        return 0 if leaf is None else leaf.usage().memory_kills or 0
+
     def ended(self, identity: Identity) -> None:
         """The child and all that was found of its tree are gone: what nobody found goes now, with the leaf."""
         leaf = self._leaves.pop(identity, None)

@@ -25,7 +25,7 @@ from wire.dialects.base import HostInfo
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from supervisor.extension.extension import Kind
+    from supervisor.extension.notices import NoticeKind
 
 SOON = {"backoff_s": [0.01, 0.05], "max": 50}
 LATER = {"backoff_s": [60, 60]}
@@ -179,7 +179,7 @@ def test_the_dice_make_the_wait_longer_or_shorter(host: Host, tmp_path: Path, di
     said = []
 
     class Ear(Listener):
-        def noticed(self, extension: Extension, kind: Kind, message: str) -> None:
+        def noticed(self, extension: Extension, kind: NoticeKind, message: str) -> None:
             said.append(message)
 
     extension = Extension(
@@ -200,7 +200,7 @@ def test_the_dice_make_the_wait_longer_or_shorter(host: Host, tmp_path: Path, di
 def test_it_is_not_started_before_its_time(host: Host, marks: Path):
     host.add("lives", marks, restart={"backoff_s": [0.4, 30]})
     host.start()
-    host.extension("lives")._dice = lambda: 0.5
+    host.extension("lives").dice = lambda: 0.5
     crashed = host.loop.clock()
     host.call("die")
     host.until(lambda: is_again(host, "lives"))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from supervisor.extension.lifecycle import State
-from supervisor.extension.watchdog import Heartbeat
+from supervisor.extension.stalls import Heartbeat
 from supervisor.extension.worker import Worker
 from supervisor.loop.loop import Loop
 from supervisor.loop.pending import Failure

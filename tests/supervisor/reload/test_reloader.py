@@ -14,11 +14,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.discovery.discover import Discovery, Found, Scope, Skipped
-from supervisor.extension.generation_state import GenerationState, GenerationTrigger, advance, may_take_over
-from supervisor.extension.lifecycle import State
+from supervisor.extension.lifecycle import (
+    GenerationState,
+    GenerationTrigger,
+    State,
+    advance_generation,
+    may_take_over,
+)
 from supervisor.process.table import read_process
 from supervisor.reload.file_watcher import LOOK_S
-from supervisor.reload.plan import Keep, Known, Replace, Skip, Start, Stop, plan_all, plan_one
+from supervisor.reload.plan import Keep, KnownExtension, Replace, Skip, Start, Stop, plan_all, plan_one
 from supervisor.reload.reloader import Reloader
 from tests.support.host import ONCE, PRELUDE, QUICK, Host
 from wire import frames
@@ -661,8 +666,8 @@ def manifest(name: str = "a", **fields: Any) -> Any:
     return parse_manifest(json.dumps({"name": name, "exec": "x", **fields}).encode())
 
 
-def known(tmp_path: Path, name: str = "a", scope: Scope = Scope.GLOBAL, *, is_stopped: bool = False) -> Known:
-    return Known(Found(tmp_path / name, manifest(name), scope), is_stopped)
+def known(tmp_path: Path, name: str = "a", scope: Scope = Scope.GLOBAL, *, is_stopped: bool = False) -> KnownExtension:
+    return KnownExtension(Found(tmp_path / name, manifest(name), scope), is_stopped)
 
 
 def test_what_becomes_of_one(tmp_path: Path):
@@ -705,7 +710,7 @@ def test_each_gets_one_plan(fates: list[str], new: int):
 def test_what_has_left_never_comes_back(standing: GenerationState, turns: list[GenerationTrigger]):
     order = [GenerationState.CANDIDATE, GenerationState.CURRENT, GenerationState.DRAINING, GenerationState.GONE]
     for turn in turns:
-        after = advance(standing, turn)
+        after = advance_generation(standing, turn)
         assert order.index(after) >= order.index(standing)
         standing = after
 
