@@ -13,7 +13,7 @@ from supervisor.discovery import data_dir
 from supervisor.discovery.admission import Admission, Consent
 from supervisor.discovery.discover import discover
 from supervisor.discovery.environment import extension_environment
-from supervisor.extension.extension import RELOAD_FAILED
+from supervisor.extension.handover import RELOAD_FAILED
 from supervisor.home.config import load_config
 from supervisor.home.runtime_dir import runtime_dir
 from supervisor.home.zot_home import zot_home

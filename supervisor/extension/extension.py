@@ -7,12 +7,11 @@ fail at once, guards give no verdict, and observers miss events, which are count
 from __future__ import annotations
 
 import random
-from functools import partial
 from typing import TYPE_CHECKING
 
 from supervisor.accounting.account import Account
-from supervisor.extension.generation import Generation
-from supervisor.extension.lifecycle import BEST_FIRST, GenerationState, State
+from supervisor.extension.handover import Handover
+from supervisor.extension.lifecycle import BEST_FIRST, State
 from supervisor.process.shared_table import SharedProcessTable
 from wire.control import ReloadOutcome
 
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
 
     from supervisor.cleanup.tracker import ProcessTracker
     from supervisor.discovery.discover import Found
+    from supervisor.extension.generation import Generation
     from supervisor.extension.log import ExtensionLog
     from supervisor.extension.notices import NoticeKind, Notices
     from supervisor.extension.slot import WorkerSlot
@@ -34,11 +34,6 @@ if TYPE_CHECKING:
     from supervisor.registry.registry import Registry
     from wire.dialects.base import HostInfo
     from wire.manifest import Limits
-
-DRAINING_LIMIT = 8
-"""Generations of one extension that may drain at the same time. With so many, a reload is refused."""
-RELOAD_FAILED = "reload failed: "
-"""How the notice of a reload that failed begins."""
 
 
 class Listener:
@@ -85,44 +80,28 @@ class Extension:
         self.started_at = loop.clock()
         self.was_ready = False
         """A worker of it has been ready at least once."""
-        self.reloads = 0
-        """How often a candidate has become the current generation."""
-        self.is_stopped = False
-        """A reload has stopped it, and nothing has started it since."""
         self.on_settled: Callable[[], None] | None = None
         """Called once, when its start is over."""
         self.dice = dice
-        self._loop = loop
-        self._host = host
-        self._logs = logs
         self._listener = listener
-        self._defaults = limits
-        self._shared_table = shared_table or SharedProcessTable(loop)
-        self._tracker = tracker
         self._starts = 0
-        self._candidate: Generation | None = None
-        self._draining: list[Generation] = []
-        self._waiting: list[Callable[[ReloadOutcome], None]] = []
-        """Callbacks that get the outcome of the present reload."""
-        self._make_current(self._new_generation(found, GenerationState.CURRENT))
-
-    def _new_generation(self, found: Found, state: GenerationState) -> Generation:
-        limits = found.manifest.limits
-        return Generation(
-            self._loop,
+        self.handover = Handover(
+            loop,
             self,
             found,
-            state=state,
-            host=self._host,
-            logs=self._logs,
-            limits=limits if self._defaults is None else limits.over(self._defaults),
-            tracker=self._tracker,
-            shared_table=self._shared_table,
+            host=host,
+            logs=logs,
+            limits=limits,
+            tracker=tracker,
+            shared_table=shared_table or SharedProcessTable(loop),
+            on_replaced=self._replaced,
+            on_drained=lambda: listener.registered(self),
         )
+        self._take_current()
 
-    def _make_current(self, generation: Generation) -> None:
+    def _take_current(self) -> None:
         """Copies what each request reads into plain attributes, which are faster than properties."""
-        self._generation = generation
+        self._generation = generation = self.handover.current
         self.found = generation.found
         self.manifest = generation.manifest
         self.timeouts = generation.timeouts
@@ -149,7 +128,7 @@ class Extension:
     @property
     def generations(self) -> list[Generation]:
         """All that may have processes, the current one first."""
-        return [self._generation, *([] if self._candidate is None else [self._candidate]), *self._draining]
+        return self.handover.generations
 
     @property
     def all_workers(self) -> list[Worker]:
@@ -168,7 +147,12 @@ class Extension:
     @property
     def is_reloading(self) -> bool:
         """A candidate is starting."""
-        return self._candidate is not None
+        return self.handover.candidate is not None
+
+    @property
+    def reloads(self) -> int:
+        """How often a candidate has become the current generation."""
+        return self.handover.count
 
     @property
     def is_settled(self) -> bool:
@@ -228,101 +212,16 @@ class Extension:
 
     def restart(self) -> None:
         """Stops the workers of the current generation in order and starts new ones, in whatever state they are."""
-        self.is_stopped = False
+        self.handover.restarted()
         self._generation.restart()
 
-    # --- reload ---------------------------------------------------------------------------------------------
-
-    def reload(
-        self, found: Found, env: Mapping[str, str], data: Path | None, done: Callable[[ReloadOutcome], None]
-    ) -> None:
-        """Starts a candidate beside the current generation, which it replaces once all its workers are ready.
-
-        `done` gets the outcome later, at the latest when the candidate's own deadlines are over. A second reload
-        meanwhile replaces the candidate; both callbacks then get the outcome of the second.
-        """
-        if len(self._draining) >= DRAINING_LIMIT:
-            self.refuse(f"{DRAINING_LIMIT} earlier versions still finish their calls; try again later", done)
-            return
-        self._waiting.append(done)
-        if (before := self._candidate) is not None:
-            before.log.add("reload: starting over, since something has changed again")
-            self._drain(before)
-        self._candidate = generation = self._new_generation(found, GenerationState.CANDIDATE)
-        generation.log.add("reload: starting a new version beside the one that runs")
-        generation.start(env, data)
-
-    def refuse(self, reason: str, done: Callable[[ReloadOutcome], None]) -> None:
-        """Reports a reload that is not begun."""
-        self._tell_of_failure(reason)
-        self._loop.call_later(0, lambda: done(ReloadOutcome(self.name, "kept", reason)))
-
-    def stop_for_reload(self, reason: str, done: Callable[[ReloadOutcome], None]) -> None:
-        """Stops it: it offers nothing from now on, and its workers are stopped once their pending requests have
-        ended."""
-        before = self._generation
-        idle = self._new_generation(self.found, GenerationState.CURRENT)
-        idle.prepare_idle(f"it was stopped by a reload: {reason}", before)
-        if self._candidate is not None:
-            self._drain(self._candidate)
-        self._replace(idle)
-        self.is_stopped = True
-        before.log.add(f"stopped by a reload: {reason}")
-        idle.notices.tell("exited", f"stopped by a reload: {reason}")
-        self._answer(ReloadOutcome(self.name, "stopped", reason))
-        self._loop.call_later(0, lambda: done(ReloadOutcome(self.name, "stopped", reason)))
-
-    def candidate_ready(self, generation: Generation) -> None:
-        was_there = any(worker.state in (State.SPAWNED, State.GREETED, State.READY) for worker in self.workers)
-        self._candidate = None
-        self.reloads += 1
-        self.is_stopped = False
-        self._replace(generation)
-        version = f"version {generation.manifest.version}, " if generation.manifest.version else ""
-        pids = " ".join(str(worker.pid) for worker in generation.workers)
-        line = f"reload {self.reloads}: {version}pid {pids} has taken over"
-        generation.log.add(line)
-        generation.notices.tell("reloaded", line)
-        self._answer(ReloadOutcome(self.name, "reloaded" if was_there else "started"))
-
-    def candidate_failed(self, generation: Generation, reason: str) -> None:
-        self._drain(generation)
-        self._candidate = None
-        self._tell_of_failure(reason)
-        self._answer(ReloadOutcome(self.name, "kept", reason))
-
-    def _tell_of_failure(self, reason: str) -> None:
-        then = "the version that was running goes on" if self.is_up else "it stays down as it was"
-        self.log.add(f"{RELOAD_FAILED}{reason}")
-        self.notices.tell("warning", RELOAD_FAILED + reason, f"; {then} (log: {self.log.path})")
-
-    def _replace(self, generation: Generation) -> None:
-        """Makes a generation current in one step: the next request or event goes to it."""
-        before = self._generation
-        generation.promote()
-        self._make_current(generation)
-        self.was_ready = True  # its first start is over, so that verdicts do not wait for it
-        generation.choose_lead()
-        self._listener.replaced(self)
-        self._drain(before)
-        self.settled()
-
-    def _drain(self, generation: Generation) -> None:
-        self._draining.append(generation)
-        if self._candidate is generation:
-            self._candidate = None
-        generation.drain()
-
-    def drained(self, generation: Generation) -> None:
-        self._draining = [other for other in self._draining if other is not generation]
-        self._listener.registered(self)
-
-    def _answer(self, outcome: ReloadOutcome) -> None:
-        waiting, self._waiting = self._waiting, []
-        for done in waiting:
-            self._loop.call_later(0, partial(done, outcome))
-
     # --- what its generations report ------------------------------------------------------------------------
+
+    def _replaced(self) -> None:
+        self._take_current()
+        self.was_ready = True  # its first start is over, so that verdicts do not wait for it
+        self._generation.choose_lead()
+        self._listener.replaced(self)
 
     def got_ready(self) -> None:
         self.was_ready = True
@@ -384,7 +283,7 @@ class Extension:
     def retire(self) -> dict[Stoppable, Iterable[Process]]:
         """Starts nothing again. The caller ends the returned workers; with each come the processes that are known to be
         left of it, without its own."""
-        self._answer(ReloadOutcome(self.name, "kept", "the host is stopping"))
+        self.handover.answer(ReloadOutcome(self.name, "kept", "the host is stopping"))
         return {worker: known for generation in self.generations for worker, known in generation.retire().items()}
 
     def close(self) -> None:

@@ -66,13 +66,6 @@ class GenerationOwner(Protocol):
     def changed(self) -> None:
         """The lead of the current generation, its state or its registrations changed."""
 
-    def candidate_ready(self, generation: Generation) -> None: ...
-
-    def candidate_failed(self, generation: Generation, reason: str) -> None: ...
-
-    def drained(self, generation: Generation) -> None:
-        """All processes of a draining generation have ended."""
-
     def noticed(self, kind: NoticeKind, message: str) -> None: ...
 
     def noted(self, level: str, message: str) -> None: ...
@@ -84,6 +77,8 @@ class GenerationOwner(Protocol):
 
 
 class Generation:
+    """As a candidate it calls `on_ready`, or `on_failed` with the reason; after it has been drained, `on_drained`."""
+
     def __init__(
         self,
         loop: Loop,
@@ -96,6 +91,9 @@ class Generation:
         limits: Limits,
         tracker: ProcessTracker | None,
         shared_table: SharedProcessTable,
+        on_ready: Callable[[Generation], None],
+        on_failed: Callable[[Generation, str], None],
+        on_drained: Callable[[Generation], None],
     ) -> None:
         self.found = found
         self.manifest = found.manifest
@@ -113,6 +111,9 @@ class Generation:
         self._owner = owner
         self._host = host
         self._dialect = ZotDialect(min(DEFAULT_FRAME_LIMIT, limits.output_bytes or DEFAULT_FRAME_LIMIT))
+        self._on_ready = on_ready
+        self._on_failed = on_failed
+        self._on_drained = on_drained
         self._env: dict[str, str] = {}
         self._retired = False
         self._stalls = StallHandler(loop, found.manifest, self.log)
@@ -141,6 +142,10 @@ class Generation:
     @property
     def workers(self) -> list[Worker]:
         return [slot.worker for slot in self.slots]
+
+    @property
+    def is_up(self) -> bool:
+        return any(worker.state.is_up for worker in self.workers)
 
     @property
     def hello_s(self) -> float:
@@ -189,7 +194,7 @@ class Generation:
         if self.state is not GenerationState.CURRENT:
             if self.state is GenerationState.CANDIDATE and may_take_over([other.state for other in self.workers]):
                 self.is_settled = True
-                self._owner.candidate_ready(self)
+                self._on_ready(self)
             return
         self._owner.got_ready()
         self._settle()
@@ -305,7 +310,7 @@ class Generation:
         if self._retired:
             return
         if self.state is GenerationState.CANDIDATE:
-            self._owner.candidate_failed(self, message)
+            self._on_failed(self, message)
         else:
             self.notices.tell("warning", f"the version that was replaced did not finish its calls: {message}")
         self._check_drained()
@@ -360,7 +365,7 @@ class Generation:
         if self.state is GenerationState.DRAINING and not self._retired and all(slot.is_empty for slot in self.slots):
             self.state = advance_generation(self.state, GenerationTrigger.CLEARED)
             self.notices.close()
-            self._owner.drained(self)
+            self._on_drained(self)
 
     def forgo_restarts(self) -> None:
         """Starts nothing again."""

@@ -134,7 +134,7 @@ class Reloader:
             case Stop(reason):
                 self._stop(self._supervisor.find(name), reason, done)
             case Keep(reason):
-                self._supervisor.find(name).refuse(reason, done)
+                self._supervisor.find(name).handover.refuse(reason, done)
             case Skip(reason):
                 self._loop.call_later(0, lambda: done(ReloadOutcome(name, "skipped", reason)))
             case _:
@@ -143,18 +143,18 @@ class Reloader:
     def _replace(self, extension: Extension, found: Found, done: Done) -> None:
         if (refusal := self._may_run(found, extension.manifest)) is not None:
             name = extension.name
-            extension.refuse(f"{refusal}; zot ext trust {name}, then zot ext reload {name}", done)
+            extension.handover.refuse(f"{refusal}; zot ext trust {name}, then zot ext reload {name}", done)
             return
         supervisor = self._supervisor
         supervisor.provide_for(found.manifest.workers)
-        extension.reload(found, supervisor.environment_of(found), supervisor.data_folder, done)
+        extension.handover.reload(found, supervisor.environment_of(found), supervisor.data_folder, done)
         supervisor.sampler.hurry()
 
     def _stop(self, extension: Extension, reason: str, done: Done) -> None:
-        if extension.is_stopped and not extension.is_reloading:
+        if extension.handover.is_stopped and not extension.is_reloading:
             self._loop.call_later(0, lambda: done(ReloadOutcome(extension.name, "stopped", reason)))
         else:
-            extension.stop_for_reload(reason, done)
+            extension.handover.stop(reason, done)
 
     def _start(self, found: Found, done: Done) -> None:
         extension = self._supervisor.add(found)
@@ -177,7 +177,7 @@ def _tell_all(waiting: Sequence[AllDone], outcomes: tuple[ReloadOutcome, ...]) -
 
 
 def _known(extension: Extension) -> KnownExtension:
-    return KnownExtension(extension.found, extension.is_stopped and not extension.is_reloading)
+    return KnownExtension(extension.found, extension.handover.is_stopped and not extension.is_reloading)
 
 
 def _read(found: Found) -> Manifest | ManifestError:
