@@ -126,7 +126,7 @@ class Runtime:
             self._start_model(self._provider)
             starting.settle(self._options, self.supervisor, self._provider, self._abort)
             self._notices.has_begun = True
-        self.supervisor.screen.begin_prompt()
+        self.supervisor.panels.begin_prompt()
         run = Run(
             self._options,
             supervisor=self.supervisor,

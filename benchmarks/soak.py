@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from supervisor.discovery.discover import Found
     from supervisor.extension.extension import Extension
-    from supervisor.extension.notices import Kind
+    from supervisor.extension.notices import NoticeKind
 
 LONGEST_S = 180
 MARGIN_S, MARGIN_EACH_S = 4.0, 0.06
@@ -222,7 +222,7 @@ class Soak:
         self._supervisor.stop()
         self._stop_s = self._loop.clock() - began
 
-    def _noticed(self, _extension: Extension, kind: Kind, _message: str) -> None:
+    def _noticed(self, _extension: Extension, kind: NoticeKind, _message: str) -> None:
         self._notices[kind] += 1
 
 

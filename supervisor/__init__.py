@@ -1,4 +1,4 @@
-"""Keeps processes: spawns, talks, times out, accounts, restarts and stops them. Knows nothing of models or prompts.
+"""Starts extensions as processes, talks to them, measures, restarts and stops them. Knows no models and no prompts.
 
-Start with `supervisor.py`, which owns the extensions, and `host.py`, the program without an agent around it.
+Start to read with `supervisor.py`, which owns the extensions, and `host.py`, the program without an agent.
 """

@@ -1,4 +1,4 @@
-"""A supervisor alone, without an agent: loads extensions, serves them over its control socket, stays until stopped."""
+"""A host without an agent: starts extensions and serves them over its control socket until it is stopped."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from supervisor.discovery import data_dir
 from supervisor.discovery.admission import Admission, Consent
 from supervisor.discovery.discover import discover
 from supervisor.discovery.environment import extension_environment
-from supervisor.extension.generation_state import FAILED
+from supervisor.extension.handover import RELOAD_FAILED
 from supervisor.home.config import load_config
 from supervisor.home.runtime_dir import runtime_dir
 from supervisor.home.zot_home import zot_home
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from supervisor.discovery.discover import Discovery
     from supervisor.extension.extension import Extension
-    from supervisor.extension.notices import Kind as NoticeKind
-    from supervisor.monitoring.stats_file import Recording
+    from supervisor.extension.notices import NoticeKind
+    from supervisor.monitoring.stats_file import StatsFile
     from supervisor.reload.file_watcher import FileWatcher
     from wire.control import ReloadOutcome
     from wire.events import Record
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LINE_LIMIT = 1000
 LINES_KNOWN = 10_000
-"""Different lines about extensions that are remembered, so that each is said once."""
+"""Different lines that are remembered, so that each is said once."""
 
 
 class Phase(Enum):
@@ -50,20 +50,19 @@ class Phase(Enum):
     """Asked to stop: by a client, a signal or `stop`."""
     STOPPED = "stopped"
     CUT_SHORT = "cut short"
-    """Stopped by a second signal, without waiting for anybody."""
+    """Stopped by a second signal, without waiting for the extensions."""
 
 
 class CannotServeError(Exception):
-    """Nobody could reach this host; the text says why."""
+    """The control socket cannot be served; the text says why."""
 
 
 class Host:
-    """`say` gets one line at a time for a person, from within the loop: it must not wait.
+    """`say` gets one line at a time for the user, from within the loop: it must not wait.
 
     With `discover_more` the project's and the user's extensions are started besides the folders in `extensions`; the
-    project's only if they are trusted, or with the user's `consent`. Use
-    `run`, or `start` and `run_until_stopped`; in a test without signals `start`, the loop, and `stop`. Raises
-    `ConfigError` and `RecordingError`.
+    project's only if they are trusted, or with the user's `consent`. Call `run`; a test without signals calls `start`,
+    the loop, and `stop`. Raises `ConfigError` and `RecordingError`.
     """
 
     def __init__(
@@ -88,15 +87,15 @@ class Host:
         self.phase = Phase.NEW
         self.cwd = cwd or os.getcwd()
         self.home = home or zot_home()
-        self.say: Callable[[str], None] = say or _nobody_listens
+        self.say: Callable[[str], None] = say or (lambda _line: None)
         self.stopped_by = ""
-        """What asked it to stop."""
+        """What asked it to stop, in words."""
         self.missing = ""
-        """A required extension that could not be started, and why: that stops the host."""
+        """The required extension that could not be started, and why. That stops the host."""
         self._extensions = tuple(extensions)
         self._discover_more = discover_more
         self._said: set[str] = set()
-        self._recording: Recording | None = None
+        self._stats_file: StatsFile | None = None
         self._watch_files = watch_files
         self._watching: FileWatcher | None = None
         self._had_terminal = has_terminal()
@@ -117,7 +116,7 @@ class Host:
             on_show=self._on_show,
         )
         if stats_file is not None or metrics_file is not None:
-            self._recording = self.supervisor.write_stats(
+            self._stats_file = self.supervisor.write_stats(
                 kind,
                 version,
                 self.cwd,
@@ -140,15 +139,14 @@ class Host:
     # --- from start to end --------------------------------------------------------------------------------
 
     def run(self) -> Phase:
-        """Starts, serves until it is stopped, and stops everything; says how it ended. Main thread only."""
+        """Starts, serves until it is stopped, and stops everything. Returns how it ended. Main thread only."""
         with self._signals():
             self.start()
-            return self._serve()
-
-    def run_until_stopped(self) -> Phase:
-        """The same for a host that has been started."""
-        with self._signals():
-            return self._serve()
+            try:
+                self.loop.run_until(lambda: self.phase is not Phase.SERVING)
+            finally:
+                self.stop()
+            return self.phase
 
     def start(self) -> None:
         """Serves its socket and starts all extensions, without waiting for them. Raises `CannotServeError`, with
@@ -188,14 +186,14 @@ class Host:
         )
 
     def request_stop(self, by: str) -> None:
-        """Ends `run`. The second time nobody is asked any more."""
+        """Ends `run`. Later calls do nothing."""
         if self.phase is Phase.SERVING:
             self.phase = Phase.STOPPING
             self.stopped_by = by
             self.control.wind_down()
 
     def stop(self) -> None:
-        """Stops everything in order, and serves its clients meanwhile. At once after a second signal."""
+        """Stops everything in order, or at once after a second signal. Clients are served meanwhile."""
         self.request_stop("its program")
         if self._watching is not None:
             self._watching.stop()
@@ -204,25 +202,18 @@ class Host:
         finally:
             if self.phase is not Phase.CUT_SHORT:
                 self.phase = Phase.STOPPED
-            if self._recording is not None:
-                self._recording.close()
+            if self._stats_file is not None:
+                self._stats_file.close()
             self.control.close()
 
     def close(self) -> None:
-        """Stops what has not been stopped. The last call."""
+        """Stops what still runs, and closes the loop. The last call."""
         if self.phase in (Phase.NEW, Phase.SERVING, Phase.STOPPING):
             self.stop()
         self.loop.close()
 
-    def _serve(self) -> Phase:
-        try:
-            self.loop.run_until(lambda: self.phase is not Phase.SERVING)
-        finally:
-            self.stop()
-        return self.phase
-
     def _signals(self) -> AbstractContextManager[None]:
-        # One that whoever started us wants ignored (nohup) stays so.
+        # A signal that is ignored at our start (nohup) stays ignored.
         numbers = [number for number in STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
         return self.loop.signals(numbers, self._on_signal)
 
@@ -239,18 +230,18 @@ class Host:
             self.supervisor.kill_now()
 
     def _reloaded(self, outcomes: tuple[ReloadOutcome, ...]) -> None:
-        """The extensions' own notices tell of all else."""
-        for one in outcomes:
-            if one.outcome == "skipped":
-                self._say_once(f"zot: extension load: {one.name}: {one.reason}")
+        """Says which folders were skipped. All other outcomes have notices."""
+        for outcome in outcomes:
+            if outcome.outcome == "skipped":
+                self._say_once(f"zot: extension load: {outcome.name}: {outcome.reason}")
 
-    # --- what happens meanwhile ---------------------------------------------------------------------------
+    # --- what extensions report ---------------------------------------------------------------------------
 
     def _on_notice(self, extension: Extension, kind: NoticeKind, message: str) -> None:
         self.control.notice(extension.name, kind, message)
-        if self._recording is not None:
-            self._recording.notice(extension, kind, message)
-        if message.startswith(FAILED):
+        if self._stats_file is not None:
+            self._stats_file.notice(extension, kind, message)
+        if message.startswith(RELOAD_FAILED):
             self.say(one_line(f"zot: extension {extension.name}: {message}", LINE_LIMIT))
         elif kind != "started":
             self._say_once(f"zot: extension {extension.name}: {message}")
@@ -265,7 +256,7 @@ class Host:
         self.say(one_line(f"[{extension.name}] {level}: {message}", LINE_LIMIT))
 
     def _say_once(self, line: str) -> None:
-        """A guard that fails on every call says so once; clients that ask for notices get each of them."""
+        """Says each line once, as for a guard that fails on every call. Clients that watch notices get every one."""
         line = one_line(line, LINE_LIMIT)
         if line in self._said:
             return
@@ -275,16 +266,12 @@ class Host:
         self.say(line)
 
 
-def _nobody_listens(_line: str) -> None:
-    """A host that is embedded may have nobody to tell."""
-
-
 TERMINAL = "/dev/tty"
 
 
 def has_terminal(path: str = TERMINAL) -> bool:
-    """The kernel takes the terminal away from every process of the session before it sends SIGHUP, and this then cannot
-    be opened any more (ENXIO; EIO on some systems)."""
+    """Whether this process has a controlling terminal. The kernel takes it from every process of the session before it
+    sends SIGHUP; opening it then fails (ENXIO; EIO on some systems)."""
     try:
         fd = os.open(path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:

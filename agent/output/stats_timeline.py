@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from agent.transcript import ToolResult
     from supervisor.extension.extension import Extension
-    from supervisor.extension.notices import Kind
-    from supervisor.monitoring.stats_file import Recording
+    from supervisor.extension.notices import NoticeKind
+    from supervisor.monitoring.stats_file import StatsFile
     from supervisor.supervisor import Supervisor
 
 DETAIL_LENGTH = 200
@@ -35,7 +35,7 @@ class Timeline:
         metrics_file: Path | None,
         on_error: Callable[[str], None],
     ) -> None:
-        self._recording: Recording | None = None
+        self._recording: StatsFile | None = None
         self._turn = (0, Timestamp.now())  # number and start of the current turn
         if stats_file is not None or metrics_file is not None:
             self._recording = supervisor.write_stats(
@@ -61,7 +61,7 @@ class Timeline:
                 detail = " ".join(part.text for part in result.content if isinstance(part, Text))[:DETAIL_LENGTH]
             self._recording.mark("tool_call", tool, extension, began, detail=detail)
 
-    def notice(self, extension: Extension, kind: Kind, message: str) -> None:
+    def notice(self, extension: Extension, kind: NoticeKind, message: str) -> None:
         if self._recording is not None:
             self._recording.notice(extension, kind, message)
 

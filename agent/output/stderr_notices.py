@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from agent.output.event_writer import EventWriter
     from supervisor.extension.extension import Extension
-    from supervisor.extension.notices import Kind
+    from supervisor.extension.notices import NoticeKind
     from supervisor.loop.loop import Loop
 
 FLUSH_S = 0.5
@@ -29,7 +29,7 @@ class StderrNotices:
     ) -> None:
         self.has_begun = False
         """Whether an extension that gets ready now is late for the first request."""
-        self.followers: list[Callable[[Extension, Kind, str], None]] = []
+        self.followers: list[Callable[[Extension, NoticeKind, str], None]] = []
         """Called with the extension, the kind and the message of each notice."""
         self._loop = loop
         self._event_writer = event_writer
@@ -43,7 +43,7 @@ class StderrNotices:
             self._before_line()
         self._stderr.write(printable(line.replace("\n", " ")).encode("utf-8", "replace") + b"\n")
 
-    def notice(self, extension: Extension, kind: Kind, message: str) -> None:
+    def notice(self, extension: Extension, kind: NoticeKind, message: str) -> None:
         """Reports what happened to an extension."""
         if kind == "started" and self.has_begun:
             kind, message = "late", "ready after the first request; its tools join in the next turn"
@@ -53,7 +53,7 @@ class StderrNotices:
         if kind != "started" and self._is_news(extension, kind, message):
             self.say(f"zot: extension {extension.name}: {message}")
 
-    def report(self, name: str, kind: Kind, message: str) -> None:
+    def report(self, name: str, kind: NoticeKind, message: str) -> None:
         """Reports it in the event stream only."""
         self._event_writer.post(events.Extension(valid_text(name), kind, valid_text(message)))
 
@@ -61,7 +61,7 @@ class StderrNotices:
         """Writes a note of an extension to stderr."""
         self.say(f"[{extension.name}] {level}: {message}")
 
-    def _is_news(self, extension: Extension, kind: Kind, message: str) -> bool:
+    def _is_news(self, extension: Extension, kind: NoticeKind, message: str) -> bool:
         """Whether stderr has no such line yet. A guard that fails on every call gets one line per kind of failure."""
         text = message
         if kind == "no_verdict":

@@ -1,4 +1,4 @@
-"""Asking the extensions: tool calls, guard verdicts, slash commands, panels, and the catalogue of what they offer.
+"""Requests to the extensions: tool calls, verdicts, slash commands, panels, and the catalogue of what they offer.
 
-What is said to one process is in `supervisor.extension.channel`.
+How a request reaches one worker is in `supervisor.extension.channel`.
 """

@@ -1,4 +1,4 @@
-"""What the extensions of a host offer together: tools and slash commands, each name once."""
+"""The tools and slash commands that the extensions of a host offer together, each name once."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ if TYPE_CHECKING:
 
 
 LOST_KEPT = 1000
-"""Tools that were taken back and are remembered, so that a late call of one can be told so."""
+"""Unregistered tools that are remembered, so that a late call of one fails with the right reason."""
 
 
 class Catalogue:
-    """Built-in tools win over extensions; among these the first in guard order that was merged keeps the name."""
+    """A name belongs to the built-in tool if there is one, else to the first extension that registered it; of several
+    that are merged at the same time, to the first in guard order."""
 
     def __init__(self, extensions: Sequence[Extension], reserved: Collection[str]) -> None:
         self._extensions = extensions
@@ -27,11 +28,11 @@ class Catalogue:
         self._current: dict[str, OwnedTool] | None = None
 
     def forget(self) -> None:
-        """Something was registered, or an extension came up or went down."""
+        """Drops the merged tools: registrations or states of extensions changed."""
         self._current = None
 
     def tools(self) -> Mapping[str, OwnedTool]:
-        """The tools on offer now. What was registered late, or again after a restart, is in the next turn's answer."""
+        """The tools of extensions that are up. What is registered later is in the answer to the next call of this."""
         if self._current is None:
             self._merge()
             self._current = {
@@ -40,19 +41,20 @@ class Catalogue:
         return self._current
 
     def tool(self, name: str) -> OwnedTool:
-        """The tool, also while its extension is down: then a call fails at once, with the reason. Raises `KeyError`."""
+        """The tool of that name, also while its extension is down: a call then fails at once, with the reason. Raises
+        `KeyError`."""
         self.tools()
         if _is_lost(self._tools[name]):
             raise KeyError(name)
         return self._tools[name]
 
     def owner_of(self, tool: str) -> Extension | None:
-        """Who answers for a tool, also when it has died since."""
+        """The extension of a tool, also while it is down."""
         owned = self._tools.get(tool)
         return owned.owner if owned else None
 
     def commands(self) -> dict[str, OwnedCommand]:
-        """The slash commands on offer now; of several with one name the first in guard order has it."""
+        """The slash commands of extensions that are up. A name belongs to the first extension in guard order."""
         found: dict[str, OwnedCommand] = {}
         for extension in self._extensions:
             if extension.is_up:
@@ -67,8 +69,9 @@ class Catalogue:
         for name in lost[:-LOST_KEPT]:
             del self._tools[name]
         if len(self._clashes) > LOST_KEPT:
-            self._clashes = {(who, tool) for who, tool in self._clashes if any(
-                one.name == who and (tool in one.tools or tool[1:] in one.commands) for one in self._extensions
+            self._clashes = {(owner, name) for owner, name in self._clashes if any(
+                extension.name == owner and (name in extension.tools or name[1:] in extension.commands)
+                for extension in self._extensions
             )}  # fmt: skip
         for extension in self._extensions:
             for tool in extension.tools.values():
@@ -78,7 +81,7 @@ class Catalogue:
                     self._say_hidden(extension, tool.name, winner)
 
     def _say_hidden(self, extension: Extension, name: str, winner: str) -> None:
-        """Once for each tool, and for each command, whose name has a slash here."""
+        """Warns once for each tool and each command. The `name` of a command begins with a slash."""
         if (extension.name, name) in self._clashes:
             return
         self._clashes.add((extension.name, name))
@@ -86,7 +89,7 @@ class Catalogue:
         extension.notices.warn(f"{what} {name}", f"its {what} {name!r} is hidden: {winner} has that name")
 
     def _winner_over(self, tool: str, extension: Extension) -> str | None:
-        """Who has the name instead of this extension; None if it may have it."""
+        """The owner of the name, in words, if that is not this extension; None if the extension gets the name."""
         if tool in self._reserved:
             return "a built-in tool"
         current = self._tools.get(tool)
@@ -96,7 +99,7 @@ class Catalogue:
 
 
 def _is_lost(owned: OwnedTool) -> bool:
-    """Whether its extension, started again, has not registered it again."""
+    """Whether its extension is up and has it registered no more."""
     return owned.owner.is_up and owned.tool.name not in owned.owner.tools
 
 
@@ -109,7 +112,7 @@ class OwnedTool:
 
     @property
     def patience_s(self) -> float:
-        """How long a call may take."""
+        """Seconds that a call may take."""
         return self.tool.timeout_s or self.owner.timeouts.tool_call
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from supervisor.calls.catalogue import OwnedCommand
+    from supervisor.calls.panels import Panels
     from supervisor.extension.worker import Worker
     from supervisor.loop.loop import Loop
     from supervisor.loop.pending import Pending
@@ -20,28 +21,41 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CommandAnswer:
-    """What became of a command. A failure has a reason and no frame."""
+    """The answer to a command. A failure has a reason and no frame."""
 
     frame: frames.CommandResponse | None
     failure: Failure | None = None
     reason: str = ""
-    worker: Worker | None = None
-    """Who answered."""
 
 
 class CommandInFlight(InFlight):
-    def __init__(self, loop: Loop, owned: OwnedCommand, args: str, done: Callable[[CommandAnswer], None]) -> None:
+    """A run of a slash command. A panel that the answer names is opened before `done` gets the answer."""
+
+    def __init__(
+        self, loop: Loop, owned: OwnedCommand, args: str, panels: Panels, done: Callable[[CommandAnswer], None]
+    ) -> None:
         super().__init__(loop)
 
         def ended(pending: Pending) -> None:
             if pending.failure is not None:
                 done(CommandAnswer(None, pending.failure, pending.reason))
             elif isinstance(pending.value, frames.CommandResponse):
-                done(CommandAnswer(pending.value, worker=worker))
+                done(_open_panel(CommandAnswer(pending.value), owned, worker, panels))
             else:
-                said = pending.value.__struct_config__.tag
+                frame_type = pending.value.__struct_config__.tag
                 owned.owner.account.errors += 1
-                done(CommandAnswer(None, Failure.BAD_ANSWER, f"it answered a command with {said}"))
+                done(CommandAnswer(None, Failure.BAD_ANSWER, f"it answered a command with {frame_type}"))
 
         worker = owned.owner.least_busy()
         self._await(worker, worker.invoke(owned.command.name, args), worker.timeouts.command, ended)
+
+
+def _open_panel(answer: CommandAnswer, owned: OwnedCommand, worker: Worker, panels: Panels) -> CommandAnswer:
+    """Opens the panel of an answer with `open_panel`. If that fails the answer is a failure."""
+    frame = answer.frame
+    if frame is None or frame.action != "open_panel" or frame.error:
+        return answer
+    if frame.open_panel is None:
+        return CommandAnswer(None, Failure.BAD_ANSWER, "it names no panel to open")
+    refusal = panels.open(owned.owner, worker, frame.open_panel)
+    return answer if refusal is None else CommandAnswer(None, Failure.BAD_ANSWER, refusal)

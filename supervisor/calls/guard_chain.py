@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from wire.dialects.base import Dialect
 
 STARTERS_S = 0.02
-"""How often a verdict that waits for starting extensions looks whether they have started, in seconds."""
+"""Seconds between two checks of `VerdictInFlight` whether the starting extensions have started."""
 
 
 class GuardChain:
-    """Judges one event at a time. The hot path of a run."""
+    """Judges one event at a time and waits. This is the hot path of a run."""
 
     def __init__(self, loop: Loop, guards: Guards, dialect: Dialect) -> None:
         self._loop = loop
@@ -32,10 +32,10 @@ class GuardChain:
         self._dialect = dialect
 
     def judge(self, event: frames.Event) -> Judgement:
-        """Asks the guards of an event, one after another, until one blocks, and waits for each.
+        """Asks the guards of an event one after another, and waits for each verdict, until a guard blocks.
 
-        Extensions that are still starting are waited for first, since they may turn out to be guards: until their
-        intercept timeout has passed since their start. Raises `KeyError` for an event that cannot be guarded.
+        First it waits for extensions that are still starting, since they may be guards: for each up to its intercept
+        timeout, counted from its start. Raises `KeyError` for an event that cannot be guarded.
         """
         name = event.event
         guards = self._guards
@@ -51,7 +51,7 @@ class GuardChain:
         guards_at_start = guards.by_event
         for extension in asked:
             if guards.by_event is not guards_at_start and name not in extension.guards:
-                continue  # a new version of it has taken over meanwhile
+                continue  # its new generation does not guard this event
             worker = extension.lead
             pending = worker.ask(question)
             worker.wait(pending, worker.timeouts.intercept)
@@ -70,7 +70,7 @@ class GuardChain:
         return judgement
 
     def _judge_start(self, event: str) -> Judgement:
-        """Waits for the extensions that are still starting and may turn out to guard this event."""
+        """Waits for the extensions that are still starting and may guard this event."""
         guards = self._guards
         before = len(guards.cancellations)
         if starting := guards.starting(event):
@@ -85,8 +85,8 @@ class GuardChain:
 
 
 class VerdictInFlight(InFlight):
-    """The same chain without waiting: one step each time that a guard has answered. `done` is called with the
-    judgement. Raises `KeyError` for an event that cannot be guarded."""
+    """Judges one event without waiting: each answer starts the next step. `done` gets the judgement. Raises `KeyError`
+    for an event that cannot be guarded."""
 
     def __init__(
         self, loop: Loop, guards: Guards, dialect: Dialect, event: frames.Event, done: Callable[[Judgement], None]
@@ -114,7 +114,7 @@ class VerdictInFlight(InFlight):
         if self._cancelled is not None:
             self._done(Judgement(blocked_by="host", reason=self._cancelled))
             return
-        # After a reload an extension may not guard this event any more.
+        # The new generation of a reloaded extension may not guard this event.
         self._left = [extension for extension in self._left if self._event.event in extension.guards]
         if self._judgement.is_blocked or not self._left:
             self._done(self._judgement)

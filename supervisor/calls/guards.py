@@ -1,10 +1,10 @@
-"""Which extensions guard an event, which of them a verdict has to wait for, and what it means that one gave none."""
+"""Which extensions guard an event, which starting ones a verdict waits for, and what a missing verdict means."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from supervisor.calls.verdict import UNTOUCHED, Judgement, Outcome, Verdict, fold
+from supervisor.calls.verdict import UNTOUCHED, Judgement, Verdict, VerdictKind, fold
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,14 +18,14 @@ FIRST = frozenset({"user_prompt", "turn_start"})
 
 
 class Guards:
-    """The guards of one host: for each event, the extensions that are asked, in order."""
+    """The guards of one host: for each event the extensions to ask, in order."""
 
     def __init__(self, loop: Loop, extensions: Sequence[Extension], dialect: Dialect, *, strict: bool) -> None:
         self.cancellations: list[str] = []
         """The reason of each `cancel_pending` so far."""
         self.by_event: dict[str, list[Extension]] | None = None
-        """None while it has to be worked out again. A new object after each change, so that a verdict that is under
-        way can tell whether the guards are still those that it began with."""
+        """None after a change, until it is built again. Each change makes a new object, by which a verdict that is
+        pending sees that the guards have changed."""
         self._loop = loop
         self._extensions = extensions
         self._dialect = dialect
@@ -33,16 +33,16 @@ class Guards:
         self._complete = False
 
     def forget(self) -> None:
-        """A subscription has changed, or the list or the order of the extensions."""
+        """Drops `by_event`: a subscription, or the list or order of the extensions, changed."""
         self.by_event = None
 
     def expect_more(self) -> None:
-        """Extensions are starting that may turn out to be guards."""
+        """An extension is starting that may be a guard."""
         self._complete = False
 
     def of(self, event: str) -> list[Extension]:
-        """The guards of an event, in order. A guard that died after it subscribed is still among them: its silence
-        counts. Raises `KeyError` for an event that cannot be guarded."""
+        """The guards of an event, in order. A guard that is down stays in the list: it counts as a missing verdict.
+        Raises `KeyError` for an event that cannot be guarded."""
         return (self.by_event or self._sort_by_event())[event]
 
     def _sort_by_event(self) -> dict[str, list[Extension]]:
@@ -58,27 +58,27 @@ class Guards:
         return all(extension.is_settled for extension in self._extensions)
 
     def is_complete(self) -> bool:
-        """Whether every extension has said what it guards."""
+        """Whether it is known of every extension what it guards."""
         return self._complete
 
     def judge_unstarted(self) -> Judgement:
-        """The judgement that a chain begins with.
+        """The judgement with which a chain begins.
 
-        An extension that never got ready cannot say what it guards. Where its failure means deny, it is taken to guard
-        every event."""
+        What an extension guards is not known before it is ready. If its failure means deny, an extension that was
+        never ready counts as a guard of every event."""
         judgement = UNTOUCHED
         for extension in self._extensions:
             if not extension.was_ready and self.denies_on_failure(extension):
                 reason = extension.failure or f"it is still starting ({extension.state.value})"
-                verdict = Verdict(Outcome.NO_VERDICT, reason)
+                verdict = Verdict(VerdictKind.NO_VERDICT, reason)
                 judgement = fold(judgement, extension.name, verdict, deny_on_failure=True)
                 break
         self._complete = self.is_settled and not judgement.is_blocked
         return judgement
 
     def starting(self, event: str) -> list[Extension]:
-        """Extensions that are still starting and that a verdict on this event waits for. For `FIRST` events these are
-        only those whose failure means deny: the first request to the model must not depend on the slowest extension."""
+        """The starting extensions that a verdict on this event waits for. For `FIRST` events these are only those whose
+        failure means deny: the first request to the model must not wait for the slowest extension."""
         return [
             extension
             for extension in self._extensions
@@ -86,7 +86,7 @@ class Guards:
         ]
 
     def waits_for_start(self, event: str) -> bool:
-        """Whether a verdict on this event has to wait for an extension that is still starting."""
+        """Whether a verdict on this event must still wait for a starting extension."""
         starting = self.starting(event)
         return bool(starting) and self._loop.clock() < latest_start(starting)
 
@@ -96,21 +96,21 @@ class Guards:
     def count_verdict(self, judgement: Judgement, event: str, extension: Extension, verdict: Verdict) -> Judgement:
         """Counts a verdict that is not a plain allow, and folds it into the judgement."""
         deny = self.denies_on_failure(extension)
-        if verdict.outcome is Outcome.DENY:
+        if verdict.kind is VerdictKind.DENY:
             extension.account.blocks += 1
-        elif verdict.outcome is Outcome.NO_VERDICT:
+        elif verdict.kind is VerdictKind.NO_VERDICT:
             extension.noticed("no_verdict", _no_verdict_line(event, verdict.reason, deny))
         return fold(judgement, extension.name, verdict, deny_on_failure=deny)
 
     def cancel_pending(self, reason: str) -> None:
-        """Fails all calls and verdicts under way; an event that was being judged is blocked."""
+        """Cancels all pending calls and verdicts; events that are being judged are blocked."""
         self.cancellations.append(reason)
         for extension in self._extensions:
             extension.cancel_pending(reason)
 
 
 def latest_start(starting: Sequence[Extension]) -> float:
-    """Until when a verdict waits for these: the intercept timeout of each, from its start."""
+    """The time until which a verdict waits for these: the latest of start plus intercept timeout."""
     return max(extension.started_at + extension.timeouts.intercept for extension in starting)
 
 

@@ -1,7 +1,7 @@
-"""What extensions have put before the user: notes and panels. Each belongs to its sender, and nobody else can touch it.
+"""The notes and panels that extensions show the user. Only the extension that sent one can change it.
 
-A note stands until the user's next prompt, or until its sender takes back all of its own. A panel is opened by the
-answer to a command, redrawn and closed by the process that opened it, closed by the user, and gone with that process.
+A note stands until the user's next prompt, or until its extension clears all its notes. A panel is opened by the answer
+to a command. The worker that opened it redraws and closes it; the user can close it; it closes when the worker ends.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 LEVELS = ("info", "success", "warn", "error")
 NOTES_LIMIT = 100
-"""Notes of one extension that stand at the same time; the oldest goes."""
+"""Notes of one extension that stand at the same time. With one more the oldest is removed."""
 PANELS_LIMIT = 20
 """Open panels of one extension."""
 LINES_LIMIT = 1000
@@ -30,7 +30,7 @@ TEXT_LIMIT = 4000
 """Characters of a title, a footer or a line."""
 RENDERS_BURST = 10
 RENDERS_PER_SECOND = 20.0
-"""A panel that is redrawn faster is shown as it is then, not each version in between."""
+"""Redraws per second of a panel, after `RENDERS_BURST`. Of faster ones only the newest is shown."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Note:
 
 @dataclass
 class OpenPanel:
-    """A panel, the process that it belongs to, and its newest content."""
+    """A panel, its worker and its newest content."""
 
     extension: Extension
     worker: Worker
@@ -54,12 +54,12 @@ class OpenPanel:
     timer: Timer | None = field(default=None, repr=False)
 
 
-class Screen:
-    """`show` gets each change as a record of the event stream, from within the loop."""
+class Panels:
+    """The notes and open panels of one host. `show` gets each change as a record, from within the loop."""
 
     def __init__(self, loop: Loop, show: Callable[[events.Record], None]) -> None:
         self.notes: list[Note] = []
-        """Those that stand, oldest first."""
+        """The notes that stand, oldest first."""
         self._loop = loop
         self._show = show
         self._panels: dict[tuple[str, str], OpenPanel] = {}
@@ -75,7 +75,7 @@ class Screen:
         self._show(events.ExtNotify(extension, known, message))  # type: ignore[arg-type]
 
     def begin_prompt(self) -> None:
-        """The user goes on: the notes have been seen. Who shows them knows that."""
+        """Removes all notes: the user has seen them. No record is sent; the reader of the stream knows this rule."""
         self.notes.clear()
 
     def _clear_notes(self, extension: str) -> None:
@@ -87,11 +87,11 @@ class Screen:
     # --- panels ---------------------------------------------------------------------------------------------
 
     @property
-    def panels(self) -> Sequence[OpenPanel]:
+    def open_panels(self) -> Sequence[OpenPanel]:
         return list(self._panels.values())
 
     def open(self, extension: Extension, worker: Worker, asked: frames.Panel) -> str | None:
-        """Opens a panel, or redraws the one of that id. Returns why not, if not."""
+        """Opens a panel, or redraws the open one of that id. Returns the reason if it refuses."""
         key = (extension.name, asked.id)
         panel = self._panels.get(key)
         if panel is None:
@@ -107,7 +107,7 @@ class Screen:
         return None
 
     def showed(self, extension: Extension, worker: Worker, frame: Shown) -> None:
-        """An extension wants something changed."""
+        """Carries out a frame that changes notes or a panel."""
         if isinstance(frame, frames.ClearNotes):
             self._clear_notes(extension.name)
             return
@@ -141,23 +141,23 @@ class Screen:
         self._show(events.PanelClose(panel.extension.name, panel.id))
 
     def prune(self) -> None:
-        """Closes the panels of processes that are not there any more."""
-        for panel in self.panels:
+        """Closes the panels of workers that are not up, or not of the current generation."""
+        for panel in self.open_panels:
             if not panel.worker.state.is_up or panel.worker not in panel.extension.workers:
                 self._close(panel)
 
     # --- from the user --------------------------------------------------------------------------------------
 
     def press(self, extension: str, panel_id: str, key: str, text: str | None = None) -> None:
-        """Passes a key on. Raises `KeyError` if the panel is not open."""
+        """Sends a key to the panel's worker. Raises `KeyError` if the panel is not open."""
         self._pass_on(extension, frames.PanelKey(panel_id, key, text))
 
     def resize(self, extension: str, panel_id: str, width: int, height: int) -> None:
-        """Tells how much room there is, in characters. Raises `KeyError` if the panel is not open."""
+        """Sends the panel's size in characters. Raises `KeyError` if the panel is not open."""
         self._pass_on(extension, frames.PanelResize(panel_id, width, height))
 
     def close(self, extension: str, panel_id: str) -> None:
-        """The user closes it; its extension is told. Raises `KeyError` if the panel is not open."""
+        """Closes a panel for the user and tells its worker. Raises `KeyError` if the panel is not open."""
         self._pass_on(extension, frames.PanelClosed(panel_id))
         self._close(self._panels[extension, panel_id])
 
@@ -166,7 +166,7 @@ class Screen:
 
 
 def _draw(panel: OpenPanel, content: frames.Panel | frames.PanelRender) -> None:
-    """What a frame leaves out stays as it is, so that a footer need not be sent with each version of the lines."""
+    """Takes the fields of a frame. Fields that it leaves out stay as they are."""
     if content.title is not None:
         panel.title = content.title[:TEXT_LIMIT]
     if content.lines is not None:

@@ -1,4 +1,4 @@
-"""A request to an extension that the host does not wait for, as it serves several clients. Each ends exactly once."""
+"""A request to an extension that the host does not wait for. Each ends exactly once."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 class InFlight:
-    """A request under way. `cancel` ends it early; its callback is called either way, exactly once, and never from
-    within the call that began or cancelled it."""
+    """A pending request; `cancel` ends it early. Its callback is called exactly once, in a later pass of the loop than
+    the call that began or cancelled it."""
 
     def __init__(self, loop: Loop) -> None:
         self._loop = loop

@@ -1,4 +1,4 @@
-"""Calls a tool of an extension without waiting: checks the arguments, chooses a worker, retries where it may."""
+"""Calls a tool of an extension without waiting: checks the arguments, chooses a worker, retries if allowed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Answer:
-    """What became of a tool call. A failure has a reason and no frame."""
+    """The answer to a tool call. A failure has a reason and no frame."""
 
     frame: frames.ToolResult | None
     failure: Failure | None = None
@@ -28,7 +28,7 @@ class Answer:
 
 
 def unfit(owned: OwnedTool, args: bytes) -> Answer | None:
-    """The answer to a call whose arguments do not fit the tool's schema; None for one that may be made."""
+    """The failure of a call whose arguments do not fit the tool's schema; None if they fit."""
     checker = owned.tool.checker
     fault = checker.fault(args)
     if checker.trouble:
@@ -38,7 +38,7 @@ def unfit(owned: OwnedTool, args: bytes) -> Answer | None:
 
 
 def second_worker(owned: OwnedTool, first: Worker, pending: Pending) -> Worker | None:
-    """Who may be asked again after the first one has died over a call."""
+    """The worker for a retry, after the first has died with the call; None if there is to be no retry."""
     if pending.failure is not Failure.DIED or not owned.tool.retry:
         return None
     other = owned.owner.least_busy(besides=first)
@@ -46,10 +46,10 @@ def second_worker(owned: OwnedTool, first: Worker, pending: Pending) -> Worker |
 
 
 def read_answer(owned: OwnedTool, pending: Pending) -> Answer:
-    """The answer in an ended request. Counts an error, and tells the user where the extension is at fault."""
+    """The answer in a request that has ended. An error is counted; a fault of the extension becomes a notice."""
     extension, tool = owned.owner, owned.tool.name
     if pending.failure is not None:
-        if pending.failure not in (Failure.CANCELLED, Failure.DIED):  # the user knows of these
+        if pending.failure not in (Failure.CANCELLED, Failure.DIED):  # the user knows of these already
             extension.noticed("warning", f"its tool {tool} failed: {pending.reason}")
         return Answer(None, pending.failure, pending.reason)
     frame: frames.FromExtension = pending.value
@@ -64,9 +64,9 @@ def read_answer(owned: OwnedTool, pending: Pending) -> Answer:
 
 
 class ToolCallInFlight(InFlight):
-    """A call of a tool. Arguments that do not fit the tool's schema are answered by what is wrong with them; the
-    extension hears nothing. A call that its worker's death has cut short is made again, once, if the tool allows it
-    and there is another worker. `on_progress` is called with each progress message."""
+    """A call of a tool. If the arguments do not fit the tool's schema the call fails and is not sent. If the worker
+    dies the call is made once more, provided that the tool allows a retry and another worker is up. `on_progress` gets
+    each progress message."""
 
     def __init__(
         self,

@@ -1,8 +1,8 @@
-"""Verdicts: what one guard answered, and what a chain of answers comes to. Pure.
+"""Verdicts: the answer of one guard, and the judgement that a chain of them adds up to. Pure.
 
-Guards are asked one after another in a fixed order. The first block wins; rewrites chain, each guard seeing what the
-one before it made. An answer is one of three: allow, deny, no verdict. What no verdict means is the guard's own
-`on_failure`, or deny for all with strict guards.
+Guards are asked one after another in a fixed order. The first block wins. Each guard sees the rewrites of those before
+it. A verdict is allow, deny or no verdict. No verdict means what the guard's manifest says in `on_failure`; with strict
+guards it means deny.
 """
 
 from __future__ import annotations
@@ -27,13 +27,11 @@ DEFAULT_REASONS = {
     "user_prompt": "prompt refused by extension guard",
     "tool_result": "tool result withheld by extension guard",
 }
-
-
 REPLACEABLE = frozenset({"assistant_message", "user_prompt"})
 """Events whose text a guard may replace."""
 
 
-class Outcome(Enum):
+class VerdictKind(Enum):
     ALLOW = "allow"
     DENY = "deny"
     NO_VERDICT = "no verdict"
@@ -41,9 +39,9 @@ class Outcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What one guard said."""
+    """The answer of one guard."""
 
-    outcome: Outcome
+    kind: VerdictKind
     reason: str = ""
     modified_args: bytes | None = None
     replace_text: str | None = None
@@ -54,12 +52,12 @@ class Verdict:
         return self.modified_args is not None or self.replace_text is not None or self.modified_result is not None
 
 
-ALLOW = Verdict(Outcome.ALLOW)
+ALLOW = Verdict(VerdictKind.ALLOW)
 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A guard that gave no verdict."""
+    """A guard that gave no verdict, and whether that blocked the event."""
 
     extension: str
     reason: str
@@ -68,14 +66,14 @@ class Missing:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What the chain has come to so far."""
+    """The sum of the verdicts so far."""
 
     args: bytes | None = None
-    """The arguments as the next guard, or the tool, sees them."""
+    """The rewritten arguments, for the next guard or the tool."""
     text: str | None = None
-    """The visible text as the next guard, or the reader, sees it; of a prompt, the text as the model gets it."""
+    """The rewritten text, for the next guard or the reader; that of a prompt is for the model."""
     result: ModifiedResult | None = None
-    """The tool's result as the next guard, or the model, sees it."""
+    """The tool's rewritten result, for the next guard or the model."""
     blocked_by: str | None = None
     reason: str = ""
     missing: tuple[Missing, ...] = ()
@@ -86,37 +84,38 @@ class Judgement:
 
 
 UNTOUCHED = Judgement()
-"""What a chain begins with."""
+"""The judgement before the first verdict: allowed, nothing rewritten."""
 
 
 def read_verdict(event: str, answer: InterceptResponse) -> Verdict:
-    """A frame as a verdict. Rewriting what cannot be rewritten, or into what cannot be used, is no verdict."""
+    """The verdict in a frame. A rewrite of the arguments that is not a JSON object is no verdict; a rewrite that the
+    event does not allow is ignored."""
     if answer.block:
-        return Verdict(Outcome.DENY, answer.reason or DEFAULT_REASONS[event])
+        return Verdict(VerdictKind.DENY, answer.reason or DEFAULT_REASONS[event])
     if answer.modified_args is not UNSET and event == "tool_call":
         try:
             value, text = read(bytes(answer.modified_args))
         except UNREADABLE as error:
-            return Verdict(Outcome.NO_VERDICT, f"modified_args is not JSON: {reason(error)}")
+            return Verdict(VerdictKind.NO_VERDICT, f"modified_args is not JSON: {reason(error)}")
         if value is None:
             return ALLOW
         if not isinstance(value, dict):
-            return Verdict(Outcome.NO_VERDICT, "modified_args is not a JSON object")
-        return Verdict(Outcome.ALLOW, modified_args=text)
+            return Verdict(VerdictKind.NO_VERDICT, "modified_args is not a JSON object")
+        return Verdict(VerdictKind.ALLOW, modified_args=text)
     if answer.replace_text and event in REPLACEABLE:
-        return Verdict(Outcome.ALLOW, replace_text=answer.replace_text)
+        return Verdict(VerdictKind.ALLOW, replace_text=answer.replace_text)
     if answer.modified_result is not None and event == "tool_result":
-        return Verdict(Outcome.ALLOW, modified_result=answer.modified_result)
+        return Verdict(VerdictKind.ALLOW, modified_result=answer.modified_result)
     return ALLOW
 
 
 def fold(judgement: Judgement, extension: str, verdict: Verdict, *, deny_on_failure: bool) -> Judgement:
-    """Adds one guard's verdict. Nothing changes after a block."""
+    """The judgement with one more verdict. A blocked judgement does not change."""
     if judgement.is_blocked:
         return judgement
-    if verdict.outcome is Outcome.DENY:
+    if verdict.kind is VerdictKind.DENY:
         return replace(judgement, blocked_by=extension, reason=verdict.reason)
-    if verdict.outcome is Outcome.NO_VERDICT:
+    if verdict.kind is VerdictKind.NO_VERDICT:
         missing = (*judgement.missing, Missing(extension, verdict.reason, deny_on_failure))
         if deny_on_failure:
             reason = f"guard {extension} gave no verdict ({verdict.reason}), and its failure means deny"
@@ -132,14 +131,14 @@ def fold(judgement: Judgement, extension: str, verdict: Verdict, *, deny_on_fail
 
 
 def no_answer(pending: Pending) -> Verdict:
-    """What is to be made of anything but a verdict."""
+    """The verdict of a request that failed or got an answer of another type."""
     if pending.failure is not None:
-        return Verdict(Outcome.NO_VERDICT, pending.reason)
-    return Verdict(Outcome.NO_VERDICT, f"it answered with {pending.value.__struct_config__.tag}")
+        return Verdict(VerdictKind.NO_VERDICT, pending.reason)
+    return Verdict(VerdictKind.NO_VERDICT, f"it answered with {pending.value.__struct_config__.tag}")
 
 
 def rewritten(event: frames.Event, verdict: Verdict) -> frames.Event:
-    """The event as the next guard is to see it."""
+    """The event with the rewrites of this verdict, for the next guard."""
     result = verdict.modified_result
     return frames.Event(
         event.event,

@@ -1,4 +1,4 @@
-"""The other end of the control socket: for commands that ask a running host. Synchronous; every wait has a limit."""
+"""The client of the control socket, for commands that ask a running host. Blocking; every wait has a timeout."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     from typing import Self
 
 PATIENCE_S = 5.0
+"""Default timeout of each wait."""
 READ = 256 * 1024
 FRAME_LIMIT = 256 * 1024 * 1024
-"""Of one line. The registrations of a host with hundreds of extensions are its longest."""
+"""Bytes of one line. The registrations of a host with hundreds of extensions are the longest."""
 
 
 class HostError(Exception):
-    """A host cannot be talked to, or refuses; the text says which and why."""
+    """A host cannot be reached or refuses; the text says which host and why."""
 
 
 class GoneError(HostError):
@@ -31,7 +32,7 @@ class GoneError(HostError):
 
 
 class Endpoint(NamedTuple):
-    """Where a host listens."""
+    """The pid of a host and the path of its socket."""
 
     pid: int
     path: Path
@@ -41,14 +42,14 @@ Expected = TypeVar("Expected")
 
 
 def endpoints(folders: Iterable[Path]) -> list[Endpoint]:
-    """All sockets, by pid. Some may be of hosts that are gone."""
+    """All sockets, by pid. Hosts that have ended may have left some of them."""
     found = {pid: Endpoint(pid, path) for folder in folders for pid, path in runtime_dir.sockets_in(folder)}
     return [found[pid] for pid in sorted(found)]
 
 
 def hosts(folders: Iterable[Path], timeout_s: float = PATIENCE_S) -> list[tuple[Endpoint, ControlClient | HostError]]:
-    """All live hosts, each with a connection, or with the reason why it takes none. What dead ones have left is
-    removed."""
+    """All running hosts, each with a connection or with the reason why it takes none. Sockets of hosts that have ended
+    are removed."""
     found: list[tuple[Endpoint, ControlClient | HostError]] = []
     for endpoint in endpoints(folders):
         try:
@@ -61,7 +62,7 @@ def hosts(folders: Iterable[Path], timeout_s: float = PATIENCE_S) -> list[tuple[
 
 
 class ControlClient:
-    """A connection to one host. Raises `GoneError` if there is none, `HostError` if it does not take the connection."""
+    """A connection to one host. Raises `GoneError` if the host has ended, `HostError` if it takes no connection."""
 
     def __init__(self, endpoint: Endpoint, timeout_s: float = PATIENCE_S) -> None:
         self.pid = endpoint.pid
@@ -69,7 +70,7 @@ class ControlClient:
         self._number = 0
         self._splitter = LineSplitter(FRAME_LIMIT)
         self._replies: deque[control.Reply] = deque()
-        self._unasked: deque[control.Reply] = deque()
+        self._unread: deque[control.Reply] = deque()
         try:
             self._socket = unix_socket.connect(endpoint.path, timeout_s)
         except (ConnectionRefusedError, FileNotFoundError):
@@ -90,7 +91,7 @@ class ControlClient:
         self._number += 1
         return str(self._number)
 
-    # --- asking -------------------------------------------------------------------------------------------
+    # --- requests -----------------------------------------------------------------------------------------
 
     def send(self, request: control.Request) -> None:
         try:
@@ -100,24 +101,24 @@ class ControlClient:
             raise HostError(f"host {self.pid} has read nothing for {self._timeout_s:g} s") from None
         except OSError:
             if not self._replies:
-                self._read_last_words()
+                self._read_refusal()
             if not self._replies:
                 raise GoneError(f"host {self.pid} has closed the connection") from None
 
     def ask(self, request: control.Request, expected: type[Expected], timeout_s: float | None = None) -> Expected:
-        """Sends a request with an id and waits for its answer. Raises `HostError` with the host's words if the answer
-        is an error, or if there is none in time. What comes meanwhile is kept for `next`."""
+        """Sends a request with an id and waits for its answer. Raises `HostError` if the answer is an error (with the
+        host's text) or does not come in time. Other replies are kept for `next`."""
         self.send(request)
         return self.answer_to(request.id, expected, timeout_s)  # type: ignore[union-attr]
 
     def answer_to(self, id_: str, expected: type[Expected], timeout_s: float | None = None) -> Expected:
-        """Waits for the answer to what has been sent."""
+        """Waits for the answer to a request that has been sent, as `ask` does."""
         deadline = time.monotonic() + (self._timeout_s if timeout_s is None else timeout_s)
         while (reply := self._receive(deadline)) is not None:
             if isinstance(reply, control.ErrorReply) and reply.id in (id_, None):
                 raise HostError(f"host {self.pid}: {reply.message}")
             if getattr(reply, "id", None) != id_:
-                self._unasked.append(reply)
+                self._unread.append(reply)
             elif isinstance(reply, expected):
                 return reply
             else:
@@ -125,13 +126,13 @@ class ControlClient:
         raise HostError(f"host {self.pid} does not answer")
 
     def next(self, timeout_s: float | None = None) -> control.Reply | None:
-        """The next thing that it says, in order; None if nothing came in time (no limit without one)."""
-        if self._unasked:
-            return self._unasked.popleft()
+        """The next reply, in order; None if there is none within `timeout_s`. Without a timeout it waits for one."""
+        if self._unread:
+            return self._unread.popleft()
         return self._receive(None if timeout_s is None else time.monotonic() + timeout_s)
 
     def stream(self) -> Iterator[control.Reply]:
-        """All that it says, until it closes the connection."""
+        """All replies, until the host closes the connection."""
         try:
             while (reply := self.next()) is not None:
                 yield reply
@@ -139,12 +140,12 @@ class ControlClient:
             return
 
     def take(self) -> list[control.Reply]:
-        """What has come, without waiting: once the descriptor is readable. Raises `GoneError` at the end."""
+        """All replies that have come, without waiting. Raises `GoneError` if the host has closed the connection."""
         self._read(0.0)
-        taken = [*self._unasked, *self._replies]
-        self._unasked.clear()
+        replies = [*self._unread, *self._replies]
+        self._unread.clear()
         self._replies.clear()
-        return taken
+        return replies
 
     # --- receiving ----------------------------------------------------------------------------------------
 
@@ -158,7 +159,7 @@ class ControlClient:
         return self._replies.popleft()
 
     def _read(self, timeout_s: float | None) -> bool:
-        """Reads once; False if nothing came in time."""
+        """Reads once; False if nothing came within `timeout_s`."""
         try:
             self._socket.settimeout(timeout_s)
             data = self._socket.recv(READ)
@@ -177,8 +178,8 @@ class ControlClient:
                 raise HostError(f"host {self.pid} speaks another version of the protocol: {error}") from None
         return True
 
-    def _read_last_words(self) -> None:
-        """A host that does not serve this client says why before it closes."""
+    def _read_refusal(self) -> None:
+        """Reads what the host sent before it closed: a host that refuses a client says why."""
         try:
             while self._read(0.2):
                 pass
@@ -186,7 +187,7 @@ class ControlClient:
             return
 
     def is_gone(self, timeout_s: float) -> bool:
-        """Waits until the host has closed the connection; False if it has not in time."""
+        """Waits until the host has closed the connection; False if it has not within `timeout_s`."""
         deadline = time.monotonic() + timeout_s
         try:
             while (left := deadline - time.monotonic()) > 0:

@@ -1,8 +1,8 @@
-"""One client's connection to the control socket, seen from the host: lines in, lines out, both bounded. Never blocks.
+"""The host's end of a connection to one client: lines in and lines out, both bounded. It never blocks.
 
-Its lines are handed over a few at a time, so that a client with a thousand questions does not keep the others waiting.
-While more than `HIGH_WATER` bytes of answers wait for it nothing more is read: whoever does not listen is not listened
-to. One that takes none of them for `STUCK_S` has vanished as far as the host is concerned.
+Lines are handed over a few at a time, so that a client that sends a thousand requests does not delay the others. While
+more than `HIGH_WATER` bytes of output wait for the client nothing more is read from it. A client that reads nothing for
+`STUCK_S` while output waits is dropped.
 """
 
 from __future__ import annotations
@@ -21,23 +21,24 @@ if TYPE_CHECKING:
     from wire.framing import Line
 
 HIGH_WATER = 1024 * 1024
-"""Bytes waiting for the client, above which it is asked nothing more and misses stats and notices."""
+"""Bytes of waiting output above which the client's lines are not read, and it misses stats and notices."""
 OUTBOX_LIMIT = 16 * 1024 * 1024
-"""Bytes waiting for the client, above which it is given up: only answers to what it asked before get there."""
+"""Bytes of waiting output above which the client is dropped. Only answers to its own requests can reach that."""
 STUCK_S = 10.0
 LINES_PER_TURN = 64
 WORK_S = 2e-3
-"""Of one turn of the loop, for the lines of one client; the line that exceeds it is finished."""
+"""Seconds of one pass of the loop for the lines of one client. A line that takes longer is finished."""
 READ = 64 * 1024
 HANG_UP_POLL_S = 0.5
-"""How often a client that has ended its side is looked at: whether it still waits for answers. No event says so."""
+"""Seconds between checks of a client that has ended its side: no event says that it has closed the other side too."""
 
 
 class Connection:
-    """`on_line` gets each line without its LF, `on_gone` is called once with the reason: not after `close`.
+    """`on_line` gets each line without its LF. `on_gone` gets the reason once if the client is lost, but not after
+    `close`.
 
-    A client may end its side (as `nc -N` does at the end of its input) and still get its answers: `is_idle` says
-    whether it waits for any.
+    A client may end its side (as `nc -N` does at the end of its input) and still get its answers. `is_idle` says
+    whether it waits for none.
     """
 
     def __init__(
@@ -61,7 +62,7 @@ class Connection:
         self._lines: deque[Line | Oversize] = deque()
         self._outbox: deque[memoryview] = deque()
         self.queued = 0
-        """Bytes that wait for the client."""
+        """Bytes of output that wait for the client."""
         self._ended = False
         self._watched = (False, False)
         self._work: Timer | None = None
@@ -82,7 +83,7 @@ class Connection:
     def is_slow(self) -> bool:
         return self.queued > HIGH_WATER
 
-    # --- in -----------------------------------------------------------------------------------------------
+    # --- input --------------------------------------------------------------------------------------------
 
     def on_readable(self, budget: int) -> None:
         try:
@@ -99,7 +100,7 @@ class Connection:
         self._take_lines()
 
     def _end_of_input(self) -> bool:
-        """False if the client has gone, and not only ended its side."""
+        """False if the client has closed the connection, and not only ended its side."""
         if self._is_hung_up():
             self._lose("it has gone")
             return False
@@ -109,7 +110,8 @@ class Connection:
         return True
 
     def _take_lines(self) -> None:
-        """Hands over what fits into one turn; the rest follows in the next ones, or when the client has read."""
+        """Hands over as many lines as fit into one pass. The rest follow in later passes, or when the client has
+        read."""
         self._work = None
         until = self._loop.clock() + WORK_S
         for _ in range(LINES_PER_TURN):
@@ -121,7 +123,7 @@ class Connection:
         self.attend()
 
     def attend(self) -> None:
-        """Looks at what is to be done next: to be called when something has been answered, too."""
+        """Decides what to watch and do next. Also to be called after a request has been answered."""
         if not self.is_open:
             return
         if self._lines and not self.is_slow and self._work is None:
@@ -143,10 +145,10 @@ class Connection:
     def _is_hung_up(self) -> bool:
         return any(event & (select.POLLHUP | select.POLLERR) for _fd, event in self._poll.poll(0))
 
-    # --- out ----------------------------------------------------------------------------------------------
+    # --- output -------------------------------------------------------------------------------------------
 
     def send(self, data: bytes) -> None:
-        """Writes or queues it. A client that has let too much pile up is lost."""
+        """Writes or queues it. A client with more than `OUTBOX_LIMIT` bytes waiting is dropped."""
         if not self.is_open:
             return
         if self.queued > OUTBOX_LIMIT:

@@ -1,4 +1,4 @@
-"""What a host answers to a request on its control socket, and what it begins because of one."""
+"""Carries out the requests of the control socket: answers them, or begins what will be answered later."""
 
 from __future__ import annotations
 
@@ -28,12 +28,13 @@ if TYPE_CHECKING:
     from wire.stats import HostKind
 
 REQUESTS_LIMIT = 1000
-"""Calls, commands and verdicts of one client under way."""
+"""Open requests of one client: calls, commands, verdicts and reloads."""
 FRESH_S = 0.25
-"""A sample is used for so long."""
+"""Seconds for which a sample is used again."""
 SHARED_S = 0.05
-"""Clients that watch get the same figures within this."""
+"""Seconds for which all watching clients get the same figures."""
 WATCH_RANGE_S = (0.1, 86_400.0)
+"""Shortest and longest interval of a watch, in seconds."""
 STOPPING = "the host is stopping"
 OF_A_RUN = (
     "this is an agent's run, whose extensions serve the agent; tool calls, commands, verdicts and events are served by"
@@ -44,8 +45,8 @@ Calling = frames.ToolCall | frames.CommandInvoked | frames.EventIntercept
 
 
 class RequestHandler:
-    """A `run` answers questions about itself, and restarts and stops; a `host` also calls tools and commands, asks
-    guards and passes events on."""
+    """Serves all clients of one host. A host of kind `run` only shows figures, reloads, restarts and stops; one of kind
+    `host` also calls tools and commands, asks guards and sends events."""
 
     def __init__(
         self,
@@ -59,7 +60,7 @@ class RequestHandler:
         on_stop: Callable[[], None],
     ) -> None:
         self.stopping = False
-        """Nothing new is begun any more; what can be looked at still can."""
+        """The host is stopping: nothing new is begun, but figures are still served."""
         self._loop = loop
         self._supervisor = supervisor
         self._reloader = reloader
@@ -89,10 +90,10 @@ class RequestHandler:
         }
 
     def answer(self, client: Client, request: control.Request) -> None:
-        """Answers now, or begins what will be answered."""
+        """Answers a request now, or begins what will be answered later."""
         self._handlers[type(request)](client, request)
 
-    # --- what can be looked at ----------------------------------------------------------------------------
+    # --- figures ------------------------------------------------------------------------------------------
 
     def _info(self, client: Client, request: control.Info) -> None:
         client.say(
@@ -103,7 +104,7 @@ class RequestHandler:
                 version=self._version,
                 cwd=self._cwd,
                 started=self._started,
-                extensions=tuple(valid_text(one.name) for one in self._supervisor.extensions),
+                extensions=tuple(valid_text(extension.name) for extension in self._supervisor.extensions),
             )
         )
 
@@ -112,12 +113,12 @@ class RequestHandler:
             control.Registrations(
                 request.id,
                 tools=tuple(
-                    control.ToolInfo(name, one.tool.description, one.tool.schema, one.owner.name)
-                    for name, one in self._supervisor.tools().items()
+                    control.ToolInfo(name, owned.tool.description, owned.tool.schema, owned.owner.name)
+                    for name, owned in self._supervisor.tools().items()
                 ),
                 commands=tuple(
-                    control.CommandInfo(name, one.command.description, one.owner.name)
-                    for name, one in self._supervisor.commands().items()
+                    control.CommandInfo(name, owned.command.description, owned.owner.name)
+                    for name, owned in self._supervisor.commands().items()
                 ),
             )
         )
@@ -126,7 +127,7 @@ class RequestHandler:
         client.say(_StatsReply(request.id, self._stats_now()))
 
     def stats(self) -> Raw:
-        """As JSON; encoded once for all who watch at about the same time."""
+        """The stats record as JSON, encoded once for all clients that ask within `SHARED_S`."""
         if self._loop.clock() - self._stats_at >= SHARED_S or self._stats_at < 0:
             self._stats_now()
         return self._stats
@@ -149,7 +150,7 @@ class RequestHandler:
         client.say(control.Ok(request.id))
         client.watch(wanted, notices=request.notices, shown=request.shown)
 
-    # --- what changes something ---------------------------------------------------------------------------
+    # --- actions ------------------------------------------------------------------------------------------
 
     def _stop(self, client: Client, request: control.StopHost) -> None:
         client.say(control.Ok(request.id))
@@ -164,56 +165,56 @@ class RequestHandler:
         try:
             self._supervisor.restart(request.name)
         except KeyError:
-            client.fail(
-                request.id, no_such("extension", request.name, [one.name for one in self._supervisor.extensions])
-            )
+            client.fail(request.id, no_such("extension", request.name, self._names()))
         else:
             client.say(control.Ok(request.id))
 
     def _reload(self, client: Client, request: control.Reload) -> None:
-        """Goes on to its end also if the client leaves."""
+        """Reloads one extension or all. The reload goes on if the client disconnects."""
         if self.stopping:
             client.fail(request.id, STOPPING)
             return
-        if self._is_too_much(client, request.id):
+        if self._has_too_many(client, request.id):
             return
-        one = OpenRequest(client, request.id, request.name or "")
-        client.under_way.add(one)
+        opened = OpenRequest(client, request.id, request.name or "")
+        client.open_requests.add(opened)
         try:
-            self._reloader.begin(request.name, one.reloaded)
+            self._reloader.begin(request.name, opened.reloaded)
         except KeyError:
-            client.under_way.discard(one)
-            known = [extension.name for extension in self._supervisor.extensions]
-            client.fail(request.id, no_such("extension", request.name or "", known))
+            client.open_requests.discard(opened)
+            client.fail(request.id, no_such("extension", request.name or "", self._names()))
 
-    def _is_too_much(self, client: Client, request: str) -> bool:
-        """Whether it has to wait for answers first, which it is told then."""
-        if len(client.under_way) < REQUESTS_LIMIT:
+    def _names(self) -> list[str]:
+        return [extension.name for extension in self._supervisor.extensions]
+
+    def _has_too_many(self, client: Client, request: str) -> bool:
+        """Whether a client has `REQUESTS_LIMIT` open requests. The new one then fails."""
+        if len(client.open_requests) < REQUESTS_LIMIT:
             return False
         client.fail(request, f"{REQUESTS_LIMIT} requests of yours are under way; wait for answers first")
         return True
 
     def _panel(self, client: Client, request: control.PanelKey | control.PanelResize | control.PanelClose) -> None:
-        screen = self._supervisor.screen
+        panels = self._supervisor.panels
         try:
             match request:
-                case control.PanelKey(extension=extension, panel_id=panel, key=key, text=text):
-                    screen.press(extension, panel, key, text)
-                case control.PanelResize(extension=extension, panel_id=panel, width=width, height=height):
-                    screen.resize(extension, panel, width, height)
-                case control.PanelClose(extension=extension, panel_id=panel):
-                    screen.close(extension, panel)
+                case control.PanelKey(extension=extension, panel_id=panel_id, key=key, text=text):
+                    panels.press(extension, panel_id, key, text)
+                case control.PanelResize(extension=extension, panel_id=panel_id, width=width, height=height):
+                    panels.resize(extension, panel_id, width, height)
+                case control.PanelClose(extension=extension, panel_id=panel_id):
+                    panels.close(extension, panel_id)
         except KeyError:
-            open_ = [f"{one.extension.name}/{one.id}" for one in screen.panels]
-            client.fail(request.id, no_such("open panel", f"{request.extension}/{request.panel_id}", open_))
+            known = [f"{panel.extension.name}/{panel.id}" for panel in panels.open_panels]
+            client.fail(request.id, no_such("open panel", f"{request.extension}/{request.panel_id}", known))
         else:
             client.say(control.Ok(request.id))
 
     def _cancel(self, client: Client, request: frames.Cancel) -> None:
-        """Ends a request of the client's own; its answer is then an `error`. One that has been answered is over."""
-        for one in client.under_way:
-            if one.id == request.id and one.asked is not None:
-                one.asked.cancel(request.reason or "cancelled by the client")
+        """Cancels an open request of this client, which is then answered by an `error`. Other ids are ignored."""
+        for opened in client.open_requests:
+            if opened.id == request.id and opened.in_flight is not None:
+                opened.in_flight.cancel(request.reason or "cancelled by the client")
 
     def _tell(self, client: Client, request: frames.Event) -> None:
         if refusal := self._refusal():
@@ -227,28 +228,28 @@ class RequestHandler:
         if refusal := self._refusal():
             client.fail(request.id, refusal)
             return
-        if self._is_too_much(client, request.id):
+        if self._has_too_many(client, request.id):
             return
         name = request.event if isinstance(request, frames.EventIntercept) else request.name
-        one = OpenRequest(client, request.id, name)
-        client.under_way.add(one)
+        opened = OpenRequest(client, request.id, name)
+        client.open_requests.add(opened)
         try:
-            one.asked = self._ask(request, one)
+            opened.in_flight = self._ask(request, opened)
         except KeyError:
-            client.under_way.discard(one)
+            client.open_requests.discard(opened)
             client.fail(request.id, self._unknown(request, name))
 
-    def _ask(self, request: Calling, one: OpenRequest) -> InFlight:
-        """Raises `KeyError` for a name that nobody has registered."""
+    def _ask(self, request: Calling, opened: OpenRequest) -> InFlight:
+        """Raises `KeyError` for a name that no extension has registered."""
         match request:
             case frames.ToolCall(name=name, args=args):
-                return self._supervisor.begin_call(name, bytes(args), one.called, one.progressed)
+                return self._supervisor.begin_call(name, bytes(args), opened.called, opened.progressed)
             case frames.CommandInvoked(name=name, args=text):
-                return self._supervisor.begin_command(name, text or "", one.commanded)
+                return self._supervisor.begin_command(name, text or "", opened.commanded)
             case frames.EventIntercept(event=name):
                 if name not in GUARDABLE:
                     raise KeyError(name)
-                return self._supervisor.begin_intercept(_event_of(request), one.judged)
+                return self._supervisor.begin_intercept(_event_of(request), opened.judged)
 
     def _unknown(self, request: Calling, name: str) -> str:
         match request:
@@ -260,14 +261,14 @@ class RequestHandler:
                 return no_such("event that can be intercepted", name, GUARDABLE)
 
     def _refusal(self) -> str:
-        """Why nothing is begun here; empty if it is."""
+        """Why this host begins nothing; empty if it does."""
         if self._kind == "run":
             return OF_A_RUN
         return STOPPING if self.stopping else ""
 
 
 class _StatsReply(msgspec.Struct, tag_field="type", tag="stats_reply"):
-    """`wire.control.StatsReply` with its figures encoded already."""
+    """`wire.control.StatsReply` with stats that are encoded already."""
 
     id: str
     stats: Raw

@@ -1,7 +1,7 @@
-"""The control socket of a host: shows what it knows, and lets other programs use its extensions. On the host's loop.
+"""The control socket of a host, on the host's loop: other programs see its figures and use its extensions.
 
-A client costs the others nothing but its share of the loop: it is read in small pieces, what waits for it is bounded,
-and one that vanishes or does not read is dropped with its requests cancelled.
+Clients do not delay each other: each is read in small pieces, and its waiting output is bounded. A client that
+disconnects or does not read is dropped, and its requests are cancelled.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ if TYPE_CHECKING:
     from wire.stats import HostKind
 
 CLIENTS_LIMIT = 64
-ACCEPTED_PER_TURN = 16
+ACCEPTED_PER_PASS = 16
 ACCEPT_AGAIN_S = 1.0
-"""Without a descriptor left, new clients wait this long."""
+"""Seconds until new clients are accepted again after the host ran out of descriptors."""
 
 
 class ControlServer:
     """Serves `runtime_dir/<pid>.sock` from `start` to `close`.
 
-    What is answered differs with the kind of host, see `RequestHandler`. `on_stop` is called when a client asks it
-    to stop.
+    The requests that are served depend on the kind of host, see `RequestHandler`. `on_stop` is called when a client
+    asks the host to stop.
     """
 
     def __init__(
@@ -57,8 +57,8 @@ class ControlServer:
         peer_uid: Callable[[socket.socket], int | None] = unix_socket.peer_uid,
     ) -> None:
         self.path: Path | None = None
-        """Where it listens, while it does."""
-        self._answers = RequestHandler(loop, supervisor, reloader, kind=kind, version=version, cwd=cwd, on_stop=on_stop)
+        """The socket while it listens, else None."""
+        self._handler = RequestHandler(loop, supervisor, reloader, kind=kind, version=version, cwd=cwd, on_stop=on_stop)
         self._loop = loop
         self._folder = runtime_dir
         self._peer_uid = peer_uid
@@ -67,7 +67,7 @@ class ControlServer:
         self._clients: set[Client] = set()
 
     def start(self) -> str | None:
-        """Listens. Where that is not possible it returns why, in a line for the user, and nobody is served."""
+        """Listens. Returns None, or a line for the user that says why it cannot listen."""
         try:
             listener, path = unix_socket.listen(self._folder, os.getpid())
             found = os.lstat(path)
@@ -80,11 +80,11 @@ class ControlServer:
 
     @property
     def clients(self) -> int:
-        """How many are connected."""
+        """The number of connected clients."""
         return len(self._clients)
 
     def notice(self, name: str, kind: str, message: str) -> None:
-        """Passes on to those who want to know that something happened to an extension."""
+        """Sends a notice to the clients that watch notices."""
         line = b""
         for client in list(self._clients):
             if client.wants_notices:
@@ -92,7 +92,7 @@ class ControlServer:
                 client.pass_on(line)
 
     def shown(self, record: Record) -> None:
-        """Passes on to those who want to know what extensions show."""
+        """Sends a record about notes or panels to the clients that watch them."""
         line = b""
         for client in list(self._clients):
             if client.wants_shown:
@@ -100,11 +100,11 @@ class ControlServer:
                 client.pass_on(line)
 
     def wind_down(self) -> None:
-        """The host is stopping: nothing new is begun any more, but what can be looked at still can."""
-        self._answers.stopping = True
+        """The host is stopping: nothing new is begun, but figures are still served."""
+        self._handler.stopping = True
 
     def close(self) -> None:
-        """Lets all clients go and removes the socket."""
+        """Disconnects all clients and removes the socket."""
         for client in list(self._clients):
             client.drop("the host has stopped")
         if self._listener is not None and self.path is not None:
@@ -118,7 +118,7 @@ class ControlServer:
         return -1 if self._listener is None else self._listener.fileno()
 
     def on_readable(self, budget: int) -> None:  # noqa: ARG002
-        for _ in range(ACCEPTED_PER_TURN):
+        for _ in range(ACCEPTED_PER_PASS):
             if self._listener is None:
                 return
             try:
@@ -146,11 +146,11 @@ class ControlServer:
         elif len(self._clients) >= CLIENTS_LIMIT:
             _refuse(sock, f"this host has {CLIENTS_LIMIT} clients, and takes no more; try again later")
         else:
-            self._clients.add(Client(self._loop, sock, self._answers, self._clients.discard))
+            self._clients.add(Client(self._loop, sock, self._handler, self._clients.discard))
 
 
 class _Notice(msgspec.Struct, tag_field="type", tag="extension"):
-    """`wire.events.Extension`, whatever the kind."""
+    """`wire.events.Extension` with any kind of notice."""
 
     extension: str
     event: str
@@ -163,4 +163,4 @@ def _refuse(sock: socket.socket, reason: str) -> None:
         try:
             sock.send(control.encode(control.ErrorReply(reason)))
         except OSError:
-            pass  # it has gone, and needs no answer
+            pass  # the client has gone already

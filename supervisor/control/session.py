@@ -1,4 +1,4 @@
-"""One client of the control socket: what it has asked, and what it is told."""
+"""One client of the control socket: its open requests, and what it watches."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from wire.framing import Line
 
 
-class Answering(Protocol):
-    """Who answers the client."""
+class Handler(Protocol):
+    """What a client needs of `RequestHandler`."""
 
     def answer(self, client: Client, request: control.Request) -> None: ...
     def stats(self) -> Raw: ...
@@ -44,27 +44,27 @@ REQUEST_TYPES = tuple(sorted(kind.__struct_config__.tag for kind in control.Requ
 
 
 class Client:
-    """Lives from its connection to its end. What it asked and has not been answered is cancelled then."""
+    """Lives as long as its connection. Requests that are open at its end are cancelled."""
 
-    def __init__(self, loop: Loop, sock: socket.socket, answers: Answering, on_end: Callable[[Client], None]) -> None:
-        self.under_way: set[OpenRequest] = set()
+    def __init__(self, loop: Loop, sock: socket.socket, handler: Handler, on_end: Callable[[Client], None]) -> None:
+        self.open_requests: set[OpenRequest] = set()
         self.wants_notices = False
         self.wants_shown = False
-        self._answers = answers
+        self._handler = handler
         self._on_end = on_end
         self._loop = loop
         self._stats_s: float | None = None
         self._next_stats: Timer | None = None
         self._connection = Connection(
-            loop, sock, on_line=self._on_line, on_gone=self._on_gone, is_idle=lambda: not self._waits
+            loop, sock, on_line=self._on_line, on_gone=self._on_gone, is_idle=lambda: not self._expects_more
         )
 
     @property
-    def _waits(self) -> bool:
-        """Whether it is to be told anything more if it says nothing more."""
-        return bool(self.under_way) or self.wants_notices or self.wants_shown or self._stats_s is not None
+    def _expects_more(self) -> bool:
+        """Whether it gets anything more if it sends nothing more."""
+        return bool(self.open_requests) or self.wants_notices or self.wants_shown or self._stats_s is not None
 
-    # --- what it says -------------------------------------------------------------------------------------
+    # --- from the client ----------------------------------------------------------------------------------
 
     def _on_line(self, line: Line | Oversize) -> None:
         if isinstance(line, Oversize):
@@ -79,12 +79,12 @@ class Client:
         except control.ControlError as error:
             self.fail(*_complaint(text, str(error)))
         else:
-            self._answers.answer(self, request)
+            self._handler.answer(self, request)
 
     def _on_gone(self, reason: str) -> None:
         self._end(f"the client that asked for it is not served any more: {reason}")
 
-    # --- what it is told ----------------------------------------------------------------------------------
+    # --- to the client ------------------------------------------------------------------------------------
 
     def say(self, reply: msgspec.Struct) -> None:
         self._connection.send(_encoder.encode(reply) + b"\n")
@@ -93,12 +93,12 @@ class Client:
         self.say(control.ErrorReply(message, request))
 
     def pass_on(self, line: bytes) -> None:
-        """News, which a client that is behind does not get."""
+        """Sends a line that a slow client misses."""
         if not self._connection.is_slow:
             self._connection.send(line)
 
     def watch(self, stats_s: float | None, *, notices: bool, shown: bool) -> None:
-        """Replaces what was wanted before."""
+        """Replaces what it watched before. `stats_s` are the seconds between two stats records; None for none."""
         self.wants_notices = notices
         self.wants_shown = shown
         self._stats_s = stats_s
@@ -114,12 +114,12 @@ class Client:
             return
         self._next_stats = self._loop.call_later(self._stats_s, self._pass_on_stats)
         if not self._connection.is_slow:
-            self._connection.send(bytes(self._answers.stats()) + b"\n")
+            self._connection.send(bytes(self._handler.stats()) + b"\n")
 
-    def answered(self, one: OpenRequest, reply: msgspec.Struct) -> None:
-        """Passes an answer on, unless the client has gone meanwhile."""
-        if one in self.under_way:
-            self.under_way.discard(one)
+    def answered(self, request: OpenRequest, reply: msgspec.Struct) -> None:
+        """Sends an answer, unless the client has gone meanwhile."""
+        if request in self.open_requests:
+            self.open_requests.discard(request)
             self.say(reply)
             self._connection.attend()
 
@@ -135,30 +135,30 @@ class Client:
         if self._next_stats is not None:
             self._next_stats.cancel()
             self._next_stats = None
-        under_way, self.under_way = self.under_way, set()
-        for one in under_way:
-            if one.asked is not None:
-                one.asked.cancel(reason)
+        requests, self.open_requests = self.open_requests, set()
+        for request in requests:
+            if request.in_flight is not None:
+                request.in_flight.cancel(reason)
         self._on_end(self)
 
 
 class OpenRequest:
-    """A call, a command or a verdict that a client waits for. Its methods take what became of it."""
+    """A call, a command, a verdict or a reload that a client waits for. Its methods take the result."""
 
-    __slots__ = ("asked", "client", "id", "name")
+    __slots__ = ("client", "id", "in_flight", "name")
 
     def __init__(self, client: Client, id_: str, name: str) -> None:
         self.client = client
         self.id = id_
         self.name = name
-        """Of the tool, the command or the event."""
-        self.asked: InFlight | None = None
+        """Of the tool, the command, the event or the extension."""
+        self.in_flight: InFlight | None = None
 
     def called(self, answer: Answer) -> None:
         self._pass_on("tool", answer.frame, answer.failure, answer.reason)
 
     def progressed(self, text: str) -> None:
-        if self.client.wants_shown and self in self.client.under_way:
+        if self.client.wants_shown and self in self.client.open_requests:
             self.client.pass_on(_encoder.encode(frames.ToolProgress(self.id, text)) + b"\n")
 
     def commanded(self, answer: CommandAnswer) -> None:
@@ -195,7 +195,7 @@ class OpenRequest:
 
 
 def _complaint(line: bytes, reason: str) -> tuple[str | None, str]:
-    """The id of a request that cannot be understood, if it has one, and what is wrong with it."""
+    """The id of a request that is not valid, if it can be read, and what is wrong with the request."""
     try:
         found = _envelope.decode(line)
     except UNREADABLE:

@@ -1,7 +1,7 @@
-"""Unix sockets by path: listening on one, connecting to one, and who is at the other end.
+"""Unix sockets by path: listens on one, connects to one, and tells which user is at the other end.
 
-An address has room for about a hundred bytes of path. Longer ones are reached through a descriptor of their folder, by
-`/proc/self/fd`, where there is such a thing.
+The path in an address is limited to about a hundred bytes. Longer paths are reached through a descriptor of their
+folder, by `/proc/self/fd`, on systems that have it.
 """
 
 from __future__ import annotations
@@ -21,15 +21,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LONGEST_PATH = 107 if sys.platform == "linux" else 103
-"""Bytes, without the final zero."""
+"""Bytes of a path in an address, without the final zero."""
 BACKLOG = 64
 RETRY_S = 0.02
+"""Seconds between two attempts to connect to a socket with a full backlog."""
 _OWN_DESCRIPTORS = "/proc/self/fd"
 
 
 def listen(folder: Path, pid: int) -> tuple[socket.socket, Path]:
-    """A listening socket at `folder/<pid>.sock`, 0600. It has that name only once it listens: to find it is to be able
-    to connect. Sockets that dead hosts have left are removed. Raises `OSError` with a text for the user."""
+    """A listening socket at `folder/<pid>.sock`, mode 0600. It gets that name after it listens, so that a client that
+    finds it can connect. Sockets of hosts that have ended are removed. Raises `OSError` with a text for the user."""
     runtime_dir.prepare(folder)
     sweep(folder)
     path = runtime_dir.socket_of(folder, pid)
@@ -54,9 +55,9 @@ def listen(folder: Path, pid: int) -> tuple[socket.socket, Path]:
 
 
 def sweep(folder: Path) -> None:
-    """Removes what hosts that are gone have left. A pid that is in use again is left to those who try to connect."""
+    """Removes the sockets of hosts that have ended. A socket whose pid is in use again stays; `connect` removes it."""
     for pid, path in runtime_dir.sockets_in(folder):
-        # A pid says nothing of a host in another container: nobody must be listening either.
+        # A host in another container has a pid that is not alive here, but it listens.
         if not runtime_dir.is_alive(pid) and not somebody_listens(path):
             _remove(path)
     for path in runtime_dir.abandoned_in(folder):
@@ -77,8 +78,8 @@ def somebody_listens(path: Path) -> bool:
 
 
 def connect(path: Path, timeout_s: float) -> socket.socket:
-    """A socket that is connected, blocking for `timeout_s` at most at each step. Raises `OSError`; one that nobody
-    listens on (`ConnectionRefusedError`) has been removed then."""
+    """A connected socket. Each step blocks for `timeout_s` at most. Raises `OSError`; with `ConnectionRefusedError` no
+    process listens there, and the socket file has been removed."""
     deadline = time.monotonic() + timeout_s
     connection = socket.socket(socket.AF_UNIX)
     try:
@@ -99,7 +100,7 @@ def connect(path: Path, timeout_s: float) -> socket.socket:
 
 
 def _connects(connection: socket.socket, address: str) -> bool:
-    """False while the backlog is full: Linux does not wait for room on a socket with a timeout."""
+    """False while the backlog is full: on a socket with a timeout Linux does not wait for room."""
     try:
         connection.connect(address)
     except BlockingIOError:
@@ -108,8 +109,8 @@ def _connects(connection: socket.socket, address: str) -> bool:
 
 
 def peer_uid(connection: socket.socket) -> int | None:
-    """The user at the other end, as the kernel saw it connect; None where the system does not tell. There the folder,
-    which only its owner can enter, is what keeps others out."""
+    """The uid of the process at the other end when it connected; -1 if the connection has ended; None if the system
+    cannot tell. In that case the permissions of the folder keep other users out."""
     try:
         if hasattr(socket, "SO_PEERCRED"):
             size = struct.calcsize("3i")
@@ -117,12 +118,13 @@ def peer_uid(connection: socket.socket) -> int | None:
         if hasattr(socket, "LOCAL_PEERCRED"):  # macOS, BSD: struct xucred; its second member is the uid
             return int(struct.unpack_from("II", connection.getsockopt(0, socket.LOCAL_PEERCRED, 76))[1])
     except OSError:
-        return -1  # gone again: nobody
+        return -1
     return None
 
 
 def remove_own(path: Path, listener: socket.socket, made: tuple[int, int]) -> None:
-    """Removes a socket unless another host's is at its path by now. `made` is its device and inode."""
+    """Closes a listener and removes its socket, unless the path now belongs to another host. `made` is the device and
+    inode of the socket."""
     listener.close()
     try:
         found = os.lstat(path)
@@ -136,12 +138,12 @@ def _remove(path: Path) -> None:
     try:
         path.unlink()
     except OSError:
-        pass  # somebody was faster, or the folder cannot be written: it does no harm
+        pass  # it is removed already, or the folder cannot be written; both are harmless
 
 
 @contextmanager
 def _address(path: Path) -> Iterator[str]:
-    """What to bind or connect to."""
+    """The address to bind or connect to."""
     if len(os.fsencode(path)) <= LONGEST_PATH:
         yield str(path)
         return

@@ -1,4 +1,4 @@
-"""One extension: its processes from handshake to exit, its requests under way, restarts, stalls, log and notices.
+"""One extension: its workers from handshake to exit, requests to them, restarts, stalls, log and notices.
 
-Choosing between extensions is in `supervisor.calls`; what happens to all of them in `supervisor.supervisor`.
+To choose between extensions is the part of `supervisor.calls`; what happens to all of them in `supervisor.supervisor`.
 """

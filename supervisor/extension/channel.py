@@ -1,7 +1,7 @@
-"""What one process owes answers to, and what it is told: requests with deadlines, events, cancellations.
+"""Requests and events to one worker. A request has a deadline and can be cancelled.
 
-Each request ends exactly once: answered, failed with a reason, or given up. What is said to a process is queued up to a
-limit, and never waited for. The hot path of the host.
+Each request ends exactly once: with an answer, or with a failure and its reason. Frames to the worker are queued up to
+a limit; sending never waits. This is the hot path of the host.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
 PROGRESS_BURST = 50
 PROGRESS_PER_SECOND = 20.0
 PROGRESS_LENGTH = 4096
-"""Characters of one report of progress that are passed on."""
+"""Characters of one progress message that are passed on."""
 POSSIBLE_ANSWERS = frozenset({None, "tool_result", "event_intercept_response", "command_response"})
-"""Types of bad frames that may have been an answer; None where the type could not be read."""
+"""Types of bad frames that may have been answers; None is a type that could not be read."""
 
 
 class RequestChannel:
-    # Without slots, a class of more than 30 attributes is slow to look at: it costs 2 % of a call.
+    # Without slots, reading attributes of an object with more than 30 of them is slower: 2 % of a call.
     __slots__ = (
+        "_accepts_cancel",
         "_clock",
         "_dialect",
-        "_hears_cancel",
         "_loop",
         "_notices",
-        "_out_of_time",
+        "_on_timeout",
         "_progress_gate",
         "account",
         "child",
@@ -58,35 +58,35 @@ class RequestChannel:
         account: Account,
         notices: Notices,
         timeouts: Timeouts,
-        out_of_time: Callable[[], None],
+        on_timeout: Callable[[], None],
     ) -> None:
-        """`out_of_time` is called when a request has not been answered in time."""
+        """`on_timeout` is called when a request got no answer in time."""
         self.state = State.SPAWNED
         self.failure = ""
-        """Why it is of no use, when it has failed."""
+        """Why requests fail while it is not up."""
         self.child: Child | None = None
         self.account = account
         self.timeouts = timeouts
         self.pending: dict[str, Pending] = {}
         self.timeouts_in_row = 0
-        self._hears_cancel = False
+        self._accepts_cancel = False
         self._loop = loop
         self._clock = loop.clock
         self._dialect = dialect
         self._notices = notices
-        self._out_of_time = out_of_time
+        self._on_timeout = on_timeout
         self._progress_gate = TokenBucket(loop.clock(), PROGRESS_BURST, PROGRESS_PER_SECOND)
 
-    # --- asking -------------------------------------------------------------------------------------------
+    # --- requests -----------------------------------------------------------------------------------------
 
     def ask(self, question: Question) -> Pending:
-        """Asks for a verdict."""
+        """Asks a guard for its verdict."""
         self.account.calls = number = self.account.calls + 1
         call_id = str(number)
         return self._request(call_id, question.head + call_id.encode() + question.tail, self.timeouts.intercept)
 
     def call(self, tool: str, args: bytes, patience_s: float) -> Pending:
-        """Calls a tool with a JSON value. Who waits for it does so for `patience_s`."""
+        """Calls a tool with a JSON value. The caller waits up to `patience_s` seconds."""
         self.account.calls += 1
         call_id = str(self.account.calls)
         pending = self._request(call_id, self._dialect.call(call_id, tool, args), patience_s)
@@ -117,10 +117,10 @@ class RequestChannel:
         self.pending[call_id] = pending
         if not stdin.send(frame):
             if stdin.is_open:
-                self._forget(call_id, Failure.NOT_READING, f"it does not read its stdin ({stdin.queued} bytes wait)")
+                self._fail(call_id, Failure.NOT_READING, f"it does not read its stdin ({stdin.queued} bytes wait)")
             else:
                 self._loop.call_later(
-                    EXIT_FOLLOWS_S, lambda: self._forget(call_id, Failure.NOT_READING, "it closed its stdin")
+                    EXIT_FOLLOWS_S, lambda: self._fail(call_id, Failure.NOT_READING, "it closed its stdin")
                 )
             return pending
         account = self.account
@@ -129,7 +129,7 @@ class RequestChannel:
         return pending
 
     def wait(self, pending: Pending, timeout_s: float) -> None:
-        """Waits for the answer and books how long it took. Afterwards `pending` is done, one way or another."""
+        """Waits for the answer. Afterwards `pending` has ended."""
         if not pending.done:
             child = self.child
             assert child is not None
@@ -140,21 +140,21 @@ class RequestChannel:
             self.account.errors += 1
 
     def expire(self, pending: Pending, timeout_s: float) -> None:
-        """Nobody waits for this answer any longer."""
+        """Fails a request that has had no answer within `timeout_s`."""
         if pending.done:
             return
         reason = f"no answer within {timeout_s:g} s"
         for call_id, other in self.pending.items():
             if other is pending:
                 del self.pending[call_id]
-                self._tell_that_nobody_waits(call_id, pending, reason)
+                self._send_cancel(call_id, pending, reason)
                 break
         self.account.timeouts += 1
         self.timeouts_in_row += 1
         pending.fail(Failure.TIMEOUT, reason)
-        self._out_of_time()
+        self._on_timeout()
 
-    # --- its answers --------------------------------------------------------------------------------------
+    # --- answers ------------------------------------------------------------------------------------------
 
     def _on_answer(self, frame: frames.InterceptResponse | frames.ToolResult | frames.CommandResponse) -> None:
         pending = self.pending.pop(frame.id, None)
@@ -173,15 +173,15 @@ class RequestChannel:
     def _on_progress(self, frame: frames.ToolProgress) -> None:
         pending = self.pending.get(frame.id)
         if pending is None or pending.on_progress is None:
-            return  # it was on its way when the call ended, or nobody watches
+            return  # the call ended meanwhile, or its caller takes no progress
         if self._progress_gate.admits(self._loop.turn_time):
             pending.on_progress(frame.text[:PROGRESS_LENGTH])
         else:
             self.account.notes_dropped += 1
 
-    def _spoil(self, frame: frames.Malformed) -> bool:
-        """Fails the request that a bad frame was to answer, at once; False if there is none. Without an id that could
-        be read it was the answer if it may have been one and only one is owed."""
+    def _fail_for_bad_frame(self, frame: frames.Malformed) -> bool:
+        """Fails the request that a bad frame was to answer; False if there is none. A frame without a readable id is
+        taken as the answer if its type allows that and exactly one request is pending."""
         key = frame.id
         if key is None and len(self.pending) == 1 and frame.type in POSSIBLE_ANSWERS:
             key = next(iter(self.pending))
@@ -192,28 +192,28 @@ class RequestChannel:
         pending.fail(Failure.BAD_ANSWER, frame.reason)
         return True
 
-    # --- giving up ----------------------------------------------------------------------------------------
+    # --- cancelling ---------------------------------------------------------------------------------------
 
-    def _forget(self, call_id: str, failure: Failure, reason: str) -> None:
+    def _fail(self, call_id: str, failure: Failure, reason: str) -> None:
         if (pending := self.pending.pop(call_id, None)) is not None:
             pending.fail(failure, reason)
 
     def cancel_pending(self, reason: str) -> None:
-        """Gives up all calls under way; late answers are ignored."""
+        """Cancels all pending requests; late answers are ignored."""
         for call_id, pending in self.pending.items():
-            self._tell_that_nobody_waits(call_id, pending, reason)
+            self._send_cancel(call_id, pending, reason)
         self._fail_pending(Failure.CANCELLED, reason)
 
     def cancel(self, pending: Pending, reason: str) -> None:
-        """Gives up this one."""
+        """Cancels one request."""
         for call_id, other in self.pending.items():
             if other is pending:
-                self._tell_that_nobody_waits(call_id, pending, reason)
-                self._forget(call_id, Failure.CANCELLED, reason)
+                self._send_cancel(call_id, pending, reason)
+                self._fail(call_id, Failure.CANCELLED, reason)
                 return
 
-    def _tell_that_nobody_waits(self, call_id: str, pending: Pending, reason: str) -> None:
-        if pending.is_told and self._hears_cancel and self.state.is_up:
+    def _send_cancel(self, call_id: str, pending: Pending, reason: str) -> None:
+        if pending.is_told and self._accepts_cancel and self.state.is_up:
             self.write(self._dialect.cancel(call_id, reason))
 
     def _fail_pending(self, failure: Failure, reason: str) -> None:
@@ -222,16 +222,16 @@ class RequestChannel:
         for pending in failed:
             pending.fail(failure, reason)
 
-    # --- telling ------------------------------------------------------------------------------------------
+    # --- events -------------------------------------------------------------------------------------------
 
     def tell(self, event: bytes) -> None:
-        """Passes an event on, in order with everything else said to it; dropped and counted if it does not read."""
+        """Sends an event, in order with all other frames. It is dropped and counted if the queue is full."""
         if not self.write(event):
             self.account.events_dropped += 1
             self._loop.call_later(EXIT_FOLLOWS_S, self._warn_of_dropped_events)
 
     def tell_panel(self, change: PanelChange) -> None:
-        """Passes on what a user does with one of its panels."""
+        """Sends what the user did with one of its panels."""
         self.tell(self._dialect.panel(change))
 
     def _warn_of_dropped_events(self) -> None:
@@ -242,7 +242,7 @@ class RequestChannel:
         self.write(self._dialect.ping(ping_id))
 
     def write(self, frame: bytes) -> bool:
-        """False if it does not take it."""
+        """False if its queue is full or its stdin is closed."""
         if self.child is None or not self.child.send(frame):
             return False
         self.account.frames_out += 1

@@ -1,41 +1,42 @@
-"""What is said of a worker that has ended. Pure."""
+"""The notice about a worker that has ended. Pure."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from supervisor.extension.restart import Cause, Decision, Ending, GiveUp, RestartIn
+from supervisor.extension.restart import Cause, Decision, GiveUp, RestartIn, WorkerEnding
 
 if TYPE_CHECKING:
-    from supervisor.extension.notices import Kind
+    from supervisor.extension.notices import NoticeKind
 
 
 @dataclass(frozen=True)
 class ExitMessage:
-    """A line for the user, in two parts: what an extension may have had a hand in, and what to do about it."""
+    """A notice in two parts. `message` may quote the extension and is shortened; `evidence` is not."""
 
-    kind: Kind
+    kind: NoticeKind
     message: str
     evidence: str
     failure: str
-    """Why the extension is of no use now: the answer to whoever asks something of it."""
+    """The reason with which requests fail from now on."""
 
 
 def exit_message(
     extension: str,
-    ending: Ending,
+    ending: WorkerEnding,
     decision: Decision,
     *,
     reason: str,
-    told: str,
+    full_reason: str,
     exit_status: str | None,
     last_words: str,
     log: str,
     is_silent: bool,
 ) -> ExitMessage:
-    """`reason` is why it ended, `told` the same with what it was doing; `last_words` end a sentence. A policy that is
-    temporary has been chosen by somebody: `is_silent` leaves it out."""
+    """`reason` is why it ended, `full_reason` the same with the number of pending requests. `last_words` is the last
+    line of its stderr, as the end of a sentence. With `is_silent` the message does not say why it is not started
+    again."""
     place = f" (log: {log})"
     if isinstance(decision, GiveUp):
         last = exit_status if ending.cause is Cause.EXIT else reason
@@ -43,11 +44,11 @@ def exit_message(
         return ExitMessage("failed", failure, f"; given up: zot ext restart {extension} tries again{place}", failure)
     if isinstance(decision, RestartIn):
         wait = f"{decision.delay_s:.1f} s"
-        kind: Kind = "limit" if ending.cause is Cause.OVER_LIMIT else "exited"
+        kind: NoticeKind = "limit" if ending.cause is Cause.OVER_LIMIT else "exited"
         evidence = f"{last_words}; starting it again in {wait}{place}"
-        return ExitMessage(kind, told, evidence, f"{reason}; it is started again in {wait}")
+        return ExitMessage(kind, full_reason, evidence, f"{reason}; it is started again in {wait}")
     then = "" if is_silent else f"; not started again: {decision.why}"
     kind = "exited" if ending.was_ready and ending.cause is Cause.EXIT else "failed"
     if ending.cause is Cause.OVER_LIMIT:
         kind = "limit"
-    return ExitMessage(kind, told, f"{last_words}{then}{place}", reason)
+    return ExitMessage(kind, full_reason, f"{last_words}{then}{place}", reason)

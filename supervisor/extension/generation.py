@@ -1,30 +1,31 @@
-"""The processes of one version of an extension, kept running as its restart policy says, and how they end.
+"""One version of an extension: its manifest, its workers, their restarts by the manifest's policy, and their end.
 
-Its standing says what they are to the extension: the present ones are asked and told; those of a candidate start beside
-them and are asked nothing; those that leave finish what they were asked. Only the present ones are started again.
+The workers of the current generation get all requests and events and are started again. Those of a candidate start
+beside them. Those of a draining generation finish their pending requests and are stopped.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from supervisor.accounting.limits import LOG_MB
-from supervisor.cleanup.env_marks import START
 from supervisor.discovery import data_dir
 from supervisor.extension.exit_message import exit_message
-from supervisor.extension.generation_state import GenerationState, GenerationTrigger, advance, may_take_over
-from supervisor.extension.lifecycle import State, Trigger
-from supervisor.extension.lifecycle import advance as advance_state
+from supervisor.extension.lifecycle import (
+    BEST_FIRST,
+    GenerationState,
+    GenerationTrigger,
+    State,
+    advance_generation,
+    may_take_over,
+)
 from supervisor.extension.log import ExtensionLog
 from supervisor.extension.notices import NOTICE_LENGTH, Notices
-from supervisor.extension.restart import Cause, Decision, Ending, RestartIn, StayDown, decide
+from supervisor.extension.restart import Cause, Decision, RestartIn, StayDown, WorkerEnding, decide
 from supervisor.extension.slot import WorkerSlot
-from supervisor.extension.stalls import StallHandler
-from supervisor.extension.watchdog import Heartbeat
+from supervisor.extension.stalls import Heartbeat, StallHandler
 from supervisor.extension.worker import Worker
-from supervisor.process.spawn_limits import Confinement, launch
 from supervisor.process.stop_policy import Stage
 from wire.dialects.zot import ZotDialect
 from wire.framing import DEFAULT_FRAME_LIMIT
@@ -34,85 +35,117 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
+    from supervisor.accounting.account import Account
     from supervisor.cleanup.tracker import ProcessTracker
     from supervisor.discovery.discover import Found
-    from supervisor.extension.extension import Extension
+    from supervisor.extension.notices import NoticeKind
     from supervisor.extension.worker import Shown
     from supervisor.loop.loop import Loop
-    from supervisor.loop.pending import Pending
-    from supervisor.process.cgroups import Leaf
     from supervisor.process.shared_table import SharedProcessTable
     from supervisor.process.table import Process, ProcessTable
     from supervisor.process.teardown import Stoppable
     from wire.dialects.base import HostInfo
     from wire.manifest import Limits
 
-BEST_FIRST = (
-    State.READY, State.GREETED, State.SPAWNED, State.BACKOFF, State.STOPPING, State.FAILED, State.EXITED,
-)  # fmt: skip
+
+class GenerationOwner(Protocol):
+    """The extension that a generation belongs to."""
+
+    account: Account
+    dice: Callable[[], float]
+
+    def next_mark(self) -> str:
+        """A mark for the next start of a worker; no two starts have the same."""
+
+    def got_ready(self) -> None:
+        """A worker of the current generation is ready."""
+
+    def settled(self) -> None:
+        """The start of the current generation is over."""
+
+    def changed(self) -> None:
+        """The lead of the current generation, its state or its registrations changed."""
+
+    def noticed(self, kind: NoticeKind, message: str) -> None: ...
+
+    def noted(self, level: str, message: str) -> None: ...
+
+    def showed(self, worker: Worker, frame: Shown) -> None: ...
+
+    def adopted(self, table: ProcessTable, start: str) -> Iterable[int]:
+        """Processes that have left the tree of the worker with this start mark."""
 
 
 class Generation:
+    """As a candidate it calls `on_ready`, or `on_failed` with the reason; after it has been drained, `on_drained`."""
+
     def __init__(
         self,
         loop: Loop,
-        extension: Extension,
+        owner: GenerationOwner,
         found: Found,
         *,
-        standing: GenerationState,
+        state: GenerationState,
         host: HostInfo,
         logs: Path,
         limits: Limits,
         tracker: ProcessTracker | None,
         shared_table: SharedProcessTable,
+        on_ready: Callable[[Generation], None],
+        on_failed: Callable[[Generation, str], None],
+        on_drained: Callable[[Generation], None],
     ) -> None:
         self.found = found
         self.manifest = found.manifest
         self.name = found.manifest.name
-        self.standing = standing
+        self.state = state
         self.data_dir = str(found.folder)
         self.timeouts = found.manifest.timeouts
         self.limits = limits
-        self.account = extension.account
+        self.account = owner.account
         self.log = ExtensionLog(logs, self.name, total=int((limits.log_mb or LOG_MB) * 2**20))
-        self.notices = Notices(loop, self.log, self.account, on_notice=extension.noticed, on_note=extension.noted)
+        self.notices = Notices(loop, self.log, self.account, on_notice=owner.noticed, on_note=owner.noted)
         self.is_settled = False
-        """Its start has come to an end, once. Starts after that are nobody's to wait for."""
+        """Its first start is over. It stays True while workers are started again."""
         self._loop = loop
-        self._extension = extension
+        self._owner = owner
         self._host = host
         self._dialect = ZotDialect(min(DEFAULT_FRAME_LIMIT, limits.output_bytes or DEFAULT_FRAME_LIMIT))
-        self._shared_table = shared_table
-        self._tracker = tracker
+        self._on_ready = on_ready
+        self._on_failed = on_failed
+        self._on_drained = on_drained
         self._env: dict[str, str] = {}
         self._retired = False
         self._stalls = StallHandler(loop, found.manifest, self.log)
-        self.slots = [self._new_place(index) for index in range(found.manifest.workers)]
+        self.slots = [
+            WorkerSlot(
+                loop,
+                self._new_worker(index),
+                shared_table,
+                tracker,
+                on_free=self._refill,
+                on_cleared=self._cleared,
+                adopted=self._adopted,
+            )
+            for index in range(found.manifest.workers)
+        ]
         self.lead = self.slots[0].worker
-        """The worker that is asked for verdicts and told of events."""
-        self.reference = self.lead.registry
-        """What its present or last lead has registered."""
+        """The worker that gets verdict requests and events."""
+        self.registry = self.lead.registry
+        """The registrations of the present lead; while none is ready, those of the last one."""
         self._agreed = self.lead.registry
-        """What the workers had all registered by the time when they got ready."""
-
-    def _new_place(self, index: int) -> WorkerSlot:
-        return WorkerSlot(
-            self._loop,
-            self._new_worker(index),
-            self._shared_table,
-            on_free=self._fill,
-            on_cleared=self._cleared,
-            adopted=self._adopted,
-        )
+        """The registrations that every worker of this generation must make."""
 
     def _new_worker(self, index: int) -> Worker:
-        return Worker(
-            self._loop, self, self._dialect, host=self._host, folder=str(self.found.folder), index=index
-        )  # fmt: skip
+        return Worker(self._loop, self, self._dialect, host=self._host, folder=str(self.found.folder), index=index)
 
     @property
     def workers(self) -> list[Worker]:
         return [slot.worker for slot in self.slots]
+
+    @property
+    def is_up(self) -> bool:
+        return any(worker.state.is_up for worker in self.workers)
 
     @property
     def hello_s(self) -> float:
@@ -121,57 +154,35 @@ class Generation:
     # --- start ----------------------------------------------------------------------------------------------
 
     def start(self, env: Mapping[str, str], data: Path | None) -> None:
-        self.log.note(f"starting {self.name} {self.manifest.version or ''}".rstrip())
+        """Starts all workers. `data` is the folder of the data folders of all extensions."""
+        self.log.add(f"starting {self.name} {self.manifest.version or ''}".rstrip())
         if self.log.error is not None:
             self.notices.log_failed(self.log.error)
         self.log.on_error = self.notices.log_failed
-        self.prepare(env, data)
-        for slot in self.slots:
-            if self.standing is GenerationState.DRAINING or self.standing is GenerationState.GONE:
-                return  # one of them could not be started
-            self._start(slot)
-
-    def prepare(self, env: Mapping[str, str], data: Path | None) -> None:
-        """Makes its data folder, and notes what its processes find in their environment."""
         kept = data_dir.prepare(self.found, data)
         self.data_dir = str(kept.path)
         if kept.trouble:
             self.notices.warn("data_dir", kept.trouble)
         self._env = dict(env)
+        for slot in self.slots:
+            if self.state is GenerationState.DRAINING or self.state is GenerationState.GONE:
+                return  # a worker could not be started
+            self._start(slot)
 
-    def lie_idle(self, failure: str, before: Generation) -> None:
-        """Nothing of it runs until somebody asks for that; then it finds what the one before it had found."""
+    def prepare_idle(self, failure: str, before: Generation) -> None:
+        """Starts nothing until a user asks for a restart. The workers then get the environment and the data folder of
+        the generation `before`. Until then requests fail with `failure`."""
         self._env, self.data_dir = before._env, before.data_dir
         for worker in self.workers:
-            worker.failure = failure
-            worker.state = advance_state(advance_state(worker.state, Trigger.STOP), Trigger.GONE)
+            worker.stay_down(failure)
         self.is_settled = True
 
     def _start(self, slot: WorkerSlot) -> None:
-        slot.starts += 1
-        slot.mark = self._extension.next_mark()
-        env = {**self._env, START: slot.mark}
-        leaf: Leaf | None = None
-
-        def argv() -> list[str]:
-            nonlocal leaf
-            command, folder = self.found.argv, str(self.found.folder)
-            if self._tracker is None:
-                return launch(command, Confinement.of(self.limits), cwd=folder, env=env)
-            command, leaf = self._tracker.confine(self.name, command, self.limits, cwd=folder, env=env)
-            return command
-
-        worker = slot.worker
-        started = worker.start(argv, env, self.hello_s)
-        if self._tracker is not None:
-            if started and worker.child is not None:
-                self._tracker.started(worker.child.identity, leaf)
-            else:
-                self._tracker.release(leaf)
+        slot.start(self._owner.next_mark(), self._env, found=self.found, limits=self.limits, hello_s=self.hello_s)
 
     def got_ready(self, worker: Worker) -> None:
         slot = self.slots[worker.index]
-        others = [one for one in self.workers if one is not worker and one.state is State.READY]
+        others = [other for other in self.workers if other is not worker and other.state is State.READY]
         if others and (difference := worker.registry.difference(self._agreed)) is not None:
             reason = f"worker {worker.index + 1} is not like the others: {difference}"
             worker.give_up(reason, Cause.DISAGREES)
@@ -180,208 +191,193 @@ class Generation:
             self._agreed = worker.registry.snapshot()
         if self.manifest.watchdog_s is not None and worker.can_ping:
             Heartbeat(self._loop, worker, self.manifest.watchdog_s, self._stalls.end)
-        if self.standing is not GenerationState.CURRENT:
-            if self.standing is GenerationState.CANDIDATE and may_take_over([one.state for one in self.workers]):
+        if self.state is not GenerationState.CURRENT:
+            if self.state is GenerationState.CANDIDATE and may_take_over([other.state for other in self.workers]):
                 self.is_settled = True
-                self._extension.candidate_ready(self)
+                self._on_ready(self)
             return
-        self._extension.was_ready = True
+        self._owner.got_ready()
         self._settle()
         self.choose_lead()
         if slot.starts > 1:
             self.account.restarts += 1
-            down = "" if len(self.slots) == 1 else f" (worker {worker.index + 1})"
-            self.notices.tell("restarted", f"ready again, restart {self.account.restarts}{down}")
+            which = "" if len(self.slots) == 1 else f" (worker {worker.index + 1})"
+            self.notices.tell("restarted", f"ready again, restart {self.account.restarts}{which}")
         elif not others:
             self.notices.tell("started", "ready")
 
     def registered(self, worker: Worker) -> None:
-        if self.standing is not GenerationState.CURRENT:
+        if self.state is not GenerationState.CURRENT:
             return
         if worker.state.is_up and not self.lead.state.is_up:
             self.choose_lead()
-        elif worker.registry is self.reference or worker is self.lead:
-            self._extension.changed()
+        elif worker.registry is self.registry or worker is self.lead:
+            self._owner.changed()
 
     def choose_lead(self) -> None:
-        """The first that is up; else the first whose place will be filled; else the first."""
-        self.lead = min(self.workers, key=lambda one: (BEST_FIRST.index(one.state), one.index))
+        """Takes the worker with the best state as the lead; of several, the first."""
+        self.lead = min(self.workers, key=lambda worker: (BEST_FIRST.index(worker.state), worker.index))
         if self.lead.state is State.READY:
-            self.reference = self.lead.registry
-        if self.standing is GenerationState.CURRENT:
-            self._extension.changed()
+            self.registry = self.lead.registry
+        if self.state is GenerationState.CURRENT:
+            self._owner.changed()
 
     def _settle(self) -> None:
         if not self.is_settled:
             self.is_settled = True
-            self._extension.settled()
+            self._owner.settled()
 
     def showed(self, worker: Worker, frame: Shown) -> None:
-        self._extension.showed(worker, frame)
+        self._owner.showed(worker, frame)
 
     # --- health ---------------------------------------------------------------------------------------------
 
-    def ran_out_of_time(self, worker: Worker) -> None:
-        self._stalls.ran_out_of_time(worker)
+    def timed_out(self, worker: Worker) -> None:
+        self._stalls.timed_out(worker)
 
     def over_limit(self, worker: Worker, figures: str) -> None:
-        """Ends the worker, to be started again or not as its limits say."""
+        """Gives up a worker that a sample found over its limits. The manifest's limit action says whether the next one
+        is started."""
         if worker.state.is_settled and worker.state is not State.READY:
             return  # it is ending already
-        self.account.limit_breaches += 1
-        self.log.note(f"over its limits: {figures}")
-        worker.give_up(f"it is over its limits: {figures}", Cause.OVER_LIMIT)
+        worker.give_up(self._count_breach(figures), Cause.OVER_LIMIT)
 
-    # --- start again ----------------------------------------------------------------------------------------
+    def memory_breach(self, worker: Worker) -> str | None:
+        """A worker's process was killed by SIGKILL. If its cgroup leaf has counted a kill, its memory limit was the
+        cause: the breach is counted, and the reason is returned."""
+        if self._retired or self.limits.rss_mb is None or not self.slots[worker.index].memory_kills():
+            return None
+        return self._count_breach(f"the kernel killed it at rss_mb {self.limits.rss_mb:g}")
+
+    def _count_breach(self, figures: str) -> str:
+        self.account.limit_breaches += 1
+        self.log.add(f"over its limits: {figures}")
+        return f"it is over its limits: {figures}"
+
+    # --- restart --------------------------------------------------------------------------------------------
 
     def restart(self) -> None:
-        """Ends what runs of it, in order, and starts it anew, whatever had become of it."""
-        self.log.note("a user asks to start it again")
+        """Stops all workers in order and starts new ones, in whatever state they are."""
+        self.log.add("a user asks to start it again")
         for slot in self.slots:
-            slot.worker.failure = "it is being started again"
-            slot.renew()
+            slot.worker.fail_requests_with("it is being started again")
+            slot.restart()
         self.choose_lead()
 
-    def _fill(self, slot: WorkerSlot) -> None:
+    def _refill(self, slot: WorkerSlot) -> None:
         if not self._retired:
-            self.log.note(f"starting {self.name} again")
+            self.log.add(f"starting {self.name} again")
             slot.worker = self._new_worker(slot.worker.index)
             self.choose_lead()
             self._start(slot)
 
-    # --- end of a process -----------------------------------------------------------------------------------
+    # --- end of a worker ------------------------------------------------------------------------------------
 
-    def ended(self, worker: Worker, ending: Ending, reason: str) -> None:
+    def ended(self, worker: Worker, ending: WorkerEnding, reason: str) -> None:
         if (why := self._stalls.reason(worker)) is not None:
             ending = replace(ending, cause=Cause.STALLED)
-            reason = worker.failure = f"it hangs: {why}"
+            reason = f"it hangs: {why}"
+            worker.fail_requests_with(reason)
         slot = self.slots[worker.index]
-        if self.standing is not GenerationState.CURRENT:
-            self._ended_aside(slot, ending, reason)
+        if self.state is not GenerationState.CURRENT:
+            self._ended_beside(slot, ending, reason)
             return
-        now = self._loop.clock()
         decision, slot.history = decide(
             self.manifest.restart,
             slot.history,
             ending,
-            now=now,
-            dice=self._extension.dice(),
+            now=self._loop.clock(),
+            dice=self._owner.dice(),
             stop_on_limit=self.limits.action == "stop",
         )
         if self._retired and isinstance(decision, RestartIn):
             decision = StayDown("its host stops")
-        if worker.child is not None:
-            slot.clear(Stage.KILLED if ending.cause is Cause.OVER_LIMIT else Stage.TERMINATED)
-        if not (self._retired and ending.cause is Cause.EXIT):  # else it was killed with all others
+        _clear_after(slot, ending)
+        if not (self._retired and ending.cause is Cause.EXIT):  # then `kill_now` has killed it with all others
             self._report(worker, ending, reason, decision)
         if isinstance(decision, RestartIn):
             worker.retry()
-            slot.fill_later(decision.delay_s)
+            slot.refill_later(decision.delay_s)
         self.choose_lead()
-        if all(one.state.is_settled for one in self.workers):
+        if all(other.state.is_settled for other in self.workers):
             self._settle()
 
-    def _ended_aside(self, slot: WorkerSlot, ending: Ending, reason: str) -> None:
-        """A candidate's end decides over it; one that was leaving has no more to do. Neither is started again."""
-        if slot.worker.child is not None:
-            slot.clear(Stage.KILLED if ending.cause is Cause.OVER_LIMIT else Stage.TERMINATED)
-        said = reason + self.notices.last_words()
+    def _ended_beside(self, slot: WorkerSlot, ending: WorkerEnding, reason: str) -> None:
+        """A worker of a candidate or of a draining generation has ended. It is not started again; a candidate fails
+        with it."""
+        _clear_after(slot, ending)
+        message = reason + self.notices.last_words()
         if self._retired:
             return
-        if self.standing is GenerationState.CANDIDATE:
-            self._extension.candidate_failed(self, said)
+        if self.state is GenerationState.CANDIDATE:
+            self._on_failed(self, message)
         else:
-            self.notices.tell("warning", f"the version that was replaced did not finish its calls: {said}")
-        self._see_whether_left()
+            self.notices.tell("warning", f"the version that was replaced did not finish its calls: {message}")
+        self._check_drained()
 
-    def _report(self, worker: Worker, ending: Ending, told: str, decision: Decision) -> None:
-        said = exit_message(
+    def _report(self, worker: Worker, ending: WorkerEnding, full_reason: str, decision: Decision) -> None:
+        message = exit_message(
             self.name,
             ending,
             decision,
             reason=worker.failure,
-            told=told,
+            full_reason=full_reason,
             exit_status=self.account.exit_status,
             last_words=self.notices.last_words(),
             log=str(self.log.path),
             is_silent=ending.cause in (Cause.UNSTARTABLE, Cause.DISAGREES)
             or self.manifest.restart.policy == "temporary",
         )
-        worker.failure = one_line(said.failure, NOTICE_LENGTH)
-        self.notices.tell(said.kind, said.message, said.evidence)
+        worker.fail_requests_with(one_line(message.failure, NOTICE_LENGTH))
+        self.notices.tell(message.kind, message.message, message.evidence)
 
     def _cleared(self, worker: Worker, is_stuck: bool) -> None:
         if is_stuck:
             self.notices.warn("stuck", f"process {worker.pid} could not be killed")
-        if self._tracker is not None and worker.child is not None:
-            self._tracker.ended(worker.child.identity)
-        self._see_whether_left()
+        self._check_drained()
 
     def _adopted(self, table: ProcessTable, owner: Stoppable) -> Iterable[int]:
-        slot = next((one for one in self.slots if one.worker is owner), None)
-        return () if slot is None else self._extension.adopted(table, slot.mark)
+        slot = next((slot for slot in self.slots if slot.worker is owner), None)
+        return () if slot is None else self._owner.adopted(table, slot.mark)
 
     def collected(self, worker: Worker) -> None:
-        if self._tracker is not None and worker.child is not None:
-            self._tracker.collected(worker.child.identity)
+        self.slots[worker.index].collected()
 
-    def gone(self, worker: Worker) -> None:
+    def stopped(self, worker: Worker) -> None:
         self.slots[worker.index].hurry()
 
-    # --- end of all -----------------------------------------------------------------------------------------
+    # --- end of the generation ------------------------------------------------------------------------------
 
-    def leave(self) -> None:
-        """Nothing of it is started again. Each process finishes what it was asked, as long as those wait for it who
-        asked, and is then ended in order."""
-        self.standing = advance(self.standing, GenerationTrigger.DISMISSED)
+    def promote(self) -> None:
+        """Makes a candidate the current generation."""
+        self.state = advance_generation(self.state, GenerationTrigger.PROMOTED)
+
+    def drain(self) -> None:
+        """Starts nothing again. Each worker is stopped in order once its pending requests have ended."""
+        self.state = advance_generation(self.state, GenerationTrigger.DISMISSED)
         for slot in self.slots:
-            slot.forgo()
-            worker = slot.worker
-            worker.state = advance_state(worker.state, Trigger.ABANDONED)
-            self._end_when_idle(slot)
-        self._see_whether_left()
+            slot.cancel_refill()
+            slot.worker.abandon()
+            slot.stop_when_idle()
+        self._check_drained()
 
-    def _end_when_idle(self, slot: WorkerSlot) -> None:
-        worker = slot.worker
-        if self._retired or slot.is_clearing or not worker.is_running:
-            return
-        if not worker.pending:
-            slot.clear(Stage.ASKED)
-            return
-        left = set(worker.pending)
-
-        def answered(call_id: str) -> None:
-            left.discard(call_id)
-            if not left:
-                self._loop.call_later(0, lambda: self._end_when_idle(slot))
-
-        for call_id, pending in worker.pending.items():
-            _add_callback(pending, partial(answered, call_id))
-
-    def _see_whether_left(self) -> None:
-        if self.standing is GenerationState.DRAINING and not self._retired and all(one.is_empty for one in self.slots):
-            self.standing = advance(self.standing, GenerationTrigger.CLEARED)
+    def _check_drained(self) -> None:
+        if self.state is GenerationState.DRAINING and not self._retired and all(slot.is_empty for slot in self.slots):
+            self.state = advance_generation(self.state, GenerationTrigger.CLEARED)
             self.notices.close()
-            self._extension.left(self)
+            self._on_drained(self)
 
     def forgo_restarts(self) -> None:
-        """No more starts: what ends from now on has ended for good."""
+        """Starts nothing again."""
         self._retired = True
 
     def retire(self) -> dict[Stoppable, Iterable[Process]]:
-        """No more starts; returns the workers, whose processes the caller is to end, each with what is known to be
-        left of it besides."""
+        """Starts nothing again. The caller ends the returned workers; with each come the processes that are known to be
+        left of it, without its own."""
         self._retired = True
         return {slot.worker: slot.retire() for slot in self.slots}
 
 
-def _add_callback(pending: Pending, callback: Callable[[], None]) -> None:
-    """Besides what it calls already when it ends."""
-    before = pending.on_done
-
-    def both() -> None:
-        if before is not None:
-            before()
-        callback()
-
-    pending.on_done = both
+def _clear_after(slot: WorkerSlot, ending: WorkerEnding) -> None:
+    if slot.worker.child is not None:
+        slot.clear(Stage.KILLED if ending.cause is Cause.OVER_LIMIT else Stage.TERMINATED)

@@ -1,7 +1,7 @@
-"""The rules of the handshake, the same for a run and for the harness. Pure.
+"""The rules of the handshake, for runs and for the harness. Pure.
 
-The first frame must be `hello`, within a deadline. After it the first registrations come; they are complete with
-`ready`, after 250 ms without a frame (zot's rule), or at a deadline, whichever is first.
+The first frame must be `hello`, within a deadline. The first registrations follow. They are complete with `ready`,
+after 250 ms without a frame (zot's rule), or at a second deadline, whichever is first.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 from enum import Enum
 
 IDLE_IS_READY_S = 0.25
-"""Seconds without a frame after the hello that count as `ready`."""
+"""Seconds without a frame, after the hello, that count as `ready`."""
 NO_NAME = "its hello has no name"
 MUTE = "closed its stdout and can say nothing any more"
 
 
 class Readiness(Enum):
-    """Whether a process that has said hello, but not `ready`, is taken as ready."""
+    """Whether a process that has said hello, but not `ready`, counts as ready, and why."""
 
     NOT_YET = "not yet"
     SILENT = "silent"
@@ -23,8 +23,8 @@ class Readiness(Enum):
 
 
 def readiness(now: float, *, last_frame: float, latest: float) -> tuple[Readiness, float]:
-    """Times in seconds of one clock: `last_frame` of the last frame, the hello included, `latest` of the deadline for
-    `ready`. The second value is when to look again."""
+    """All times are seconds of one clock: `last_frame` is that of the last frame, the hello included; `latest` is the
+    deadline for `ready`. Also returns when to call this again."""
     if now >= latest:
         return Readiness.LATE, now
     silent_at = last_frame + IDLE_IS_READY_S

@@ -1,34 +1,46 @@
-"""The life of one process of an extension, as one enum and one table of transitions."""
+"""The states of a worker and those of a generation: for each an enum and a table of transitions. Pure."""
 
 from __future__ import annotations
 
 from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 
 class State(Enum):
+    """Of a worker."""
+
     SPAWNED = "spawned"
-    """Started; has not said hello."""
+    """Its process is started and has not said hello."""
     GREETED = "greeted"
-    """Has said hello; its first registrations may still be on their way."""
+    """It has said hello; its first registrations may still come."""
     READY = "ready"
     STOPPING = "stopping"
-    """Has been asked to stop."""
+    """The host has asked it to stop."""
     EXITED = "exited"
-    """Ended because it was asked to."""
+    """Its process ended after the host had asked."""
     BACKOFF = "backoff"
-    """Ended on its own or was given up on; another process will take its place."""
+    """Its process ended by itself, or the host gave it up. The next worker will be started."""
     FAILED = "failed"
-    """The same, and none will."""
+    """The same, but no next worker will be started."""
 
     is_settled: bool
-    """Nothing more is to be expected of its start."""
+    """Its start is over, with or without success."""
     is_up: bool
-    """It can be asked and told things."""
+    """It takes requests and events."""
 
     def __init__(self, value: str) -> None:
-        # Set once for each member: a property of an enum takes 0.2 µs, and every call looks at it.
+        # Set once for each member: a property of an enum takes 0.2 µs, and every call reads it.
         self.is_settled = value not in ("spawned", "greeted")
         self.is_up = value in ("greeted", "ready")
+
+
+BEST_FIRST = (
+    State.READY, State.GREETED, State.SPAWNED, State.BACKOFF, State.STOPPING, State.FAILED, State.EXITED,
+)  # fmt: skip
+"""The states of a worker, the most useful one first."""
 
 
 class Trigger(Enum):
@@ -39,14 +51,14 @@ class Trigger(Enum):
     GONE = "gone"
     """The process has ended."""
     REFUSED = "refused"
-    """The host gave up on it."""
+    """The host gave it up."""
     RETRY = "retry"
-    """Another process is to take its place."""
+    """A next worker will be started."""
     ABANDONED = "abandoned"
-    """Nothing is to take its place after all."""
+    """No next worker will be started after all."""
 
 
-_TRANSITIONS: dict[tuple[State, Trigger], State] = {
+_WORKER_TRANSITIONS: dict[tuple[State, Trigger], State] = {
     (State.SPAWNED, Trigger.HELLO): State.GREETED,
     (State.GREETED, Trigger.SETTLED): State.READY,
     (State.SPAWNED, Trigger.STOP): State.STOPPING,
@@ -65,6 +77,42 @@ _TRANSITIONS: dict[tuple[State, Trigger], State] = {
 }
 
 
-def advance(state: State, occurrence: Trigger) -> State:
-    """The next state; the same one where the occurrence means nothing (a second `ready`, the end of a failed child)."""
-    return _TRANSITIONS.get((state, occurrence), state)
+def advance(state: State, trigger: Trigger) -> State:
+    """The next state. A trigger without a transition (a second `ready`, the exit of a worker that has failed) leaves
+    the state unchanged."""
+    return _WORKER_TRANSITIONS.get((state, trigger), state)
+
+
+class GenerationState(Enum):
+    CANDIDATE = "candidate"
+    """Its workers start beside those of the current generation. They get no requests and no events yet."""
+    CURRENT = "current"
+    """Its workers get all requests and events."""
+    DRAINING = "draining"
+    """Its workers finish their pending requests, or are being stopped. None is started again."""
+    GONE = "gone"
+    """All its processes have ended."""
+
+
+class GenerationTrigger(Enum):
+    PROMOTED = "promoted"
+    DISMISSED = "dismissed"
+    CLEARED = "cleared"
+
+
+_GENERATION_TRANSITIONS = {
+    (GenerationState.CANDIDATE, GenerationTrigger.PROMOTED): GenerationState.CURRENT,
+    (GenerationState.CANDIDATE, GenerationTrigger.DISMISSED): GenerationState.DRAINING,
+    (GenerationState.CURRENT, GenerationTrigger.DISMISSED): GenerationState.DRAINING,
+    (GenerationState.DRAINING, GenerationTrigger.CLEARED): GenerationState.GONE,
+}
+
+
+def advance_generation(state: GenerationState, trigger: GenerationTrigger) -> GenerationState:
+    """The next state. A trigger without a transition leaves the state unchanged."""
+    return _GENERATION_TRANSITIONS.get((state, trigger), state)
+
+
+def may_take_over(states: Collection[State]) -> bool:
+    """Whether a candidate whose workers are in these states becomes the current generation."""
+    return all(state is State.READY for state in states)

@@ -1,4 +1,4 @@
-"""One log file for each extension: its standard error, and the host's own lines about it, marked `[zot]`."""
+"""The log file of one extension: its stderr, its `log` frames, and lines of the host, which begin with `[zot]`."""
 
 from __future__ import annotations
 
@@ -19,21 +19,22 @@ LOG_LIMIT = 1024 * 1024
 LOGS_KEPT = 5
 """Files in all: `ext-NAME.log`, `.log.1` … `.log.4`."""
 SMALLEST_LOG = 4096
+"""Bytes: no file is rotated sooner."""
 LINES_REMEMBERED = 20
 LINE_SHOWN = 200
-NOTE_LIMIT = 1000
-"""Characters of a line of the host's: most of them quote what an extension has said."""
-
-RECORD_LIMIT = 4000
-"""Characters of a line that came as a `log` frame."""
+"""Characters of a line of stderr that is quoted."""
+LINE_LIMIT = 1000
+"""Characters of a line of the host. Most of them quote the extension."""
+FRAME_LINE_LIMIT = 4000
+"""Characters of a line from a `log` frame."""
 LEVELS = frozenset({"debug", "info", "warn", "error"})
 
 
 class ExtensionLog:
-    """Appends to `LOGS/ext-NAME.log`, 0600, at most `LOGS_KEPT` files, together of `total` bytes.
+    """Appends to `FOLDER/ext-NAME.log`, mode 0600. At most `LOGS_KEPT` files are kept, of `total` bytes together.
 
-    A log that cannot be written (disk full, read-only home) costs nothing but itself: the last lines are still
-    remembered for error messages, and `error` says why, as does `on_error`, once.
+    A log that cannot be written (disk full, read-only home) stops nothing else. The last lines are still remembered for
+    error messages, `error` says why, and `on_error` is called once.
     """
 
     def __init__(self, folder: Path, name: str, total: int = LOGS_KEPT * LOG_LIMIT) -> None:
@@ -43,33 +44,33 @@ class ExtensionLog:
         self.on_error: Callable[[str], None] | None = None
         self._fd = -1
         self._size = 0
-        self._last: deque[bytes] = deque(maxlen=LINES_REMEMBERED)  # as they came: few are ever shown
+        self._last: deque[bytes] = deque(maxlen=LINES_REMEMBERED)  # decoded only when shown
         self._partial = b""
         self._open()
 
     def write(self, data: bytes) -> None:
-        """Standard error of the extension, in whatever pieces it comes."""
+        """Appends a piece of the extension's stderr, which may end within a line."""
         *whole, self._partial = (self._partial + data[-4 * LOG_LIMIT :]).split(b"\n")
         self._partial = self._partial[-4096:]
         self._last.extend(line[: 4 * LINE_SHOWN] for line in whole[-LINES_REMEMBERED:])
         self._append(data)
 
-    def note(self, text: str) -> None:
-        """A line of the host's."""
-        self._append(f"[zot] {one_line(text, NOTE_LIMIT)}\n".encode())
+    def add(self, text: str) -> None:
+        """Appends a line of the host."""
+        self._append(f"[zot] {one_line(text, LINE_LIMIT)}\n".encode())
 
-    def record(self, level: str, message: str, fields: Mapping[str, object] | None = None) -> None:
-        """A line that the extension has sent as a frame."""
+    def add_frame(self, level: str, message: str, fields: Mapping[str, object] | None = None) -> None:
+        """Appends a line that the extension sent as a `log` frame."""
         said = " ".join([message, *(f"{name}={_value(value)}" for name, value in (fields or {}).items())])
         shown = level if level in LEVELS else "info"
-        self._append(f"[{shown}] {one_line(said, RECORD_LIMIT)}\n".encode("utf-8", "replace"))
+        self._append(f"[{shown}] {one_line(said, FRAME_LINE_LIMIT)}\n".encode("utf-8", "replace"))
 
     def last_line(self) -> str:
-        """The last thing it said on standard error; empty if it said nothing."""
+        """The last line of its stderr; empty if there is none."""
         return next((text for line in (self._partial, *reversed(self._last)) if (text := _shown(line))), "")
 
     def last_lines(self) -> list[str]:
-        """The last things that it said there, `LINES_REMEMBERED` at most."""
+        """The last whole lines of its stderr, `LINES_REMEMBERED` at most."""
         return [text for line in self._last if (text := _shown(line))]
 
     def _open(self) -> None:
@@ -81,9 +82,9 @@ class ExtensionLog:
             self._fail(error)
 
     def _fail(self, error: OSError) -> None:
-        is_news = self.error is None
+        is_first = self.error is None
         self.error = f"cannot write {self.path}: {error.strerror}"
-        if is_news and self.on_error is not None:
+        if is_first and self.on_error is not None:
             self.on_error(self.error)
 
     def _append(self, data: bytes) -> None:
@@ -100,7 +101,8 @@ class ExtensionLog:
                 self.close()
 
     def _rotate(self) -> None:
-        """Another host may share the file and have rotated it already: then ours is no longer the one at the path."""
+        """Renames the files and opens a new one. Another host may have rotated the shared file already: then our
+        descriptor is not the file at the path, and nothing is renamed."""
         try:
             ours = os.path.samestat(os.fstat(self._fd), os.stat(self.path))
         except OSError:
@@ -122,7 +124,7 @@ class ExtensionLog:
 
 
 def _value(value: object) -> str:
-    """A text as it is where that is not ambiguous; all else as JSON."""
+    """A text as it is if it has neither quotes nor breaks; anything else as JSON."""
     if isinstance(value, str) and value and not _BREAKS.search(value) and '"' not in value:
         return value
     return msgspec.json.encode(value).decode()

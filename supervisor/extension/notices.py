@@ -1,4 +1,4 @@
-"""What is said of one extension: to a user in single lines, each fault once, and in its log."""
+"""The notices about one extension, each fault once, and the host's remarks in its log."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ if TYPE_CHECKING:
     from wire import frames
 
 WARNINGS_SHOWN = 10
-"""Different faults of one extension that a user is told of, each once; the log has the others."""
+"""Different faults of one extension that become a notice, each once. All later ones are only in the log."""
 NOTICE_LENGTH = 600
+"""Characters of a notice that may quote the extension."""
 REMARKS_BURST = 100
 REMARKS_PER_SECOND = 20.0
-"""Lines that the host writes into the log about what an extension says, once it has said that much wrong."""
+"""Remarks per second in the log, after a burst of `REMARKS_BURST`."""
 
-Kind = Literal["started", "exited", "restarted", "reloaded", "failed", "no_verdict", "limit", "late", "warning"]
+NoticeKind = Literal["started", "exited", "restarted", "reloaded", "failed", "no_verdict", "limit", "late", "warning"]
 
 
 class Notices:
-    """`on_notice` hears a kind and a line, `on_note` a level and what the extension itself wants said."""
+    """`on_notice` gets a kind and a line about the extension, `on_note` a level and a note that it sent."""
 
     def __init__(
         self,
@@ -34,7 +35,7 @@ class Notices:
         log: ExtensionLog,
         account: Account,
         *,
-        on_notice: Callable[[Kind, str], None],
+        on_notice: Callable[[NoticeKind, str], None],
         on_note: Callable[[str, str], None],
     ) -> None:
         self._loop = loop
@@ -47,16 +48,16 @@ class Notices:
         self._remarks_left_out = 0
         self._warned: set[str] = set()
 
-    def tell(self, kind: Kind, message: str, evidence: str = "") -> None:
-        """A line for the user. What an extension may have had a hand in is cut to `NOTICE_LENGTH` characters."""
+    def tell(self, kind: NoticeKind, message: str, evidence: str = "") -> None:
+        """Sends a notice. `message` may quote the extension and is cut to `NOTICE_LENGTH` characters."""
         self._on_notice(kind, one_line(message, NOTICE_LENGTH) + evidence)
 
     def warn(self, key: str, message: str) -> None:
-        """Tells the user once for each key, and of `WARNINGS_SHOWN` of them; the log has the others."""
+        """Sends a warning once for each key, for at most `WARNINGS_SHOWN` keys. The others are only logged."""
         if key in self._warned or len(self._warned) > WARNINGS_SHOWN:
             self.remark(message)
             return
-        self._log.note(message)
+        self._log.add(message)
         self._warned.add(key)
         if len(self._warned) > WARNINGS_SHOWN:
             self.tell("warning", "has more faults than are shown here", f" (log: {self._log.path})")
@@ -67,20 +68,20 @@ class Notices:
         return key in self._warned
 
     def remark(self, text: str) -> None:
-        """A line in the log about what it said; not more of them than a reader or a disk can take."""
+        """Writes a line into the log. Lines above `REMARKS_PER_SECOND` are left out and counted."""
         if not self._remark_gate.admits(self._loop.turn_time):
             self._remarks_left_out += 1
             return
-        self._own_up()
-        self._log.note(text)
+        self._log_left_out()
+        self._log.add(text)
 
-    def _own_up(self) -> None:
+    def _log_left_out(self) -> None:
         if self._remarks_left_out:
-            self._log.note(f"{self._remarks_left_out} more such lines were left out here")
+            self._log.add(f"{self._remarks_left_out} more such lines were left out here")
             self._remarks_left_out = 0
 
     def note(self, frame: frames.Notify) -> None:
-        """It wants something said; not without end."""
+        """Passes on a note from the extension. Notes that come too fast are dropped and counted."""
         if self._note_gate.admits(self._loop.turn_time):
             message = frame.message or ""
             shown = message if len(message) <= LENGTH else message[: LENGTH - 2] + " …"
@@ -91,14 +92,14 @@ class Notices:
         self._account.notes_dropped += 1
 
     def log_failed(self, reason: str) -> None:
-        """Its log cannot be written."""
+        """Warns that the log cannot be written."""
         self.tell("warning", f"{reason}; what it says on stderr is not kept")
 
     def last_words(self) -> str:
-        """The last line on its stderr, as the end of a sentence."""
+        """The last line of its stderr, as the end of a sentence; empty if there is none."""
         last = self._log.last_line()
         return f': "{last}"' if last else ""
 
     def close(self) -> None:
-        self._own_up()
+        self._log_left_out()
         self._log.close()

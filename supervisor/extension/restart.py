@@ -1,4 +1,4 @@
-"""When an extension's process that has ended is started again. Pure: the clock and the dice are the caller's."""
+"""Whether and when a worker that has ended is started again. Pure: the caller gives the time and a random number."""
 
 from __future__ import annotations
 
@@ -10,94 +10,90 @@ if TYPE_CHECKING:
     from wire.manifest import Restart as Policy
 
 NEVER_AGAIN = 125
-"""The exit code by which a program says that to start it again is of no use."""
+"""With this exit code a program asks not to be started again."""
 HEALTHY_AFTER_S = 300.0
-"""A process that ran so long has made up for all exits before it."""
+"""Seconds of running as ready after which earlier exits are forgotten."""
 JITTER = 0.25
-"""Part of a wait by which it is made longer or shorter, so that those who fell together do not rise together."""
+"""Largest random change of a delay, as a part of it: workers that ended together are not started together."""
 
 
 class Cause(Enum):
-    """Why a process of an extension has ended."""
+    """Why a worker has ended."""
 
     EXIT = "exit"
-    """By itself."""
+    """Its process ended by itself or by a signal."""
     REFUSED = "refused"
-    """The host ended it: it broke the handshake or closed its stdout."""
+    """The host gave it up: it broke the handshake or closed its stdout."""
     STALLED = "stalled"
-    """The host ended it: it had not answered for too long."""
+    """The host gave it up: it did not answer."""
     OVER_LIMIT = "over limit"
-    """The host ended it: it used more than it may."""
+    """A sample found it over its limits, or the kernel killed it at its memory limit."""
     UNSTARTABLE = "unstartable"
-    """There is nothing to start: no such program, not executable."""
+    """Its program cannot be started: it is missing or not executable."""
     DISAGREES = "disagrees"
-    """The host ended it: its registrations are not those of the other workers."""
-    RESTARTED = "restarted"
-    """A user asked for it."""
+    """The host gave it up: its registrations differ from those of the other workers."""
 
 
 @dataclass(frozen=True)
-class Ending:
-    """How a process of an extension ended."""
+class WorkerEnding:
+    """How a worker ended."""
 
     cause: Cause
     code: int | None
-    """The exit status, or minus a signal's number; None where the host did not wait for it."""
+    """The exit status, or minus a signal's number; None if the host gave it up while its process ran."""
     uptime_s: float
     was_ready: bool
 
 
 @dataclass(frozen=True)
 class History:
-    """What is remembered of earlier exits."""
+    """Earlier exits in one slot."""
 
     exits: tuple[float, ...] = ()
-    """When, on the caller's clock; only those within the policy's window."""
+    """Times of the exits within the policy's window, on the caller's clock."""
     row: int = 0
-    """Exits since it was last healthy: the backoff grows with them."""
+    """Exits since a worker was last healthy. The delay grows with them."""
     unready: tuple[float, ...] = ()
-    """When the last exits in a row before it was ready were. A start that takes a minute to fail would never fill the
-    window."""
+    """Times of the last exits in a row of workers that never got ready. They count without the window: starts that
+    take a minute to fail would never fill it."""
 
 
 @dataclass(frozen=True)
 class RestartIn:
-    """It is started again."""
+    """The next worker is started after the delay."""
 
     delay_s: float
 
 
 @dataclass(frozen=True)
 class StayDown:
-    """It is not started again, as the policy says."""
+    """It is not started again: the policy or the limits say so."""
 
     why: str
 
 
 @dataclass(frozen=True)
 class GiveUp:
-    """It is not started again, since that has been tried often enough."""
+    """It is not started again: it has ended too often."""
 
     exits: int
     span_s: float
-    """From the first of these exits to the last."""
+    """Seconds from the first of these exits to the last."""
 
 
 Decision = RestartIn | StayDown | GiveUp
 
 
 def decide(
-    policy: Policy, history: History, ending: Ending, *, now: float, dice: float, stop_on_limit: bool = False
+    policy: Policy, history: History, ending: WorkerEnding, *, now: float, dice: float, stop_on_limit: bool = False
 ) -> tuple[Decision, History]:
-    """What becomes of an extension whose process has just ended, and what to remember. `dice` is from 0 to 1."""
-    if ending.cause is Cause.RESTARTED:
-        return RestartIn(0.0), History()
+    """What follows the end of a worker at time `now`, and the history with this exit. `dice` is from 0 to 1."""
     if ending.was_ready and ending.uptime_s >= HEALTHY_AFTER_S:
         history = History()
     recent = (*(at for at in history.exits if now - at < policy.window_s), now)
     unready = () if ending.was_ready else (*history.unready, now)
     history = History(recent, history.row + 1, unready)
-    if (why := _reason_to_leave(policy, ending, stop_on_limit)) is not None:
+    if (why := _reason_to_stay_down(policy, ending, stop_on_limit)) is not None:
         return StayDown(why), history
     for exits in (recent, unready):
         if len(exits) >= policy.max:
@@ -106,13 +102,13 @@ def decide(
 
 
 def backoff(policy: Policy, row: int, dice: float) -> float:
-    """Seconds to wait after so many exits in a row."""
+    """The delay in seconds after `row` exits in a row."""
     first, longest = policy.backoff_s
     wait = min(longest, first * 2.0 ** min(row - 1, 60))
     return wait * (1 - JITTER + 2 * JITTER * dice)
 
 
-def _reason_to_leave(policy: Policy, ending: Ending, stop_on_limit: bool) -> str | None:
+def _reason_to_stay_down(policy: Policy, ending: WorkerEnding, stop_on_limit: bool) -> str | None:
     if ending.cause is Cause.UNSTARTABLE or ending.cause is Cause.DISAGREES:
         return "it would fail again"
     if ending.cause is Cause.OVER_LIMIT and stop_on_limit:

@@ -1,32 +1,41 @@
-"""One of an extension's workers, and what is to become of it: it is ended with all that it left, and replaced."""
+"""The place of one worker: starts its process, clears away all that the process left, and has the next one started."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
+from supervisor.cleanup.env_marks import START
 from supervisor.extension.restart import History
+from supervisor.process.spawn_limits import Confinement, launch
 from supervisor.process.stop_policy import Stage
 from supervisor.process.teardown import Teardown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
+    from supervisor.cleanup.tracker import ProcessTracker
+    from supervisor.discovery.discover import Found
     from supervisor.extension.worker import Worker
     from supervisor.loop.loop import Loop, Timer
+    from supervisor.loop.pending import Pending
+    from supervisor.process.cgroups import Leaf
     from supervisor.process.shared_table import SharedProcessTable
     from supervisor.process.table import Process, ProcessTable
     from supervisor.process.teardown import Stoppable
+    from wire.manifest import Limits
 
 
 class WorkerSlot:
-    """`on_free` is called when it is due to be filled and nothing of the last process is left, `on_cleared` when all of
-    a process has gone, with whether any of it could not be killed."""
+    """`on_free` is called when a refill is due and nothing of the last process is left. `on_cleared` gets a worker of
+    which nothing is left, and whether some process of it could not be killed."""
 
     def __init__(
         self,
         loop: Loop,
         worker: Worker,
         shared_table: SharedProcessTable,
+        tracker: ProcessTracker | None,
         *,
         on_free: Callable[[WorkerSlot], None],
         on_cleared: Callable[[Worker, bool], None],
@@ -36,9 +45,10 @@ class WorkerSlot:
         self.history = History()
         self.starts = 0
         self.mark = ""
-        """In the environment of its present process and of all that this one starts: which start they belong to."""
+        """Identifies one start. It is in the environment of the worker's process and of all that this one starts."""
         self._loop = loop
         self._shared_table = shared_table
+        self._tracker = tracker
         self._on_free = on_free
         self._on_cleared = on_cleared
         self._adopted = adopted
@@ -46,9 +56,48 @@ class WorkerSlot:
         self._timer: Timer | None = None
         self._teardown: Teardown | None = None
         self._is_stuck = False
+        self._retired = False
+
+    # --- the worker's process -------------------------------------------------------------------------------
+
+    def start(self, mark: str, env: Mapping[str, str], *, found: Found, limits: Limits, hello_s: float) -> None:
+        """Starts the worker's process, in a cgroup leaf of its own where the system has cgroups."""
+        self.starts += 1
+        self.mark = mark
+        env = {**env, START: mark}
+        leaf: Leaf | None = None
+
+        def argv() -> list[str]:
+            nonlocal leaf
+            command, folder = found.argv, str(found.folder)
+            if self._tracker is None:
+                return launch(command, Confinement.of(limits), cwd=folder, env=env)
+            command, leaf = self._tracker.confine(found.manifest.name, command, limits, cwd=folder, env=env)
+            return command
+
+        worker = self.worker
+        started = worker.start(argv, env, hello_s)
+        if self._tracker is not None:
+            if started and worker.child is not None:
+                self._tracker.started(worker.child.identity, leaf)
+            else:
+                self._tracker.release(leaf)
+
+    def collected(self) -> None:
+        """The worker's process has been waited for. Processes that it started may live on."""
+        if self._tracker is not None and self.worker.child is not None:
+            self._tracker.collected(self.worker.child.identity)
+
+    def memory_kills(self) -> int:
+        """Processes of the present start that the kernel killed because of `rss_mb`. To be asked after `collected`."""
+        if self._tracker is None or self.worker.child is None:
+            return 0
+        return self._tracker.memory_kills(self.worker.child.identity)
+
+    # --- clearing -------------------------------------------------------------------------------------------
 
     def clear(self, first: Stage) -> None:
-        """Ends the worker, and what it has left, from this stage on."""
+        """Ends the worker's process and all that it started, beginning with this stage."""
         self._teardown = Teardown(
             self._loop,
             [self.worker],
@@ -62,8 +111,10 @@ class WorkerSlot:
         assert self._teardown is not None
         self._is_stuck = bool(self._teardown.stuck)
         self._teardown = None
+        if self._tracker is not None and self.worker.child is not None:
+            self._tracker.ended(self.worker.child.identity)
         self._on_cleared(self.worker, self._is_stuck)
-        self._fill()
+        self._refill()
 
     @property
     def is_clearing(self) -> bool:
@@ -75,30 +126,32 @@ class WorkerSlot:
         return self._teardown is None and (self._is_stuck or not self.worker.is_running)
 
     def hurry(self) -> None:
-        """Its process has ended: see whether that was all."""
+        """The worker's process has ended: checks at once whether anything of it is left."""
         if self._teardown is not None:
             self._teardown.hurry()
 
-    def fill_later(self, delay_s: float) -> None:
-        """Another worker is to take this place, but not before the last one has been cleared away."""
+    # --- refilling ------------------------------------------------------------------------------------------
+
+    def refill_later(self, delay_s: float) -> None:
+        """Has the next worker started after `delay_s`, but not before the last one has been cleared away."""
         self._cancel_timer()
         self._due = self._loop.clock() + delay_s
-        self._timer = self._loop.call_at(self._due, self._fill)
+        self._timer = self._loop.call_at(self._due, self._refill)
 
-    def renew(self) -> None:
-        """Whatever had become of it: the worker is ended in order, and another one takes its place."""
+    def restart(self) -> None:
+        """Stops the worker in order and has the next one started. Earlier exits are forgotten."""
         self.history = History()
-        self.fill_later(0.0)
+        self.refill_later(0.0)
         if self._teardown is None and self.worker.is_running:
             self.clear(Stage.ASKED)
 
-    def _fill(self) -> None:
+    def _refill(self) -> None:
         if self._due is not None and self._teardown is None and self._loop.clock() >= self._due:
-            self.forgo()
+            self.cancel_refill()
             self._on_free(self)
 
-    def forgo(self) -> None:
-        """It is not filled again. What is being cleared away goes on being so."""
+    def cancel_refill(self) -> None:
+        """No next worker is started. A clearing that has begun goes on."""
         self._cancel_timer()
         self._due = None
 
@@ -107,9 +160,42 @@ class WorkerSlot:
             self._timer.cancel()
             self._timer = None
 
+    # --- end ------------------------------------------------------------------------------------------------
+
+    def stop_when_idle(self) -> None:
+        """Stops the worker in order once its pending requests have ended."""
+        worker = self.worker
+        if self._retired or self.is_clearing or not worker.is_running:
+            return
+        if not worker.pending:
+            self.clear(Stage.ASKED)
+            return
+        left = set(worker.pending)
+
+        def answered(call_id: str) -> None:
+            left.discard(call_id)
+            if not left:
+                self._loop.call_later(0, self.stop_when_idle)
+
+        for call_id, pending in worker.pending.items():
+            _add_callback(pending, partial(answered, call_id))
+
     def retire(self) -> list[Process]:
-        """It is not filled again, and somebody else ends its worker; returns what is known to be left of that besides
-        the process itself."""
-        self.forgo()
+        """No next worker is started, and from now on the caller ends the worker. Returns the processes that are known
+        to be left of it, without its own."""
+        self.cancel_refill()
+        self._retired = True
         teardown, self._teardown = self._teardown, None
         return [] if teardown is None else teardown.cancel()
+
+
+def _add_callback(pending: Pending, callback: Callable[[], None]) -> None:
+    """Calls `callback` when the request ends, after its present `on_done`."""
+    before = pending.on_done
+
+    def both() -> None:
+        if before is not None:
+            before()
+        callback()
+
+    pending.on_done = both

@@ -1,16 +1,17 @@
-"""Ends processes of one version of an extension that hang, after a last look at what they do."""
+"""Workers that hang: found by requests without an answer or by pings, ended after their threads have been logged."""
 
 from __future__ import annotations
 
 import signal
 from typing import TYPE_CHECKING
 
+from supervisor.extension.lifecycle import State
 from supervisor.extension.restart import Cause
 from supervisor.process.table import read_process
 from supervisor.process.threads import describe_threads
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from supervisor.extension.log import ExtensionLog
     from supervisor.extension.worker import Worker
@@ -19,32 +20,36 @@ if TYPE_CHECKING:
 
 MIB = 1024 * 1024
 DUMP_S = 0.5
-"""From SIGQUIT until a process that hangs is ended: time to write where it is."""
+"""Seconds from SIGQUIT until a process that hangs is ended: time to write its stacks to stderr."""
+IDS_SHOWN = 20
 
 
 class StallHandler:
+    """Ends the workers of one generation that hang."""
+
     def __init__(self, loop: Loop, manifest: Manifest, log: ExtensionLog) -> None:
         self._loop = loop
         self._manifest = manifest
         self._log = log
         self._reasons: dict[Worker, str] = {}
-        """Of those that hang, while they are to write where they are."""
+        """For each worker that hangs, why. A worker stays here until `reason` is called."""
 
-    def ran_out_of_time(self, worker: Worker) -> None:
+    def timed_out(self, worker: Worker) -> None:
+        """A request of this worker has timed out."""
         row = worker.timeouts_in_row
         if row >= self._manifest.stall_after:
             self.end(worker, f"{row} request{'s' * (row > 1)} in a row without an answer in time")
 
     def end(self, worker: Worker, why: str) -> None:
-        """Gives the worker up, half a second later if it is to write where it is."""
+        """Gives the worker up: at once, or with `dump_on_stall` `DUMP_S` after a SIGQUIT."""
         if worker in self._reasons or not worker.state.is_up:
             return
         self._reasons[worker] = why
-        self._log.note(f"hangs: {why}")
+        self._log.add(f"hangs: {why}")
         for line in evidence(worker):
-            self._log.note(line)
+            self._log.add(line)
         for line in self._log.last_lines():
-            self._log.note(f"its stderr before that: {line}")
+            self._log.add(f"its stderr before that: {line}")
 
         def give_up() -> None:
             worker.give_up(f"it hangs: {why}", Cause.STALLED)
@@ -56,15 +61,13 @@ class StallHandler:
             give_up()
 
     def reason(self, worker: Worker) -> str | None:
-        """Why a worker that has ended was taken to hang, be it that it took SIGQUIT for its end. Asked once."""
+        """Why a worker that has ended was given up as hanging, also if SIGQUIT ended it within `DUMP_S`; None for
+        others. A second call returns None."""
         return self._reasons.pop(worker, None)
 
 
-IDS_SHOWN = 20
-
-
 def evidence(worker: Worker) -> Iterator[str]:
-    """Lines: what it owes, its size, and what the kernel says its threads do."""
+    """Lines for the log: pending requests, size, and what the kernel says of each thread."""
     ids = list(worker.pending)
     if ids:
         more = f" and {len(ids) - IDS_SHOWN} more" if len(ids) > IDS_SHOWN else ""
@@ -73,3 +76,32 @@ def evidence(worker: Worker) -> Iterator[str]:
         return
     yield f"pid {worker.pid}, rss {process.rss / MIB:.1f} MiB, cpu {process.cpu_s:.2f} s, {process.threads} threads"
     yield from describe_threads(worker.pid)
+
+
+class Heartbeat:
+    """The watchdog: sends a ping every `interval_s` while the worker is ready. A ping without a pong when the next is
+    due is reported to `on_stall`, once."""
+
+    def __init__(self, loop: Loop, worker: Worker, interval_s: float, on_stall: Callable[[Worker, str], None]) -> None:
+        self._loop = loop
+        self._worker = worker
+        self._interval_s = interval_s
+        self._on_stall = on_stall
+        self._sent = 0
+        self._answered = 0
+        worker.on_pong = self._on_pong
+        self._ping()
+
+    def _ping(self) -> None:
+        if self._worker.state is not State.READY:
+            return
+        if self._answered != self._sent:
+            self._on_stall(self._worker, f"no pong within {self._interval_s:g} s of a ping")
+            return
+        self._sent += 1
+        self._worker.ping(f"ping-{self._sent}")
+        self._loop.call_later(self._interval_s, self._ping)
+
+    def _on_pong(self, ping_id: str) -> None:
+        if ping_id == f"ping-{self._sent}":
+            self._answered = self._sent

@@ -1,19 +1,20 @@
-"""One process of an extension, and the conversation with it: handshake, registrations, calls, and its end.
+"""One process of an extension: its handshake, its registrations, its frames and its end.
 
-Every wait has a deadline, and nothing it does or fails to do reaches beyond it: what it says is read in bounded pieces,
-what is said to it is queued up to a limit, and when it ends its pending calls fail at once, with the reason. A worker
-lives as long as its process; another one takes its place after a restart.
+Every wait has a deadline, what the process sends is read in bounded pieces, and what is sent to it is queued up to a
+limit. When it ends its pending requests fail at once, with the reason. A worker is one process: a restart makes a new
+worker.
 """
 
 from __future__ import annotations
 
+import signal
 from typing import TYPE_CHECKING, Protocol
 
 from supervisor.accounting.rates import Usage
 from supervisor.extension.channel import RequestChannel
 from supervisor.extension.handshake import MUTE, NO_NAME, Readiness, no_hello, not_hello, readiness
 from supervisor.extension.lifecycle import State, Trigger, advance
-from supervisor.extension.restart import Cause, Ending
+from supervisor.extension.restart import Cause, WorkerEnding
 from supervisor.loop.pending import Failure
 from supervisor.process.child import EXIT_FOLLOWS_S, Child, SpawnError
 from supervisor.registry.registry import Registry
@@ -22,7 +23,6 @@ from wire.dialects.zot import describe_oversize
 from wire.framing import Oversize
 
 if TYPE_CHECKING:
-    import signal
     from collections.abc import Callable, Mapping, Sequence
 
     from supervisor.accounting.account import Account
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     from wire.manifest import Timeouts
 
 LARGE_FRAME = 64 * 1024
-
+"""Bytes of an unfinished frame after which larger pieces are read."""
 
 Shown = frames.ClearNotes | frames.PanelRender | frames.PanelClosed
 
 
-class Owner(Protocol):
-    """The extension that a worker belongs to."""
+class WorkerOwner(Protocol):
+    """The generation that a worker belongs to."""
 
     name: str
     data_dir: str
@@ -50,24 +50,27 @@ class Owner(Protocol):
     notices: Notices
 
     def registered(self, worker: Worker) -> None:
-        """It registered something, or came up or went down."""
+        """Its registrations changed, or it said hello."""
 
     def got_ready(self, worker: Worker) -> None: ...
 
-    def ended(self, worker: Worker, ending: Ending, reason: str) -> None:
-        """It is of no use any more. Its process may still be running, and is then to be ended."""
+    def ended(self, worker: Worker, ending: WorkerEnding, reason: str) -> None:
+        """Its process has ended by itself, or the host has given it up: then the owner ends the process."""
 
     def collected(self, worker: Worker) -> None:
-        """Its process has ended and been waited for. What it left may live on."""
+        """Its process has been waited for. Processes that it started may live on."""
 
-    def gone(self, worker: Worker) -> None:
-        """The process of one that was to end has ended."""
+    def memory_breach(self, worker: Worker) -> str | None:
+        """Its process was killed by SIGKILL: the reason if its memory limit was the cause. Called after `collected`."""
+
+    def stopped(self, worker: Worker) -> None:
+        """Its process has ended after the host had stopped it or given it up."""
 
     def showed(self, worker: Worker, frame: Shown) -> None:
-        """It has something on the user's screen changed."""
+        """It changes its notes or a panel."""
 
-    def ran_out_of_time(self, worker: Worker) -> None:
-        """It has not answered a request in time."""
+    def timed_out(self, worker: Worker) -> None:
+        """A request to it got no answer in time."""
 
 
 class Worker(RequestChannel):
@@ -76,12 +79,12 @@ class Worker(RequestChannel):
         "can_ping", "frames_in", "index", "knows_session", "on_pong", "registry", "started_at", "usage", "was_ready",
     )  # fmt: skip
 
-    def __init__(self, loop: Loop, owner: Owner, dialect: Dialect, *, host: HostInfo, folder: str, index: int) -> None:
-        super().__init__(
-            loop, dialect, owner.account, owner.notices, owner.timeouts, lambda: owner.ran_out_of_time(self)
-        )
+    def __init__(
+        self, loop: Loop, owner: WorkerOwner, dialect: Dialect, *, host: HostInfo, folder: str, index: int
+    ) -> None:
+        super().__init__(loop, dialect, owner.account, owner.notices, owner.timeouts, lambda: owner.timed_out(self))
         self.index = index
-        """Its place among the extension's workers, from 0."""
+        """Of its slot, from 0."""
         self.registry = Registry(loop, dialect, owner.notices.warn, owner.notices.remark)
         self.frames_in = 0
         self.usage = Usage()
@@ -134,8 +137,8 @@ class Worker(RequestChannel):
     # --- start --------------------------------------------------------------------------------------------
 
     def start(self, argv: Callable[[], Sequence[str]], env: Mapping[str, str], hello_s: float) -> bool:
-        """Starts the process. What cannot be started ends at once, with the reason, and False is returned. `argv` may
-        raise `SpawnError`."""
+        """Starts the process. If that fails the worker ends at once with the reason, and False is returned. `argv` may
+        raise `SpawnError`. `hello_s` is the deadline of the hello in seconds."""
         try:
             self.child = Child(
                 self._loop,
@@ -162,9 +165,9 @@ class Worker(RequestChannel):
             self.give_up(NO_NAME, Cause.REFUSED)
             return
         if hello.name != self._owner.name:
-            self._owner.log.note(f"says hello as {hello.name[:80]!r}; known here by its manifest's name")
+            self._owner.log.add(f"says hello as {hello.name[:80]!r}; known here by its manifest's name")
         self.can_ping = "ping" in (hello.capabilities or ())
-        self._hears_cancel = "cancel" in (hello.capabilities or ())
+        self._accepts_cancel = "cancel" in (hello.capabilities or ())
         self._handlers.update(self._handlers_once_greeted())
         self._move(Trigger.HELLO)
         self.write(self._dialect.greet(self._host, self._folder, self._owner.data_dir))
@@ -177,7 +180,7 @@ class Worker(RequestChannel):
         self.give_up(not_hello(str(frame.__struct_config__.tag)), Cause.REFUSED)
 
     def _await_ready(self, latest: float) -> None:
-        """Ready is what it says, or silence after the hello, or the deadline; whichever comes first."""
+        """Waits for `ready`, for 250 ms of silence after the hello, or for the deadline, whichever is first."""
         if self.state is not State.GREETED:
             return
         found, again_at = readiness(self._clock(), last_frame=self._last_frame, latest=latest)
@@ -185,15 +188,15 @@ class Worker(RequestChannel):
             self._restart_timer(again_at, lambda: self._await_ready(latest))
             return
         if found is Readiness.LATE:
-            self._owner.log.note(f"no ready within {self.timeouts.ready:g} s of the hello; going on without it")
+            self._owner.log.add(f"no ready within {self.timeouts.ready:g} s of the hello; going on without it")
         else:
-            self._owner.log.note("no ready frame; taken as ready after 250 ms of silence")
-        self._settle()
+            self._owner.log.add("no ready frame; taken as ready after 250 ms of silence")
+        self._become_ready()
 
     def _on_ready(self, _frame: frames.Ready) -> None:
-        self._settle()
+        self._become_ready()
 
-    def _settle(self) -> None:
+    def _become_ready(self) -> None:
         if self.state is State.GREETED:
             self._move(Trigger.SETTLED)
             self.was_ready = True
@@ -205,7 +208,7 @@ class Worker(RequestChannel):
             self._timer.cancel()
         self._timer = None if when is None or callback is None else self._loop.call_at(when, callback)
 
-    # --- what it says -------------------------------------------------------------------------------------
+    # --- its frames ---------------------------------------------------------------------------------------
 
     def _on_stdout(self, data: bytes) -> None:
         account = self.account
@@ -241,7 +244,7 @@ class Worker(RequestChannel):
             self._owner.registered(self)
 
     def _on_log(self, frame: frames.Log) -> None:
-        self._owner.log.record(frame.level or "info", frame.message, frame.fields)
+        self._owner.log.add_frame(frame.level or "info", frame.message, frame.fields)
 
     def _on_show(self, frame: Shown) -> None:
         self._owner.showed(self, frame)
@@ -271,45 +274,45 @@ class Worker(RequestChannel):
                 self._notices.warn(
                     "junk", "writes lines that are not frames to its stdout; they are skipped and counted"
                 )
-        elif not self._spoil(frame):
+        elif not self._fail_for_bad_frame(frame):
             self._notices.warn("frame", f"{frame.reason}; ignored")
 
     def _on_oversize(self, line: Oversize) -> None:
         frame = describe_oversize(line, self._splitter.limit)
         self.account.junk_lines += 1
-        if not self._spoil(frame):
+        if not self._fail_for_bad_frame(frame):
             self._notices.warn("oversize", frame.reason)
 
     # --- end ----------------------------------------------------------------------------------------------
 
     def _on_mute(self) -> None:
-        """Its stdout has ended: mostly because it is ending."""
+        """Its stdout has ended, mostly because the process is ending."""
         self._loop.call_later(EXIT_FOLLOWS_S, lambda: self.give_up(MUTE, Cause.REFUSED))
 
     def ask_to_stop(self) -> None:
-        """Sends the shutdown frame, behind everything already queued."""
+        """Sends the shutdown frame, after all that is queued already."""
         self._restart_timer(None)
         self._move(Trigger.STOP)
         if not self._acked and not self.write(self._dialect.stop()):
             self.hint_to_stop()
 
     def hint_to_stop(self) -> None:
-        """Ends its stdin, for a program that knows only end of file."""
+        """Closes its stdin, for programs that stop at end of file."""
         if not self._acked and self.child is not None and self.child.stdin is not None:
             self.child.stdin.end()
 
     def give_up(self, reason: str, cause: Cause) -> None:
-        """The host has no more use for it. Its owner ends the process; nobody waits for that."""
+        """Fails it with this reason. Its owner then ends the process."""
         if not self.state.is_settled or self.state is State.READY:
             self._end(reason, reason, Trigger.REFUSED, cause, None)
 
     def kill(self, number: signal.Signals) -> None:
-        """Signals its process group at once."""
+        """Sends its process group a signal at once."""
         if self.child is not None:
             self.child.kill_group(number)
 
     def _on_exit(self, status: ExitStatus) -> None:
-        self._owner.log.note(f"ended: {status}")
+        self._owner.log.add(f"ended: {status}")
         self._owner.collected(self)
         self.account.exited(str(status), cpu_s=status.cpu_s, rss_peak=status.rss_peak, seen_cpu_s=self.usage.spent_s)
         self.usage = Usage()
@@ -317,25 +320,46 @@ class Worker(RequestChannel):
         if self.state not in (State.SPAWNED, State.GREETED, State.READY):
             self._move(Trigger.GONE)
             self._fail_pending(Failure.DIED, f"it was stopped ({status})")
-            self._owner.gone(self)
+            self._owner.stopped(self)
+            return
+        if status.code == -signal.SIGKILL and (breach := self._owner.memory_breach(self)) is not None:
+            self._end(breach, breach, Trigger.GONE, Cause.OVER_LIMIT, status.code)
             return
         busy = f" with {len(self.pending)} call{'s' * (len(self.pending) > 1)} pending" if self.pending else ""
         early = self.state is State.SPAWNED
         reason = f"it exited before its hello ({status})" if early else f"it ended ({status})"
         self._end(reason, reason + busy, Trigger.GONE, Cause.EXIT, status.code)
 
-    def _end(self, reason: str, told: str, occurrence: Trigger, cause: Cause, code: int | None) -> None:
+    def _end(self, reason: str, full_reason: str, trigger: Trigger, cause: Cause, code: int | None) -> None:
         self.failure = reason
-        self._move(occurrence)
+        self._move(trigger)
         self._restart_timer(None)
         last = self._owner.log.last_line()
         self._fail_pending(Failure.DIED, f'{reason}: "{last}"' if last else reason)
         uptime = self._clock() - self.started_at
-        self._owner.ended(self, Ending(cause, code, uptime, self.was_ready), told)
+        self._owner.ended(self, WorkerEnding(cause, code, uptime, self.was_ready), full_reason)
 
-    def _move(self, occurrence: Trigger) -> None:
-        self.state = advance(self.state, occurrence)
+    def _move(self, trigger: Trigger) -> None:
+        self.state = advance(self.state, trigger)
 
     def retry(self) -> None:
-        """Another worker will take its place."""
+        """It has ended, and a next worker will be started."""
         self._move(Trigger.RETRY)
+
+    def abandon(self) -> None:
+        """The next worker will not be started after all."""
+        self._move(Trigger.ABANDONED)
+
+    def stay_down(self, failure: str) -> None:
+        """It is not started. Requests to it fail with this reason."""
+        self.failure = failure
+        self._move(Trigger.STOP)
+        self._move(Trigger.GONE)
+
+    def fail_requests_with(self, failure: str) -> None:
+        """Sets the reason with which requests fail while it is not up."""
+        self.failure = failure
+
+    def sampled(self, usage: Usage) -> None:
+        """Takes what its process tree used at the last sample."""
+        self.usage = usage

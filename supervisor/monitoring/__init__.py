@@ -1,4 +1,4 @@
-"""What extensions use: sampling of process trees, and the figures as stats records and OpenMetrics.
+"""What extensions use: samples of process trees, and the figures as stats records and OpenMetrics.
 
-The counters themselves, and the rules of limits, are in `supervisor.accounting`.
+The counters and the rules of limits are in `supervisor.accounting`.
 """

@@ -1,6 +1,6 @@
-"""Stats as metrics: OpenMetrics text, made so that node_exporter's textfile collector reads it as well. Pure.
+"""Stats as OpenMetrics text, which node_exporter's textfile collector reads as well. Pure.
 
-Only gauges, counters and histograms are used: the collector refuses a file with any other kind.
+That collector refuses a file with other kinds than gauges, counters and histograms, so that only these are used.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from wire.stats import ExtensionStats, HostStats, Stats
 
 LADDER_S = (1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60)
-"""Upper ends of the published buckets. They are the same for all, so that they can be added up; the finer ones of the
-account are off by a tenth at most."""
+"""Upper ends of the published buckets in seconds. They are the same for all extensions, so that buckets can be added
+up. The account has finer ones, which are off by a tenth at most."""
 
 
 class _Family(NamedTuple):
@@ -45,54 +45,55 @@ def _host(name: str, kind: str, unit: str, help_: str, value: Callable[[HostStat
 
 
 HOST = (
-    _host("uptime_seconds", "gauge", "seconds", "Since the host started.", lambda one: one.uptime_s),
-    _host("start_time_seconds", "gauge", "seconds", "Since the epoch.", lambda one: one.started),
-    _host("cpu_seconds", "counter", "seconds", "Processor time of the host itself.", lambda one: one.cpu_s),
+    _host("uptime_seconds", "gauge", "seconds", "Since the host started.", lambda host: host.uptime_s),
+    _host("start_time_seconds", "gauge", "seconds", "Since the epoch.", lambda host: host.started),
+    _host("cpu_seconds", "counter", "seconds", "Processor time of the host itself.", lambda host: host.cpu_s),
     _host(
         "sampling_cpu_seconds",
         "counter",
         "seconds",
         "Of it, spent on looking at processes.",
-        lambda one: one.sampling_cpu_s,
+        lambda host: host.sampling_cpu_s,
     ),
-    _host("resident_memory_bytes", "gauge", "bytes", "Of the host itself.", lambda one: one.rss_bytes),
-    _host("open_files", "gauge", "", "Descriptors of the host itself.", lambda one: one.open_files),
-    _host("wakeups", "counter", "", "Turns of the host's loop.", lambda one: one.wakeups),
+    _host("resident_memory_bytes", "gauge", "bytes", "Of the host itself.", lambda host: host.rss_bytes),
+    _host("open_files", "gauge", "", "Descriptors of the host itself.", lambda host: host.open_files),
+    _host("wakeups", "counter", "", "Turns of the host's loop.", lambda host: host.wakeups),
 )
 EXTENSION = (
     _extension(
-        "up", "gauge", "", "1 if it can be asked things.", lambda one: one.state in ("ready", "greeted", "reloading")
+        "up", "gauge", "", "1 if it can be asked things.", lambda ext: ext.state in ("ready", "greeted", "reloading")
     ),
-    _extension("cpu_seconds", "counter", "seconds", "Of all its processes so far.", lambda one: one.cpu_s),
-    _extension("resident_memory_bytes", "gauge", "bytes", "Of its process trees.", lambda one: one.rss_bytes),
+    _extension("cpu_seconds", "counter", "seconds", "Of all its processes so far.", lambda ext: ext.cpu_s),
+    _extension("resident_memory_bytes", "gauge", "bytes", "Of its process trees.", lambda ext: ext.rss_bytes),
     _extension(
-        "resident_memory_peak_bytes", "gauge", "bytes", "The highest seen so far.", lambda one: one.rss_peak_bytes
+        "resident_memory_peak_bytes", "gauge", "bytes", "The highest seen so far.", lambda ext: ext.rss_peak_bytes
     ),
-    _extension("processes", "gauge", "", "In its trees.", lambda one: one.processes),
-    _extension("threads", "gauge", "", "In its trees.", lambda one: one.threads),
-    _extension("open_files", "gauge", "", "Descriptors in its trees.", lambda one: one.open_files),
-    _extension("pending_calls", "gauge", "", "Requests that wait for an answer.", lambda one: one.pending),
-    _extension("received_frames", "counter", "", "Frames that it sent.", lambda one: one.frames_in),
-    _extension("sent_frames", "counter", "", "Frames sent to it.", lambda one: one.frames_out),
-    _extension("received_bytes", "counter", "bytes", "Bytes that it sent.", lambda one: one.bytes_in),
-    _extension("sent_bytes", "counter", "bytes", "Bytes sent to it.", lambda one: one.bytes_out),
-    _extension("calls", "counter", "", "Requests for an answer.", lambda one: one.calls),
-    _extension("errors", "counter", "", "Requests that failed.", lambda one: one.errors),
-    _extension("timeouts", "counter", "", "Requests without an answer in time.", lambda one: one.timeouts),
-    _extension("blocks", "counter", "", "Verdicts by which it blocked something.", lambda one: one.blocks),
-    _extension("exits", "counter", "", "Processes of it that have ended.", lambda one: one.exits),
-    _extension("restarts", "counter", "", "Times that it was started again.", lambda one: one.restarts),
-    _extension("limit_breaches", "counter", "", "Times that a limit was enforced.", lambda one: one.limit_breaches),
-    _extension("dropped_events", "counter", "", "Events that it missed.", lambda one: one.events_dropped),
-    _extension("dropped_notes", "counter", "", "Notes that were not shown.", lambda one: one.notes_dropped),
-    _extension("junk_lines", "counter", "", "Lines that were no frames.", lambda one: one.junk_lines),
+    _extension("processes", "gauge", "", "In its trees.", lambda ext: ext.processes),
+    _extension("threads", "gauge", "", "In its trees.", lambda ext: ext.threads),
+    _extension("open_files", "gauge", "", "Descriptors in its trees.", lambda ext: ext.open_files),
+    _extension("pending_calls", "gauge", "", "Requests that wait for an answer.", lambda ext: ext.pending),
+    _extension("received_frames", "counter", "", "Frames that it sent.", lambda ext: ext.frames_in),
+    _extension("sent_frames", "counter", "", "Frames sent to it.", lambda ext: ext.frames_out),
+    _extension("received_bytes", "counter", "bytes", "Bytes that it sent.", lambda ext: ext.bytes_in),
+    _extension("sent_bytes", "counter", "bytes", "Bytes sent to it.", lambda ext: ext.bytes_out),
+    _extension("calls", "counter", "", "Requests for an answer.", lambda ext: ext.calls),
+    _extension("errors", "counter", "", "Requests that failed.", lambda ext: ext.errors),
+    _extension("timeouts", "counter", "", "Requests without an answer in time.", lambda ext: ext.timeouts),
+    _extension("blocks", "counter", "", "Verdicts by which it blocked something.", lambda ext: ext.blocks),
+    _extension("exits", "counter", "", "Processes of it that have ended.", lambda ext: ext.exits),
+    _extension("restarts", "counter", "", "Times that it was started again.", lambda ext: ext.restarts),
+    _extension("limit_breaches", "counter", "", "Times that a limit was enforced.", lambda ext: ext.limit_breaches),
+    _extension("dropped_events", "counter", "", "Events that it missed.", lambda ext: ext.events_dropped),
+    _extension("dropped_notes", "counter", "", "Notes that were not shown.", lambda ext: ext.notes_dropped),
+    _extension("junk_lines", "counter", "", "Lines that were no frames.", lambda ext: ext.junk_lines),
 )
 LATENCY = _Family("zot_extension_answer_seconds", "histogram", "seconds", "Time to answer.")
 STATE = _Family("zot_extension_state", "gauge", "", "1 for the state that it is in.")
 
 
 def render(stats: Stats) -> str:
-    """The whole file. Every series carries the host's pid, so that two hosts' files go together."""
+    """The whole file. Each series has the host's pid as a label, so that the files of two hosts can be collected
+    together."""
     host = f'pid="{stats.host.pid}",kind="{_escaped(stats.host.kind)}"'
     lines: list[str] = []
     for of_host in HOST:
@@ -101,14 +102,14 @@ def render(stats: Stats) -> str:
     labels = {name: f'extension="{_escaped(name)}",pid="{stats.host.pid}"' for name in stats.extensions}
     for of_extension in EXTENSION:
         lines += _head(of_extension.family)
-        for name, one in stats.extensions.items():
-            lines += _sample(of_extension.family, labels[name], of_extension.value(one))
+        for name, extension in stats.extensions.items():
+            lines += _sample(of_extension.family, labels[name], of_extension.value(extension))
     lines += _head(STATE)
-    for name, one in stats.extensions.items():
-        lines.append(f'{STATE.name}{{{labels[name]},state="{_escaped(one.state)}"}} 1')
+    for name, extension in stats.extensions.items():
+        lines.append(f'{STATE.name}{{{labels[name]},state="{_escaped(extension.state)}"}} 1')
     lines += _head(LATENCY)
-    for name, one in stats.extensions.items():
-        lines += _histogram(labels[name], one)
+    for name, extension in stats.extensions.items():
+        lines += _histogram(labels[name], extension)
     return "\n".join([*lines, "# EOF", ""])
 
 
@@ -125,14 +126,14 @@ def _sample(family: _Family, labels: str, value: float | None) -> Iterator[str]:
         yield f"{family.name}{suffix}{{{labels}}} {_number(value)}"
 
 
-def _histogram(labels: str, one: ExtensionStats) -> Iterator[str]:
-    left = list(one.latency_ms)
+def _histogram(labels: str, extension: ExtensionStats) -> Iterator[str]:
+    left = list(extension.latency_ms)
     below = 0
     for end in LADDER_S:
         while left and left[0][0] <= end * 1000:
             below += left.pop(0)[1]
         yield f'{LATENCY.name}_bucket{{{labels},le="{_number(end)}"}} {below}'
-    count = sum(number for _, number in one.latency_ms)
+    count = sum(number for _, number in extension.latency_ms)
     yield f'{LATENCY.name}_bucket{{{labels},le="+Inf"}} {count}'
     yield f"{LATENCY.name}_count{{{labels}}} {count}"
 

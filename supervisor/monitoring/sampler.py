@@ -1,4 +1,4 @@
-"""Looks at the process trees of all extensions, as often as it is worth: one pass over the process table for all."""
+"""Samples the process trees of all extensions: one read of the process table for all, more often if they are busy."""
 
 from __future__ import annotations
 
@@ -21,24 +21,23 @@ if TYPE_CHECKING:
     from supervisor.loop.loop import Loop, Timer
 
 BUSY_S = 0.25
-"""Between two looks while an extension is young or busy."""
+"""Seconds between two samples while an extension is young or busy."""
 IDLE_S = 5.0
+"""Seconds between two samples otherwise."""
 YOUNG_S = 10.0
-"""An extension is young so long after the start of a process."""
+"""Seconds from the start of a worker in which its extension is young."""
 BUSY_CPU_PERCENT = 2.0
 SHARE = 0.01
-"""Of one core, that looking may cost in the long run."""
-FRESH_S = 0.25
-"""A sample that is younger need not be repeated for somebody who asks."""
+"""Part of one core that sampling may use on average."""
 
 
 def next_interval(*, is_busy: bool, cost_s: float) -> float:
-    """Seconds until the next look. However busy the extensions are, it stays within `SHARE` of one core."""
+    """Seconds until the next sample. They grow with its cost, so that sampling stays within `SHARE` of one core."""
     return max(BUSY_S if is_busy else IDLE_S, cost_s / SHARE)
 
 
 class Sampler:
-    """Samples by itself from `start` until `stop`, and whenever it is asked to."""
+    """Samples by itself from `start` until `stop`, and on each call of `sample`."""
 
     def __init__(
         self,
@@ -46,7 +45,7 @@ class Sampler:
         extensions: Sequence[Extension],
         *,
         adopted: Callable[[ProcessTable, str], Iterable[int]],
-        on_sample: Callable[[], None],
+        on_sample: Iterable[Callable[[], None]],
     ) -> None:
         self._loop = loop
         self._extensions = extensions
@@ -58,12 +57,12 @@ class Sampler:
         self._frames_seen = 0
         self._host_before = (loop.clock(), time.process_time())
         self.sampled_at = 0.0
-        """On the loop's clock."""
+        """Time of the last sample on the loop's clock."""
         self.samples = 0
         self.cpu_s = 0.0
-        """Processor time that it has cost so far."""
+        """Processor time of all samples so far."""
         self.interval_s = BUSY_S
-        """Until the next look, as planned."""
+        """Planned seconds until the next sample."""
         self.host_cpu_percent = 0.0
 
     def start(self) -> None:
@@ -72,13 +71,13 @@ class Sampler:
             self.sample()
 
     def stop(self) -> None:
-        """Frees what it holds; it can still be asked for samples."""
+        """Stops sampling by itself and closes its descriptors. `sample` still works."""
         self._is_on = False
         self._cancel()
         self._reader.close()
 
     def hurry(self) -> None:
-        """Something has begun: the next look is due as if all were busy."""
+        """Takes the next sample after the interval of busy extensions, if it is planned for later."""
         due = self._loop.clock() + next_interval(is_busy=True, cost_s=self._cost)
         if self._is_on and (self._timer is None or self._timer.when > due):
             self._plan(due)
@@ -87,23 +86,21 @@ class Sampler:
     def _cost(self) -> float:
         return self.cpu_s / self.samples if self.samples else 0.0
 
-    def is_fresh(self) -> bool:
-        return self._loop.clock() - self.sampled_at < FRESH_S
-
     def sample(self, *, thorough: bool = False) -> None:
-        """Looks now. A thorough look asks the kernel for each worker's highest size so far, which takes as long as all
-        the rest."""
+        """Takes a sample now. With `thorough` the kernel is asked for each worker's peak size, which doubles the
+        cost."""
         began = time.process_time()
-        pids = {worker.pid for one in self._extensions for worker in one.all_workers if worker.pid is not None}
+        workers = (worker for extension in self._extensions for worker in extension.all_workers)
+        pids = {worker.pid for worker in workers if worker.pid is not None}
         try:
             table = self._reader.read(pids)
-        except OSError:  # no descriptor left: what is known stays as it is
+        except OSError:  # no descriptor is left: the last figures stay
             self._plan_next(time.process_time() - began)
             return
         now = self._loop.clock()
         over: list[tuple[Generation, Worker, str]] = []
         for extension in self._extensions:
-            over += self._look_at(extension, table, now, thorough)
+            over += self._measure(extension, table, now, thorough)
         self.samples += 1
         self.sampled_at = now
         cpu = time.process_time()
@@ -114,7 +111,8 @@ class Sampler:
         self._host_before = (now, cpu)
         for generation, worker, figures in over:
             generation.over_limit(worker, figures)
-        self._on_sample()
+        for callback in self._on_sample:
+            callback()
         self._plan_next(cpu - began)
 
     def _plan_next(self, cost_s: float) -> None:
@@ -125,10 +123,10 @@ class Sampler:
         else:
             self._reader.close()
 
-    def _look_at(
+    def _measure(
         self, extension: Extension, table: ProcessTable, now: float, thorough: bool
     ) -> Iterable[tuple[Generation, Worker, str]]:
-        """Books what it uses now, all its versions together; returns those of its workers that have to be ended."""
+        """Books what all generations of an extension use now. Returns the workers that are over their limits."""
         over = []
         orphans = list(self._adopted(table, extension.name))
         running = [
@@ -141,21 +139,22 @@ class Sampler:
             seen = follow(worker.usage, _usage(worker, table, now, orphans))
             counts = seen.is_rated or worker.usage.at is None
             row, figures = judge(generation.limits, seen.reading, worker.usage.row, counts=counts)
-            worker.usage = replace(seen, row=row)
-            orphans = []  # they are the extension's; counted once
+            worker.sampled(replace(seen, row=row))
+            orphans = []  # they belong to the extension and are counted once, with its first worker
             if figures is not None:
                 over.append((generation, worker, figures))
         extension.account.sent_by(now)
         usages = [worker.usage for _, worker in running]
         if usages:
-            rss = sum(one.rss for one in usages)
+            rss = sum(usage.rss for usage in usages)
             if thorough:
                 rss = max(rss, *(peak_rss(worker.pid or 0) for _, worker in running))
-            extension.account.sampled(sum(one.spent_s for one in usages), rss, sum(one.processes for one in usages))
+            spent_s = sum(usage.spent_s for usage in usages)
+            extension.account.sampled(spent_s, rss, sum(usage.processes for usage in usages))
         return over
 
     def _is_busy(self, now: float) -> bool:
-        frames = sum(one.account.frames_in for one in self._extensions)
+        frames = sum(extension.account.frames_in for extension in self._extensions)
         talks = frames != self._frames_seen
         self._frames_seen = frames
         return talks or any(

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from wire.stats import HostKind
 
 RELOADING = "reloading"
-"""The state of one that is up, and whose new version is starting."""
+"""The state of an extension that is up while a candidate starts."""
 
 
 def of_extension(extension: Extension, now: float) -> ExtensionStats:
-    """As of the last sample."""
+    """The stats of one extension, with the usage of the last sample. `now` is a time of the loop's clock."""
     account = extension.account
     running = [worker for worker in extension.all_workers if worker.is_running]
     up = [worker.started_at for worker in extension.workers if worker.state.is_up]
@@ -67,7 +67,7 @@ def of_extension(extension: Extension, now: float) -> ExtensionStats:
 def of_host(
     loop: Loop, sampler: Sampler, started: tuple[float, float], *, kind: HostKind, version: str, cwd: str
 ) -> HostStats:
-    """`started` on the loop's clock and in seconds since the epoch."""
+    """The stats of the host. `started` is its start on the loop's clock and in seconds since the epoch."""
     process = read_process(os.getpid())
     return HostStats(
         pid=os.getpid(),

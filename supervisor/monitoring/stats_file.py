@@ -1,6 +1,6 @@
-"""Writes what a host knows to files while it runs: stats lines, and metrics for a collector.
+"""Writes stats lines and metrics to files while a host runs.
 
-A file that cannot be written costs nothing but itself: it is said once, and tried again with the next sample.
+A file that cannot be written stops nothing else: the user is told once, and the next sample is tried again.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from supervisor.extension.extension import Extension
-    from supervisor.extension.notices import Kind
+    from supervisor.extension.notices import NoticeKind
     from wire.stats import ExtensionStats, HostStats
 
 SHORTEST_S = 1.0
-"""Between two stats lines, or two versions of the metrics, up to `PER_SECOND` extensions; in proportion with more."""
+"""Seconds between two writes with up to `PER_SECOND` extensions. With more they grow in proportion."""
 PER_SECOND = 50
 MARKS_LIMIT = 20_000
-"""Of verdicts and calls in one file: the timeline of a longer run is cut, its figures are not."""
+"""Verdicts and calls in one file. Later ones are left out; the stats lines go on."""
 MARKED_KINDS = frozenset({"started", "exited", "restarted", "reloaded", "failed", "limit", "no_verdict", "warning"})
 
 
 class RecordingError(OSError):
-    """A file that cannot be begun; the text names it and says why."""
+    """A file that cannot be created; the text names it and says why."""
 
 
-class Recording:
-    """Writes after each `sampled`, and once more at the end. `on_error` gets a line for the user. Raises
+class StatsFile:
+    """Writes after `sampled`, and once more in `close`. `on_error` gets a line for the user. Raises
     `RecordingError`."""
 
     def __init__(
@@ -54,11 +54,11 @@ class Recording:
         self._on_error = on_error
         self._stats_path = stats_file
         self._metrics_path = metrics_file
-        self._complained: set[str] = set()
+        self._reported: set[str] = set()
         self._written_at: float | None = None
         self._pause_s = SHORTEST_S
         self._marks = 0
-        self._fd = -1 if stats_file is None else _begin(stats_file)
+        self._fd = -1 if stats_file is None else _create(stats_file)
         if metrics_file is not None:
             self._write_metrics(self._now(), first=True)
 
@@ -66,7 +66,7 @@ class Recording:
         return Stats(time.time(), self._host_stats(), self._extension_stats())
 
     def sampled(self, *, is_last: bool = False) -> None:
-        """The supervisor has new figures. They are written unless the last ones were written a moment ago."""
+        """Writes the figures of a new sample, unless the last write was less than the pause ago."""
         now = self._clock()
         if self._written_at is None or now - self._written_at >= self._pause_s or is_last:
             self._written_at = now
@@ -81,7 +81,7 @@ class Recording:
             self._write_metrics(record)
 
     def close(self) -> None:
-        """The last state of everything; when all has been stopped."""
+        """Writes the final figures. To be called after all extensions have been stopped."""
         self._write()
         if self._fd >= 0:
             os.close(self._fd)
@@ -92,7 +92,7 @@ class Recording:
     def mark(
         self, kind: str, name: str, extension: str, began: Timestamp, *, ended: bool = True, detail: str = ""
     ) -> None:
-        """What has `ended` lasted until now."""
+        """Adds a mark to the timeline. If it has `ended` its duration is from `began` until now."""
         if self._fd < 0:
             return
         if kind not in MARKED_KINDS:
@@ -105,11 +105,11 @@ class Recording:
         self._append(stats.encode(Mark(began.wall, kind, name, extension, duration, detail)))  # type: ignore[arg-type]
 
     def asked(self, kind: str, name: str, extension: str, began: Timestamp, detail: str) -> None:
-        """A tool call or a verdict has ended: see `Supervisor.on_asked`."""
+        """Marks a tool call or a verdict that has ended, see `Supervisor.on_asked`."""
         self.mark(kind, name, extension, began, detail=detail)
 
-    def notice(self, extension: Extension, kind: Kind, message: str) -> None:
-        """Something that a user was told of an extension."""
+    def notice(self, extension: Extension, kind: NoticeKind, message: str) -> None:
+        """Marks a notice of one of `MARKED_KINDS`."""
         if kind in MARKED_KINDS:
             self.mark(kind, "", extension.name, Timestamp.now(), ended=False, detail=message)
 
@@ -120,14 +120,14 @@ class Recording:
             return
         try:
             written = 0
-            while written < len(line):  # a short write is followed by the reason for it
+            while written < len(line):  # after a short write the next one raises its reason
                 written += os.write(self._fd, line[written:])
         except OSError as error:
             self._take_back(written)
-            self._complain(f"cannot write {self._stats_path}: {error.strerror}; what comes meanwhile is not in it")
+            self._report(f"cannot write {self._stats_path}: {error.strerror}; what comes meanwhile is not in it")
 
     def _take_back(self, count: int) -> None:
-        """Half a line would spoil the next one too. From a pipe nothing can be taken back."""
+        """Removes an unfinished line, which would spoil the next one too. From a pipe nothing can be removed."""
         if not count:
             return
         try:
@@ -136,15 +136,15 @@ class Recording:
             pass
 
     def _write_metrics(self, record: Stats, *, first: bool = False) -> None:
-        """By renaming: a collector sees the whole of the old file or the whole of the new one. So a device, which must
-        not be replaced, cannot be written this way; a link stays and leads to the new file."""
+        """Writes a new file and renames it, so that a collector sees either the whole old or the whole new one. A
+        symlink stays and leads to the new file. A device must not be replaced and is refused."""
         assert self._metrics_path is not None
         path = Path(os.path.realpath(self._metrics_path))
         if path.exists() and not path.is_file():
             reason = f"{self._metrics_path}: not a regular file, and metrics are written by replacing the file"
             if first:
                 raise RecordingError(f"--metrics {reason}")
-            self._complain(f"cannot write {reason}")
+            self._report(f"cannot write {reason}")
             return
         unfinished = path.with_name(f".{path.name}.{os.getpid()}.new")
         try:
@@ -154,16 +154,16 @@ class Recording:
             unfinished.unlink(missing_ok=True)
             if first:
                 raise RecordingError(f"--metrics {self._metrics_path}: {error.strerror}") from None
-            self._complain(f"cannot write {self._metrics_path}: {error.strerror}")
+            self._report(f"cannot write {self._metrics_path}: {error.strerror}")
 
-    def _complain(self, text: str) -> None:
-        if text not in self._complained:
-            self._complained.add(text)
+    def _report(self, text: str) -> None:
+        if text not in self._reported:
+            self._reported.add(text)
             self._on_error(text)
 
 
-def _begin(path: Path) -> int:
-    """An empty file. Not to block on a pipe that nobody reads."""
+def _create(path: Path) -> int:
+    """Creates an empty file. It does not block on a pipe without a reader."""
     try:
         return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NONBLOCK, 0o644)
     except OSError as error:

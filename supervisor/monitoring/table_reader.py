@@ -1,7 +1,7 @@
-"""Reads the process table again and again at little cost, for the sampler.
+"""Reads the process table repeatedly at little cost, for the sampler.
 
-To open a file of /proc takes several times as long as to read it again, so the descriptors of the host's own
-descendants are kept. Processes of others are looked at only now and then, to see that their pids still belong to them.
+To open a file of /proc takes several times as long as to read it again. So the descriptors of the host's descendants
+are kept open. Other processes are read only every `STRANGERS_S`, in case one of their pids now belongs to a descendant.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
 KEPT = 2000
-"""Descriptors, at most: one for each process."""
+"""Descriptors that are kept open at most, one for each process."""
 STRANGERS_S = 10.0
-"""A pid that belonged to a stranger is taken to be his so long. The kernel hands out all others before it comes back
-to a number, so this is too long only where thousands of processes a second are started."""
+"""Seconds for which a pid that belonged to no descendant is not read again. The kernel reuses a pid only after all
+others, so that this is too long only with thousands of new processes a second."""
 
 
 class ProcessReader:
-    """`read` gives the host, all below it, and the members of some sessions: those of its children, which hold what has
-    lost its parent where the host is no subreaper."""
+    """`read` returns the host, its descendants, and the members of the given sessions. Each child leads a session:
+    where the host is no subreaper, processes that lost their parent are found there."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -32,7 +32,7 @@ class ProcessReader:
         self._looked_at = -STRANGERS_S
 
     def read(self, sessions: Collection[int]) -> ProcessTable:
-        """Raises `OSError` if there is no descriptor left to read with; what it held is free then."""
+        """Raises `OSError` if no descriptor is left. It has then closed all its own."""
         try:
             return self._read_all(sessions)
         except OSError:
@@ -68,12 +68,12 @@ class ProcessReader:
             return read_stat(pid)
         try:
             return parse_stat(pid, os.pread(fd, 4096, 0))
-        except OSError:  # it has ended; somebody else may have its number by now
+        except OSError:  # it has ended; another process may have its pid by now
             os.close(self._files.pop(pid))
             return read_stat(pid)
 
     def _keep(self, pid: int) -> None:
-        """Where this opens the file of another process with that number, its start time tells."""
+        """Keeps a descriptor open. If the pid has been reused meanwhile, the start time shows it."""
         if len(self._files) < KEPT:
             try:
                 self._files[pid] = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)

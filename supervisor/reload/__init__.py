@@ -1,4 +1,4 @@
-"""New versions of extensions while a host runs: the plan, the steps, and the watch on files.
+"""Reloads of extensions while a host runs: the plan, its execution, and the watch on files.
 
-How one version takes over from another is in `supervisor.extension`.
+How one generation of an extension replaces another is in `supervisor.extension`.
 """

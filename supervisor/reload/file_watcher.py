@@ -1,8 +1,8 @@
-"""Notices that files of extensions have changed, for `--watch`: looks at them, by `stat`, twice a second.
+"""Sees changes of the files of extensions, for `--watch`: scans them with `stat` twice a second.
 
-Not inotify: it has to be told of each folder, loses events when many files change at once, says nothing on network
-shares and mounts that others write to, and follows a folder that is renamed to where nobody looks for it. A look at a
-hundred files takes a millisecond; how often is bounded by what it costs. Nobody looks unless somebody wants it.
+inotify is not used: it needs a watch for each folder, loses events when many files change at once, reports nothing on
+network shares and mounts that others write to, and follows a renamed folder to its new place. A scan of a hundred files
+takes a millisecond. The pause grows with the cost, and without `--watch` nothing is scanned.
 """
 
 from __future__ import annotations
@@ -23,35 +23,36 @@ if TYPE_CHECKING:
     from supervisor.loop.loop import Loop, Timer
 
 LOOK_S = 0.5
-"""Between two looks."""
+"""Seconds between two scans."""
 QUIET_S = 0.2
-"""What has changed is reloaded once nothing has changed any more for so long."""
+"""Seconds without a further change after which an extension is reloaded."""
 SHARE = 0.02
-"""Of one core, that looking may cost in the long run."""
+"""Part of one core that scanning may use on average."""
 FILES_LIMIT = 5000
-"""Of one extension; what is beyond is not watched."""
+"""Files of one extension that are watched; further ones are not."""
 DEPTH_LIMIT = 20
 NOT_ENTERED = frozenset(
     {"node_modules", "__pycache__", "data", "venv", "target", ".git", ".hg", ".svn", ".venv", ".idea", ".vscode"}
 )
 NOT_WATCHED = ("*.pyc", "*.log", "*.tmp", "*.sw[a-p]", "*.swx", "*~", ".#*", "#*#", "4913", ".DS_Store")
-"""What programs and editors write beside a program. So are files that hold state, see `data_dir.is_state`."""
+"""Files that programs and editors write beside a program. Files that hold state are not watched either, see
+`data_dir.is_state`."""
 SELF_MADE_S = 1.0
 SELF_MADE_TIMES = 5
-"""A file that has changed so often within `SELF_MADE_S` of the reload that it had caused is written by the extension
-itself: it is not watched any more, or the reloads would never end."""
+"""A file that changes this often in a row within `SELF_MADE_S` of the reload that it caused is written by the extension
+itself. It is no longer watched, or the reloads would never end."""
 
 
-class Seen(NamedTuple):
-    """What tells one content of a file from another: editors that replace a file give it another number."""
+class FileStamp(NamedTuple):
+    """Changes with the content of a file. An editor that replaces a file gives it another inode."""
 
     inode: int
     size: int
     changed_ns: int
 
 
-def look(folder: Path) -> dict[str, Seen]:
-    """The files below a folder that are watched, by their path within it."""
+def look(folder: Path) -> dict[str, FileStamp]:
+    """The watched files below a folder, by their path within it."""
     return dict(_files(str(folder), "", DEPTH_LIMIT, [FILES_LIMIT]))
 
 
@@ -59,15 +60,15 @@ def is_watched(name: str) -> bool:
     return not is_state(name) and not any(fnmatchcase(name, pattern) for pattern in NOT_WATCHED)
 
 
-def _files(folder: str, prefix: str, depth: int, left: list[int]) -> Iterator[tuple[str, Seen]]:
+def _files(folder: str, prefix: str, depth: int, left: list[int]) -> Iterator[tuple[str, FileStamp]]:
     try:
         with os.scandir(folder) as entries:
             found = sorted(entries, key=lambda entry: entry.name)
     except OSError:
-        return  # gone, or not to be read: then that is what is seen
+        return  # missing or not readable: as if it were empty
     for entry in found:
         try:
-            status = entry.stat()  # of what a link leads to
+            status = entry.stat()  # of a symlink, that of its target
         except OSError:
             continue
         path = prefix + entry.name
@@ -78,19 +79,19 @@ def _files(folder: str, prefix: str, depth: int, left: list[int]) -> Iterator[tu
             if not left[0]:
                 return
             left[0] -= 1
-            yield path, Seen(status.st_ino, status.st_size, status.st_mtime_ns)
+            yield path, FileStamp(status.st_ino, status.st_size, status.st_mtime_ns)
 
 
-def difference(before: Mapping[str, Seen], now: Mapping[str, Seen]) -> set[str]:
-    """Files that are new, gone or not what they were."""
+def difference(before: Mapping[str, FileStamp], now: Mapping[str, FileStamp]) -> set[str]:
+    """The files that are new, removed or changed."""
     return {path for path in before.keys() | now.keys() if before.get(path) != now.get(path)}
 
 
 class FileWatcher:
-    """Looks from `start` until `stop`. `folders` says where the extensions are now, by name; `on_change` hears the name
-    of one whose files have changed and the files, once they have been left alone for `QUIET_S`. `parents` are folders
-    of extension folders: `on_folders` is called when a manifest there comes, goes or changes. `say` gets a name and a
-    line for the user."""
+    """Scans from `start` until `stop`. `folders` gives the present folder of each extension by name. `on_change` gets
+    the name of an extension and its changed files, `QUIET_S` after the last change. `parents` are folders of extension
+    folders: `on_folders` is called when a manifest there appears, disappears or changes. `say` gets a name and a line
+    for the user."""
 
     def __init__(
         self,
@@ -110,15 +111,15 @@ class FileWatcher:
         self._say = say
         self._timer: Timer | None = None
         self._watched: dict[str, _Watched] = {}
-        self._listed: dict[str, Seen] = {}
-        self._listed_before: dict[str, Seen] = {}
+        self._listed: dict[str, FileStamp] = {}
+        self._listed_before: dict[str, FileStamp] = {}
 
     def start(self) -> None:
-        """What is there now is taken as known."""
+        """Takes the present files as unchanged, and begins to scan."""
         if self._timer is None:
             self._listed = self._listed_before = self._list()
             self._add_new()
-            self._timer = self._loop.call_later(LOOK_S, self._look)
+            self._timer = self._loop.call_later(LOOK_S, self._scan)
 
     def stop(self) -> None:
         if self._timer is not None:
@@ -126,18 +127,18 @@ class FileWatcher:
             self._timer = None
 
     def reloaded(self, name: str) -> None:
-        """The reload of this one has come to an end."""
-        if (one := self._watched.get(name)) is not None:
-            one.reloaded_at = self._loop.clock()
+        """The reload of this extension has ended."""
+        if (watched := self._watched.get(name)) is not None:
+            watched.reloaded_at = self._loop.clock()
 
-    def _look(self) -> None:
+    def _scan(self) -> None:
         began = time.process_time()
         self._add_new()
-        is_waiting = self._look_for_folders()
-        for name, one in list(self._watched.items()):
-            is_waiting = self._look_at(name, one) or is_waiting
+        is_waiting = self._scan_folders()
+        for name, watched in list(self._watched.items()):
+            is_waiting = self._scan_files(name, watched) or is_waiting
         cost = time.process_time() - began
-        self._timer = self._loop.call_later(max(QUIET_S if is_waiting else LOOK_S, cost / SHARE), self._look)
+        self._timer = self._loop.call_later(max(QUIET_S if is_waiting else LOOK_S, cost / SHARE), self._scan)
 
     def _add_new(self) -> None:
         folders = self._folders()
@@ -148,8 +149,8 @@ class FileWatcher:
             if known is None or known.folder != folder:
                 self._watched[name] = _Watched(folder)
 
-    def _look_for_folders(self) -> bool:
-        """Whether something has changed that may go on changing."""
+    def _scan_folders(self) -> bool:
+        """Calls `on_folders` once the manifests have stopped changing. True while they may still change."""
         listed = self._list()
         if listed != self._listed:
             self._listed = listed
@@ -159,9 +160,9 @@ class FileWatcher:
             self._on_folders()
         return False
 
-    def _list(self) -> dict[str, Seen]:
-        """The manifests that are there."""
-        found: dict[str, Seen] = {}
+    def _list(self) -> dict[str, FileStamp]:
+        """The manifests below `parents`, by path."""
+        found: dict[str, FileStamp] = {}
         for parent in self._parents:
             try:
                 names = os.listdir(parent)
@@ -173,42 +174,43 @@ class FileWatcher:
                     status = os.stat(path)
                 except OSError:
                     continue
-                found[path] = Seen(status.st_ino, status.st_size, status.st_mtime_ns)
+                found[path] = FileStamp(status.st_ino, status.st_size, status.st_mtime_ns)
         return found
 
-    def _look_at(self, name: str, one: _Watched) -> bool:
-        files = look(one.folder)
-        changed = difference(one.files, files) - one.ignored
-        one.files = files
+    def _scan_files(self, name: str, watched: _Watched) -> bool:
+        """Calls `on_change` once the files have stopped changing. True while they may still change."""
+        files = look(watched.folder)
+        changed = difference(watched.files, files) - watched.ignored
+        watched.files = files
         if changed:
-            one.changed |= changed
+            watched.changed |= changed
             return True
-        if not one.changed:
+        if not watched.changed:
             return False
-        changed, one.changed = one.changed, set()
+        changed, watched.changed = watched.changed, set()
         now = self._loop.clock()
-        own = one.made_itself(changed, now)
+        own = watched.written_by_itself(changed, now)
         for path in own:
             self._say(name, f"{path} changes after each reload, and is not watched any more: keep state in data_dir")
-        if changed - one.ignored:
+        if changed - watched.ignored:
             self._on_change(name, changed)
         return False
 
 
 class _Watched:
-    """One extension's files, and what they have done."""
+    """The files of one extension and their changes."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.files = look(folder)
         self.changed: set[str] = set()
-        """Since the last reload was asked for."""
+        """Files that have changed since the last call of `on_change`."""
         self.ignored: set[str] = set()
         self.reloaded_at = float("-inf")
         self._row: dict[str, int] = {}
 
-    def made_itself(self, changed: set[str], now: float) -> set[str]:
-        """Those of the changed files that are to be ignored from now on."""
+    def written_by_itself(self, changed: set[str], now: float) -> set[str]:
+        """The changed files that the extension itself writes. They are ignored from now on."""
         is_soon = now - self.reloaded_at <= SELF_MADE_S + LOOK_S + QUIET_S
         self._row = {path: self._row.get(path, 0) + 1 for path in changed} if is_soon else {}
         own = {path for path, times in self._row.items() if times >= SELF_MADE_TIMES}

@@ -1,8 +1,7 @@
-"""What is to be done when extensions are reloaded, and how far a set of processes has come. Pure.
+"""What a reload does with each extension. Pure.
 
-A reload starts the new version beside the old one. Only when all of its processes are ready does it take over, in one
-step; the old ones then finish what they were asked, and are stopped. Whatever goes wrong before that leaves the old
-version as it is.
+A reload starts a new generation beside the current one. When all its workers are ready it takes over in one step; the
+old workers finish their pending requests and are stopped. If anything goes wrong before that, the old generation stays.
 """
 
 from __future__ import annotations
@@ -20,12 +19,9 @@ if TYPE_CHECKING:
     from supervisor.discovery.discover import Discovery, Found, Skipped
 
 
-# --- what to do with each -------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Start:
-    """It is not known yet."""
+    """A new extension."""
 
     found: Found
 
@@ -42,14 +38,14 @@ class Stop:
 
 @dataclass(frozen=True)
 class Keep:
-    """It stays as it is."""
+    """The extension stays as it is."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class Skip:
-    """A folder that is not started, and that nothing runs from."""
+    """A folder of no running extension that is not started."""
 
     reason: str
 
@@ -58,16 +54,16 @@ Plan = Start | Replace | Stop | Keep | Skip
 
 
 @dataclass(frozen=True)
-class Known:
-    """An extension of the host."""
+class KnownExtension:
+    """An extension that the host has."""
 
     found: Found
     is_stopped: bool = False
-    """A reload has stopped it: it was disabled, or its folder was gone."""
+    """A reload has stopped it: it was disabled, or its folder was missing."""
 
 
-def plan_one(known: Known, read: Manifest | ManifestError) -> Plan:
-    """What to do with one extension whose manifest has been read again, from the same folder."""
+def plan_one(known: KnownExtension, read: Manifest | ManifestError) -> Plan:
+    """The plan for one extension whose manifest has been read again from its folder."""
     name = known.found.manifest.name
     if isinstance(read, ManifestError):
         return Keep(str(read))
@@ -78,35 +74,35 @@ def plan_one(known: Known, read: Manifest | ManifestError) -> Plan:
     return Replace(replace(known.found, manifest=read))
 
 
-def plan_all(known: Iterable[Known], discovery: Discovery) -> list[tuple[str, Plan]]:
-    """What to do with all that is known and all that is there now, in this order, each by name. What cannot be read
-    is kept as it runs; what is disabled or gone is stopped."""
+def plan_all(known: Iterable[KnownExtension], discovery: Discovery) -> list[tuple[str, Plan]]:
+    """The plans by name: first for the extensions that the host has, then for new ones. An extension that cannot be
+    read is kept; one that is disabled or missing is stopped."""
     known = list(known)
-    found = {one.manifest.name: one for one in discovery.found}
-    at = {one.folder: one for one in discovery.found}
-    skipped = {one.folder: one for one in discovery.skipped}
+    by_name = {found.manifest.name: found for found in discovery.found}
+    by_folder = {found.folder: found for found in discovery.found}
+    skipped_by_folder = {skipped.folder: skipped for skipped in discovery.skipped}
     plans: list[tuple[str, Plan]] = []
-    for one in known:
-        name, folder = one.found.manifest.name, one.found.folder
-        if name in found:
-            plans.append((name, Replace(found[name])))
-        elif folder in at:
-            plans.append((name, Keep(_renamed(name, at[folder].manifest.name))))
-        elif (left_out := skipped.get(folder)) is not None and left_out.is_error:
-            plans.append((name, Keep(left_out.reason)))
-        elif not one.is_stopped:
-            plans.append((name, Stop("its folder is gone" if left_out is None else f"it is {left_out.reason}")))
-    folders = {one.found.folder for one in known}
-    names = {one.found.manifest.name for one in known}
-    for name, new in found.items():
+    for extension in known:
+        name, folder = extension.found.manifest.name, extension.found.folder
+        if name in by_name:
+            plans.append((name, Replace(by_name[name])))
+        elif folder in by_folder:
+            plans.append((name, Keep(_renamed(name, by_folder[folder].manifest.name))))
+        elif (skipped := skipped_by_folder.get(folder)) is not None and skipped.is_error:
+            plans.append((name, Keep(skipped.reason)))
+        elif not extension.is_stopped:
+            plans.append((name, Stop("its folder is gone" if skipped is None else f"it is {skipped.reason}")))
+    folders = {extension.found.folder for extension in known}
+    names = {extension.found.manifest.name for extension in known}
+    for name, new in by_name.items():
         if name not in names and new.folder not in folders:
             plans.append((name, Start(new)))
-    plans += [(one.folder.name, Skip(one.reason)) for one in _errors(discovery, folders)]
+    plans += [(skipped.folder.name, Skip(skipped.reason)) for skipped in _errors(discovery, folders)]
     return plans
 
 
 def _errors(discovery: Discovery, known: Collection[Path]) -> Sequence[Skipped]:
-    return [one for one in discovery.skipped if one.is_error and one.folder not in known]
+    return [skipped for skipped in discovery.skipped if skipped.is_error and skipped.folder not in known]
 
 
 def _renamed(old: str, new: str) -> str:

@@ -1,6 +1,6 @@
-"""Reloads the extensions of a host: reads again what is there, asks whether it may run, and starts it beside the old.
+"""Reloads the extensions of a host: reads the manifests again, checks trust, and starts new generations.
 
-Each extension is reloaded by itself, all at the same time: one whose new version does not start costs no other.
+Extensions are reloaded at the same time and independently: a new generation that does not start delays no other.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from supervisor.discovery.discover import read_manifest
 from supervisor.extension.lifecycle import State
-from supervisor.reload.plan import Keep, Known, Plan, Replace, Skip, Start, Stop, plan_all, plan_one
+from supervisor.reload.plan import Keep, KnownExtension, Plan, Replace, Skip, Start, Stop, plan_all, plan_one
 from wire.control import ReloadOutcome
 from wire.manifest import Manifest, ManifestError
 
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 
 
 OF_ALL_LIMIT = 2
-"""The second one starts over with what is there now. More at once, as from a storm of signals, would only start
-processes that nobody will ask anything."""
+"""Reloads of all extensions at the same time. A second one starts over with the present files. More, as from many
+signals in a row, would only start workers that are replaced before they get a request."""
 
 
 class Reloader:
     """One for each supervisor.
 
-    `may_run(found, old manifest)` returns why a new version may not take over, None if it may. `rediscover` finds all
-    extensions again; without it those that run are read again, and no others are started.
+    `may_run(found, old manifest)` returns why a new version may not run, None if it may. `rediscover` finds all
+    extensions again; without it only the extensions of the host are read again.
     """
 
     def __init__(
@@ -44,29 +44,29 @@ class Reloader:
         may_run: Callable[[Found, Manifest], str | None] | None = None,
         rediscover: Callable[[], Discovery] | None = None,
     ) -> None:
-        self._may_run = may_run or _anything_may_run
+        self._may_run = may_run or (lambda _found, _old: None)
         self._rediscover = rediscover
         self._supervisor = supervisor
         self._loop = supervisor.loop
-        self._of_all = 0
-        """Reloads of all that are under way."""
+        self._running_for_all = 0
+        """Reloads of all extensions that have not ended."""
         self._waiting: list[AllDone] = []
-        """Who has asked for another one of all since."""
+        """Callbacks of the next reload of all extensions."""
 
     def begin(self, name: str | None, done: AllDone) -> None:
-        """Reloads one extension, or all; `done` hears later what became of each, in the order of guards. Raises
-        `KeyError` for a name that neither runs nor is found. Of all, `OF_ALL_LIMIT` are under way at once; what is
-        asked for meanwhile is one more, when one of these has ended."""
+        """Reloads one extension, or all with None. `done` gets the outcomes later, in guard order. Raises `KeyError`
+        for an unknown name. At most `OF_ALL_LIMIT` reloads of all run at the same time. Calls beyond that share one
+        more reload, which begins when one of these has ended."""
         if name is not None:
             self._carry_out_all([(name, self._plan_one(name))], done)
-        elif self._of_all < OF_ALL_LIMIT:
+        elif self._running_for_all < OF_ALL_LIMIT:
             self._begin_all(done)
         else:
             self._waiting.append(done)
 
     def _begin_all(self, done: AllDone) -> None:
         def ended(outcomes: tuple[ReloadOutcome, ...]) -> None:
-            self._of_all -= 1
+            self._running_for_all -= 1
             done(outcomes)
             waiting, self._waiting = self._waiting, []
             if not waiting:
@@ -76,16 +76,16 @@ class Reloader:
             else:
                 self._begin_all(partial(_tell_all, waiting))
 
-        self._of_all += 1
+        self._running_for_all += 1
         self._carry_out_all(self._plan_all(), ended)
 
     def catch_up(self, done: AllDone) -> None:
-        """Starts what is new and stops what is gone; what runs and is still there is left alone."""
-        known = {one.name: _known(one).is_stopped for one in self._supervisor.extensions}
+        """Starts new extensions and stops missing ones. Extensions that run and are still there are not reloaded."""
+        is_stopped = {extension.name: _known(extension).is_stopped for extension in self._supervisor.extensions}
         plans = [
             (name, plan)
             for name, plan in self._plan_all()
-            if isinstance(plan, Start | Stop | Skip) or (isinstance(plan, Replace) and known[name])
+            if isinstance(plan, Start | Stop | Skip) or (isinstance(plan, Replace) and is_stopped[name])
         ]
         self._carry_out_all(plans, done)
 
@@ -99,10 +99,10 @@ class Reloader:
 
         if not plans:
             self._loop.call_later(0, lambda: done(()))
-        for index, (one, plan) in enumerate(plans):
-            self._carry_out(one, plan, partial(ended, index))
+        for index, (name, plan) in enumerate(plans):
+            self._carry_out(name, plan, partial(ended, index))
 
-    # --- what is to be done -----------------------------------------------------------------------------------
+    # --- plans ------------------------------------------------------------------------------------------------
 
     def _plan_one(self, name: str) -> Plan:
         try:
@@ -120,10 +120,10 @@ class Reloader:
     def _plan_all(self) -> list[tuple[str, Plan]]:
         extensions = self._supervisor.extensions
         if self._rediscover is None:
-            return [(one.name, plan_one(_known(one), _read(one.found))) for one in extensions]
-        return plan_all([_known(one) for one in extensions], self._rediscover())
+            return [(each.name, plan_one(_known(each), _read(each.found))) for each in extensions]
+        return plan_all([_known(extension) for extension in extensions], self._rediscover())
 
-    # --- doing it ---------------------------------------------------------------------------------------------
+    # --- actions ----------------------------------------------------------------------------------------------
 
     def _carry_out(self, name: str, plan: Plan, done: Done) -> None:
         match plan:
@@ -134,7 +134,7 @@ class Reloader:
             case Stop(reason):
                 self._stop(self._supervisor.find(name), reason, done)
             case Keep(reason):
-                self._supervisor.find(name).refuse(reason, done)
+                self._supervisor.find(name).handover.refuse(reason, done)
             case Skip(reason):
                 self._loop.call_later(0, lambda: done(ReloadOutcome(name, "skipped", reason)))
             case _:
@@ -143,18 +143,18 @@ class Reloader:
     def _replace(self, extension: Extension, found: Found, done: Done) -> None:
         if (refusal := self._may_run(found, extension.manifest)) is not None:
             name = extension.name
-            extension.refuse(f"{refusal}; zot ext trust {name}, then zot ext reload {name}", done)
+            extension.handover.refuse(f"{refusal}; zot ext trust {name}, then zot ext reload {name}", done)
             return
         supervisor = self._supervisor
         supervisor.provide_for(found.manifest.workers)
-        extension.reload(found, supervisor.environment_of(found), supervisor.data_folder, done)
+        extension.handover.reload(found, supervisor.environment_of(found), supervisor.data_folder, done)
         supervisor.sampler.hurry()
 
     def _stop(self, extension: Extension, reason: str, done: Done) -> None:
-        if extension.is_stopped and not extension.is_reloading:
+        if extension.handover.is_stopped and not extension.is_reloading:
             self._loop.call_later(0, lambda: done(ReloadOutcome(extension.name, "stopped", reason)))
         else:
-            extension.put_away(reason, done)
+            extension.handover.stop(reason, done)
 
     def _start(self, found: Found, done: Done) -> None:
         extension = self._supervisor.add(found)
@@ -176,8 +176,8 @@ def _tell_all(waiting: Sequence[AllDone], outcomes: tuple[ReloadOutcome, ...]) -
         done(outcomes)
 
 
-def _known(extension: Extension) -> Known:
-    return Known(extension.found, extension.is_stopped and not extension.is_reloading)
+def _known(extension: Extension) -> KnownExtension:
+    return KnownExtension(extension.found, extension.handover.is_stopped and not extension.is_reloading)
 
 
 def _read(found: Found) -> Manifest | ManifestError:
@@ -185,7 +185,3 @@ def _read(found: Found) -> Manifest | ManifestError:
         return read_manifest(found.folder)
     except ManifestError as error:
         return error
-
-
-def _anything_may_run(_found: Found, _old: Manifest) -> str | None:
-    return None

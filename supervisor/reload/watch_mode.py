@@ -1,4 +1,4 @@
-"""`--watch`: an extension is reloaded when its files change, and one that comes or goes is started or stopped."""
+"""`--watch`: reloads an extension when its files change, starts new extensions and stops those that are removed."""
 
 from __future__ import annotations
 
@@ -15,30 +15,31 @@ if TYPE_CHECKING:
     from wire.control import ReloadOutcome
 
 FILES_NAMED = 3
+"""Changed files that a line of the log names."""
 
 
 def parents_of(project: Path, home: Path) -> tuple[Path, ...]:
-    """Where `discover` looks for extension folders."""
+    """The folders in which `discover` looks for extension folders."""
     return (project / ".zot" / "extensions", home / "extensions")
 
 
 def watch(
     supervisor: Supervisor, reloader: Reloader, parents: Iterable[Path], say: Callable[[str], None]
 ) -> FileWatcher:
-    """Begins at once; `stop` it before the supervisor is. `parents` are folders of extension folders, `say` gets lines
-    for the user about what is skipped; of all else the extensions' own notices tell."""
+    """Begins to watch. The caller stops the watcher before the supervisor. `parents` are folders of extension folders.
+    `say` gets lines for the user about folders that are skipped; all other outcomes have notices."""
 
     def ended(outcomes: tuple[ReloadOutcome, ...]) -> None:
-        for one in outcomes:
-            watching.reloaded(one.name)
-            if one.outcome == "skipped":
-                say(f"zot: extension load: {one.name}: {one.reason}")
+        for outcome in outcomes:
+            watching.reloaded(outcome.name)
+            if outcome.outcome == "skipped":
+                say(f"zot: extension load: {outcome.name}: {outcome.reason}")
 
     def on_change(name: str, files: set[str]) -> None:
         named = sorted(files)
         more = f" and {len(named) - FILES_NAMED} more" if len(named) > FILES_NAMED else ""
         if not supervisor.closed:
-            supervisor.find(name).log.note(f"changed: {', '.join(named[:FILES_NAMED])}{more}")
+            supervisor.find(name).log.add(f"changed: {', '.join(named[:FILES_NAMED])}{more}")
             reloader.begin(name, ended)
 
     def on_folders() -> None:
@@ -47,7 +48,7 @@ def watch(
 
     watching = FileWatcher(
         supervisor.loop,
-        folders=lambda: {one.name: one.found.folder for one in supervisor.extensions},
+        folders=lambda: {extension.name: extension.found.folder for extension in supervisor.extensions},
         on_change=on_change,
         parents=parents,
         on_folders=on_folders,

@@ -81,7 +81,7 @@ def host(tmp_path: Path) -> Iterator[Watched]:
 
 
 def test_a_panel_from_its_opening_to_its_end(host: Watched):
-    screen = host.supervisor.screen
+    screen = host.supervisor.panels
     host.run("open")
     host.run("draw")
     screen.press("x", "p", "rune", "q")
@@ -102,7 +102,7 @@ def test_a_panel_from_its_opening_to_its_end(host: Watched):
 
 def test_a_panel_that_the_user_closes(host: Watched):
     host.run("open")
-    host.supervisor.screen.close("x", "p")
+    host.supervisor.panels.close("x", "p")
     assert host.seen() == [{"type": "panel_close", "panel_id": "p"}]
     assert host.shown[-1] == events.PanelClose("x", "p")
     host.run("draw")
@@ -114,16 +114,18 @@ def test_an_extension_cannot_change_the_panel_of_another(host: Watched):
     host.run("open")
     host.run("draw_y")
     host.run("close_y")
-    assert len(host.supervisor.screen.panels) == 1
+    assert len(host.supervisor.panels.open_panels) == 1
     host.run("open_y")
-    assert {panel.extension.name for panel in host.supervisor.screen.panels} == {"x", "y"}, "the same id, two panels"
+    assert {panel.extension.name for panel in host.supervisor.panels.open_panels} == {"x", "y"}, (
+        "the same id, two panels"
+    )
 
 
 def test_the_panels_of_a_worker_end_with_it(host: Watched):
     host.run("open")
     host.run("open_y")
     assert host.run("die").reason.startswith("it ended (exit 3)")
-    assert [panel.extension.name for panel in host.supervisor.screen.panels] == ["y"]
+    assert [panel.extension.name for panel in host.supervisor.panels.open_panels] == ["y"]
     assert host.shown[-1] == events.PanelClose("x", "p")
 
 
@@ -160,7 +162,7 @@ for frame in frames():
 
 
 def test_notes_stand_until_the_next_prompt_or_until_their_sender_takes_them_back(host: Watched):
-    screen = host.supervisor.screen
+    screen = host.supervisor.panels
     for command, level in (("note", "warn"), ("note_y", "info"), ("note", "fanfare")):
         host.run(command, level)
     assert [(note.extension, note.level) for note in screen.notes] == [("x", "warn"), ("y", "info"), ("x", "info")]
@@ -174,7 +176,7 @@ def test_notes_stand_until_the_next_prompt_or_until_their_sender_takes_them_back
 
 def test_notes_are_bounded(host: Watched):
     for number in range(NOTES_LIMIT + 10):
-        host.supervisor.screen.note("x", "info", str(number))
-    host.supervisor.screen.note("y", "info", "mine")
-    assert [note.message for note in host.supervisor.screen.notes][:1] == ["10"]
-    assert len(host.supervisor.screen.notes) == NOTES_LIMIT + 1
+        host.supervisor.panels.note("x", "info", str(number))
+    host.supervisor.panels.note("y", "info", "mine")
+    assert [note.message for note in host.supervisor.panels.notes][:1] == ["10"]
+    assert len(host.supervisor.panels.notes) == NOTES_LIMIT + 1

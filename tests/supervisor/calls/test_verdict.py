@@ -15,8 +15,8 @@ from supervisor.calls.verdict import (
     UNTOUCHED,
     Judgement,
     Missing,
-    Outcome,
     Verdict,
+    VerdictKind,
     fold,
     read_verdict,
 )
@@ -26,10 +26,10 @@ from wire.frames import InterceptResponse
 EVENTS = ["tool_call", "turn_start", "assistant_message"]
 VERDICTS = st.one_of(
     st.just(ALLOW),
-    st.builds(Verdict, st.just(Outcome.DENY), st.text(max_size=5)),
-    st.builds(Verdict, st.just(Outcome.NO_VERDICT), st.text(max_size=5)),
-    st.builds(Verdict, st.just(Outcome.ALLOW), modified_args=st.binary(max_size=5)),
-    st.builds(Verdict, st.just(Outcome.ALLOW), replace_text=st.text(min_size=1, max_size=5)),
+    st.builds(Verdict, st.just(VerdictKind.DENY), st.text(max_size=5)),
+    st.builds(Verdict, st.just(VerdictKind.NO_VERDICT), st.text(max_size=5)),
+    st.builds(Verdict, st.just(VerdictKind.ALLOW), modified_args=st.binary(max_size=5)),
+    st.builds(Verdict, st.just(VerdictKind.ALLOW), replace_text=st.text(min_size=1, max_size=5)),
 )
 CHAINS = st.lists(st.tuples(VERDICTS, st.booleans()), max_size=8)
 
@@ -42,7 +42,7 @@ def come_to(chain: list[tuple[Verdict, bool]]) -> Judgement:
 
 
 def blocks(verdict: Verdict, deny: bool) -> bool:
-    return verdict.outcome is Outcome.DENY or (verdict.outcome is Outcome.NO_VERDICT and deny)
+    return verdict.kind is VerdictKind.DENY or (verdict.kind is VerdictKind.NO_VERDICT and deny)
 
 
 @given(CHAINS)
@@ -51,7 +51,7 @@ def test_the_first_denial_blocks(chain: list[tuple[Verdict, bool]]):
     blockers = [number for number, (verdict, deny) in enumerate(chain) if blocks(verdict, deny)]
     assert judgement.is_blocked is bool(blockers)
     assert judgement.blocked_by == (f"g{blockers[0]}" if blockers else None)
-    if blockers and chain[blockers[0]][0].outcome is Outcome.DENY:
+    if blockers and chain[blockers[0]][0].kind is VerdictKind.DENY:
         assert judgement.reason == chain[blockers[0]][0].reason
 
 
@@ -78,20 +78,20 @@ def test_every_missing_verdict_before_the_block_is_reported(chain: list[tuple[Ve
     assert judgement.missing == tuple(
         Missing(f"g{number}", verdict.reason, deny)
         for number, (verdict, deny) in enumerate(chain[: first + 1])
-        if verdict.outcome is Outcome.NO_VERDICT
+        if verdict.kind is VerdictKind.NO_VERDICT
     )
 
 
 def test_a_denial_for_want_of_a_verdict_names_the_guard_and_why():
-    judgement = fold(UNTOUCHED, "guard", Verdict(Outcome.NO_VERDICT, "exit 9"), deny_on_failure=True)
+    judgement = fold(UNTOUCHED, "guard", Verdict(VerdictKind.NO_VERDICT, "exit 9"), deny_on_failure=True)
     assert judgement.reason == "guard guard gave no verdict (exit 9), and its failure means deny"
 
 
 @pytest.mark.parametrize("event", EVENTS)
 def test_a_block_without_a_reason_has_the_default(event: str):
-    assert read_verdict(event, InterceptResponse("1", block=True)) == Verdict(Outcome.DENY, DEFAULT_REASONS[event])
+    assert read_verdict(event, InterceptResponse("1", block=True)) == Verdict(VerdictKind.DENY, DEFAULT_REASONS[event])
     assert read_verdict(event, InterceptResponse("1", block=True, reason="no")).reason == "no"
-    assert read_verdict(event, InterceptResponse("1", block=True, replace_text="x")).outcome is Outcome.DENY
+    assert read_verdict(event, InterceptResponse("1", block=True, replace_text="x")).kind is VerdictKind.DENY
 
 
 @pytest.mark.parametrize("event", EVENTS)
@@ -106,17 +106,17 @@ def test_arguments_can_only_become_an_object(value: object, indent: int | None):
     text = json.dumps(value, indent=indent).encode()
     verdict = read_verdict("tool_call", InterceptResponse("1", modified_args=Raw(text)))
     if isinstance(value, dict):
-        assert verdict == Verdict(Outcome.ALLOW, modified_args=text)
+        assert verdict == Verdict(VerdictKind.ALLOW, modified_args=text)
     elif value is None:
         assert verdict is ALLOW
     else:
-        assert verdict == Verdict(Outcome.NO_VERDICT, "modified_args is not a JSON object")
+        assert verdict == Verdict(VerdictKind.NO_VERDICT, "modified_args is not a JSON object")
 
 
 @given(st.binary(max_size=30))
 def test_arguments_that_are_no_json_are_no_verdict(text: bytes):
     verdict = read_verdict("tool_call", InterceptResponse("1", modified_args=Raw(text)))
-    if verdict.outcome is Outcome.NO_VERDICT:
+    if verdict.kind is VerdictKind.NO_VERDICT:
         assert verdict.reason.startswith("modified_args is not ")
     else:
         assert verdict.modified_args is None or isinstance(json.loads(verdict.modified_args), dict)
@@ -125,11 +125,11 @@ def test_arguments_that_are_no_json_are_no_verdict(text: bytes):
 def test_a_deeply_nested_rewrite_is_no_verdict():
     deep = Raw(b'{"a":' + b"[" * 50_000 + b"]" * 50_000 + b"}")
     verdict = read_verdict("tool_call", InterceptResponse("1", modified_args=deep))
-    assert verdict == Verdict(Outcome.NO_VERDICT, "modified_args is not JSON: nested too deeply")
+    assert verdict == Verdict(VerdictKind.NO_VERDICT, "modified_args is not JSON: nested too deeply")
 
 
 def test_only_what_an_event_has_can_be_rewritten():
     answer = InterceptResponse("1", modified_args=Raw(b'{"a": 1}'), replace_text="new")
-    assert read_verdict("tool_call", answer) == Verdict(Outcome.ALLOW, modified_args=b'{"a": 1}')
-    assert read_verdict("assistant_message", answer) == Verdict(Outcome.ALLOW, replace_text="new")
+    assert read_verdict("tool_call", answer) == Verdict(VerdictKind.ALLOW, modified_args=b'{"a": 1}')
+    assert read_verdict("assistant_message", answer) == Verdict(VerdictKind.ALLOW, replace_text="new")
     assert read_verdict("turn_start", answer) is ALLOW

@@ -5,15 +5,14 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.extension.generation_state import GenerationState, GenerationTrigger, advance, may_take_over
-from supervisor.extension.lifecycle import State
+from supervisor.extension.lifecycle import GenerationState, GenerationTrigger, State, advance_generation, may_take_over
 
 
 @given(st.sampled_from(GenerationState), st.lists(st.sampled_from(GenerationTrigger)))
 def test_a_generation_never_goes_back(state: GenerationState, triggers: list[GenerationTrigger]):
     order = [GenerationState.CANDIDATE, GenerationState.CURRENT, GenerationState.DRAINING, GenerationState.GONE]
     for trigger in triggers:
-        after = advance(state, trigger)
+        after = advance_generation(state, trigger)
         assert order.index(after) >= order.index(state)
         state = after
 

@@ -28,7 +28,7 @@ def files(log: ExtensionLog) -> dict[str, int]:
 
 
 def test_log_files_are_private(log: ExtensionLog):
-    log.note("hello")
+    log.add("hello")
     assert log.path.stat().st_mode & 0o777 == 0o600
     assert log.path.parent.stat().st_mode & 0o777 == 0o700
     assert log.path.read_text() == "[zot] hello\n"
@@ -55,7 +55,7 @@ def test_rotation_keeps_the_order(log: ExtensionLog):
 def test_an_earlier_log_is_kept_and_counts_against_the_limit(tmp_path: Path):
     (tmp_path / "ext-x.log").write_bytes(b"o" * (LOG_LIMIT - 10))
     log = ExtensionLog(tmp_path, "x")
-    log.note("more than ten bytes")
+    log.add("more than ten bytes")
     log.close()
     assert (tmp_path / "ext-x.log").read_text() == "[zot] more than ten bytes\n"
     assert (tmp_path / "ext-x.log.1").stat().st_size == LOG_LIMIT - 10
@@ -68,8 +68,8 @@ def test_two_hosts_with_one_log_rotate_it_once(tmp_path: Path):
     second.write(half)
     first.write(half)
     second.write(half)
-    second.note("second")
-    first.note("first")
+    second.add("second")
+    first.add("first")
     first.close()
     second.close()
     texts = {path.name: path.read_text() for path in tmp_path.iterdir()}
@@ -113,7 +113,7 @@ def test_a_place_that_cannot_be_written_is_survived(tmp_path: Path, obstacle: st
         (tmp_path / "logs" / "ext-x.log").mkdir(parents=True)
     log = ExtensionLog(tmp_path / "logs", "x")
     log.write(b"last words")
-    log.note("a note")
+    log.add("a note")
     assert log.error is not None
     assert log.error.startswith(f"cannot write {log.path}: ")
     assert log.last_line() == "last words"
@@ -181,6 +181,6 @@ def test_no_text_takes_long_to_clean(text: str):
 
 def test_a_closed_log_takes_notes_without_complaint(log: ExtensionLog):
     log.close()
-    log.note("late")
+    log.add("late")
     log.close()
     assert os.path.exists(log.path)

@@ -14,18 +14,18 @@ from supervisor.extension.restart import (
     NEVER_AGAIN,
     Cause,
     Decision,
-    Ending,
     GiveUp,
     History,
     RestartIn,
     StayDown,
+    WorkerEnding,
     backoff,
     decide,
 )
 from wire.manifest import Restart
 
-CRASH = Ending(Cause.EXIT, 1, 1.0, was_ready=True)
-EARLY = Ending(Cause.EXIT, 1, 1.0, was_ready=False)
+CRASH = WorkerEnding(Cause.EXIT, 1, 1.0, was_ready=True)
+EARLY = WorkerEnding(Cause.EXIT, 1, 1.0, was_ready=False)
 HOPELESS = (Cause.UNSTARTABLE, Cause.DISAGREES)
 POLICIES = st.builds(
     lambda policy, most, window_s, first, more, codes: Restart(policy, most, window_s, (first, first + more), codes),
@@ -37,7 +37,7 @@ POLICIES = st.builds(
     st.lists(st.integers(0, 255), max_size=3).map(tuple),
 )
 ENDINGS = st.builds(
-    Ending,
+    WorkerEnding,
     st.sampled_from(Cause),
     st.none() | st.integers(-64, 255),
     st.floats(0, 2 * HEALTHY_AFTER_S),
@@ -46,7 +46,9 @@ ENDINGS = st.builds(
 STEPS = st.lists(st.tuples(ENDINGS, st.floats(0, 100), st.floats(0, 1)), max_size=20)
 
 
-def play(policy: Restart, steps: list[tuple[Ending, float, float]], **how: bool) -> list[tuple[Decision, History]]:
+def play(
+    policy: Restart, steps: list[tuple[WorkerEnding, float, float]], **how: bool
+) -> list[tuple[Decision, History]]:
     """One decision after another, `seconds` apart."""
     history, now, made = History(), 0.0, []
     for ending, seconds, dice in steps:
@@ -56,7 +58,7 @@ def play(policy: Restart, steps: list[tuple[Ending, float, float]], **how: bool)
     return made
 
 
-def crashes(policy: Restart, gaps: list[float], ending: Ending = CRASH) -> list[Decision]:
+def crashes(policy: Restart, gaps: list[float], ending: WorkerEnding = CRASH) -> list[Decision]:
     return [decision for decision, _ in play(policy, [(ending, gap, 0.5) for gap in gaps])]
 
 
@@ -65,28 +67,30 @@ def crashes(policy: Restart, gaps: list[float], ending: Ending = CRASH) -> list[
 
 @given(POLICIES, STEPS, st.booleans())
 def test_each_wait_lies_within_the_backoff_and_its_jitter(
-    policy: Restart, steps: list[tuple[Ending, float, float]], stop_on_limit: bool
+    policy: Restart, steps: list[tuple[WorkerEnding, float, float]], stop_on_limit: bool
 ):
     first, longest = policy.backoff_s
-    for (ending, _, _), (decision, _) in zip(steps, play(policy, steps, stop_on_limit=stop_on_limit), strict=True):
-        if isinstance(decision, RestartIn) and ending.cause is not Cause.RESTARTED:
+    for decision, _ in play(policy, steps, stop_on_limit=stop_on_limit):
+        if isinstance(decision, RestartIn):
             assert first * (1 - JITTER) <= decision.delay_s <= longest * (1 + JITTER)
 
 
 @given(POLICIES, STEPS)
-def test_no_window_sees_more_restarts_than_are_allowed(policy: Restart, steps: list[tuple[Ending, float, float]]):
+def test_no_window_sees_more_restarts_than_are_allowed(policy: Restart, steps: list[tuple[WorkerEnding, float, float]]):
     now, again = 0.0, []
     for (ending, seconds, _), (decision, _) in zip(steps, play(policy, steps), strict=True):
         now += seconds
-        if ending.cause is Cause.RESTARTED or (ending.was_ready and ending.uptime_s >= HEALTHY_AFTER_S):
+        if ending.was_ready and ending.uptime_s >= HEALTHY_AFTER_S:
             again = []  # all is forgiven
-        if isinstance(decision, RestartIn) and ending.cause is not Cause.RESTARTED:
+        if isinstance(decision, RestartIn):
             again.append(now)
         assert len([at for at in again if now - at < policy.window_s]) < policy.max
 
 
 @given(POLICIES, STEPS)
-def test_a_worker_is_given_up_only_after_too_many_exits(policy: Restart, steps: list[tuple[Ending, float, float]]):
+def test_a_worker_is_given_up_only_after_too_many_exits(
+    policy: Restart, steps: list[tuple[WorkerEnding, float, float]]
+):
     for decision, _ in play(policy, steps):
         if isinstance(decision, GiveUp):
             assert decision.exits >= policy.max
@@ -94,7 +98,7 @@ def test_a_worker_is_given_up_only_after_too_many_exits(policy: Restart, steps: 
 
 
 @given(POLICIES, STEPS)
-def test_the_history_of_exits_is_bounded(policy: Restart, steps: list[tuple[Ending, float, float]]):
+def test_the_history_of_exits_is_bounded(policy: Restart, steps: list[tuple[WorkerEnding, float, float]]):
     for decision, history in play(policy, steps):
         if isinstance(decision, GiveUp | StayDown):
             break  # only a user starts it again
@@ -103,17 +107,8 @@ def test_the_history_of_exits_is_bounded(policy: Restart, steps: list[tuple[Endi
         assert list(history.exits) == sorted(history.exits)
 
 
-@given(POLICIES, STEPS, ENDINGS)
-def test_a_user_restart_starts_at_once_in_every_state(
-    policy: Restart, steps: list[tuple[Ending, float, float]], ending: Ending
-):
-    asked = replace(ending, cause=Cause.RESTARTED)
-    *_, (decision, history) = play(policy, [*steps, (asked, 0.0, 0.5)])
-    assert (decision, history) == (RestartIn(0.0), History())
-
-
 @given(POLICIES, ENDINGS, st.booleans())
-def test_a_worker_that_would_fail_again_stays_down(policy: Restart, ending: Ending, stop_on_limit: bool):
+def test_a_worker_that_would_fail_again_stays_down(policy: Restart, ending: WorkerEnding, stop_on_limit: bool):
     for cause in HOPELESS:
         decision, _ = decide(
             policy, History(), replace(ending, cause=cause), now=0.0, dice=0.5, stop_on_limit=stop_on_limit
@@ -123,7 +118,7 @@ def test_a_worker_that_would_fail_again_stays_down(policy: Restart, ending: Endi
 
 @given(POLICIES, STEPS, ENDINGS)
 def test_a_healthy_life_makes_up_for_all_before(
-    policy: Restart, steps: list[tuple[Ending, float, float]], ending: Ending
+    policy: Restart, steps: list[tuple[WorkerEnding, float, float]], ending: WorkerEnding
 ):
     healthy = replace(ending, uptime_s=HEALTHY_AFTER_S, was_ready=True)
     assume_retried = replace(healthy, cause=Cause.STALLED)
@@ -173,7 +168,7 @@ def test_the_policy_and_the_exit_decide_on_a_restart(policy: str, code: int, is_
         (replace(CRASH, cause=Cause.UNSTARTABLE), Restart("permanent"), "it would fail again"),
     ],
 )
-def test_the_reason_to_stay_down_is_named(ending: Ending, policy: Restart, why: str):
+def test_the_reason_to_stay_down_is_named(ending: WorkerEnding, policy: Restart, why: str):
     decision, _ = decide(policy, History(), ending, now=0.0, dice=0.5)
     assert decision == StayDown(why)
 
@@ -182,7 +177,7 @@ def test_the_reason_to_stay_down_is_named(ending: Ending, policy: Restart, why: 
 @pytest.mark.parametrize("policy", ["transient", "permanent"])
 def test_a_worker_that_the_host_has_ended_is_started_again(cause: Cause, policy: str):
     for code in (None, 0, NEVER_AGAIN):
-        decision, _ = decide(Restart(policy), History(), Ending(cause, code, 1.0, True), now=0.0, dice=0.5)
+        decision, _ = decide(Restart(policy), History(), WorkerEnding(cause, code, 1.0, True), now=0.0, dice=0.5)
         assert isinstance(decision, RestartIn)
 
 

@@ -21,7 +21,7 @@ from wire.dialects.base import HostInfo
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from supervisor.extension.extension import Kind
+    from supervisor.extension.notices import NoticeKind
     from tests.support.host import Host
 
 
@@ -141,7 +141,7 @@ def test_jitter_makes_the_backoff_longer_or_shorter(host: Host, tmp_path: Path, 
     said = []
 
     class Ear(Listener):
-        def noticed(self, extension: Extension, kind: Kind, message: str) -> None:
+        def noticed(self, extension: Extension, kind: NoticeKind, message: str) -> None:
             said.append(message)
 
     extension = Extension(
@@ -162,7 +162,7 @@ def test_jitter_makes_the_backoff_longer_or_shorter(host: Host, tmp_path: Path, 
 def test_a_worker_is_not_started_before_the_backoff_is_over(host: Host, marks: Path):
     host.add("lives", marks, restart={"backoff_s": [0.4, 30]})
     host.start()
-    host.extension("lives")._dice = lambda: 0.5
+    host.extension("lives").dice = lambda: 0.5
     crashed = host.loop.clock()
     host.call("die")
     host.until(lambda: host.is_restarted("lives"))

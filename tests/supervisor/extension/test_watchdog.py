@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from supervisor.extension.lifecycle import State
-from supervisor.extension.watchdog import Heartbeat
+from supervisor.extension.stalls import Heartbeat
 from supervisor.loop.loop import Loop
 from supervisor.process.stop_policy import Patience
 from supervisor.process.table import read_process

@@ -313,11 +313,11 @@ def test_a_worker_that_is_being_ended_is_not_blamed_again(host: Host, how: str):
     if how == "user":
         host.supervisor.restart("hog")
     else:
-        extension.over_limit(extension.lead, "rss")
+        extension.generations[0].over_limit(extension.lead, "rss")
     assert extension.child.is_running
     before = host.supervisor.stats()["hog"].limit_breaches
     for _ in range(3):
-        extension.over_limit(extension.lead, "rss")
+        extension.generations[0].over_limit(extension.lead, "rss")
     assert host.supervisor.stats()["hog"].limit_breaches == before
     assert host.log("hog").count("over its limits") == before
     host.stop(at_once=True)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.extension.lifecycle import State
-from supervisor.monitoring.sampler import BUSY_S, FRESH_S, IDLE_S, SHARE, YOUNG_S, next_interval
+from supervisor.monitoring.sampler import BUSY_S, IDLE_S, SHARE, YOUNG_S, next_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -152,14 +152,6 @@ def test_its_cost_is_counted(host: Host):
     stats = host.supervisor.host_stats("run", "1", "/")
     assert stats.samples == before + 5
     assert stats.sampling_cpu_s == pytest.approx(sampler(host).cpu_s, abs=1e-4)
-
-
-def test_a_sample_is_fresh_for_a_moment(idle: Host):
-    idle.supervisor.sample()
-    assert sampler(idle).is_fresh()
-    assert isinstance(idle.loop.clock, Skipping)
-    idle.loop.clock.skipped += FRESH_S
-    assert not sampler(idle).is_fresh()
 
 
 def test_every_listener_is_told_of_a_sample(host: Host):

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.discovery.discover import Discovery, Found, Scope, Skipped
-from supervisor.reload.plan import Keep, Known, Replace, Skip, Start, Stop, plan_all, plan_one
+from supervisor.reload.plan import Keep, KnownExtension, Replace, Skip, Start, Stop, plan_all, plan_one
 from wire.manifest import ManifestError, parse_manifest
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ def manifest(name: str = "a", **fields: Any) -> Any:
     return parse_manifest(json.dumps({"name": name, "exec": "x", **fields}).encode())
 
 
-def known(tmp_path: Path, name: str = "a", scope: Scope = Scope.GLOBAL, *, is_stopped: bool = False) -> Known:
-    return Known(Found(tmp_path / name, manifest(name), scope), is_stopped)
+def known(tmp_path: Path, name: str = "a", scope: Scope = Scope.GLOBAL, *, is_stopped: bool = False) -> KnownExtension:
+    return KnownExtension(Found(tmp_path / name, manifest(name), scope), is_stopped)
 
 
 def test_an_extension_is_kept_stopped_or_replaced_by_its_manifest(tmp_path: Path):

@@ -1,0 +1,47 @@
+"""Sends events to the extensions that observe them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wire import frames
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from supervisor.extension.extension import Extension
+    from wire.dialects.base import Dialect
+
+
+class EventSender:
+    def __init__(self, extensions: Sequence[Extension], dialect: Dialect) -> None:
+        self._extensions = extensions
+        self._dialect = dialect
+        self._session_begun = False
+
+    def send(self, event: frames.Event) -> None:
+        """Sends an event to all extensions that observe it, in the order of the calls."""
+        frame: bytes | None = None
+        for extension in self._extensions:
+            if event.event in extension.observes:
+                frame = frame or self._dialect.tell(event)
+                extension.tell(frame, everyone=event.event == "session_end")  # every worker got session_start
+
+    def begin_session(self) -> None:
+        """Sends `session_start` to the extensions that observe it, and later to those that subscribe to it."""
+        self._session_begun = True
+        for extension in self._extensions:
+            self.send_session_start(extension)
+
+    def send_session_start(self, extension: Extension) -> None:
+        """Sends it, once the session has begun, to each worker that is up and has not got it yet."""
+        if self._session_begun and "session_start" in extension.observes:
+            for worker in extension.workers:
+                if worker.state.is_up and not worker.knows_session:
+                    worker.knows_session = True
+                    worker.tell(self._dialect.tell(frames.Event("session_start")))
+
+    def end_session(self) -> None:
+        """Sends `session_end` if the session has begun."""
+        if self._session_begun:
+            self.send(frames.Event("session_end"))

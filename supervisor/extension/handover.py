@@ -1,0 +1,186 @@
+"""Reloads of one extension: a candidate starts beside the current generation and replaces it; the old one drains."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from supervisor.extension.generation import Generation
+from supervisor.extension.lifecycle import GenerationState, State
+from wire.control import ReloadOutcome
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from supervisor.cleanup.tracker import ProcessTracker
+    from supervisor.discovery.discover import Found
+    from supervisor.extension.generation import GenerationOwner
+    from supervisor.loop.loop import Loop
+    from supervisor.process.shared_table import SharedProcessTable
+    from wire.dialects.base import HostInfo
+    from wire.manifest import Limits
+
+DRAINING_LIMIT = 8
+"""Generations of one extension that may drain at the same time. With so many, a reload is refused."""
+RELOAD_FAILED = "reload failed: "
+"""How the notice of a reload that failed begins."""
+
+
+class Handover:
+    """Makes the generations of one extension. `on_replaced` is called when another one has become current, before the
+    old one drains; `on_drained` when all processes of an old one have ended."""
+
+    def __init__(
+        self,
+        loop: Loop,
+        owner: GenerationOwner,
+        found: Found,
+        *,
+        host: HostInfo,
+        logs: Path,
+        limits: Limits | None,
+        tracker: ProcessTracker | None,
+        shared_table: SharedProcessTable,
+        on_replaced: Callable[[], None],
+        on_drained: Callable[[], None],
+    ) -> None:
+        """`limits` are the host's defaults; the manifest's come first."""
+        self.count = 0
+        """How often a candidate has become the current generation."""
+        self.is_stopped = False
+        """A reload has stopped the extension, and nothing has started it since."""
+        self._loop = loop
+        self._owner = owner
+        self._name = found.manifest.name
+        self._host = host
+        self._logs = logs
+        self._limits = limits
+        self._tracker = tracker
+        self._shared_table = shared_table
+        self._on_replaced = on_replaced
+        self._on_drained = on_drained
+        self._draining: list[Generation] = []
+        self._waiting: list[Callable[[ReloadOutcome], None]] = []
+        """Callbacks that get the outcome of the present reload."""
+        self.candidate: Generation | None = None
+        self.current = self._new_generation(found, GenerationState.CURRENT)
+
+    def _new_generation(self, found: Found, state: GenerationState) -> Generation:
+        limits = found.manifest.limits
+        return Generation(
+            self._loop,
+            self._owner,
+            found,
+            state=state,
+            host=self._host,
+            logs=self._logs,
+            limits=limits if self._limits is None else limits.over(self._limits),
+            tracker=self._tracker,
+            shared_table=self._shared_table,
+            on_ready=self._candidate_ready,
+            on_failed=self._candidate_failed,
+            on_drained=self._drained,
+        )
+
+    @property
+    def generations(self) -> list[Generation]:
+        """All that may have processes, the current one first."""
+        return [self.current, *([] if self.candidate is None else [self.candidate]), *self._draining]
+
+    # --- begin ----------------------------------------------------------------------------------------------
+
+    def reload(
+        self, found: Found, env: Mapping[str, str], data: Path | None, done: Callable[[ReloadOutcome], None]
+    ) -> None:
+        """Starts a candidate beside the current generation, which it replaces once all its workers are ready.
+
+        `done` gets the outcome later, at the latest when the candidate's own deadlines are over. A second reload
+        meanwhile replaces the candidate; both callbacks then get the outcome of the second.
+        """
+        if len(self._draining) >= DRAINING_LIMIT:
+            self.refuse(f"{DRAINING_LIMIT} earlier versions still finish their calls; try again later", done)
+            return
+        self._waiting.append(done)
+        if (before := self.candidate) is not None:
+            before.log.add("reload: starting over, since something has changed again")
+            self._drain(before)
+        self.candidate = generation = self._new_generation(found, GenerationState.CANDIDATE)
+        generation.log.add("reload: starting a new version beside the one that runs")
+        generation.start(env, data)
+
+    def refuse(self, reason: str, done: Callable[[ReloadOutcome], None]) -> None:
+        """Reports a reload that is not begun."""
+        self._tell_of_failure(reason)
+        self._loop.call_later(0, lambda: done(ReloadOutcome(self._name, "kept", reason)))
+
+    def stop(self, reason: str, done: Callable[[ReloadOutcome], None]) -> None:
+        """Stops the extension: it offers nothing from now on, and its workers are stopped once their pending requests
+        have ended."""
+        before = self.current
+        idle = self._new_generation(before.found, GenerationState.CURRENT)
+        idle.prepare_idle(f"it was stopped by a reload: {reason}", before)
+        if self.candidate is not None:
+            self._drain(self.candidate)
+        self._replace(idle)
+        self.is_stopped = True
+        before.log.add(f"stopped by a reload: {reason}")
+        idle.notices.tell("exited", f"stopped by a reload: {reason}")
+        outcome = ReloadOutcome(self._name, "stopped", reason)
+        self.answer(outcome)
+        self._loop.call_later(0, lambda: done(outcome))
+
+    def restarted(self) -> None:
+        """A user has started the extension again."""
+        self.is_stopped = False
+
+    # --- end ------------------------------------------------------------------------------------------------
+
+    def _candidate_ready(self, generation: Generation) -> None:
+        was_there = any(worker.state in (State.SPAWNED, State.GREETED, State.READY) for worker in self.current.workers)
+        self.candidate = None
+        self.count += 1
+        self.is_stopped = False
+        self._replace(generation)
+        version = f"version {generation.manifest.version}, " if generation.manifest.version else ""
+        pids = " ".join(str(worker.pid) for worker in generation.workers)
+        line = f"reload {self.count}: {version}pid {pids} has taken over"
+        generation.log.add(line)
+        generation.notices.tell("reloaded", line)
+        self.answer(ReloadOutcome(self._name, "reloaded" if was_there else "started"))
+
+    def _candidate_failed(self, generation: Generation, reason: str) -> None:
+        self._drain(generation)
+        self._tell_of_failure(reason)
+        self.answer(ReloadOutcome(self._name, "kept", reason))
+
+    def _tell_of_failure(self, reason: str) -> None:
+        current = self.current
+        then = "the version that was running goes on" if current.is_up else "it stays down as it was"
+        current.log.add(f"{RELOAD_FAILED}{reason}")
+        current.notices.tell("warning", RELOAD_FAILED + reason, f"; {then} (log: {current.log.path})")
+
+    def answer(self, outcome: ReloadOutcome) -> None:
+        """Ends the present reload, if there is one, with this outcome."""
+        waiting, self._waiting = self._waiting, []
+        for done in waiting:
+            self._loop.call_later(0, partial(done, outcome))
+
+    def _replace(self, generation: Generation) -> None:
+        """Makes a generation current in one step: the next request or event goes to it."""
+        before = self.current
+        generation.promote()
+        self.current = generation
+        self._on_replaced()
+        self._drain(before)
+        self._owner.settled()
+
+    def _drain(self, generation: Generation) -> None:
+        self._draining.append(generation)
+        if self.candidate is generation:
+            self.candidate = None
+        generation.drain()
+
+    def _drained(self, generation: Generation) -> None:
+        self._draining = [other for other in self._draining if other is not generation]
+        self._on_drained()
