@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date
-from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agent.cassette import CassetteError, Player, Recorder
 from agent.model import catalogue
 from agent.model.anthropic_provider import AnthropicProvider, key_from_environment
 from agent.model.provider import ProviderUnavailable
 from agent.model.replay_provider import RecordingProvider, ReplayProvider
-from agent.options import Options
+from agent.options import Options, RunRequest
 from agent.run.system_prompt import system_prompt
 from supervisor.discovery.admission import Consent
 from supervisor.home.config import ConfigError, load_config
 from supervisor.home.zot_home import zot_home
 from wire.events import Status
+from wire.suggest import not_one_of
 from wire.text import valid_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agent.model.provider import Provider
-    from agent.model.request import Reasoning
     from supervisor.home.config import Config
     from supervisor.loop.loop import Loop
 
@@ -38,36 +37,6 @@ MAX_TOKENS_UNKNOWN_MODEL = 8_192
 
 class UsageError(ValueError):
     """What was asked for cannot be run; the text says what to change."""
-
-
-@dataclass(frozen=True)
-class RunRequest:
-    """What a user asked for; None where a default is wanted."""
-
-    provider: str | None = None
-    model: str | None = None
-    api_key: str | None = None
-    base_url: str | None = None
-    system_prompt: str | None = None
-    append_system_prompt: tuple[str, ...] = ()
-    reasoning: Reasoning | None = None
-    record: str | None = None
-    replay: str | None = None
-    tools: frozenset[str] = frozenset({"read", "write", "edit", "bash"})
-    extensions: tuple[str, ...] = ()
-    discover: bool = True
-    extension_wait: float | None = None
-    strict_guards: bool = False
-    stream_before_guards: bool = False
-    cwd: str | None = None
-    max_steps: int | None = None
-    timeout: float | None = None
-    session: bool = True
-    home: Path | None = None
-    stats: str | None = None
-    metrics: str | None = None
-    consent: Consent = field(default_factory=Consent)
-    watch: bool = False
 
 
 @dataclass(frozen=True)
@@ -87,35 +56,25 @@ def launch(asked: RunRequest) -> Prepared:
     recorder = _recorder(asked.record, cwd) if asked.record is not None else None
     info = catalogue.find(model)
     config = _config(home)
-    options = Options(
-        cwd=cwd,
-        home=home,
-        model=model,
-        max_tokens=min(MAX_TOKENS, info.max_output) if info is not None else MAX_TOKENS_UNKNOWN_MODEL,
-        system=system_prompt(
+    worked_out: dict[str, Any] = {
+        "cwd": cwd,
+        "home": home,
+        "model": model,
+        "max_tokens": min(MAX_TOKENS, info.max_output) if info is not None else MAX_TOKENS_UNKNOWN_MODEL,
+        "system": system_prompt(
             home=home,
             custom=asked.system_prompt,
             appended=asked.append_system_prompt,
             cwd=cwd,
             today=date.today(),  # noqa: DTZ011  the user's own day
         ),
-        reasoning=asked.reasoning,
-        tools=asked.tools,
-        max_steps=asked.max_steps,
-        extensions=asked.extensions,
-        discover=asked.discover,
-        extension_wait=asked.extension_wait,
-        session=asked.session,
-        timeout=asked.timeout,
-        strict_guards=asked.strict_guards,
-        stream_before_guards=asked.stream_before_guards,
-        limits=config.limits,
-        config=config,
-        consent=asked.consent,
-        watch=asked.watch,
-        stats_file=None if asked.stats is None else Path(asked.stats).absolute(),
-        metrics_file=None if asked.metrics is None else Path(asked.metrics).absolute(),
-    )
+        "limits": config.limits,
+        "config": config,
+        "consent": Consent(whole_project=asked.trust_project),
+        "stats_file": None if asked.stats is None else Path(asked.stats).absolute(),
+        "metrics_file": None if asked.metrics is None else Path(asked.metrics).absolute(),
+    }
+    options = Options(**{**vars(asked), **worked_out})
 
     def make_provider(loop: Loop) -> Provider | ProviderUnavailable:
         if provider == "replay":
@@ -168,9 +127,7 @@ def _check_texts(asked: RunRequest, cwd: str, home: Path) -> None:
 def _provider_name(asked: RunRequest) -> str:
     name = asked.provider or ("replay" if asked.replay is not None else "anthropic")
     if name not in PROVIDERS:
-        near = get_close_matches(name, PROVIDERS, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise UsageError(f"--provider: {name!r} is not one of {', '.join(PROVIDERS)}{hint}")
+        raise UsageError(f"--provider: {not_one_of(name, PROVIDERS)}")
     if name == "replay" and asked.replay is None:
         raise UsageError("--provider replay needs a cassette: --replay FILE (or try zot demo)")
     if name != "replay" and asked.replay is not None:

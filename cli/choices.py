@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from enum import Enum
-from typing import TYPE_CHECKING
 
 import typer
 
 from wire.events import Status
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from wire.suggest import not_one_of
 
 BUILT_IN_TOOLS = ("read", "write", "edit", "bash")
 
@@ -35,13 +31,5 @@ def tools_from(csv: str | None) -> frozenset[str]:
     names = [name.strip() for name in csv.split(",") if name.strip()]
     for name in names:
         if name not in BUILT_IN_TOOLS:
-            raise CommandLineError(f"--tools: {unknown(name, BUILT_IN_TOOLS)}")
+            raise CommandLineError(f"--tools: {not_one_of(name, BUILT_IN_TOOLS)}")
     return frozenset(names)
-
-
-def unknown(name: str, known: Iterable[str]) -> str:
-    """The error text for a name that is none of the known ones."""
-    options = list(known)
-    near = get_close_matches(name, options, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    return f"{name!r} is not one of {', '.join(options)}{hint}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -22,10 +23,10 @@ def exit_with(command: str, run: Callable[[], int]) -> None:
         print(f"zot {command}: {one_line(str(error), 2000)}", file=sys.stderr)  # noqa: T201
         status = 1
     except BrokenPipeError:
-        _discard_output()
+        discard_output()
         status = 130
     except OSError as error:
-        _discard_output()
+        discard_output()
         who = f"zot {command}".rstrip()
         print(f"{who}: {one_line(words(error), 2000)}", file=sys.stderr)  # noqa: T201
         status = 1
@@ -49,8 +50,6 @@ def words(error: OSError) -> str:
     return f"{error.filename or 'failed'}: {error.strerror or error}"
 
 
-def _discard_output() -> None:
-    """The flush at exit must not complain again."""
-    import os
-
+def discard_output() -> None:
+    """Points standard output to nowhere, once it could not be written: the flush at exit must not complain again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

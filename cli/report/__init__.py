@@ -8,6 +8,7 @@ from pathlib import Path
 
 from agent.tools.files.atomic import replace_file
 from agent.tools.outcome import ToolError
+from cli.exits import discard_output
 from cli.report.page.page import SIGNATURE, render
 from cli.report.reading.recording import InputError
 from cli.report.reading.source import read_recording
@@ -87,7 +88,7 @@ def _print(page: str) -> int:
         sys.stdout.buffer.write(page.encode())
         sys.stdout.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the flush at exit must not complain again
+        discard_output()
         return Status.INTERRUPTED.exit_code
     except OSError as error:
         return _refused(f"stdout cannot be written: {error.strerror}", Status.ERROR)

@@ -7,9 +7,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from agent.configure import RunRequest, launch
+from agent.configure import launch
 from agent.demo import CASSETTE, EXTENSIONS, PROJECT, PROMPT
 from agent.headless import Headless
+from agent.options import RunRequest
 from cli.version import VERSION
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import textwrap
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from cli.exits import discard_output
 from wire import events
 from wire.text import printable
 
@@ -99,8 +99,7 @@ class RunView:
             self._console.print(*shown)
         except OSError as error:
             self._broken = True
-            # The flush at exit must not complain again.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            discard_output()
             self.on_broken("" if isinstance(error, BrokenPipeError) else str(error.strerror))
 
     def _tool_result(self, result: events.ToolResult) -> None:

@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
-from cli.choices import unknown
 from cli.exits import exit_with
 from cli.parameters import Json
 from wire.events import Status
 from wire.schema import definitions, render
+from wire.suggest import not_one_of
 
 
 def register(app: typer.Typer) -> None:
@@ -45,7 +45,7 @@ def run_schema(name: str | None, *, as_json: bool) -> int:
     full = name if name in known else f"frame.{name}"
     if full not in known:
         short = [key.removeprefix("frame.") for key in known]
-        print(f"zot ext schema: {unknown(name, short)}", file=sys.stderr)  # noqa: T201
+        print(f"zot ext schema: {not_one_of(name, short)}", file=sys.stderr)  # noqa: T201
         return Status.USAGE.exit_code
     text = render(full)
     sys.stdout.write(json.dumps(json.loads(text)) + "\n" if as_json else text)

@@ -22,8 +22,8 @@ LONGEST_PARTIAL = 64 * 1024
 
 
 def run_logs(name: str, *, follow: bool, lines: int, as_json: bool = False) -> int:
-    """Returns the exit status. `name` may be that of the extension's folder. Raises `HostError`, and
-    `CommandLineError` for a name without a log."""
+    """Returns the exit status. `name` may be that of the extension's folder. Raises `HostError`,
+    `CommandLineError` for a name without a log, and `BrokenPipeError`."""
     folder = zot_home() / "logs"
     path = folder / f"ext-{name}.log"
     if os.sep not in name and not rotation(path) and (named := _named_by_its_folder(name)) is not None:
@@ -38,8 +38,7 @@ def run_logs(name: str, *, follow: bool, lines: int, as_json: bool = False) -> i
     except KeyboardInterrupt:
         return Status.INTERRUPTED.exit_code
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the flush at exit must not complain again
-        return Status.INTERRUPTED.exit_code
+        raise
     except OSError as error:
         raise HostError(f"{path} cannot be shown: {error.strerror}") from None
 
