@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from cli.ext import ext_app
 from cli.host_commands import register
 from cli.root_group import RootGroup
 from cli.run.command import root
@@ -115,6 +116,7 @@ def report(
 
 
 register(app)
+app.add_typer(ext_app, name="ext")
 
 
 def main() -> None:

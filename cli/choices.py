@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from enum import Enum
 
 import typer
@@ -16,6 +17,14 @@ class CommandLineError(typer.TyperException):
     """A command line that cannot be run, in words of our own."""
 
     exit_code = Status.USAGE.exit_code
+
+
+def project_folder(cwd: str | None) -> str:
+    """The absolute path of --cwd, or of the current folder. Raises `CommandLineError`."""
+    path = os.path.abspath(cwd or os.curdir)
+    if not os.path.isdir(path):
+        raise CommandLineError(f"--cwd {cwd}: {'not a folder' if os.path.exists(path) else 'no such folder'}")
+    return path
 
 
 class Reasoning(Enum):

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 MODULES = (
     "author.new", "author.test", "drive.command", "author.doctor", "author.schema", "manage.install", "manage.list",
-    "manage.info", "manage.update", "manage.enable", "manage.remove", "manage.trust_command",
-    "live.reload_command", "live.commands",
+    "manage.info", "manage.update", "manage.enable", "manage.remove", "manage.trust",
+    "live.reload", "live.commands",
 )  # fmt: skip
 """Modules of this package, each with `register(app)`, in the order of the help: writing, managing, running."""
 HELP = "Install, inspect, test and manage extensions; look at those of a running host."

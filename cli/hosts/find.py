@@ -53,6 +53,18 @@ def connect(pid: int | None) -> ControlClient:
         close(one.client for one in found if one.client is not keep)
 
 
+def only_host_with(name: str) -> tuple[ControlClient | None, list[Surveyed]]:
+    """The host that has an extension of this name, None if there is none, and all hosts that were asked. Raises
+    `CommandLineError` if several have it."""
+    found = survey()
+    having = [one for one in found if one.info is not None and name in one.info.extensions]
+    chosen = having[0].client if len(having) == 1 else None
+    close(one.client for one in found if one.client is not chosen)
+    if len(having) > 1:
+        raise CommandLineError(f"{len(having)} hosts have it; name one with --host: {listed(having)}")
+    return chosen, found
+
+
 def _connect_to(pid: int) -> ControlClient:
     for endpoint in endpoints(runtime_dirs()):
         if endpoint.pid == pid:

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from agent.output.fd_writer import FdWriter
-from cli.choices import CommandLineError
+from cli.choices import CommandLineError, project_folder
 from cli.run.trust_prompt import ask
 from cli.version import VERSION
 from supervisor.discovery.admission import Consent
@@ -35,13 +35,14 @@ def run_host(
     answer to a question, 1 if it cannot serve, 9 without an extension that is required."""
     try:
         consent = Consent(whole_project=trust_project)
+        (folder,) = _checked("the working folder", (project_folder(cwd),))
         if discover and not trust_project:
-            consent = ask(extensions, _folder(cwd), zot_home())
+            consent = ask(extensions, folder, zot_home())
         host = Host(
             version=VERSION,
             extensions=_checked("--ext", extensions),
             discover_more=discover,
-            cwd=_folder(cwd),
+            cwd=folder,
             strict_guards=strict_guards,
             stats_file=None if stats_file is None else Path(stats_file).absolute(),
             metrics_file=None if metrics_file is None else Path(metrics_file).absolute(),
@@ -72,13 +73,6 @@ def run_host(
 
 def _cut(phase: Phase) -> str:
     return ", at once" if phase is Phase.CUT_SHORT else ""
-
-
-def _folder(given: str | None) -> str:
-    path = os.path.abspath(given or os.curdir)
-    if not os.path.isdir(path):
-        raise CommandLineError(f"--cwd {given}: {'not a folder' if os.path.exists(path) else 'no such folder'}")
-    return _checked("the working folder", (path,))[0]
 
 
 def _checked(where: str, texts: tuple[str, ...]) -> tuple[str, ...]:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from cli import number_format
+from cli.aligned import aligned
 from cli.hosts.find import NONE_RUNS, ask_all, close, count_states, survey
+from cli.json_line import print_json
 from supervisor.control.client import HostError
 from wire import control
 from wire.text import one_line
@@ -33,7 +35,7 @@ def run_ps(*, as_json: bool) -> int:
     close(clients)
     if as_json:
         for one, stats in rows:
-            sys.stdout.buffer.write(msgspec.json.encode(_record(one, stats)) + b"\n")
+            print_json(_record(one, stats))
     elif rows:
         _print_table(rows)
     else:
@@ -53,19 +55,8 @@ def _print_table(rows: list[tuple[Surveyed, Stats | HostError]]) -> None:
 
     console = Console(highlight=False)
     width = console.width if console.is_terminal else None
-    cells = [HEADINGS, *(_cells(one, stats) for one, stats in rows)]
-    widths = [max(len(row[index]) for row in cells if len(row) > index + 1) for index in range(len(HEADINGS) - 1)]
-    for number, row in enumerate(cells):
-        # The last cell of a row takes what is left of the line.
-        parts = [
-            text
-            if index == len(row) - 1
-            else text.rjust(widths[index])
-            if index in (0, 2, 3, 4)
-            else text.ljust(widths[index])
-            for index, text in enumerate(row)
-        ]
-        line = "  ".join(parts)
+    lines = aligned([HEADINGS, *(_cells(host, stats) for host, stats in rows)], right=(0, 2, 3, 4))
+    for number, line in enumerate(lines):
         shown = line if width is None or len(line) <= width else line[: width - 1] + "…"
         console.print(shown, style="bold" if number == 0 else "", markup=False, soft_wrap=True)
 

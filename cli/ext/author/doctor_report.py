@@ -18,14 +18,12 @@ from supervisor.home.zot_home import zot_home
 from wire.events import Status
 from wire.manifest import ManifestError
 from wire.suggest import no_such
-from wire.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from supervisor.harness.checkup import CheckupResult
 
-STYLES = {Level.OK: "green", Level.WARN: "yellow", Level.FAIL: "bold red"}
 TOPIC_WIDTH = 10
 
 
@@ -205,32 +203,27 @@ def _record(report: Report) -> dict[str, Any]:
 
 
 def _print(reports: Sequence[Report]) -> None:
-    from rich.console import Console
-    from rich.text import Text
+    from cli.doctor.printing import STYLES, Lines
 
-    if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(errors="backslashreplace")  # a name may be any bytes
-    console = Console(highlight=False, soft_wrap=True)
+    lines = Lines()
     if not reports:
-        console.print("no extensions are installed; zot ext doctor PATH examines one from a folder")
+        lines.put(("no extensions are installed; zot ext doctor PATH examines one from a folder", ""))
         return
     for report in reports:
         label, style = ("skip", "dim") if report.skipped else (report.level.value, STYLES[report.level])
-        line = Text(f"{label:5}", style=style)
-        line.append(_one_line(report.name), style="bold")
-        line.append(f"  {_one_line(str(report.folder))}", style="dim")
-        console.print(line)
+        lines.put((f"{label:5}", style), (report.name, "bold"), (f"  {report.folder}", "dim"))
         if report.skipped:
-            console.print(Text(f"     {_one_line(report.skipped)}", style="dim"))
-        following = [one.advice for one in report.findings[1:]] + [""]
+            lines.put((f"     {report.skipped}", "dim"))
+        following = [finding.advice for finding in report.findings[1:]] + [""]
         for finding, next_advice in zip(report.findings, following, strict=False):
-            line = Text("     ")
-            line.append(f"{finding.topic:{TOPIC_WIDTH}} ", style=STYLES[finding.level])
-            line.append(_one_line(finding.message))
-            console.print(line)
+            lines.put(
+                ("     ", ""),
+                (f"{finding.topic:{TOPIC_WIDTH}} ", STYLES[finding.level]),
+                (finding.message, ""),
+            )
             if finding.advice and finding.advice != next_advice:
-                console.print(Text(f"     {'':{TOPIC_WIDTH}} → {_one_line(finding.advice)}", style="dim"))
-    console.print(_summary(reports))
+                lines.advice(finding.advice, 5 + TOPIC_WIDTH)
+    lines.put((_summary(reports), ""))
 
 
 def _summary(reports: Sequence[Report]) -> str:
@@ -240,7 +233,3 @@ def _summary(reports: Sequence[Report]) -> str:
     if skipped := sum(bool(one.skipped) for one in reports):
         said.append(f"{skipped} not started")
     return ", ".join(said)
-
-
-def _one_line(text: str) -> str:
-    return printable(text).replace("\n", " ")

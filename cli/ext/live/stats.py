@@ -9,7 +9,8 @@ import msgspec
 
 from cli import number_format
 from cli.choices import CommandLineError
-from cli.hosts.find import NONE_RUNS, close, connect, listed, survey
+from cli.hosts.find import NONE_RUNS, connect, only_host_with
+from cli.json_line import print_json
 from supervisor.control.client import HostError
 from wire import control
 from wire.suggest import no_such
@@ -32,8 +33,7 @@ def run_stats(name: str, pid: int | None, *, as_json: bool) -> int:
         raise CommandLineError(no_such("extension", name, found.extensions))
     if as_json:
         record = {"time": found.time, "host": found.host.pid, "name": name, **msgspec.structs.asdict(one)}
-        sys.stdout.buffer.write(msgspec.json.encode(record) + b"\n")
-        sys.stdout.flush()
+        print_json(record)
     else:
         print("\n".join(_lines(name, found.host.pid, one)))  # noqa: T201
     return 0
@@ -44,7 +44,7 @@ def run_restart(name: str, pid: int | None, *, as_json: bool) -> int:
     with host_of(name, pid) as client:
         client.ask(control.RestartExtension(client.next_id(), name), control.Ok)
         if as_json:
-            print(msgspec.json.encode({"host": client.pid, "restarted": name}).decode())  # noqa: T201
+            print_json({"host": client.pid, "restarted": name})
         else:
             print(f"zot ext restart: host {client.pid} restarts {printable(name)}", file=sys.stderr)  # noqa: T201
     return 0
@@ -54,16 +54,11 @@ def host_of(name: str, pid: int | None) -> ControlClient:
     """The host with this pid; without one the only one that has such an extension. Raises as `connect` does."""
     if pid is not None:
         return _having(connect(pid), name)
-    found = survey()
-    having = [one for one in found if one.info is not None and name in one.info.extensions]
-    chosen = having[0].client if len(having) == 1 else None
-    close(one.client for one in found if one.client is not chosen)
+    chosen, found = only_host_with(name)
     if chosen is not None:
         return chosen
     if not found:
         raise HostError(NONE_RUNS)
-    if having:
-        raise CommandLineError(f"{len(having)} hosts have it; name one with --host: {listed(having)}")
     known = sorted({one for host in found if host.info is not None for one in host.info.extensions})
     raise CommandLineError(no_such("extension", name, known))
 

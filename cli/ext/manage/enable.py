@@ -11,12 +11,12 @@ from cli.ext.manage.shared_options import (
     InstalledName,
     hint_at_reload,
     managing,
-    put,
     say,
     shelves_at,
     shown,
     the_one,
 )
+from cli.json_line import print_json
 from cli.parameters import Json
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def _run(name: str, where: tuple[bool, bool], cwd: str | None, *, on: bool, as_j
     changed = switch(one, shelves.home, on=on)
     word = "enabled" if on else "disabled"
     if as_json:
-        put(
+        print_json(
             {
                 "action": word,
                 "name": one.name,

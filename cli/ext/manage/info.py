@@ -12,12 +12,12 @@ from cli.ext.manage.shared_options import (
     InProject,
     InstalledName,
     managing,
-    put,
     running_hosts,
     shelves_at,
     shown,
     the_one,
 )
+from cli.json_line import print_json
 from cli.parameters import Json
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def _run(name: str, where: tuple[bool, bool], cwd: str | None, *, as_json: bool)
     known = details(one, shelves.home, load_config(shelves.home))
     hosts = running_hosts(one.name)
     if as_json:
-        put(_record(known, hosts))
+        print_json(_record(known, hosts))
     else:
         for label, text in _lines(known, hosts):
             sys.stdout.write(f"{label:<{WIDTH}} {shown(text, 2000)}\n")

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.ext.manage.shared_options import Cwd, GitTimeout, managing, put, say, scopes_from, shelves_at, shown
+from cli.ext.manage.shared_options import Cwd, GitTimeout, managing, say, scopes_from, shelves_at, shown
+from cli.json_line import print_json
 from cli.parameters import Json
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def _record(arrival: InstallResult) -> None:
     assert one.record is not None
     said = msgspec.structs.asdict(one.record)
     del said["files"], said["source_hash"]
-    put(
+    print_json(
         {
             "action": "installed",
             "name": one.name,

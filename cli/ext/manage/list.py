@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from cli.ext.manage.shared_options import Cwd, InGlobal, InProject, managing, put, say, scopes_from, shelves_at, shown
+from cli.aligned import aligned
+from cli.ext.manage.shared_options import Cwd, InGlobal, InProject, managing, say, scopes_from, shelves_at, shown
+from cli.json_line import print_json
 from cli.parameters import Json
 
 if TYPE_CHECKING:
@@ -40,15 +42,12 @@ def _run(*, project: bool, everywhere: bool, cwd: str | None, as_json: bool) -> 
     found = installed(shelves, scopes_from(project=project, everywhere=everywhere))
     if as_json:
         for one in found:
-            put(_record(one, shelves.home))
+            print_json(_record(one, shelves.home))
     elif not found:
         say("no extensions installed; zot ext install PATH|URL installs one")
     else:
-        rows = [COLUMNS, *(_row(one, shelves.home) for one in found)]
-        widths = [max(len(row[n]) for row in rows) for n in range(len(COLUMNS) - 1)]
-        for row in rows:
-            cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
-            sys.stdout.write("  ".join([*cells, row[-1]]) + "\n")
+        for line in aligned([COLUMNS, *(_row(one, shelves.home) for one in found)]):
+            sys.stdout.write(line + "\n")
     return 0
 
 

@@ -15,12 +15,12 @@ from cli.ext.manage.shared_options import (
     ask,
     is_attended,
     managing,
-    put,
     running_hosts,
     say,
     shelves_at,
     the_one,
 )
+from cli.json_line import print_json
 from cli.parameters import Json
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def _run(name: str, where: tuple[bool, bool], cwd: str | None, *, yes: bool, pur
     others = [other for other in installed(shelves) if other.folder != one.folder]
     done = remove(one, shelves.home, others, purge=purge)
     if as_json:
-        put(
+        print_json(
             {
                 "action": "removed",
                 "name": one.name,

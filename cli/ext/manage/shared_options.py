@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import signal
 import sys
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from cli.exits import exit_with, flush, words
+from cli.exits import exit_with, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,20 +80,6 @@ def complain(command: str, text: str) -> None:
 def say(text: str = "") -> None:
     """A line for a person."""
     print(text, file=sys.stderr, flush=True)  # noqa: T201
-
-
-def put(record: dict[str, Any]) -> None:
-    """A line for a machine."""
-    import msgspec
-
-    try:
-        text = msgspec.json.encode(record)
-    except UnicodeEncodeError:  # the name of a folder need not be Unicode
-        import json
-
-        text = json.dumps(msgspec.to_builtins(record), ensure_ascii=False).encode("utf-8", "replace")
-    sys.stdout.buffer.write(text + b"\n")
-    flush()
 
 
 def ask(question: str) -> bool:

@@ -16,12 +16,12 @@ from cli.ext.manage.shared_options import (
     hint_at_reload,
     is_attended,
     managing,
-    put,
     say,
     scopes_from,
     shelves_at,
     shown,
 )
+from cli.json_line import print_json
 from cli.parameters import Json
 
 if TYPE_CHECKING:
@@ -99,12 +99,12 @@ def _run(
                 raise
             status = 1
             if as_json:
-                put({"action": "failed", **_who(one), "error": str(error)})
+                print_json({"action": "failed", **_who(one), "error": str(error)})
             else:
                 complain("update", str(error))
             continue
         if as_json:
-            put(_record(done))
+            print_json(_record(done))
         else:
             _tell(done)
     return status

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from cli.report.page.quantities import clock_text, plural, short
-from cli.report.reading.recording import GOOD_STOPS, Figures, Happening, Recording, Source
+from cli.report.reading.recording import GOOD_STOPS, Figures, Happening, Recording, Source, figures_of
 from wire import events
 
 TOLD_BY_ARGUMENT = ("command", "path", "name")
@@ -79,7 +79,7 @@ class EventReader:
             if one.extension and one.extension not in figures:
                 figures[one.extension] = Figures(one.extension)
         for result in results:
-            figures |= {name: figures_of(name, cost) for name, cost in result.extensions.items()}
+            figures |= {name: _figures(name, cost) for name, cost in result.extensions.items()}
         notes = [*notes, MISSING]
         if not results:
             notes.append(
@@ -172,29 +172,8 @@ EVENT_TYPES = frozenset(
 )
 
 
-def figures_of(name: str, cost: events.Cost) -> Figures:
-    return Figures(
-        name=name,
-        state=cost.state,
-        exit_status=cost.exit_status,
-        cpu_s=cost.cpu_ms / 1000,
-        rss_peak_bytes=cost.rss_peak_bytes,
-        processes=cost.processes_peak,
-        frames_in=cost.frames_in,
-        frames_out=cost.frames_out,
-        bytes_in=cost.bytes_in,
-        bytes_out=cost.bytes_out,
-        calls=cost.calls,
-        errors=cost.errors,
-        timeouts=cost.timeouts,
-        blocks=cost.blocks,
-        lost=cost.events_dropped + cost.notes_dropped,
-        junk_lines=cost.junk_lines,
-        p50_ms=cost.p50_ms,
-        p99_ms=cost.p99_ms,
-        restarts=cost.restarts,
-        exits=cost.exits,
-    )
+def _figures(name: str, cost: events.Cost) -> Figures:
+    return figures_of(name, cost, cpu_s=cost.cpu_ms / 1000, processes=cost.processes_peak)
 
 
 def _told(call: events.ToolCall) -> str:

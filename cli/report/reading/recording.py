@@ -5,8 +5,13 @@ from __future__ import annotations
 from array import array
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import TYPE_CHECKING, Any
 
 import msgspec
+
+if TYPE_CHECKING:
+    from wire.events import Cost
+    from wire.stats import ExtensionStats
 
 ABSENT = float("nan")
 """In a track: the extension was not there at this sample."""
@@ -56,6 +61,18 @@ class Figures:
     """Upper ends of buckets, and how many answers fell into each; ascending."""
     restarts: int = 0
     exits: int = 0
+
+
+COUNTED_ALIKE = (
+    "state", "exit_status", "rss_peak_bytes", "frames_in", "frames_out", "bytes_in", "bytes_out", "calls", "errors",
+    "timeouts", "blocks", "junk_lines", "p50_ms", "p99_ms", "restarts", "exits",
+)  # fmt: skip
+"""Fields of `Figures` that a result record and a sample call by the same name."""
+
+
+def figures_of(name: str, counted: Cost | ExtensionStats, **others: Any) -> Figures:
+    lost = counted.events_dropped + counted.notes_dropped
+    return Figures(name, lost=lost, **{field: getattr(counted, field) for field in COUNTED_ALIKE}, **others)
 
 
 class Happening(msgspec.Struct, frozen=True, gc=False):

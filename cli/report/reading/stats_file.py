@@ -13,7 +13,17 @@ from itertools import pairwise
 import msgspec
 
 from cli.report.page.quantities import bytes_text, clock_text, elapsed, plural, short
-from cli.report.reading.recording import ABSENT, GOOD_STOPS, Figures, Happening, InputError, Recording, Source, Track
+from cli.report.reading.recording import (
+    ABSENT,
+    GOOD_STOPS,
+    Figures,
+    Happening,
+    InputError,
+    Recording,
+    Source,
+    Track,
+    figures_of,
+)
 from wire import stats
 
 CLOCK_JUMP_S = 1.0
@@ -101,7 +111,7 @@ class StatsReader:
     def _keep_what_went(self, names: object) -> None:
         for name, one in self._full_latest().extensions.items():
             if name not in names:  # type: ignore[operator]
-                self._gone[name] = figures_of(name, one)
+                self._gone[name] = _figures(name, one)
 
     def _add_sample(self, sample: _Sample) -> None:
         host = sample.host
@@ -148,7 +158,7 @@ class StatsReader:
         end = max([self._times[-1] if self._times else 0.0, *(one.end or one.begin for one in happenings)])
         figures = dict(self._gone)
         if last is not None:
-            figures |= {name: figures_of(name, one) for name, one in last.extensions.items()}
+            figures |= {name: _figures(name, one) for name, one in last.extensions.items()}
         for one in happenings:
             if one.extension and one.extension not in figures:
                 figures[one.extension] = Figures(one.extension)
@@ -231,31 +241,15 @@ class StatsReader:
         return notes
 
 
-def figures_of(name: str, one: stats.ExtensionStats) -> Figures:
-    return Figures(
-        name=name,
-        state=one.state,
+def _figures(name: str, one: stats.ExtensionStats) -> Figures:
+    return figures_of(
+        name,
+        one,
         failure=one.failure,
-        exit_status=one.exit_status,
         cpu_s=one.cpu_s,
-        rss_peak_bytes=one.rss_peak_bytes,
         processes=one.processes,
-        frames_in=one.frames_in,
-        frames_out=one.frames_out,
-        bytes_in=one.bytes_in,
-        bytes_out=one.bytes_out,
-        calls=one.calls,
-        errors=one.errors,
-        timeouts=one.timeouts,
-        blocks=one.blocks,
         limit_breaches=one.limit_breaches,
-        lost=one.events_dropped + one.notes_dropped,
-        junk_lines=one.junk_lines,
-        p50_ms=one.p50_ms,
-        p99_ms=one.p99_ms,
         latency_ms=tuple(sorted((upper, count) for upper, count in one.latency_ms if count > 0)),
-        restarts=one.restarts,
-        exits=one.exits,
     )
 
 
