@@ -110,7 +110,7 @@ def report(
 
     Example: [bold]zot --json --stats run.stats "…" && zot report run.stats -o report.html[/bold]
     """
-    from cli.report import make_report
+    from cli.report.command import make_report
 
     sys.exit(make_report(run, output))
 

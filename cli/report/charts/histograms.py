@@ -7,8 +7,8 @@ from math import ceil, log2, log10
 from typing import TYPE_CHECKING
 
 from cli.report.charts.axis import decade_label, decades
-from cli.report.page.markup import name, number, text
-from cli.report.page.quantities import duration_text, plural
+from cli.report.markup import name, number, text
+from cli.report.quantities import duration_text, plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

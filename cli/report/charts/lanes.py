@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cli.report.charts.timeline import PROMINENT, Kind, Lane, Life, Mark
-from cli.report.page.markup import name, number, text
-from cli.report.page.quantities import clock_text, elapsed, plural
+from cli.report.markup import name, number, text
+from cli.report.quantities import clock_text, elapsed, plural
 from cli.report.reading.recording import Source
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cli.report.charts.axis import MIB, bytes_upto, mib_text, steps, upto
-from cli.report.page.markup import NAME_CHARACTERS, name, number, text
-from cli.report.page.quantities import elapsed, percent_text, plural
+from cli.report.markup import NAME_CHARACTERS, name, number, text
+from cli.report.quantities import elapsed, percent_text, plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

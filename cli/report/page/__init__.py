@@ -1,1 +1,1 @@
-"""The HTML page of a report: headline, findings, tables, and how quantities are written."""
+"""The HTML page of a report: headline, findings, table, and all together."""

@@ -8,7 +8,7 @@ from enum import Enum
 from statistics import median
 from typing import TYPE_CHECKING
 
-from cli.report.page.quantities import bytes_text, count_text, duration_text, percent_text, plural
+from cli.report.quantities import bytes_text, count_text, duration_text, percent_text, plural
 
 if TYPE_CHECKING:
     from array import array

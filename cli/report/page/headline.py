@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cli.report.markup import name, text
 from cli.report.page.findings import Finding, Trouble, exits_of
-from cli.report.page.markup import name, text
-from cli.report.page.quantities import bytes_text, count_text, duration_text, elapsed, percent_text, plural, short
+from cli.report.quantities import bytes_text, count_text, duration_text, elapsed, percent_text, plural, short
 from cli.report.reading.recording import Source
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from cli.report.charts.lanes import definitions, timeline
 from cli.report.charts.series import series_of
 from cli.report.charts.timeline import lanes_of
 from cli.report.charts.use_charts import embedded, use_charts
+from cli.report.markup import number, script_data, text
 from cli.report.page.findings import findings_of
 from cli.report.page.headline import headline
-from cli.report.page.markup import number, script_data, text
 from cli.report.page.table import table
 from cli.report.reading.recording import Source
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cli.report.charts.series import coarser
-from cli.report.page.markup import name, number, text
-from cli.report.page.quantities import bytes_text, count_text, duration_text, short
+from cli.report.markup import name, number, text
+from cli.report.quantities import bytes_text, count_text, duration_text, short
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from cli.report.page.quantities import clock_text, plural, short
+from cli.report.quantities import clock_text, plural, short
 from cli.report.reading.recording import GOOD_STOPS, Figures, Happening, Recording, Source, figures_of
 from wire import events
 

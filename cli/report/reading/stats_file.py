@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import msgspec
 
-from cli.report.page.quantities import bytes_text, clock_text, elapsed, plural, short
+from cli.report.quantities import bytes_text, clock_text, elapsed, plural, short
 from cli.report.reading.recording import (
     ABSENT,
     GOOD_STOPS,
