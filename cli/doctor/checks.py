@@ -202,11 +202,11 @@ def _config(home: Path) -> Iterator[Check]:
 
 
 def _extensions(discovery: Discovery) -> Iterator[Check]:
-    names = [one.manifest.name for one in discovery.found]
-    quiet = [one for one in discovery.skipped if not one.is_error]
+    names = [extension.manifest.name for extension in discovery.found]
+    quiet = [extension for extension in discovery.skipped if not extension.is_error]
     message = f"{len(names)} found" + (f": {', '.join(names)}" if names else "")
     if quiet:
-        message += f"; not started: {', '.join(f'{one.folder.name} ({one.reason})' for one in quiet)}"
+        message += f"; not started: {', '.join(f'{extension.folder.name} ({extension.reason})' for extension in quiet)}"
     yield Check("extensions", Level.OK, message)
     for skipped in discovery.skipped:
         if skipped.untrusted is not None:
@@ -214,17 +214,17 @@ def _extensions(discovery: Discovery) -> Iterator[Check]:
         elif skipped.is_error:
             yield Check("extensions", Level.FAIL, f"{skipped.folder}: {skipped.reason}", "correct or remove it")
     env = child_environment()
-    for one in discovery.found:
+    for extension in discovery.found:
         try:
-            find_program(one.program, cwd=str(one.folder), env=env)
+            find_program(extension.program, cwd=str(extension.folder), env=env)
         except SpawnError as error:
-            yield Check("extensions", Level.FAIL, f"{one.manifest.name}: {error}", f"see {one.folder}")
+            yield Check("extensions", Level.FAIL, f"{extension.manifest.name}: {error}", f"see {extension.folder}")
 
 
 def _open_files(discovery: Discovery) -> Iterator[Check]:
     import resource
 
-    workers = sum(one.manifest.workers for one in discovery.found)
+    workers = sum(extension.manifest.workers for extension in discovery.found)
     needed = fd_limit.needed(workers)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     allowed = "unlimited" if hard == resource.RLIM_INFINITY else str(hard)

@@ -38,8 +38,8 @@ def connect(pid: int | None) -> ControlClient:
     if pid is not None:
         return _connect_to(pid)
     found = survey()
-    answering = [one for one in found if one.info is not None]
-    candidates = [one for one in answering if one.info is not None and one.info.kind == "host"] or answering
+    answering = [host for host in found if host.info is not None]
+    candidates = [host for host in answering if host.info is not None and host.info.kind == "host"] or answering
     try:
         if len(candidates) == 1 and candidates[0].client is not None:
             return candidates[0].client
@@ -50,16 +50,16 @@ def connect(pid: int | None) -> ControlClient:
         raise CommandLineError(f"{len(candidates)} hosts are running; name one by its pid: {listed(candidates)}")
     finally:
         keep = candidates[0].client if len(candidates) == 1 else None
-        close(one.client for one in found if one.client is not keep)
+        close(host.client for host in found if host.client is not keep)
 
 
 def only_host_with(name: str) -> tuple[ControlClient | None, list[Surveyed]]:
     """The host that has an extension of this name, None if there is none, and all hosts that were asked. Raises
     `CommandLineError` if several have it."""
     found = survey()
-    having = [one for one in found if one.info is not None and name in one.info.extensions]
+    having = [host for host in found if host.info is not None and name in host.info.extensions]
     chosen = having[0].client if len(having) == 1 else None
-    close(one.client for one in found if one.client is not chosen)
+    close(host.client for host in found if host.client is not chosen)
     if len(having) > 1:
         raise CommandLineError(f"{len(having)} hosts have it; name one with --host: {listed(having)}")
     return chosen, found
@@ -73,7 +73,7 @@ def _connect_to(pid: int) -> ControlClient:
             except GoneError:
                 break
     found = survey()
-    close(one.client for one in found)
+    close(host.client for host in found)
     if not found:
         raise HostError(f"there is no host {pid}: {NONE_RUNS}")
     raise HostError(f"there is no host {pid}; there are {listed(found)}")
@@ -123,7 +123,7 @@ def ask_all(
 
 
 def listed(found: list[Surveyed]) -> str:
-    shown = [f"{one.pid} ({one.info.kind} in {one.info.cwd})" if one.info else str(one.pid) for one in found]
+    shown = [f"{host.pid} ({host.info.kind} in {host.info.cwd})" if host.info else str(host.pid) for host in found]
     more = f" and {len(shown) - HOSTS_NAMED} more, see zot ps" if len(shown) > HOSTS_NAMED else ""
     return ", ".join(shown[:HOSTS_NAMED]) + more
 
@@ -139,6 +139,6 @@ WORST_FIRST = ("failed", "backoff", "exited", "stopping", "spawned", "greeted", 
 
 def count_states(extensions: Iterable[ExtensionStats]) -> list[tuple[str, int]]:
     """How many are in each state, the good ones first."""
-    states = [one.state for one in extensions]
+    states = [extension.state for extension in extensions]
     known = [state for state in reversed(WORST_FIRST) if state in states]
     return [(state, states.count(state)) for state in [*known, *sorted(set(states) - set(known))]]

@@ -26,16 +26,16 @@ def run_ps(*, as_json: bool) -> int:
     """Prints a line for each host; returns the exit status. With none running there is nothing to print, and that is
     no error."""
     found = survey()
-    clients = [one.client for one in found if one.client is not None]
+    clients = [surveyed.client for surveyed in found if surveyed.client is not None]
     answers = ask_all(clients, control.GetStats, control.StatsReply)
     rows: list[tuple[Surveyed, Stats | HostError]] = []
-    for one in found:
-        answer = HostError(one.trouble) if one.client is None else answers[one.client]
-        rows.append((one, answer if isinstance(answer, HostError) else answer.stats))
+    for surveyed in found:
+        answer = HostError(surveyed.trouble) if surveyed.client is None else answers[surveyed.client]
+        rows.append((surveyed, answer if isinstance(answer, HostError) else answer.stats))
     close(clients)
     if as_json:
-        for one, stats in rows:
-            print_json(_record(one, stats))
+        for surveyed, stats in rows:
+            print_json(_record(surveyed, stats))
     elif rows:
         _print_table(rows)
     else:
@@ -43,9 +43,9 @@ def run_ps(*, as_json: bool) -> int:
     return 0
 
 
-def _record(one: Surveyed, stats: Stats | HostError) -> dict[str, Any]:
+def _record(surveyed: Surveyed, stats: Stats | HostError) -> dict[str, Any]:
     if isinstance(stats, HostError):
-        return {"pid": one.pid, "error": str(stats)}
+        return {"pid": surveyed.pid, "error": str(stats)}
     states = dict(count_states(stats.extensions.values()))
     return {**msgspec.structs.asdict(stats.host), "extensions": len(stats.extensions), "states": states}
 
@@ -61,9 +61,9 @@ def _print_table(rows: list[tuple[Surveyed, Stats | HostError]]) -> None:
         console.print(shown, style="bold" if number == 0 else "", markup=False, soft_wrap=True)
 
 
-def _cells(one: Surveyed, stats: Stats | HostError) -> tuple[str, ...]:
+def _cells(surveyed: Surveyed, stats: Stats | HostError) -> tuple[str, ...]:
     if isinstance(stats, HostError):
-        return (str(one.pid), "?", one_line(str(stats), 200))
+        return (str(surveyed.pid), "?", one_line(str(stats), 200))
     host = stats.host
     states = ", ".join(f"{count} {state}" for state, count in count_states(stats.extensions.values()))
     return (

@@ -78,17 +78,17 @@ class RunView:
         for heading in ("CPU ms", "peak RSS", "frames in/out", "calls", "blocked", "p50 ms", "p99 ms"):
             table.add_column(heading, justify="right")
         table.add_column("exits")
-        for name, one in result.extensions.items():
+        for name, used in result.extensions.items():
             table.add_row(
                 name,
-                str(one.cpu_ms),
-                f"{one.rss_peak_bytes / 2**20:.1f} MiB",
-                f"{one.frames_in}/{one.frames_out}",
-                str(one.calls),
-                str(one.blocks),
-                _milliseconds(one.p50_ms),
-                _milliseconds(one.p99_ms),
-                f"{one.exits} ({one.exit_status})" if one.exit_status else str(one.exits),
+                str(used.cpu_ms),
+                f"{used.rss_peak_bytes / 2**20:.1f} MiB",
+                f"{used.frames_in}/{used.frames_out}",
+                str(used.calls),
+                str(used.blocks),
+                _milliseconds(used.p50_ms),
+                _milliseconds(used.p99_ms),
+                f"{used.exits} ({used.exit_status})" if used.exit_status else str(used.exits),
             )
         self._print(table)
 

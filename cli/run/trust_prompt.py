@@ -47,8 +47,9 @@ def ask(explicit: tuple[str, ...], cwd: str, home: Path) -> Consent:
         return judged[found.folder].reason
 
     skipped = discover(explicit, Path(cwd), home, distrust).skipped
-    wanted = [one.untrusted for one in skipped if one.untrusted is not None]
-    wanted = [one for one in wanted if judged[one.folder].standing is not TrustState.UNKNOWN]  # the run will say why
+    wanted = [entry.untrusted for entry in skipped if entry.untrusted is not None]
+    # The run itself says why the content of an extension could not be read.
+    wanted = [found for found in wanted if judged[found.folder].standing is not TrustState.UNKNOWN]
     config = load_config(home)
     once: set[Path] = set()
     everything = False

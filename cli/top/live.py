@@ -134,8 +134,8 @@ class LiveTop:
             self._end(Status.ERROR.exit_code, f"zot top: {error}")
             return
         news = [reply for reply in replies if isinstance(reply, Stats)]
-        for one in news:
-            self._histories.add(one)
+        for sample in news:
+            self._histories.add(sample)
         if news:
             self._stats = news[-1]
             self._draw()

@@ -45,8 +45,8 @@ def _column(
         key,
         heading,
         width,
-        lambda one: show(getattr(one, attribute)),
-        lambda one: getattr(one, attribute),
+        lambda extension: show(getattr(extension, attribute)),
+        lambda extension: getattr(extension, attribute),
         meaning,
         descending=down,
     )
@@ -63,8 +63,8 @@ COLUMNS = (
         "state",
         "STATE",
         8,
-        lambda one: one.state,
-        lambda one: WORST_FIRST.index(one.state) if one.state in WORST_FIRST else -1,
+        lambda extension: extension.state,
+        lambda extension: WORST_FIRST.index(extension.state) if extension.state in WORST_FIRST else -1,
         "worst first",
         descending=False,
         left=True,
@@ -79,8 +79,8 @@ COLUMNS = (
         "fds",
         "FDS",
         5,
-        lambda one: "-" if one.open_files is None else number_format.number(one.open_files),
-        lambda one: one.open_files,
+        lambda extension: "-" if extension.open_files is None else number_format.number(extension.open_files),
+        lambda extension: extension.open_files,
         "open files",
     ),
     _column("in", "IN/s", 5, "frames_in_per_s", number_format.rate, "frames that it sends"),
@@ -151,10 +151,12 @@ class Histories:
     def add(self, stats: Stats) -> None:
         for name in self.of.keys() - stats.extensions.keys():
             del self.of[name]
-        for name, one in stats.extensions.items():
-            self.of.setdefault(name, History()).add(one.cpu_percent, one.rss_bytes)
+        for name, extension in stats.extensions.items():
+            self.of.setdefault(name, History()).add(extension.cpu_percent, extension.rss_bytes)
         every = stats.extensions.values()
-        self.total.add(sum(one.cpu_percent for one in every), sum(one.rss_bytes for one in every))
+        self.total.add(
+            sum(extension.cpu_percent for extension in every), sum(extension.rss_bytes for extension in every)
+        )
 
 
 # --- what is shown ---------------------------------------------------------------------------------------------
@@ -185,7 +187,9 @@ class View:
 def arrange(extensions: dict[str, ExtensionStats], view: View) -> list[str]:
     """Names of the extensions that pass the filter, in order. Equal ones are by name."""
     wanted = view.filter.casefold()
-    names = sorted(name for name, one in extensions.items() if wanted in name.casefold() or wanted in one.state)
+    names = sorted(
+        name for name, extension in extensions.items() if wanted in name.casefold() or wanted in extension.state
+    )
     column = BY_KEY[view.sort]
     descending = column.descending != view.reverse
     if column is NAME:

@@ -118,8 +118,8 @@ def _end(facts: CheckupResult) -> Iterator[Finding]:
     else:
         yield from _orderly_end(facts)
     if facts.left:
-        one = "1 process of its own was" if facts.left == 1 else f"{facts.left} processes of its own were"
-        message = f"{one} still running after its end"
+        left = "1 process of its own was" if facts.left == 1 else f"{facts.left} processes of its own were"
+        message = f"{left} still running after its end"
         yield Finding(Level.WARN, "processes", message, "end what you start; the host ends it otherwise")
 
 

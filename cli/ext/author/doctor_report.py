@@ -70,7 +70,7 @@ def run_doctor(targets: Sequence[str], *, as_json: bool) -> int:
         return Status.ERROR.exit_code
     except InterruptedRehearsalError:
         return Status.INTERRUPTED.exit_code
-    reports = [*(_report(one) for one in facts), *chosen.reports]
+    reports = [*(_report(result) for result in facts), *chosen.reports]
     if as_json:
         for report in reports:
             print(json.dumps(_record(report)))  # noqa: T201
@@ -175,8 +175,8 @@ def _record(report: Report) -> dict[str, Any]:
         "level": report.level.value,
         "skipped": report.skipped or None,
         "findings": [
-            {"level": one.level.value, "topic": one.topic, "message": one.message, "advice": one.advice}
-            for one in report.findings
+            {"level": finding.level.value, "topic": finding.topic, "message": finding.message, "advice": finding.advice}
+            for finding in report.findings
         ],
     }
     if (facts := report.facts) is not None:
@@ -227,9 +227,9 @@ def _print(reports: Sequence[Report]) -> None:
 
 
 def _summary(reports: Sequence[Report]) -> str:
-    counts = {level: sum(not one.skipped and one.level is level for one in reports) for level in Level}
+    counts = {level: sum(not report.skipped and report.level is level for report in reports) for level in Level}
     words = {Level.OK: "ok", Level.WARN: "with warnings", Level.FAIL: "failed"}
     said = [f"{counts[level]} {words[level]}" for level in Level if counts[level]]
-    if skipped := sum(bool(one.skipped) for one in reports):
+    if skipped := sum(bool(report.skipped) for report in reports):
         said.append(f"{skipped} not started")
     return ", ".join(said)

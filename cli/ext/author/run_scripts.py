@@ -142,7 +142,7 @@ class _JsonReport:
                 "reason": failure.reason,
                 "expected": failure.step.frame if failure.step else None,
                 "said": failure.said,
-                "differences": [one._asdict() for one in failure.differences],
+                "differences": [difference._asdict() for difference in failure.differences],
             }
             record["stderr"] = list(outcome.stderr)
         print(json.dumps(record))  # noqa: T201

@@ -64,25 +64,25 @@ def _run(name: str, where: tuple[bool, bool], cwd: str | None, *, on: bool, as_j
     from supervisor.install.manage import switch
 
     shelves = shelves_at(cwd)
-    one = the_one(name, shelves, project=where[0], everywhere=where[1])
-    changed = switch(one, shelves.home, on=on)
+    extension = the_one(name, shelves, project=where[0], everywhere=where[1])
+    changed = switch(extension, shelves.home, on=on)
     word = "enabled" if on else "disabled"
     if as_json:
         print_json(
             {
                 "action": word,
-                "name": one.name,
-                "scope": one.scope.label,
-                "dir": str(one.folder),
+                "name": extension.name,
+                "scope": extension.scope.label,
+                "dir": str(extension.folder),
                 "enabled": on,
                 "changed": changed,
             }
         )
     elif not changed:
-        say(f"{shown(one.name)} is {word} already")
+        say(f"{shown(extension.name)} is {word} already")
     else:
-        say(f"{word} {shown(one.name)}")
-        if one.trouble:
-            say(f"  but it cannot be started: {shown(one.trouble, 1000)}")
-        hint_at_reload(one.name)
+        say(f"{word} {shown(extension.name)}")
+        if extension.trouble:
+            say(f"  but it cannot be started: {shown(extension.trouble, 1000)}")
+        hint_at_reload(extension.name)
     return 0

@@ -56,9 +56,9 @@ def _run(name: str, where: tuple[bool, bool], cwd: str | None, *, as_json: bool)
     from supervisor.install.details import details
 
     shelves = shelves_at(cwd)
-    one = the_one(name, shelves, project=where[0], everywhere=where[1])
-    known = details(one, shelves.home, load_config(shelves.home))
-    hosts = running_hosts(one.name)
+    extension = the_one(name, shelves, project=where[0], everywhere=where[1])
+    known = details(extension, shelves.home, load_config(shelves.home))
+    hosts = running_hosts(extension.name)
     if as_json:
         print_json(_record(known, hosts))
     else:
@@ -70,15 +70,15 @@ def _run(name: str, where: tuple[bool, bool], cwd: str | None, *, as_json: bool)
 def _record(known: Details, hosts: list[int]) -> dict[str, Any]:
     import msgspec
 
-    one = known.one
+    extension = known.one
     return {
-        "name": one.name,
-        "scope": one.scope.label,
-        "dir": str(one.folder),
-        "broken": one.trouble or None,
-        "manifest": one.manifest,
+        "name": extension.name,
+        "scope": extension.scope.label,
+        "dir": str(extension.folder),
+        "broken": extension.trouble or None,
+        "manifest": extension.manifest,
         "argv": known.argv,
-        "env": () if one.manifest is None else one.manifest.env,
+        "env": () if extension.manifest is None else extension.manifest.env,
         "env_policy": known.env_policy or None,
         "limits": None if known.limits is None else msgspec.structs.asdict(known.limits),
         "trusted": known.is_trusted,
@@ -88,7 +88,7 @@ def _record(known: Details, hosts: list[int]) -> dict[str, Any]:
         "data_in_dir": known.data_in_folder,
         "log": str(known.log),
         "log_bytes": known.log_bytes,
-        "install": one.record,
+        "install": extension.record,
         "locally_modified": known.is_changed,
         "hosts": hosts,
         "warnings": known.warnings,
@@ -99,16 +99,19 @@ def _lines(known: Details, hosts: list[int]) -> Iterator[tuple[str, str]]:
     from cli.number_format import size
     from supervisor.discovery.discover import Scope
 
-    one = known.one
-    link = f", a link to {one.folder.resolve()}" if one.is_link else ""
-    yield "name", one.name
-    yield "folder", f"{one.folder} ({one.scope.label}{link})"
-    if one.manifest is None:
-        yield "broken", one.trouble
+    extension = known.one
+    link = f", a link to {extension.folder.resolve()}" if extension.is_link else ""
+    yield "name", extension.name
+    yield "folder", f"{extension.folder} ({extension.scope.label}{link})"
+    if extension.manifest is None:
+        yield "broken", extension.trouble
     else:
-        yield from _of_manifest(one.manifest, known)
-        if one.scope is Scope.PROJECT:
-            yield "trusted", "yes" if known.is_trusted else f"no, {known.trust}: zot ext trust {shlex.quote(one.name)}"
+        yield from _of_manifest(extension.manifest, known)
+        if extension.scope is Scope.PROJECT:
+            yield (
+                "trusted",
+                "yes" if known.is_trusted else f"no, {known.trust}: zot ext trust {shlex.quote(extension.name)}",
+            )
     yield "data", f"{known.data}, {'none yet' if known.data_bytes is None else size(known.data_bytes)}"
     if known.data_in_folder:
         yield "", f"and in its own folder: {', '.join(known.data_in_folder[:10])}"

@@ -71,22 +71,22 @@ def _run(text: str, *, project: bool, everywhere: bool, cwd: str | None, force: 
 def _record(arrival: InstallResult) -> None:
     import msgspec
 
-    one = arrival.now
-    assert one.found is not None
-    assert one.record is not None
-    said = msgspec.structs.asdict(one.record)
+    extension = arrival.now
+    assert extension.found is not None
+    assert extension.record is not None
+    said = msgspec.structs.asdict(extension.record)
     del said["files"], said["source_hash"]
     print_json(
         {
             "action": "installed",
-            "name": one.name,
-            "scope": one.scope.label,
-            "dir": str(one.folder),
+            "name": extension.name,
+            "scope": extension.scope.label,
+            "dir": str(extension.folder),
             "replaced": arrival.before is not None,
-            "enabled": one.found.manifest.is_enabled,
+            "enabled": extension.found.manifest.is_enabled,
             "trusted": arrival.is_trusted,
-            "argv": one.found.argv,
-            "env": one.found.manifest.env,
+            "argv": extension.found.argv,
+            "env": extension.found.manifest.env,
             **said,
             "warnings": arrival.warnings,
         }
@@ -97,20 +97,20 @@ def _tell(arrival: InstallResult) -> None:
     from supervisor.discovery.discover import Scope
     from supervisor.install.details import command_line
 
-    one = arrival.now
-    assert one.found is not None
-    assert one.record is not None
-    manifest = one.found.manifest
-    quoted = shlex.quote(one.name)
-    say(f"installed {one.folder}" + (", in place of what was there" if arrival.before is not None else ""))
+    extension = arrival.now
+    assert extension.found is not None
+    assert extension.record is not None
+    manifest = extension.found.manifest
+    quoted = shlex.quote(extension.name)
+    say(f"installed {extension.folder}" + (", in place of what was there" if arrival.before is not None else ""))
     version = f" {shown(manifest.version)}" if manifest.version else ""
     about = f": {shown(manifest.description, 500)}" if manifest.description else ""
-    say(f"  {shown(one.name)}{version}{about}")
-    commit = f", commit {one.record.commit[:12]}" if one.record.commit else ""
-    say(f"  from          {shown(one.record.source, 500)}{commit}")
-    say(f"  command line  {shown(command_line(one.found), 1000)}")
+    say(f"  {shown(extension.name)}{version}{about}")
+    commit = f", commit {extension.record.commit[:12]}" if extension.record.commit else ""
+    say(f"  from          {shown(extension.record.source, 500)}{commit}")
+    say(f"  command line  {shown(command_line(extension.found), 1000)}")
     say(f"  secrets       {', '.join(manifest.env) or 'asks for none'}")
-    if one.scope is Scope.PROJECT and arrival.is_trusted:
+    if extension.scope is Scope.PROJECT and arrival.is_trusted:
         say("  trusted       as it is now; zot asks again when its files change")
     for warning in arrival.warnings:
         say(f"  warning       {shown(warning, 1000)}")

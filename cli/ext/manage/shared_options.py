@@ -138,8 +138,8 @@ def running_hosts(name: str) -> list[int]:
     from cli.hosts.find import close, survey
 
     found = survey()
-    close(one.client for one in found)
-    return [one.pid for one in found if one.info is not None and name in one.info.extensions]
+    close(host.client for host in found)
+    return [host.pid for host in found if host.info is not None and name in host.info.extensions]
 
 
 def hint_at_reload(name: str) -> None:

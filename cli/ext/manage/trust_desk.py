@@ -95,10 +95,10 @@ class _Desk:
         found = self._read(installed(self._project, None, []), complain=True)
         if not found and not self._failed:
             raise UnableError(f"{self._project} has no extensions of its own: there are none in .zot/extensions")
-        for one in found:
-            if not one.manifest.is_enabled:
-                _complain(f"{one.manifest.name} is disabled, and left out")
-        return [one for one in found if one.manifest.is_enabled]
+        for extension in found:
+            if not extension.manifest.is_enabled:
+                _complain(f"{extension.manifest.name} is disabled, and left out")
+        return [extension for extension in found if extension.manifest.is_enabled]
 
     def find(self, what: str) -> Found:
         """By its manifest's name, the name of its folder, or the folder's path. Raises `UnableError`."""
@@ -107,7 +107,7 @@ class _Desk:
         places = installed(self._project, self._home, [])
         known = self._read(places)
         for wanted in (
-            [one for one in known if one.manifest.name == what],
+            [extension for extension in known if extension.manifest.name == what],
             [o for o in known if o.folder.name == what],
         ):
             if wanted:
@@ -117,14 +117,14 @@ class _Desk:
                 return self._at(folder)  # it has no manifest, or a bad one: says which
         if Path(what).is_dir():
             return self._at(Path(what))
-        raise UnknownError(no_such("extension", what, sorted({one.manifest.name for one in known})))
+        raise UnknownError(no_such("extension", what, sorted({extension.manifest.name for extension in known})))
 
     def waiting(self) -> str:
         """Which of the project's wait to be trusted."""
         names = [
-            one.manifest.name
-            for one in self._read(installed(self._project, None, []))
-            if one.manifest.is_enabled and not self._store.judge(one).is_trusted
+            extension.manifest.name
+            for extension in self._read(installed(self._project, None, []))
+            if extension.manifest.is_enabled and not self._store.judge(extension).is_trusted
         ]
         return f"; not trusted here: {', '.join(names)}" if names else ""
 
@@ -152,26 +152,26 @@ class _Desk:
 
     def trust(self, found: Sequence[Found]) -> int:
         everything = not self._ask
-        for one in found:
-            judged = self._store.examine(one.folder, one.manifest)
+        for extension in found:
+            judged = self._store.examine(extension.folder, extension.manifest)
             if judged.content is None:
                 raise UnableError(judged.reason)
             if not self._as_json:
-                for line in card(one, judged, self._config):
+                for line in card(extension, judged, self._config):
                     _print(line)
             if not everything and not judged.is_trusted:
                 answer = answer_to("Trust it until it changes?", judged.content)
                 if answer == "no":
-                    _complain(f"{one.manifest.name} is not trusted")
+                    _complain(f"{extension.manifest.name} is not trusted")
                     self._failed = True
                     continue
                 everything = answer == "all"
-            self._store.trust(one.folder, one.manifest, judged.content)
+            self._store.trust(extension.folder, extension.manifest, judged.content)
             if self._as_json:
-                print_json(self._record(one, judged, TrustState.TRUSTED))
+                print_json(self._record(extension, judged, TrustState.TRUSTED))
             else:
                 was = " already, as it is" if judged.is_trusted else ""
-                _print(f"trusted{was}: {one.manifest.name}, content {judged.content.short}")
+                _print(f"trusted{was}: {extension.manifest.name}, content {judged.content.short}")
         return Status.ERROR.exit_code if self._failed else 0
 
     def revoke(self, what: str) -> int:
@@ -196,7 +196,7 @@ class _Desk:
     def list(self) -> int:
         """What is trusted, wherever it is, and the extensions of this project."""
         entries = self._store.entries()
-        here = {key_of(one.folder): one for one in self._read(installed(self._project, None, []))}
+        here = {key_of(extension.folder): extension for extension in self._read(installed(self._project, None, []))}
         rows: list[dict[str, Any]] = []
         for folder in sorted({*entries, *here}):
             entry, found = entries.get(folder), here.get(folder)

@@ -26,17 +26,17 @@ _INWARDS = ";transform:translateX(-100%)"
 
 def histograms(figures: Sequence[Figures], ids: dict[str, str]) -> str:
     """Of all that have answered; empty if none has."""
-    answered = [one for one in figures if one.p99_ms is not None or one.latency_ms]
+    answered = [extension for extension in figures if extension.p99_ms is not None or extension.latency_ms]
     if not answered:
         return ""
-    answered.sort(key=lambda one: (-(one.p99_ms or 0.0), one.name))
+    answered.sort(key=lambda extension: (-(extension.p99_ms or 0.0), extension.name))
     axis = decades(*_extent(answered))
-    cells = [_cell(one, axis, ids[one.name]) for one in answered]
+    cells = [_cell(extension, axis, ids[extension.name]) for extension in answered]
     folded = ""
     if len(cells) > OPEN:
         more = f"<summary>{len(cells) - OPEN} more, faster ones</summary>"
         folded = f'<details>{more}<div class="cells">{"".join(cells[OPEN:])}</div></details>'
-    has_bars = any(one.latency_ms for one in answered)
+    has_bars = any(extension.latency_ms for extension in answered)
     what = (
         "How many answers took how long" if has_bars else "Only percentiles are known: the bar reaches from p50 to p99"
     )
@@ -52,8 +52,8 @@ def histograms(figures: Sequence[Figures], ids: dict[str, str]) -> str:
 def _extent(figures: Iterable[Figures]) -> tuple[float, float]:
     values = [
         value
-        for one in figures
-        for value in (one.p50_ms, one.p99_ms, *(upper for upper, _ in one.latency_ms))
+        for extension in figures
+        for value in (extension.p50_ms, extension.p99_ms, *(upper for upper, _ in extension.latency_ms))
         if value is not None and value > 0
     ]
     return (max(FINEST_MS, min(values)), max(FINEST_MS, *values)) if values else (1.0, 100.0)
@@ -73,7 +73,7 @@ def upper_end(bar: int) -> float:
     return float(FINEST_MS * 2 ** (bar / PER_DOUBLING))
 
 
-def _cell(one: Figures, axis: tuple[int, int], row: str) -> str:
+def _cell(extension: Figures, axis: tuple[int, int], row: str) -> str:
     first, last = axis
 
     def place(milliseconds: float) -> float:
@@ -81,7 +81,7 @@ def _cell(one: Figures, axis: tuple[int, int], row: str) -> str:
         share = (log10(max(milliseconds, 1e-9)) - first) / (last - first)
         return WIDTH * min(1.0, max(0.0, share))
 
-    counts = bars(one.latency_ms)
+    counts = bars(extension.latency_ms)
     answers = sum(counts.values())
     drawn, data = "", ""
     if counts:
@@ -93,8 +93,8 @@ def _cell(one: Figures, axis: tuple[int, int], row: str) -> str:
         drawn = f'<path class="bars" d="{d}"/>'
         listed = ";".join(f"{bar},{count}" for bar, count in sorted(counts.items()))
         data = f' data-axis="{first},{last}" data-bars="{listed}"'
-    elif one.p50_ms is not None and one.p99_ms is not None:
-        left, right = place(one.p50_ms), place(one.p99_ms)
+    elif extension.p50_ms is not None and extension.p99_ms is not None:
+        left, right = place(extension.p50_ms), place(extension.p99_ms)
         drawn = f'<path class="range" d="M{number(left)} 50H{number(max(right, left + 1))}"/>'
     every = max(1, ceil((last - first) / 4))
     ticks = [(power, 100 * (power - first) / (last - first)) for power in range(first, last + 1)]
@@ -104,18 +104,18 @@ def _cell(one: Figures, axis: tuple[int, int], row: str) -> str:
         for index, (power, at) in enumerate(ticks)
         if index % every == 0
     )
-    said = f"p50 {duration_text(one.p50_ms)}, p99 {duration_text(one.p99_ms)}"
-    whole = f"{plural(answers or one.calls, 'answer')}, {said}"
+    said = f"p50 {duration_text(extension.p50_ms)}, p99 {duration_text(extension.p99_ms)}"
+    whole = f"{plural(answers or extension.calls, 'answer')}, {said}"
     return (
-        f'<figure class="cell"><figcaption><a href="#{row}"><bdi title="{text(one.name, 120)}">{name(one.name)}</bdi>'
-        "</a>"
-        f"<span>{text(plural(answers or one.calls, 'answer'))}</span></figcaption>"
-        f'<svg class="histogram" role="img" tabindex="0" aria-label="{name(one.name)}: {text(whole)}"{data}>'
+        f'<figure class="cell"><figcaption><a href="#{row}">'
+        f'<bdi title="{text(extension.name, 120)}">{name(extension.name)}</bdi></a>'
+        f"<span>{text(plural(answers or extension.calls, 'answer'))}</span></figcaption>"
+        f'<svg class="histogram" role="img" tabindex="0" aria-label="{name(extension.name)}: {text(whole)}"{data}>'
         f'<g class="rules">{rules}</g>'
         f'<svg width="100%" height="100%" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" preserveAspectRatio="none">{drawn}</svg>'
-        f"{_percentile('p50', one.p50_ms, place)}{_percentile('p99', one.p99_ms, place)}</svg>"
-        f'<div class="x">{labels}</div><div class="said">p50 <b>{duration_text(one.p50_ms)}</b> p99'
-        f" <b>{duration_text(one.p99_ms)}</b></div></figure>"
+        f"{_percentile('p50', extension.p50_ms, place)}{_percentile('p99', extension.p99_ms, place)}</svg>"
+        f'<div class="x">{labels}</div><div class="said">p50 <b>{duration_text(extension.p50_ms)}</b> p99'
+        f" <b>{duration_text(extension.p99_ms)}</b></div></figure>"
     )
 
 

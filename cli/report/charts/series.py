@@ -102,7 +102,7 @@ def _reduced(
 
 def heaviest(figures: Iterable[Figures], tracks: dict[str, Track]) -> list[str]:
     """Names of all with samples, ordered by their share of the processor time or of the memory, whichever is larger."""
-    cpu = {one.name: max(0.0, one.cpu_s) for one in figures if one.name in tracks}
+    cpu = {extension.name: max(0.0, extension.cpu_s) for extension in figures if extension.name in tracks}
     rss = {name: _used(tracks[name].rss_bytes) for name in cpu}
     all_cpu, all_rss = sum(cpu.values()) or 1.0, sum(rss.values()) or 1.0
     return sorted(cpu, key=lambda name: (-max(cpu[name] / all_cpu, rss[name] / all_rss), name))

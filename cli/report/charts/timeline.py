@@ -74,9 +74,9 @@ class Lane:
 def lanes_of(happenings: Sequence[Happening], end: float) -> tuple[Lane, ...]:
     """Turns, tools, guards, the run, then one for each extension that had events, the most troubled first."""
     members: dict[tuple[Kind, str], list[Happening]] = defaultdict(list)
-    for one in happenings:
-        for lane in _lanes_for(one):
-            members[lane].append(one)
+    for happening in happenings:
+        for lane in _lanes_for(happening):
+            members[lane].append(happening)
     order = sorted(
         members, key=lambda lane: (_KINDS.index(lane[0]), -_trouble(members[lane]), -len(members[lane]), lane[1])
     )
@@ -94,22 +94,22 @@ def lanes_of(happenings: Sequence[Happening], end: float) -> tuple[Lane, ...]:
 
 
 def _trouble(held: Iterable[Happening]) -> int:
-    return sum(TROUBLE.get(one.kind, 3 if one.bad else 0) for one in held)
+    return sum(TROUBLE.get(happening.kind, 3 if happening.bad else 0) for happening in held)
 
 
-def _lanes_for(one: Happening) -> Iterable[tuple[Kind, str]]:
-    if one.kind == "turn":
+def _lanes_for(happening: Happening) -> Iterable[tuple[Kind, str]]:
+    if happening.kind == "turn":
         yield Kind.TURNS, ""
-    elif one.kind == "tool_call":
+    elif happening.kind == "tool_call":
         yield Kind.TOOLS, ""
-        if one.bad and one.extension:
-            yield Kind.EXTENSION, one.extension
-    elif one.kind == "intercept":
+        if happening.bad and happening.extension:
+            yield Kind.EXTENSION, happening.extension
+    elif happening.kind == "intercept":
         yield Kind.GUARDS, ""
-        if one.bad and one.extension:
-            yield Kind.EXTENSION, one.extension
-    elif one.extension:
-        yield Kind.EXTENSION, one.extension
+        if happening.bad and happening.extension:
+            yield Kind.EXTENSION, happening.extension
+    elif happening.extension:
+        yield Kind.EXTENSION, happening.extension
     else:
         yield Kind.RUN, ""
 
@@ -119,24 +119,24 @@ def _columns(held: Sequence[list[Happening]], end: float, most: int) -> int | No
     if sum(map(len, held)) <= most:
         return None
     columns = FINEST
-    cells = [{_cell(one, end, columns) for one in lane} for lane in held]
+    cells = [{_cell(happening, end, columns) for happening in lane} for lane in held]
     while columns > 1 and sum(map(len, cells)) > most:
         columns //= 2
         cells = [{(kind, bad, at // 2) for kind, bad, at in lane} for lane in cells]
     return columns
 
 
-def _cell(one: Happening, end: float, columns: int) -> tuple[str, bool, int]:
-    return one.kind, one.bad, int(one.begin / (end or 1.0) * columns)
+def _cell(happening: Happening, end: float, columns: int) -> tuple[str, bool, int]:
+    return happening.kind, happening.bad, int(happening.begin / (end or 1.0) * columns)
 
 
 def _lane(kind: Kind, name: str, held: list[Happening], end: float, columns: int | None, changes: int) -> Lane:
     if columns is None:
-        marks = [_single(one) for one in held]
+        marks = [_single(happening) for happening in held]
     else:
         cells: dict[tuple[str, bool, int], list[Happening]] = defaultdict(list)
-        for one in held:
-            cells[_cell(one, end, columns)].append(one)
+        for happening in held:
+            cells[_cell(happening, end, columns)].append(happening)
         marks = sorted((_merged(cell) for cell in cells.values()), key=lambda mark: mark.first.begin)
     rows = 1
     if kind is Kind.TOOLS and columns is None:
@@ -145,18 +145,24 @@ def _lane(kind: Kind, name: str, held: list[Happening], end: float, columns: int
     return Lane(kind, name, tuple(marks), len(held), lives, rows)
 
 
-def _single(one: Happening) -> Mark:
-    return Mark(one, 1, one.end, int(one.bad), None if one.end is None else one.end - one.begin)
+def _single(happening: Happening) -> Mark:
+    return Mark(
+        happening,
+        1,
+        happening.end,
+        int(happening.bad),
+        None if happening.end is None else happening.end - happening.begin,
+    )
 
 
 def _merged(cell: list[Happening]) -> Mark:
-    ends = [one.begin if one.end is None else one.end for one in cell]
-    spans = [one.end - one.begin for one in cell if one.end is not None]
+    ends = [happening.begin if happening.end is None else happening.end for happening in cell]
+    spans = [happening.end - happening.begin for happening in cell if happening.end is not None]
     return Mark(
         first=cell[0],
         count=len(cell),
         end=max(ends) if spans or len(cell) > 1 else None,
-        bad=sum(one.bad for one in cell),
+        bad=sum(happening.bad for happening in cell),
         longest=max(spans, default=None),
     )
 
@@ -185,14 +191,14 @@ def lives_of(held: Iterable[Happening], end: float) -> Lives:
     """What the marks say of when it ran. An extension that first exits was running before."""
     lives: list[tuple[float, float, Life]] = []
     since, state = 0.0, None
-    for one in held:
-        new = _LIFE.get(one.kind)
+    for happening in held:
+        new = _LIFE.get(happening.kind)
         if new is None or new is state:
             continue
         before = Life.UP if state is None and new is not Life.UP else state
-        if before is not None and one.begin > since:
-            lives.append((since, one.begin, before))
-        since, state = one.begin, new
+        if before is not None and happening.begin > since:
+            lives.append((since, happening.begin, before))
+        since, state = happening.begin, new
     if state is not None and end > since:
         lives.append((since, end, state))
     return tuple(lives)

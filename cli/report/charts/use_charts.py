@@ -69,8 +69,8 @@ def _caption(series: Series, end: float) -> str:
 def _legend(series: Series, others: int) -> str:
     keys = "".join(
         f'<button type="button" class="key" aria-pressed="true" data-key="{index}">'
-        f"{swatch(f'c{index}')}<bdi>{name(one)}</bdi></button>"
-        for index, one in enumerate(series.named)
+        f"{swatch(f'c{index}')}<bdi>{name(extension)}</bdi></button>"
+        for index, extension in enumerate(series.named)
     )
     rest = ""
     if others:
@@ -87,8 +87,8 @@ def swatch(style: str) -> str:
 
 
 def _panels(measure: _Measure, series: Series, end: float) -> str:
-    lines = {one: measure.values(line) for one, line in series.lines.items()}
-    named = [lines[one] for one in series.named]
+    lines = {extension: measure.values(line) for extension, line in series.lines.items()}
+    named = [lines[extension] for extension in series.named]
     host = measure.values(series.host)
     total = [value or 0.0 for value in measure.values(series.total)]
     rest = [max(0.0, all_ - sum(line[at] or 0.0 for line in named)) for at, all_ in enumerate(total)]
@@ -163,7 +163,7 @@ def embedded(series: Series, end: float) -> dict[str, object]:
     return {
         "end": end,
         "times": [round(time, 6) for time in series.times],
-        "names": [one[:NAME_CHARACTERS] for one in series.lines],
+        "names": [extension[:NAME_CHARACTERS] for extension in series.lines],
         "lines": [packed(line) for line in series.lines.values()],
         "total": packed(series.total),
         "host": packed(series.host),

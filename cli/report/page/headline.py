@@ -33,14 +33,18 @@ class Tile:
 
 def tiles(recording: Recording, series: Series | None) -> tuple[Tile, ...]:
     figures = recording.figures
-    calls = sum(one.calls for one in figures)
-    errors = sum(one.errors for one in figures)
-    timeouts = sum(one.timeouts for one in figures)
-    restarts = sum(one.restarts for one in figures)
+    calls = sum(extension.calls for extension in figures)
+    errors = sum(extension.errors for extension in figures)
+    timeouts = sum(extension.timeouts for extension in figures)
+    restarts = sum(extension.restarts for extension in figures)
     exits = sum(exits_of(recording.happenings).values())
-    failed = sum(one.state == "failed" for one in figures)
-    cpu_s = sum(one.cpu_s for one in figures)
-    slowest = max((one for one in figures if one.p99_ms is not None), key=lambda one: one.p99_ms or 0.0, default=None)
+    failed = sum(extension.state == "failed" for extension in figures)
+    cpu_s = sum(extension.cpu_s for extension in figures)
+    slowest = max(
+        (extension for extension in figures if extension.p99_ms is not None),
+        key=lambda extension: extension.p99_ms or 0.0,
+        default=None,
+    )
     seconds = recording.duration_s
     return (
         Tile("Duration", "not known" if seconds is None else elapsed(seconds), _samples(recording)),
@@ -87,7 +91,7 @@ def _ended(exits: int) -> str:
 
 
 def _memory(recording: Recording, series: Series | None) -> Tile:
-    largest = max(recording.figures, key=lambda one: one.rss_peak_bytes, default=None)
+    largest = max(recording.figures, key=lambda extension: extension.rss_peak_bytes, default=None)
     if largest is None:
         return Tile("Peak RSS", "-", "no extensions")
     own = bytes_text(largest.rss_peak_bytes)
@@ -128,9 +132,9 @@ def _findings(recording: Recording, findings: Sequence[Finding], ids: dict[str, 
             calm = "There were no extensions."
         return f'<section id="findings" class="calm"><h2>Look at these first</h2><p>{calm}</p></section>'
     rows = "".join(
-        f'<li class="{"bad" if one.trouble is Trouble.GIVEN_UP else "plain"}">'
-        f"<b>{one.trouble.value} <small>{len(one.cases)}</small></b><div>{_cases(one, ids)}</div></li>"
-        for one in findings
+        f'<li class="{"bad" if finding.trouble is Trouble.GIVEN_UP else "plain"}">'
+        f"<b>{finding.trouble.value} <small>{len(finding.cases)}</small></b><div>{_cases(finding, ids)}</div></li>"
+        for finding in findings
     )
     return f'<section id="findings"><h2>Look at these first</h2><ul>{rows}</ul></section>'
 

@@ -41,7 +41,7 @@ _TOOLBAR = (
 def render(recording: Recording, *, source_name: str, version: str) -> str:
     """The whole page. `source_name` is the file that it was made from."""
     end = recording.end
-    ids = {one.name: f"x{index}" for index, one in enumerate(recording.figures)}
+    ids = {extension.name: f"x{index}" for index, extension in enumerate(recording.figures)}
     series = series_of(recording)
     lanes = lanes_of(recording.happenings, end)
     axis, overlay, ticks = _axis(recording)

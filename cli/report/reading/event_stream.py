@@ -72,12 +72,12 @@ class EventReader:
         if self._turn is not None:
             begin, step = self._turn
             self._add(Happening(begin, None, "turn", str(step), detail="did not end", bad=True))
-        self._happenings.sort(key=lambda one: one.begin)
+        self._happenings.sort(key=lambda happening: happening.begin)
         results, session = self._results, self._session
         figures = {name: Figures(name) for name in (session.extensions if session else ())}
-        for one in self._happenings:
-            if one.extension and one.extension not in figures:
-                figures[one.extension] = Figures(one.extension)
+        for happening in self._happenings:
+            if happening.extension and happening.extension not in figures:
+                figures[happening.extension] = Figures(happening.extension)
         for result in results:
             figures |= {name: _figures(name, cost) for name, cost in result.extensions.items()}
         notes = [*notes, MISSING]

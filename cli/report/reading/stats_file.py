@@ -109,9 +109,9 @@ class StatsReader:
         self._pid = host.pid
 
     def _keep_what_went(self, names: object) -> None:
-        for name, one in self._full_latest().extensions.items():
+        for name, extension in self._full_latest().extensions.items():
             if name not in names:  # type: ignore[operator]
-                self._gone[name] = _figures(name, one)
+                self._gone[name] = _figures(name, extension)
 
     def _add_sample(self, sample: _Sample) -> None:
         host = sample.host
@@ -126,8 +126,8 @@ class StatsReader:
             self._move_to_tracks()
             self._columns, self._first_row = names, before
         gauges = sample.extensions.values()
-        cpu = [one.cpu_percent for one in gauges]
-        rss = [one.rss_bytes for one in gauges]
+        cpu = [gauge.cpu_percent for gauge in gauges]
+        rss = [gauge.rss_bytes for gauge in gauges]
         if max(sum(cpu), sum(rss)) > SANE:
             cpu, rss = [min(value, SANE) for value in cpu], [min(value, SANE) for value in rss]
         self._cpu_rows.append(cpu)
@@ -155,13 +155,15 @@ class StatsReader:
         for track in self._tracks.values():
             _pad(track, len(self._times) - len(track.cpu_percent))
         happenings = self._placed_marks()
-        end = max([self._times[-1] if self._times else 0.0, *(one.end or one.begin for one in happenings)])
+        end = max(
+            [self._times[-1] if self._times else 0.0, *(happening.end or happening.begin for happening in happenings)]
+        )
         figures = dict(self._gone)
         if last is not None:
-            figures |= {name: _figures(name, one) for name, one in last.extensions.items()}
-        for one in happenings:
-            if one.extension and one.extension not in figures:
-                figures[one.extension] = Figures(one.extension)
+            figures |= {name: _figures(name, extension) for name, extension in last.extensions.items()}
+        for happening in happenings:
+            if happening.extension and happening.extension not in figures:
+                figures[happening.extension] = Figures(happening.extension)
         return Recording(
             source=Source.STATS,
             title=_title(last),
@@ -204,7 +206,7 @@ class StatsReader:
                     bad=_is_bad(mark),
                 )
             )
-        placed.sort(key=lambda one: one.begin)
+        placed.sort(key=lambda happening: happening.begin)
         return placed
 
     def _offset(self, index: int, ended: float) -> float:
@@ -241,15 +243,15 @@ class StatsReader:
         return notes
 
 
-def _figures(name: str, one: stats.ExtensionStats) -> Figures:
+def _figures(name: str, extension: stats.ExtensionStats) -> Figures:
     return figures_of(
         name,
-        one,
-        failure=one.failure,
-        cpu_s=one.cpu_s,
-        processes=one.processes,
-        limit_breaches=one.limit_breaches,
-        latency_ms=tuple(sorted((upper, count) for upper, count in one.latency_ms if count > 0)),
+        extension,
+        failure=extension.failure,
+        cpu_s=extension.cpu_s,
+        processes=extension.processes,
+        limit_breaches=extension.limit_breaches,
+        latency_ms=tuple(sorted((upper, count) for upper, count in extension.latency_ms if count > 0)),
     )
 
 
