@@ -120,17 +120,17 @@ app.add_typer(ext_app, name="ext")
 
 
 def main() -> None:
-    """Runs the command line and exits. A wrong one gets a single line, as all other errors do."""
+    """Runs the command line and exits. An error of the command line is one line on stderr, as all other errors are."""
     try:
         status = app(prog_name="zot", standalone_mode=False)
     except typer.TyperException as error:
-        if text := error.format_message():  # there is none when the help has been printed instead
+        if text := error.format_message():  # empty when the help has been printed instead
             context = getattr(error, "ctx", None)
             command = context.command_path if context is not None else "zot"
             dash = "; a prompt that begins with a dash goes after --" if _is_about_a_flag_of_a_prompt(error) else ""
             print(f"zot: {text}{dash} (see {command} --help)", file=sys.stderr)  # noqa: T201
         sys.exit(error.exit_code)
-    except OSError as error:  # the help, to a reader that has left or a disk that is full
+    except OSError as error:  # the help could not be written: its reader has gone, or the disk is full
         from cli.exits import exit_with
 
         exit_with("", partial(_raise, error))

@@ -1,4 +1,4 @@
-"""Values of flags that are chosen from a few."""
+"""Checks of flags that several commands share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BUILT_IN_TOOLS = ("read", "write", "edit", "bash")
 
 
 class CommandLineError(typer.TyperException):
-    """A command line that cannot be run, in words of our own."""
+    """A command line that cannot be run. The text is printed as it is."""
 
     exit_code = Status.USAGE.exit_code
 

@@ -1,4 +1,4 @@
-"""How a command ends the process: with its status, whatever goes wrong."""
+"""How a command ends the process: always with an exit status, and with one line on stderr after an error."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 
 def exit_with(command: str, run: Callable[[], int]) -> None:
-    """Runs it and exits with its status. A host that cannot be asked and what the system denies get one line and status
-    1, a reader that leaves 130."""
+    """Runs a command and exits with its status. A `HostError` or `OSError` is one line on stderr and status 1; a reader
+    of stdout that has gone is status 130."""
     from supervisor.control.client import HostError
     from wire.text import one_line
 
@@ -34,7 +34,7 @@ def exit_with(command: str, run: Callable[[], int]) -> None:
 
 
 def flush() -> None:
-    """Raises `OSError` that names standard output."""
+    """Flushes standard output. Raises `OSError` that names it."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -44,12 +44,12 @@ def flush() -> None:
 
 
 def words(error: OSError) -> str:
-    """What the system denies, for a person."""
-    if isinstance(error, FileNotFoundError) and error.filename is None:  # what `getcwd` says
+    """An error of the system, as text for a person."""
+    if isinstance(error, FileNotFoundError) and error.filename is None:  # raised by `getcwd`
         return "the current folder is not there any more; change to one that is"
     return f"{error.filename or 'failed'}: {error.strerror or error}"
 
 
 def discard_output() -> None:
-    """Points standard output to nowhere, once it could not be written: the flush at exit must not complain again."""
+    """Points standard output to /dev/null after a failed write, so that the flush at exit does not fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

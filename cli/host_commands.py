@@ -1,4 +1,4 @@
-"""The commands about running hosts, as typer sees them. What they do is imported when one is run."""
+"""The commands about running hosts, as typer sees them. Their work is imported when a command runs."""
 
 from __future__ import annotations
 

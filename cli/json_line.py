@@ -1,4 +1,4 @@
-"""What a command prints for a machine: one JSON object per line."""
+"""Prints JSON lines for other programs: one object per line."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from cli.exits import flush
 
 
 def print_json(record: dict[str, Any]) -> None:
-    """Raises `OSError` that names standard output."""
+    """Prints and flushes one object. Raises `OSError` that names standard output."""
     try:
         text = msgspec.json.encode(record)
-    except UnicodeEncodeError:  # the name of a folder need not be Unicode
+    except UnicodeEncodeError:  # a path may be any bytes
         import json
 
         plain = msgspec.to_builtins(record)

@@ -19,7 +19,7 @@ def run_doctor(*, as_json: bool) -> int:
     checks = examine()
     failed = any(check.level is Level.FAIL for check in checks)
     if as_json:
-        # Escapes whatever is no text: a path may be any bytes.
+        # A path may be any bytes: `json` escapes what is not valid text.
         print(json.dumps({"ok": not failed, "checks": [_record(check) for check in checks]}))  # noqa: T201
     else:
         _print(checks)

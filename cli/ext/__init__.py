@@ -1,5 +1,5 @@
-"""The commands of `zot ext`. They are read only when one of them, or the help, is asked for: each would cost any start
-of `zot` a little."""
+"""The commands of `zot ext`. Their modules are imported only when `zot ext` runs a command or shows its help: other
+commands start without them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HELP = "Install, inspect, test and manage extensions; look at those of a running
 
 
 class ExtGroup(TyperGroup):
-    """Finds its commands when they are wanted."""
+    """Imports its commands at the first use."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
@@ -47,7 +47,7 @@ class ExtGroup(TyperGroup):
 
 
 def _nothing() -> None:
-    """A group of one command would else be that command."""
+    """A callback makes typer build a group, also of a single command."""
 
 
 ext_app = typer.Typer(cls=ExtGroup, no_args_is_help=True, rich_markup_mode="rich", help=HELP)
@@ -55,4 +55,4 @@ ext_app = typer.Typer(cls=ExtGroup, no_args_is_help=True, rich_markup_mode="rich
 
 @ext_app.callback()
 def _root() -> None:
-    """Typer makes a group of what has a callback."""
+    """A callback makes typer build a group."""

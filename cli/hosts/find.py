@@ -1,4 +1,4 @@
-"""Which of the running hosts a command is about."""
+"""Finds the running hosts, and the host that a command is about."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from wire.stats import ExtensionStats
 
 SURVEY_S = 2.0
-"""How long all hosts together are waited for."""
+"""The longest wait for the answers of all hosts together."""
 NONE_RUNS = "no host is running; start one with zot host"
 HOSTS_NAMED = 10
 
@@ -24,7 +24,7 @@ Expected = TypeVar("Expected")
 
 
 class Surveyed(NamedTuple):
-    """A host, or why it does not answer."""
+    """A host with its connection, or why it does not answer."""
 
     pid: int
     client: ControlClient | None
@@ -33,8 +33,8 @@ class Surveyed(NamedTuple):
 
 
 def connect(pid: int | None) -> ControlClient:
-    """The host with this pid; without one the only host, where agents' runs count only if there is no `zot host`.
-    Raises `HostError`, and `CommandLineError` where it is not clear which."""
+    """The host with this pid. Without a pid the only `zot host`; if there is none, the only run of an agent. Raises
+    `HostError`, and `CommandLineError` if several hosts could be meant."""
     if pid is not None:
         return _connect_to(pid)
     found = survey()
@@ -80,7 +80,7 @@ def _connect_to(pid: int) -> ControlClient:
 
 
 def survey() -> list[Surveyed]:
-    """All hosts, asked at the same time."""
+    """All hosts. They are asked at the same time."""
     found = hosts(runtime_dirs(), SURVEY_S)
     clients = [client for _, client in found if isinstance(client, ControlClient)]
     infos = ask_all(clients, control.Info, control.HostInfoReply)
@@ -103,7 +103,7 @@ def survey() -> list[Surveyed]:
 def ask_all(
     clients: Iterable[ControlClient], request: Callable[[str], control.Request], expected: type[Expected]
 ) -> dict[ControlClient, Expected | HostError]:
-    """Asks first and waits then, so that it takes no longer for many than for one."""
+    """Asks all hosts before it waits, so that many hosts take no longer than one."""
     answers: dict[ControlClient, Expected | HostError] = {}
     asked: list[tuple[ControlClient, str]] = []
     for client in clients:
@@ -138,7 +138,7 @@ WORST_FIRST = ("failed", "backoff", "exited", "stopping", "spawned", "greeted", 
 
 
 def count_states(extensions: Iterable[ExtensionStats]) -> list[tuple[str, int]]:
-    """How many are in each state, the good ones first."""
+    """How many extensions are in each state, good states first."""
     states = [extension.state for extension in extensions]
     known = [state for state in reversed(WORST_FIRST) if state in states]
     return [(state, states.count(state)) for state in [*known, *sorted(set(states) - set(known))]]

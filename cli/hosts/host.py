@@ -31,8 +31,8 @@ def run_host(
     trust_project: bool = False,
     watch: bool = False,
 ) -> int:
-    """Returns the exit status: 0 once it has been stopped, 130 if a second signal cut that short or Ctrl-C was the
-    answer to a question, 1 if it cannot serve, 9 without an extension that is required."""
+    """Returns the exit status: 0 after a stop, 130 if a second signal cut it short or Ctrl-C answered a question, 1 if
+    the host cannot serve, 9 without a required extension."""
     try:
         consent = Consent(whole_project=trust_project)
         (folder,) = _checked("the working folder", (project_folder(cwd),))
@@ -53,8 +53,8 @@ def run_host(
         return Status.INTERRUPTED.exit_code
     except (ConfigError, RecordingError) as error:
         raise CommandLineError(str(error)) from None
-    # A terminal that is held up with Ctrl-S must not hold up the extensions.
-    stderr = FdWriter(host.loop, 2, _nobody_reads, lossy=True)
+    # A terminal that is paused with Ctrl-S must not stop the host.
+    stderr = FdWriter(host.loop, 2, _ignore, lossy=True)
     host.say = lambda line: stderr.write(printable(line).encode("utf-8", "replace") + b"\n")
     try:
         phase = host.run()
@@ -76,12 +76,12 @@ def _cut(phase: Phase) -> str:
 
 
 def _checked(where: str, texts: tuple[str, ...]) -> tuple[str, ...]:
-    """Extensions are told of these in JSON, which has room for text only."""
+    """Extensions get these texts in JSON, which cannot hold other bytes than UTF-8."""
     for text in texts:
         if text != valid_text(text):
             raise CommandLineError(f"{where} {valid_text(text)!r}: not valid UTF-8, and nobody could be told of it")
     return texts
 
 
-def _nobody_reads(_reason: str) -> None:
+def _ignore(_reason: str) -> None:
     """The host does not depend on a reader of its stderr."""

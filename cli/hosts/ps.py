@@ -23,8 +23,7 @@ HEADINGS = ("PID", "KIND", "UP", "CPU%", "RSS", "EXTENSIONS", "FOLDER")
 
 
 def run_ps(*, as_json: bool) -> int:
-    """Prints a line for each host; returns the exit status. With none running there is nothing to print, and that is
-    no error."""
+    """Prints a line for each host; returns the exit status, 0 also if no host runs."""
     found = survey()
     clients = [surveyed.client for surveyed in found if surveyed.client is not None]
     answers = ask_all(clients, control.GetStats, control.StatsReply)

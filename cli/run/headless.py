@@ -64,7 +64,7 @@ def _with_consent(prepared: Prepared) -> Prepared:
 
 
 def _print_answer(text: str) -> int:
-    """Returns the exit status. To a terminal goes only what cannot control it; a pipe gets the text as it is."""
+    """Prints the text, to a terminal without control characters; returns the exit status."""
     if is_terminal(1):
         text = printable(text)
     try:

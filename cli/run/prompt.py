@@ -19,7 +19,7 @@ def is_piped(words: tuple[str, ...]) -> bool:
 
 
 def read_prompt(words: tuple[str, ...], timeout: float | None = None) -> str:
-    """The words, joined; `-` alone, or no words with something piped in, reads stdin. Otherwise stdin is left alone.
+    """The words, joined. Stdin is read only for `-` alone, or without words where stdin is no terminal.
 
     Bytes that are not UTF-8 become U+FFFD, wherever they come from. Raises `UsageError`, and `TimeoutError` if the end
     of stdin does not come within `timeout` seconds.

@@ -36,7 +36,7 @@ def ext_schema(
 
 
 def run_schema(name: str | None, *, as_json: bool) -> int:
-    """Prints one schema, or the names of all. A frame may be named without `frame.`; 2 for an unknown name."""
+    """Prints one schema, or all names; returns the exit status, 2 for an unknown name. `name` may lack `frame.`."""
     known = {key: title for key, (_kind, title) in definitions().items() if key.startswith(("manifest", "frame."))}
     if name is None:
         for key, title in known.items():

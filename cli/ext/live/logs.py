@@ -1,4 +1,4 @@
-"""`zot ext logs`: what an extension has written to its standard error. Needs no running host."""
+"""`zot ext logs`: shows what an extension has written to its standard error. Needs no running host."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _show(path: Path, printer: _Printer, *, follow: bool, lines: int) -> int:
 
 
 def _wait_for_a_while() -> None:
-    """Until it is time to look again. Ends at once when the reader of a pipe has gone."""
+    """Waits `POLL_S`. Raises `BrokenPipeError` at once when the reader of a pipe has gone."""
     gone = select.poll()
     gone.register(1, 0)
     if any(event & (select.POLLERR | select.POLLHUP) for _fd, event in gone.poll(POLL_S * 1000)):
@@ -85,8 +85,8 @@ def _wait_for_a_while() -> None:
 
 
 class _Printer:
-    """To a terminal whole lines, without what could control it; to everything else the bytes as they are. With a name
-    each line is a JSON object for machines."""
+    """Writes whole lines without control characters to a terminal, and the bytes as they are elsewhere. With a name it
+    writes each line as a JSON object."""
 
     def __init__(self, name: str | None) -> None:
         self._name = name
@@ -104,7 +104,7 @@ class _Printer:
             self.flush()
 
     def flush(self) -> None:
-        """A line without an end is shown once nothing more comes."""
+        """Writes a line that has no end yet: nothing more comes at the moment."""
         partial, self._partial = self._partial, b""
         self._put_lines(partial)
 

@@ -1,4 +1,4 @@
-"""`zot ext reload`: asks a host, waits, and says what became of each extension."""
+"""`zot ext reload`: asks a host, waits, and prints the outcome for each extension."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from wire.control import ReloadOutcome
 
 WAIT_S = 180.0
-"""A new version has its own deadlines, a minute at most unless its manifest says more."""
+"""Longer than the deadlines of a new version, which are a minute at most unless its manifest says more."""
 REASON = 1000
 """Characters of a reason that are shown."""
 
@@ -42,8 +42,7 @@ def ext_reload(
 
 
 def _run(name: str | None, pid: int | None, *, as_json: bool) -> int:
-    """Returns the exit status. Raises `HostError`, and `CommandLineError` for a name that is none, and where it is not
-    clear which host."""
+    """Returns the exit status. Raises `HostError`, `CommandLineError` for an unknown name or if several hosts fit."""
     import sys
 
     from cli.choices import CommandLineError
@@ -79,7 +78,7 @@ def _show(host: int, outcome: ReloadOutcome, *, as_json: bool) -> None:
 
 
 def _host_of(name: str | None, pid: int | None) -> ControlClient:
-    """The host with this pid; the only one that has such an extension; else the only one, which may find it now."""
+    """The host with this pid; else the only host with the extension; else the only host, which may discover it now."""
     from cli.hosts.find import connect, only_host_with
 
     if name is None or pid is not None:

@@ -20,12 +20,11 @@ if TYPE_CHECKING:
     from supervisor.control.client import ControlClient
     from wire.stats import ExtensionStats
 
-BAR = 40
-LATENCY_ROWS = 12
+BAR_WIDTH = 40
 
 
 def run_stats(name: str, pid: int | None, *, as_json: bool) -> int:
-    """Returns the exit status. Raises `HostError`, and `CommandLineError` for a name that is none."""
+    """Returns the exit status. Raises `HostError`, and `CommandLineError` for an unknown name."""
     with host_of(name, pid) as client:
         found = client.ask(control.GetStats(client.next_id()), control.StatsReply).stats
     extension = found.extensions.get(name)
@@ -40,7 +39,7 @@ def run_stats(name: str, pid: int | None, *, as_json: bool) -> int:
 
 
 def run_restart(name: str, pid: int | None, *, as_json: bool) -> int:
-    """Returns the exit status once the host has begun. Raises `HostError`."""
+    """Returns the exit status once the host has begun the restart. Raises `HostError`."""
     with host_of(name, pid) as client:
         client.ask(control.RestartExtension(client.next_id(), name), control.Ok)
         if as_json:
@@ -51,7 +50,7 @@ def run_restart(name: str, pid: int | None, *, as_json: bool) -> int:
 
 
 def host_of(name: str, pid: int | None) -> ControlClient:
-    """The host with this pid; without one the only one that has such an extension. Raises as `connect` does."""
+    """The host with this pid; without a pid the only host with such an extension. Raises as `connect` does."""
     if pid is not None:
         return _having(connect(pid), name)
     chosen, found = only_host_with(name)
@@ -72,7 +71,7 @@ def _having(client: ControlClient, name: str) -> ControlClient:
 
 
 def _lines(name: str, host: int, stats: ExtensionStats) -> list[str]:
-    """What is known, a line for each kind of thing."""
+    """All figures, a line for each group."""
     pids = " ".join(map(str, stats.pids)) or "none"
     files = "-" if stats.open_files is None else str(stats.open_files)
     lines = [
@@ -100,7 +99,7 @@ def _lines(name: str, host: int, stats: ExtensionStats) -> list[str]:
 
 
 def _latency(buckets: tuple[tuple[float, int], ...]) -> list[str]:
-    """A bar for each doubling of the time."""
+    """A histogram: a bar for each doubling of the time."""
     merged: dict[int, int] = {}
     for end_ms, count in buckets:
         doubling = max(0, int(end_ms * 1000)).bit_length()
@@ -111,5 +110,5 @@ def _latency(buckets: tuple[tuple[float, int], ...]) -> list[str]:
         count = merged.get(doubling, 0)
         upper = f"{number_format.milliseconds(2**doubling / 1000)}"
         unit = "" if upper.endswith("s") else "ms"
-        lines.append(f"  under {upper + unit:>8}  {'#' * round(BAR * count / most):<{BAR}}  {count}")
+        lines.append(f"  under {upper + unit:>8}  {'#' * round(BAR_WIDTH * count / most):<{BAR_WIDTH}}  {count}")
     return lines

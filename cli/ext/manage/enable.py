@@ -9,12 +9,12 @@ from cli.ext.manage.shared_options import (
     InGlobal,
     InProject,
     InstalledName,
+    find_installed,
+    folders_at,
     hint_at_reload,
     managing,
     say,
-    shelves_at,
     shown,
-    the_one,
 )
 from cli.json_line import print_json
 from cli.parameters import Json
@@ -63,9 +63,9 @@ def ext_disable(
 def _run(name: str, where: tuple[bool, bool], cwd: str | None, *, on: bool, as_json: bool) -> int:
     from supervisor.install.manage import switch
 
-    shelves = shelves_at(cwd)
-    extension = the_one(name, shelves, project=where[0], everywhere=where[1])
-    changed = switch(extension, shelves.home, on=on)
+    folders = folders_at(cwd)
+    extension = find_installed(name, folders, project=where[0], everywhere=where[1])
+    changed = switch(extension, folders.home, on=on)
     word = "enabled" if on else "disabled"
     if as_json:
         print_json(

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from cli.aligned import aligned
-from cli.ext.manage.shared_options import Cwd, InGlobal, InProject, managing, say, scopes_from, shelves_at, shown
+from cli.ext.manage.shared_options import Cwd, InGlobal, InProject, folders_at, managing, say, scopes_from, shown
 from cli.json_line import print_json
 from cli.parameters import Json
 
@@ -38,15 +38,15 @@ def ext_list(project: InProject = False, everywhere: InGlobal = False, cwd: Cwd 
 def _run(*, project: bool, everywhere: bool, cwd: str | None, as_json: bool) -> int:
     from supervisor.install.installed import installed
 
-    shelves = shelves_at(cwd)
-    found = installed(shelves, scopes_from(project=project, everywhere=everywhere))
+    folders = folders_at(cwd)
+    found = installed(folders, scopes_from(project=project, everywhere=everywhere))
     if as_json:
         for extension in found:
-            print_json(_record(extension, shelves.home))
+            print_json(_record(extension, folders.home))
     elif not found:
         say("no extensions installed; zot ext install PATH|URL installs one")
     else:
-        for line in aligned([COLUMNS, *(_row(extension, shelves.home) for extension in found)]):
+        for line in aligned([COLUMNS, *(_row(extension, folders.home) for extension in found)]):
             sys.stdout.write(line + "\n")
     return 0
 
@@ -74,7 +74,7 @@ def _row(extension: Installed, home: Path) -> tuple[str, ...]:
 
 
 def _trusted(extension: Installed, home: Path) -> str | None:
-    """Only what is in a project has to be trusted."""
+    """Yes or no for an extension of a project; None for others, which need no trust."""
     from supervisor.discovery.discover import Scope
     from supervisor.install.installed import is_trusted
 

@@ -13,12 +13,12 @@ from cli.ext.manage.shared_options import (
     InProject,
     InstalledName,
     ask,
+    find_installed,
+    folders_at,
     is_attended,
     managing,
     running_hosts,
     say,
-    shelves_at,
-    the_one,
 )
 from cli.json_line import print_json
 from cli.parameters import Json
@@ -56,16 +56,16 @@ def _run(name: str, where: tuple[bool, bool], cwd: str | None, *, yes: bool, pur
     from supervisor.install.installed import installed
     from supervisor.install.manage import remove
 
-    shelves = shelves_at(cwd)
-    extension = the_one(name, shelves, project=where[0], everywhere=where[1])
+    folders = folders_at(cwd)
+    extension = find_installed(name, folders, project=where[0], everywhere=where[1])
     if not yes:
         if as_json or not is_attended():
             raise MisuseError(f"nobody can be asked whether to remove {extension.folder}; --yes removes it")
         if not ask(_question(extension, purge=purge)):
             say("aborted")
             return 0
-    others = [other for other in installed(shelves) if other.folder != extension.folder]
-    done = remove(extension, shelves.home, others, purge=purge)
+    others = [other for other in installed(folders) if other.folder != extension.folder]
+    done = remove(extension, folders.home, others, purge=purge)
     if as_json:
         print_json(
             {

@@ -36,7 +36,7 @@ def ext_trust(
     Example: [bold]zot ext trust guard[/bold], [bold]zot ext trust --project --yes[/bold], or
     [bold]zot ext trust --list --json | jq 'select(.standing != "trusted")'[/bold]
     """
-    from cli.ext.manage.trust_desk import run_trust
+    from cli.ext.manage.trust_actions import run_trust
 
     exit_with(
         "ext trust",

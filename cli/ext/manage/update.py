@@ -13,12 +13,12 @@ from cli.ext.manage.shared_options import (
     InProject,
     ask,
     complain,
+    folders_at,
     hint_at_reload,
     is_attended,
     managing,
     say,
     scopes_from,
-    shelves_at,
     shown,
 )
 from cli.json_line import print_json
@@ -78,11 +78,11 @@ def _run(
     from supervisor.install.installed import installed, named
     from supervisor.install.update import update
 
-    shelves = shelves_at(cwd)
-    config = load_config(shelves.home)
-    there = installed(shelves, scopes_from(project=where[0], everywhere=where[1]))
-    chosen = [named(name, there) for name in dict.fromkeys(names)] or [
-        extension for extension in there if extension.record is not None
+    folders = folders_at(cwd)
+    config = load_config(folders.home)
+    candidates = installed(folders, scopes_from(project=where[0], everywhere=where[1]))
+    chosen = [named(name, candidates) for name in dict.fromkeys(names)] or [
+        extension for extension in candidates if extension.record is not None
     ]
     if not chosen:
         say("nothing to update: no extension was installed with zot ext install")
@@ -95,7 +95,7 @@ def _run(
 
     for extension in chosen:
         try:
-            done = update(extension, shelves, config, force=force, consent=consent, git_timeout_s=timeout)
+            done = update(extension, folders, config, force=force, consent=consent, git_timeout_s=timeout)
         except InstallError as error:
             if len(chosen) == 1 and not as_json:
                 raise
@@ -160,6 +160,6 @@ def _version(extension: Installed) -> str:
 
 
 def _mark(extension: Installed) -> str:
-    """The commit, else the content, short enough to compare by eye."""
+    """Eight digits of the commit, else of the content hash, to compare by eye."""
     assert extension.record is not None
     return (extension.record.commit or extension.record.source_hash.removeprefix("sha256:"))[:8]

@@ -31,15 +31,15 @@ if TYPE_CHECKING:
 
 NAME = "zot ext trust"
 GONE = "gone"
-"""What is said of an entry whose folder holds no extension any more."""
+"""The standing of an entry whose folder holds no extension any more."""
 
 
 class UnableError(Exception):
-    """It cannot be done; the text says why and what to do."""
+    """The command cannot be done; the text says why and what to do."""
 
 
 class UnknownError(UnableError):
-    """Nothing has this name, or more than one thing has."""
+    """No extension has this name, or several have it."""
 
 
 def run_trust(
@@ -58,16 +58,16 @@ def run_trust(
     folder = Path(project_folder(cwd))
     home = zot_home()
     try:
-        desk = _Desk(TrustStore(home), folder, home, ask=ask and can_ask(), as_json=as_json)
+        actions = _TrustActions(TrustStore(home), folder, home, ask=ask and can_ask(), as_json=as_json)
         if listing:
-            return desk.list()
+            return actions.list()
         if revoke is not None:
-            return desk.revoke(revoke)
+            return actions.revoke(revoke)
         if project:
-            return desk.trust(desk.of_project())
+            return actions.trust(actions.of_project())
         if what is None:
-            raise CommandLineError(f"ext trust: name an extension, or --project for all of them{desk.waiting()}")
-        return desk.trust([desk.find(what)])
+            raise CommandLineError(f"ext trust: name an extension, or --project for all of them{actions.waiting()}")
+        return actions.trust([actions.find(what)])
     except UnknownError as error:
         _complain(str(error))
         return Status.USAGE.exit_code
@@ -78,7 +78,7 @@ def run_trust(
         return Status.INTERRUPTED.exit_code
 
 
-class _Desk:
+class _TrustActions:
     def __init__(self, store: TrustStore, project: Path, home: Path, *, ask: bool, as_json: bool) -> None:
         self._store = store
         self._project = project
@@ -88,10 +88,10 @@ class _Desk:
         self._config: Config = load_config(home)
         self._failed = False
 
-    # --- which --------------------------------------------------------------------------------------------
+    # --- the choice --------------------------------------------------------------------------------------------
 
     def of_project(self) -> list[Found]:
-        """Those that are enabled. Raises `UnableError` if there is none."""
+        """The enabled extensions of the project. Raises `UnableError` if the project has none."""
         found = self._read(installed(self._project, None, []), complain=True)
         if not found and not self._failed:
             raise UnableError(f"{self._project} has no extensions of its own: there are none in .zot/extensions")
@@ -101,26 +101,26 @@ class _Desk:
         return [extension for extension in found if extension.manifest.is_enabled]
 
     def find(self, what: str) -> Found:
-        """By its manifest's name, the name of its folder, or the folder's path. Raises `UnableError`."""
+        """Finds an extension by its manifest's name, its folder's name, or its folder's path. Raises `UnableError`."""
         if "/" in what or what in (".", ".."):
             return self._at(Path(what))
         places = installed(self._project, self._home, [])
         known = self._read(places)
         for wanted in (
             [extension for extension in known if extension.manifest.name == what],
-            [o for o in known if o.folder.name == what],
+            [extension for extension in known if extension.folder.name == what],
         ):
             if wanted:
                 return wanted[0]
         for folder, _ in places:
             if folder.name == what:
-                return self._at(folder)  # it has no manifest, or a bad one: says which
+                return self._at(folder)  # raises the reason: its manifest is missing or bad
         if Path(what).is_dir():
             return self._at(Path(what))
         raise UnknownError(no_such("extension", what, sorted({extension.manifest.name for extension in known})))
 
     def waiting(self) -> str:
-        """Which of the project's wait to be trusted."""
+        """The end of an error text: the extensions of the project that are not trusted."""
         names = [
             extension.manifest.name
             for extension in self._read(installed(self._project, None, []))
@@ -148,7 +148,7 @@ class _Desk:
                     _complain(f"{folder}: {error}")
         return found
 
-    # --- what is done -------------------------------------------------------------------------------------
+    # --- the actions -------------------------------------------------------------------------------------
 
     def trust(self, found: Sequence[Found]) -> int:
         everything = not self._ask
@@ -194,7 +194,7 @@ class _Desk:
         return 0
 
     def list(self) -> int:
-        """What is trusted, wherever it is, and the extensions of this project."""
+        """Prints all trusted extensions, of any project, and the extensions of this project."""
         entries = self._store.entries()
         here = {key_of(extension.folder): extension for extension in self._read(installed(self._project, None, []))}
         rows: list[dict[str, Any]] = []
