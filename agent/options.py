@@ -21,7 +21,7 @@ class RunRequest:
 
     provider: str | None = None
     model: str | None = None
-    api_key: str | None = None
+    api_key: str | None = field(default=None, repr=False)
     base_url: str | None = None
     system_prompt: str | None = None
     append_system_prompt: tuple[str, ...] = ()

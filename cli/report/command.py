@@ -1,4 +1,4 @@
-"""Makes the page of `zot report` and says where it is."""
+"""`zot report`: reads a recording, writes its page, and says where the page is."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STDIN = "/dev/stdin"
 
 def make_report(source: str, output: str | None) -> int:
     """Writes the page and returns the exit status: 0, 2 if the file or the name cannot be used, 1 if the page cannot be
-    written, 130 if the reader of stdout went away.
+    written, 130 if the reader of stdout has gone.
 
     `source` is a file, or `-` for stdin; `output` a file, `-` for stdout, or None for the source's name with `.html`.
     Says on stderr where the page is.
@@ -46,7 +46,7 @@ def make_report(source: str, output: str | None) -> int:
 
 
 def _target(source: str, output: str | None) -> str | None:
-    """Where the page goes; None for stdout. Raises `InputError` rather than overwrite what is no page of ours."""
+    """Where the page goes; None for stdout. Raises `InputError` where a file is that is no report."""
     if output == "-":
         return None
     if output == "":

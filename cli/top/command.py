@@ -56,5 +56,5 @@ def _print_once(client: ControlClient, view: View, *, as_json: bool) -> int:
 
 
 def _is_screen() -> bool:
-    """Whether there is a person with a keyboard and a terminal that can do it."""
+    """Whether stdin and stdout are a terminal that can move its cursor."""
     return all(os.isatty(fd) for fd in (0, 1)) and os.environ.get("TERM", "dumb") != "dumb"

@@ -1,4 +1,4 @@
-"""Draws what `zot top` shows, as lines of text that fit their width."""
+"""Draws `zot top` as lines of text that fit the width of the terminal."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _row(
         elif column.key == "state":
             line.append(set_cell_size(extension.state, width), _state_style(extension.state))
             if extension.failure:
-                # Of no use now: why is worth more than its figures.
+                # The reason takes the place of the figures.
                 line.append(" " * GAP)
                 line.append(one_line(extension.failure, 1000), _state_style(extension.state))
                 return line
@@ -133,7 +133,7 @@ def _figure_style(key: str, extension: ExtensionStats) -> str:
 
 
 def footer(view: View, *, shown: int, passing: int, total: int, width: int) -> Text:
-    """What the keys have chosen, and which there are."""
+    """The line with the sort column, the filter and the keys."""
     if view.mode is Mode.FILTER:
         return _cut(
             Text.assemble(("filter: ", "bold"), view.filter, ("▏", "blink"), "   Enter keeps it, Esc ends it"), width
@@ -196,7 +196,7 @@ def _state_style(state: str) -> str:
 
 
 def _fitting(text: str, width: int) -> str:
-    """As wide as that, with an ellipsis where something is left out."""
+    """Exactly this wide; an ellipsis marks a cut."""
     return set_cell_size(text, width) if cell_len(text) <= width else set_cell_size(text, width - 1) + "…"
 
 

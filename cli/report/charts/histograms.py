@@ -1,5 +1,4 @@
-"""Latency of each extension's answers: how many took how long. One logarithmic axis for all, so that the cells can be
-compared; the slowest first."""
+"""Draws a histogram of each extension's latency, the slowest first. All share one logarithmic axis, to be compared."""
 
 from __future__ import annotations
 
@@ -16,16 +15,16 @@ if TYPE_CHECKING:
     from cli.report.reading.recording import Figures
 
 OPEN = 12
-"""Cells that are shown at once; the others are folded away."""
+"""Histograms that are shown at once; the others are folded away."""
 PER_DOUBLING = 4
-"""Bars: half as many as the host has buckets, so that two whole buckets make a bar."""
+"""Bars for each doubling of the time: half as many as the buckets of the host, so that a bar is two whole buckets."""
 FINEST_MS = 1e-4
 WIDTH, HEIGHT = 1000.0, 100.0
 _INWARDS = ";transform:translateX(-100%)"
 
 
 def histograms(figures: Sequence[Figures], ids: dict[str, str]) -> str:
-    """Of all that have answered; empty if none has."""
+    """A section for all extensions that have answered; empty without any."""
     answered = [extension for extension in figures if extension.p99_ms is not None or extension.latency_ms]
     if not answered:
         return ""
@@ -60,7 +59,7 @@ def _extent(figures: Iterable[Figures]) -> tuple[float, float]:
 
 
 def bars(latency_ms: Iterable[tuple[float, int]]) -> dict[int, int]:
-    """Counts by bar; bar `n` reaches up to `FINEST_MS * 2 ** (n / PER_DOUBLING)`."""
+    """Answers by bar; bar `n` reaches up to `FINEST_MS * 2 ** (n / PER_DOUBLING)`."""
     counts: dict[int, int] = {}
     for upper, count in latency_ms:
         bar = max(0, ceil(PER_DOUBLING * log2(max(upper, FINEST_MS) / FINEST_MS) - 1e-3))
@@ -69,7 +68,7 @@ def bars(latency_ms: Iterable[tuple[float, int]]) -> dict[int, int]:
 
 
 def upper_end(bar: int) -> float:
-    """Milliseconds."""
+    """The longest time of a bar, in milliseconds."""
     return float(FINEST_MS * 2 ** (bar / PER_DOUBLING))
 
 
@@ -77,7 +76,7 @@ def _cell(extension: Figures, axis: tuple[int, int], row: str) -> str:
     first, last = axis
 
     def place(milliseconds: float) -> float:
-        """Thousandths of the axis."""
+        """The place on the axis, in thousandths of its length."""
         share = (log10(max(milliseconds, 1e-9)) - first) / (last - first)
         return WIDTH * min(1.0, max(0.0, share))
 

@@ -1,4 +1,4 @@
-"""Draws the timeline: one lane below the other, all on the time axis of the charts above."""
+"""Draws the lanes of the timeline below each other, on the time axis of the other charts."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from cli.report.reading.recording import Happening, Recording
 
 ROW, TALL_ROW = 24, 20
-"""Pixels: of a lane of points, and of each row of calls."""
+"""Heights in pixels: of a lane of points, and of a row of calls."""
 LABELLED = 3.0
-"""Percent of the width from which on a bar has its name in it; the page's script knows the real width."""
+"""A bar of at least so many percent of the width shows its name; the page's script corrects it by the real width."""
 DETAILS = 200_000
-"""Characters of all details together."""
+"""The limit of all details together, in characters."""
 LABELS = 500
-"""Bars of one lane that have a label at all, shown or not."""
+"""A lane with more marks than this has no labels."""
 SYMBOLS = {
     "started": '<path d="M-3.5-4.5 4.5 0-3.5 4.5Z"/>',
     "restarted": '<circle r="5.5" class="back"/><path d="M-2.5-3.5 3.5 0-2.5 3.5Z"/>',
@@ -99,7 +99,7 @@ def _key(symbol: str) -> str:
 
 
 def _symbol(happening: Happening) -> str:
-    """Which symbol stands for it; empty for a bar."""
+    """The symbol of a happening; empty for a bar."""
     if happening.kind == "intercept":
         return "blocked" if happening.bad else ""
     return happening.kind if happening.kind in SYMBOLS else ""
@@ -170,7 +170,7 @@ class _Drawing:
         return drawn
 
     def _told(self, mark: Mark) -> str:
-        """Lines: what, when, by whom, and the detail."""
+        """The tooltip of a mark: what, by which extension, when, and the detail."""
         happening = mark.first
         detail = happening.detail if len(happening.detail) <= self._detail else happening.detail[: self._detail] + "…"
         noun = _NOUNS.get(happening.kind) or WORDS.get(_symbol(happening), happening.kind)

@@ -1,4 +1,4 @@
-"""Puts what happened into lanes, and makes it few enough to be drawn: neighbours of one kind become one mark."""
+"""Sorts happenings into lanes, and merges neighbours of one kind into one mark where there are too many to draw."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 PROMINENT = 20
 """Lanes of extensions that are shown at once; the others are folded away."""
 COMMON_MARKS, PROMINENT_MARKS, FOLDED_MARKS = 900, 1400, 700
-"""At most, in the lanes that are nobody's own, in extensions' lanes that are shown at once, and in the folded ones."""
+"""The most marks in the common lanes, in the lanes of extensions that are shown at once, and in the folded ones."""
 PROMINENT_LIVES, FOLDED_LIVES = 200, 40
-"""Stretches of one extension's life, at most."""
+"""The most stretches of an extension's life, in a lane that is shown at once and in a folded one."""
 FINEST = 512
-"""Stretches of time within which marks of one kind and lane may become one."""
+"""The most stretches of time per lane. Marks of one kind in the same stretch may become one."""
 ROWS = 4
-"""Of calls that overlap, shown below each other in one lane."""
+"""The most rows of a lane, for calls that overlap."""
 
 
 class Kind(Enum):
@@ -40,19 +40,19 @@ class Life(Enum):
 
 
 TROUBLE = {"failed": 100, "exited": 10, "limit": 10, "restarted": 5, "no_verdict": 5, "error": 5, "warning": 1}
-"""How much a mark moves its extension's lane up."""
+"""Weight of a mark: lanes of extensions are sorted by the sum."""
 _KINDS, _LIVES = list(Kind), list(Life)
 _LIFE = {"started": Life.UP, "restarted": Life.UP, "reloaded": Life.UP, "exited": Life.DOWN, "failed": Life.FAILED}
 
 
 @dataclass(frozen=True)
 class Mark:
-    """One or several happenings of a kind."""
+    """What is drawn for one happening, or for several of a kind."""
 
     first: Happening
     count: int = 1
     end: float | None = None
-    """Of the last one."""
+    """Of the last happening."""
     bad: int = 0
     longest: float | None = None
     row: int = 0
@@ -62,17 +62,17 @@ class Mark:
 class Lane:
     kind: Kind
     name: str
-    """Of the extension; empty for the others."""
+    """The extension's; empty for common lanes."""
     marks: tuple[Mark, ...]
     total: int
-    """Happenings in it."""
+    """Count of happenings."""
     lives: tuple[tuple[float, float, Life], ...] = ()
-    """From, to: when the extension ran, and when it did not."""
+    """From, to and state: when the extension ran, and when not."""
     rows: int = 1
 
 
 def lanes_of(happenings: Sequence[Happening], end: float) -> tuple[Lane, ...]:
-    """Turns, tools, guards, the run, then one for each extension that had events, the most troubled first."""
+    """The lanes for turns, tools, guards and the run, then one for each extension with events, most trouble first."""
     members: dict[tuple[Kind, str], list[Happening]] = defaultdict(list)
     for happening in happenings:
         for lane in _lanes_for(happening):
@@ -115,7 +115,7 @@ def _lanes_for(happening: Happening) -> Iterable[tuple[Kind, str]]:
 
 
 def _columns(held: Sequence[list[Happening]], end: float, most: int) -> int | None:
-    """Into how many columns each lane is divided; None if every happening can be drawn by itself."""
+    """The number of stretches that each lane is divided into; None if every happening can be drawn by itself."""
     if sum(map(len, held)) <= most:
         return None
     columns = FINEST
@@ -168,7 +168,7 @@ def _merged(cell: list[Happening]) -> Mark:
 
 
 def _stacked(marks: list[Mark]) -> tuple[list[Mark], int]:
-    """Overlapping ones go into rows of their own, as far as there are rows."""
+    """Puts overlapping marks into rows of their own, up to `ROWS`; returns the marks and the number of rows."""
     free = [0.0]
     placed = []
     for mark in marks:
@@ -184,11 +184,11 @@ def _stacked(marks: list[Mark]) -> tuple[list[Mark], int]:
 
 
 Lives = tuple[tuple[float, float, Life], ...]
-"""From, to, and what it was."""
+"""From, to and state."""
 
 
 def lives_of(held: Iterable[Happening], end: float) -> Lives:
-    """What the marks say of when it ran. An extension that first exits was running before."""
+    """When an extension ran, from its happenings. An extension whose first happening is an exit ran before."""
     lives: list[tuple[float, float, Life]] = []
     since, state = 0.0, None
     for happening in held:
@@ -205,7 +205,7 @@ def lives_of(held: Iterable[Happening], end: float) -> Lives:
 
 
 def coarser(lives: Lives, end: float, most: int) -> Lives:
-    """At most `most` stretches; one in which it was not up all the time tells the worst of what it was."""
+    """At most `most` stretches; each has the worst state of its time."""
     if len(lives) <= most:
         return lives
     width = end / most

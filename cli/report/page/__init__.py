@@ -1,1 +1,1 @@
-"""The HTML page of a report: headline, findings, table, and all together."""
+"""The HTML page of a report: its headline, findings and table, and the page around them and the charts."""

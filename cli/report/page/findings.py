@@ -1,4 +1,4 @@
-"""What a reader should look at first: each kind of trouble, with the extensions that have it, the worst first."""
+"""Finds what a reader should look at first: kinds of trouble, each with its extensions, the worst first."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HOG_CPU_S = 1.0
 HOG_AGAINST_MEAN = 3.0
 HOG_SHARE = 0.05
 GROWTH = 1.5
-"""Last quarter's memory against the first's, from `GROWTH_BYTES` on."""
+"""Memory of the last quarter divided by that of the first; growth is at least this and `GROWTH_BYTES`."""
 GROWTH_BYTES = 20 * 2**20
 GROWTH_SAMPLES = 12
 GROWTH_LOOKED_AT = 400
@@ -29,7 +29,7 @@ SLOW_AGAINST_MEDIAN = 5.0
 
 
 class Trouble(Enum):
-    """In the order in which they are told; the value is the heading."""
+    """In the order of the page; the value is the heading."""
 
     GIVEN_UP = "Given up"
     UNWELL = "Not well at the end"
@@ -59,7 +59,7 @@ class Finding:
 
 
 def findings_of(recording: Recording) -> tuple[Finding, ...]:
-    """Each trouble that somebody has."""
+    """Each trouble that at least one extension has."""
     exits = exits_of(recording.happenings)
     found: dict[Trouble, list[Case]] = {trouble: [] for trouble in Trouble}
     for extension in recording.figures:
@@ -79,7 +79,7 @@ def findings_of(recording: Recording) -> tuple[Finding, ...]:
 
 
 def _counted(extension: Figures, exits: int) -> Iterator[tuple[Trouble, float, str]]:
-    """Trouble, weight and words, of what is there to be read."""
+    """Trouble, weight and text, from the figures of one extension."""
     if extension.state == "failed":
         yield Trouble.GIVEN_UP, max(exits, extension.restarts), extension.failure
     elif extension.failure:
@@ -122,14 +122,14 @@ def _slow(figures: Iterable[Figures]) -> Iterator[Case]:
 
 
 def exits_of(happenings: Iterable[Happening]) -> Counter[str]:
-    """How often each extension ended without having been asked to."""
+    """How often each extension ended by itself."""
     return Counter(happening.extension for happening in happenings if happening.kind == "exited")
 
 
 def growth(rss_bytes: array[float]) -> tuple[float, float] | None:
-    """Memory of the first and of the last quarter, if it grew all the time and by much; else None. A restart, after
-    which it is small again, is no growth."""
-    there = [value for value in rss_bytes[:: max(1, len(rss_bytes) // GROWTH_LOOKED_AT)] if value > 0]  # NaN is not
+    """Memory of the first and of the last quarter, if it grew in each quarter and by much; else None. So a restart is
+    no growth."""
+    there = [value for value in rss_bytes[:: max(1, len(rss_bytes) // GROWTH_LOOKED_AT)] if value > 0]  # leaves out NaN
     if len(there) < GROWTH_SAMPLES:
         return None
     quarter = len(there) // 4

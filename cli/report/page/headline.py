@@ -1,4 +1,4 @@
-"""The top of the page: what ran, the figures that matter most, and what to look at first."""
+"""The top of the page: what ran, the most important figures, and the findings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 CASES = 10
-"""Extensions that are named for each trouble."""
+"""The most extensions that are named for a trouble."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Tile:
     said: str = ""
     is_bad: bool = False
     style: str = "bad"
-    """How it looks then: bad, or warn where not the value but what is said of it matters."""
+    """How a bad tile looks: `bad`, or `warn` if the text below the value is what is bad."""
 
 
 def tiles(recording: Recording, series: Series | None) -> tuple[Tile, ...]:
@@ -118,7 +118,7 @@ def headline(recording: Recording, series: Series | None, findings: Sequence[Fin
 
 
 def _coded(escaped: str) -> str:
-    """Our own notes quote commands in backquotes."""
+    """Turns backquotes, which notes quote commands with, into markup."""
     parts = escaped.split("`")
     if len(parts) % 2 == 0:
         return escaped
@@ -140,7 +140,7 @@ def _findings(recording: Recording, findings: Sequence[Finding], ids: dict[str, 
 
 
 def _cases(finding: Finding, ids: dict[str, str]) -> str:
-    """Extensions with the same words share them."""
+    """The extensions of a finding; those with the same text share it."""
     groups: dict[str, list[str]] = {}
     for case in finding.cases[:CASES]:
         link = f'<a href="#{ids[case.extension]}"><bdi>{name(case.extension)}</bdi></a>'

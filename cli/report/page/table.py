@@ -1,4 +1,4 @@
-"""What each extension cost, one row each; the page's script sorts and filters."""
+"""The table of costs, a row for each extension. The page's script sorts and filters it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SPARK_POINTS = 40
 SPARK_WIDTH, SPARK_HEIGHT = 78, 18
 ROWS = 1000
-"""On one page, at most."""
+"""The most rows of a page."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Column:
     label: Callable[[float], str]
     has_bar: bool = False
     is_bad: bool = False
-    """Anything above 0 deserves to be seen."""
+    """A value above 0 is marked."""
 
 
 def _count(value: float) -> str:
@@ -62,13 +62,13 @@ COLUMNS = (
         "junk", "lines on its stdout that were no frames", lambda extension: extension.junk_lines, _count, is_bad=True
     ),
 )
-"""In the order of the page, after name and state."""
+"""In the order of the page, after the name and the state."""
 LAST_BEFORE_EXIT = "restarts"
-"""The column after which it says how the last process ended."""
+"""The column before that of the last exit."""
 
 
 def table(figures: Sequence[Figures], series: Series | None, ids: dict[str, str], end: float) -> str:
-    """Empty without extensions."""
+    """The section with the table; empty without extensions."""
     if not figures:
         return ""
     shown = sorted(figures, key=lambda extension: (-extension.cpu_s, -extension.rss_peak_bytes, extension.name))
@@ -96,7 +96,7 @@ def table(figures: Sequence[Figures], series: Series | None, ids: dict[str, str]
 
 
 def _head(title: str, hint: str, kind: str) -> str:
-    """`kind`: text, number, or descending for the one that the rows are sorted by."""
+    """`kind` is text, number, or descending for the column that the rows are sorted by."""
     sort = ' aria-sort="descending"' if kind == "descending" else ""
     style = ' class="text"' if kind == "text" else ""
     return f'<th scope="col"{style}{sort}><button type="button" title="{hint}">{title}</button></th>'
@@ -120,7 +120,7 @@ def _row(
 
 
 def state_class(extension: Figures) -> str:
-    """How a state is coloured: good, bad, or on its way."""
+    """The style of a state: good, bad, waits or plain."""
     if extension.state == "failed":
         return "bad"
     return {"ready": "good", "backoff": "waits"}.get(extension.state, "plain")
@@ -137,7 +137,7 @@ def _cell(column: Column, value: float | None, most: float) -> str:
 
 
 class _Sparks:
-    """Each line in its own scale: its shape, whose height the cell beside it tells."""
+    """Draws small lines, each in its own scale: they show the shape, the cell beside them the value."""
 
     def __init__(self, series: Series, end: float) -> None:
         self._lines = series.lines

@@ -1,6 +1,6 @@
-"""Reads the events of a run (`--json`) into a recording: their order, what they say, and the totals of the last result.
+"""Reads the events of a run (`--json`) into a recording: their order, their texts, and the totals of the last result.
 
-Only messages carry a time, so the timeline's positions are places in the order of events.
+Only messages carry a time, so positions on the timeline are numbers in the order of events.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from cli.report.reading.recording import GOOD_STOPS, Figures, Happening, Recordi
 from wire import events
 
 TOLD_BY_ARGUMENT = ("command", "path", "name")
-"""Arguments that say most about a call."""
+"""The argument that is shown of a call; the first of these that it has."""
 DETAIL_CHARACTERS = 400
 MISSING = (
     "Made from a run's events. They hold no measurements over time: the charts of CPU and memory and the latency"
@@ -143,7 +143,7 @@ class EventReader:
             pass
 
     def _duration(self) -> float | None:
-        """Of the prompts together, or between the first and the last message where no result says it."""
+        """Seconds of all prompts together; without a result, from the first to the last message."""
         if self._results:
             return sum(result.duration_ms for result in self._results) / 1000
         return max(self._moments) - min(self._moments) if len(self._moments) > 1 else None
@@ -177,7 +177,7 @@ def _figures(name: str, cost: events.Cost) -> Figures:
 
 
 def _told(call: events.ToolCall) -> str:
-    """The argument that says most, else all of them; shortened."""
+    """The most telling argument, else all of them; cut."""
     try:
         arguments = msgspec.json.decode(call.args)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -1,8 +1,7 @@
 """Reads the lines of `--stats FILE` into a recording.
 
-Positions follow the host's own clock (its uptime), not the system's: that one can be set, forwards and backwards. Most
-fields of a sample are wanted only of the last one, so all others are read for their two gauges: a soak writes a
-gigabyte.
+Positions follow the host's uptime: the system's clock can be set. All fields are read of the last sample only, two
+gauges of the others, because a soak test writes a gigabyte.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ from cli.report.reading.recording import (
 from wire import stats
 
 CLOCK_JUMP_S = 1.0
-"""Seconds between two samples that the system's clock and the host's differ by, from which on we say so."""
+"""A note says so if the system's clock and the host's differ by more than so many seconds between two samples."""
 SHARE_FROM_S = 10.0
 SANE = 1e15
-"""No machine has more, of whatever it is; sums of what is larger might not be numbers any more."""
+"""The highest value of a gauge, above that of any machine: sums of higher ones could be infinite."""
 ROWS_HELD = 256
 FARTHEST_S = 86400.0
-"""Marks that claim to be further than this after the last sample are put at its end."""
+"""Seconds. A mark that claims to be later than this after the last sample is put there."""
 
 
 class _Gauges(msgspec.Struct, gc=False):
@@ -55,7 +54,7 @@ class _Sample(msgspec.Struct, tag_field="type", tag="stats", gc=False):
 
 
 class StatsReader:
-    """Takes the lines of one file in order. Where it holds several runs, the last one counts."""
+    """Takes the lines of one file in order. If it holds several runs, the last run counts."""
 
     types = frozenset({"stats", "mark"})
 
@@ -90,7 +89,7 @@ class StatsReader:
             self._marks.append((len(self._times), value))
             return
         if is_last:
-            _full(line)  # raises before anything is kept
+            _full(line)  # raises before the sample is kept
         self._notice_a_new_run(value)
         if not self._names <= value.extensions.keys():
             self._keep_what_went(value.extensions.keys())
@@ -126,8 +125,7 @@ class StatsReader:
             self._move_to_tracks()
             self._columns, self._first_row = names, before
         gauges = sample.extensions.values()
-        cpu = [gauge.cpu_percent for gauge in gauges]
-        rss = [gauge.rss_bytes for gauge in gauges]
+        cpu, rss = [gauge.cpu_percent for gauge in gauges], [gauge.rss_bytes for gauge in gauges]
         if max(sum(cpu), sum(rss)) > SANE:
             cpu, rss = [min(value, SANE) for value in cpu], [min(value, SANE) for value in rss]
         self._cpu_rows.append(cpu)
@@ -139,7 +137,7 @@ class StatsReader:
             self._first_row = before + 1
 
     def _move_to_tracks(self) -> None:
-        """Rows of samples become columns of extensions: many at once, which is three times as fast as one by one."""
+        """Appends rows, one per sample, to tracks, one per extension. Many rows at once take a third of the time."""
         columns = zip(self._columns, zip(*self._cpu_rows, strict=True), zip(*self._rss_rows, strict=True), strict=True)
         for name, cpu, rss in columns if self._cpu_rows else ():
             track = self._tracks.setdefault(name, Track(array("d"), array("d")))
@@ -149,7 +147,7 @@ class StatsReader:
         self._cpu_rows, self._rss_rows = [], []
 
     def finish(self, notes: list[str]) -> Recording:
-        """Raises `InputError` if the last sample lacks something."""
+        """The recording. Raises `InputError` if the last sample lacks a field."""
         last = self._full_latest() if self._times else None
         self._move_to_tracks()
         for track in self._tracks.values():
@@ -210,8 +208,8 @@ class StatsReader:
         return placed
 
     def _offset(self, index: int, ended: float) -> float:
-        """The system's clock at the start, as it was around this mark: that of the sample before or after it, whichever
-        puts the mark's end between the two."""
+        """The system's clock minus the host's at this mark: that of the sample before or after it, whichever puts the
+        end of the mark between the two."""
         if not self._times:
             return self._earliest_mark()
         before, after = max(0, index - 1), min(index, len(self._times) - 1)
@@ -256,7 +254,7 @@ def _figures(name: str, extension: stats.ExtensionStats) -> Figures:
 
 
 def _is_bad(mark: stats.Mark) -> bool:
-    """A tool call with an error to tell, an intercept that somebody blocked, a turn that did not end as turns do."""
+    """Whether it is a failed tool call, a blocked intercept, or a turn that did not end well."""
     if mark.kind == "turn":
         return mark.detail not in GOOD_STOPS
     return (mark.kind == "tool_call" and bool(mark.detail)) or (mark.kind == "intercept" and bool(mark.extension))
@@ -298,5 +296,5 @@ def _facts(last: stats.Stats | None) -> tuple[tuple[str, str], ...]:
 
 
 def _share(cpu_s: float, seconds: float) -> str:
-    """Of one core; in seconds where the run was too short for a share to mean anything."""
+    """CPU time as a share of one core; in seconds for runs below `SHARE_FROM_S`."""
     return f"{short(cpu_s)} s of CPU" if seconds < SHARE_FROM_S else f"{100 * cpu_s / seconds:.3g} % of one core"
