@@ -1,73 +1,42 @@
-"""From what a user asks for to a run that can start: defaults filled in, inputs checked, nothing started yet."""
+"""Turns the request of a user into a run that can start: checks it and fills in defaults, but starts nothing."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date
-from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agent.cassette import CassetteError, Player, Recorder
 from agent.model import catalogue
 from agent.model.anthropic_provider import AnthropicProvider, key_from_environment
 from agent.model.provider import ProviderUnavailable
 from agent.model.replay_provider import RecordingProvider, ReplayProvider
-from agent.options import Options
+from agent.options import Options, RunRequest
 from agent.run.system_prompt import system_prompt
 from supervisor.discovery.admission import Consent
 from supervisor.home.config import ConfigError, load_config
 from supervisor.home.zot_home import zot_home
 from wire.events import Status
+from wire.suggest import not_one_of
 from wire.text import valid_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agent.model.provider import Provider
-    from agent.model.request import Reasoning
     from supervisor.home.config import Config
     from supervisor.loop.loop import Loop
 
 PROVIDERS = ("anthropic", "replay")
 MAX_TOKENS = 32_000
-"""Of one reply, or the model's own limit where that is lower."""
+"""The most tokens of a reply, or the model's own limit where that is lower."""
 MAX_TOKENS_UNKNOWN_MODEL = 8_192
 
 
 class UsageError(ValueError):
-    """What was asked for cannot be run; the text says what to change."""
-
-
-@dataclass(frozen=True)
-class RunRequest:
-    """What a user asked for; None where a default is wanted."""
-
-    provider: str | None = None
-    model: str | None = None
-    api_key: str | None = None
-    base_url: str | None = None
-    system_prompt: str | None = None
-    append_system_prompt: tuple[str, ...] = ()
-    reasoning: Reasoning | None = None
-    record: str | None = None
-    replay: str | None = None
-    tools: frozenset[str] = frozenset({"read", "write", "edit", "bash"})
-    extensions: tuple[str, ...] = ()
-    discover: bool = True
-    extension_wait: float | None = None
-    strict_guards: bool = False
-    stream_before_guards: bool = False
-    cwd: str | None = None
-    max_steps: int | None = None
-    timeout: float | None = None
-    session: bool = True
-    home: Path | None = None
-    stats: str | None = None
-    metrics: str | None = None
-    consent: Consent = field(default_factory=Consent)
-    watch: bool = False
+    """The request cannot be run; the text says what to change."""
 
 
 @dataclass(frozen=True)
@@ -76,58 +45,48 @@ class Prepared:
     make_provider: Callable[[Loop], Provider | ProviderUnavailable]
 
 
-def launch(asked: RunRequest) -> Prepared:
-    """Raises `UsageError` before anything has been started."""
-    cwd = _folder(asked.cwd)
-    home = asked.home or zot_home()
-    _check_texts(asked, cwd, home)
-    provider = _provider_name(asked)
-    player = _player(asked.replay, cwd) if asked.replay is not None else None
-    model = asked.model or (player.model if player is not None else None) or catalogue.DEFAULT_MODEL
-    recorder = _recorder(asked.record, cwd) if asked.record is not None else None
+def launch(request: RunRequest) -> Prepared:
+    """The options of the run, and what makes its provider. Raises `UsageError`."""
+    cwd = _folder(request.cwd)
+    home = request.home or zot_home()
+    _check_texts(request, cwd, home)
+    provider = _provider_name(request)
+    player = _player(request.replay, cwd) if request.replay is not None else None
+    model = request.model or (player.model if player is not None else None) or catalogue.DEFAULT_MODEL
+    recorder = _recorder(request.record, cwd) if request.record is not None else None
     info = catalogue.find(model)
     config = _config(home)
-    options = Options(
-        cwd=cwd,
-        home=home,
-        model=model,
-        max_tokens=min(MAX_TOKENS, info.max_output) if info is not None else MAX_TOKENS_UNKNOWN_MODEL,
-        system=system_prompt(
+    worked_out: dict[str, Any] = {
+        "cwd": cwd,
+        "home": home,
+        "model": model,
+        "max_tokens": min(MAX_TOKENS, info.max_output) if info is not None else MAX_TOKENS_UNKNOWN_MODEL,
+        "system": system_prompt(
             home=home,
-            custom=asked.system_prompt,
-            appended=asked.append_system_prompt,
+            custom=request.system_prompt,
+            appended=request.append_system_prompt,
             cwd=cwd,
             today=date.today(),  # noqa: DTZ011  the user's own day
         ),
-        reasoning=asked.reasoning,
-        tools=asked.tools,
-        max_steps=asked.max_steps,
-        extensions=asked.extensions,
-        discover=asked.discover,
-        extension_wait=asked.extension_wait,
-        session=asked.session,
-        timeout=asked.timeout,
-        strict_guards=asked.strict_guards,
-        stream_before_guards=asked.stream_before_guards,
-        limits=config.limits,
-        config=config,
-        consent=asked.consent,
-        watch=asked.watch,
-        stats_file=None if asked.stats is None else Path(asked.stats).absolute(),
-        metrics_file=None if asked.metrics is None else Path(asked.metrics).absolute(),
-    )
+        "limits": config.limits,
+        "config": config,
+        "consent": Consent(whole_project=request.trust_project),
+        "stats_file": None if request.stats is None else Path(request.stats).absolute(),
+        "metrics_file": None if request.metrics is None else Path(request.metrics).absolute(),
+    }
+    options = Options(**{**vars(request), **worked_out})
 
     def make_provider(loop: Loop) -> Provider | ProviderUnavailable:
         if provider == "replay":
             assert player is not None
             return ReplayProvider(player)
-        key = asked.api_key or key_from_environment()
-        if key is None and asked.base_url is None:
+        key = request.api_key or key_from_environment()
+        if key is None and request.base_url is None:
             return ProviderUnavailable(
                 Status.AUTHENTICATION,
                 "no credential for anthropic: set ANTHROPIC_API_KEY or pass --api-key (zot demo needs none)",
             )
-        made = AnthropicProvider(loop, api_key=key and valid_text(key), base_url=asked.base_url)
+        made = AnthropicProvider(loop, api_key=key and valid_text(key), base_url=request.base_url)
         return made if recorder is None else RecordingProvider(made, recorder)
 
     return Prepared(options, make_provider)
@@ -147,17 +106,17 @@ def _folder(given: str | None) -> str:
     return path
 
 
-def _check_texts(asked: RunRequest, cwd: str, home: Path) -> None:
-    """The model and the extensions are told all of these in JSON, which has room for text only. An operating system's
-    arguments and paths may be any bytes."""
+def _check_texts(request: RunRequest, cwd: str, home: Path) -> None:
+    """The model and the extensions get all of these in JSON, which holds only UTF-8. Arguments and paths may hold
+    other bytes."""
     texts = {
         "the working folder": [cwd],
         "ZOT_HOME": [str(home)],
-        "--model": [asked.model or ""],
-        "--base-url": [asked.base_url or ""],
-        "--system-prompt": [asked.system_prompt or ""],
-        "--append-system-prompt": asked.append_system_prompt,
-        "--ext": asked.extensions,
+        "--model": [request.model or ""],
+        "--base-url": [request.base_url or ""],
+        "--system-prompt": [request.system_prompt or ""],
+        "--append-system-prompt": request.append_system_prompt,
+        "--ext": request.extensions,
     }
     for where, values in texts.items():
         for value in values:
@@ -165,27 +124,25 @@ def _check_texts(asked: RunRequest, cwd: str, home: Path) -> None:
                 raise UsageError(f"{where} {valid_text(value)!r}: not valid UTF-8, and nobody could be told of it")
 
 
-def _provider_name(asked: RunRequest) -> str:
-    name = asked.provider or ("replay" if asked.replay is not None else "anthropic")
+def _provider_name(request: RunRequest) -> str:
+    name = request.provider or ("replay" if request.replay is not None else "anthropic")
     if name not in PROVIDERS:
-        near = get_close_matches(name, PROVIDERS, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise UsageError(f"--provider: {name!r} is not one of {', '.join(PROVIDERS)}{hint}")
-    if name == "replay" and asked.replay is None:
+        raise UsageError(f"--provider: {not_one_of(name, PROVIDERS)}")
+    if name == "replay" and request.replay is None:
         raise UsageError("--provider replay needs a cassette: --replay FILE (or try zot demo)")
-    if name != "replay" and asked.replay is not None:
+    if name != "replay" and request.replay is not None:
         raise UsageError(f"--replay FILE and --provider {name} exclude each other")
-    if asked.replay is not None and asked.record is not None:
+    if request.replay is not None and request.record is not None:
         raise UsageError("--replay and --record exclude each other: a replayed run has nothing new to record")
-    if asked.base_url is not None:
-        _check_url(asked.base_url)
+    if request.base_url is not None:
+        _check_url(request.base_url)
     return name
 
 
 def _check_url(url: str) -> None:
     if not url.startswith(("http://", "https://")):
         raise UsageError(f"--base-url {url}: must start with http:// or https://")
-    from urllib.parse import urlsplit  # 3 ms, which most runs need not spend
+    from urllib.parse import urlsplit  # takes 3 ms to import, and most runs do not need it
 
     try:
         parts = urlsplit(url)

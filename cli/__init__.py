@@ -1,1 +1,1 @@
-"""The commands: parse, call, render. No logic of their own; what they call is in `agent` and `supervisor`."""
+"""The commands parse their flags, call `agent` or `supervisor`, and render the answer. The logic is there, not here."""

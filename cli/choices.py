@@ -1,25 +1,30 @@
-"""Values of flags that are chosen from a few."""
+"""Checks of flags that several commands share."""
 
 from __future__ import annotations
 
-from difflib import get_close_matches
+import os
 from enum import Enum
-from typing import TYPE_CHECKING
 
 import typer
 
 from wire.events import Status
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from wire.suggest import not_one_of
 
 BUILT_IN_TOOLS = ("read", "write", "edit", "bash")
 
 
 class CommandLineError(typer.TyperException):
-    """A command line that cannot be run, in words of our own."""
+    """A command line that cannot be run. The text is printed as it is."""
 
     exit_code = Status.USAGE.exit_code
+
+
+def project_folder(cwd: str | None) -> str:
+    """The absolute path of --cwd, or of the current folder. Raises `CommandLineError`."""
+    path = os.path.abspath(cwd or os.curdir)
+    if not os.path.isdir(path):
+        raise CommandLineError(f"--cwd {cwd}: {'not a folder' if os.path.exists(path) else 'no such folder'}")
+    return path
 
 
 class Reasoning(Enum):
@@ -35,13 +40,5 @@ def tools_from(csv: str | None) -> frozenset[str]:
     names = [name.strip() for name in csv.split(",") if name.strip()]
     for name in names:
         if name not in BUILT_IN_TOOLS:
-            raise CommandLineError(f"--tools: {unknown(name, BUILT_IN_TOOLS)}")
+            raise CommandLineError(f"--tools: {not_one_of(name, BUILT_IN_TOOLS)}")
     return frozenset(names)
-
-
-def unknown(name: str, known: Iterable[str]) -> str:
-    """The error text for a name that is none of the known ones."""
-    options = list(known)
-    near = get_close_matches(name, options, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    return f"{name!r} is not one of {', '.join(options)}{hint}"

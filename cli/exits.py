@@ -1,7 +1,8 @@
-"""How a command ends the process: with its status, whatever goes wrong."""
+"""How a command ends the process: always with an exit status, and with one line on stderr after an error."""
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -10,8 +11,8 @@ if TYPE_CHECKING:
 
 
 def exit_with(command: str, run: Callable[[], int]) -> None:
-    """Runs it and exits with its status. A host that cannot be asked and what the system denies get one line and status
-    1, a reader that leaves 130."""
+    """Runs a command and exits with its status. A `HostError` or `OSError` is one line on stderr and status 1; a reader
+    of stdout that has gone is status 130."""
     from supervisor.control.client import HostError
     from wire.text import one_line
 
@@ -22,10 +23,10 @@ def exit_with(command: str, run: Callable[[], int]) -> None:
         print(f"zot {command}: {one_line(str(error), 2000)}", file=sys.stderr)  # noqa: T201
         status = 1
     except BrokenPipeError:
-        _discard_output()
+        discard_output()
         status = 130
     except OSError as error:
-        _discard_output()
+        discard_output()
         who = f"zot {command}".rstrip()
         print(f"{who}: {one_line(words(error), 2000)}", file=sys.stderr)  # noqa: T201
         status = 1
@@ -33,7 +34,7 @@ def exit_with(command: str, run: Callable[[], int]) -> None:
 
 
 def flush() -> None:
-    """Raises `OSError` that names standard output."""
+    """Flushes standard output. Raises `OSError` that names it."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -43,14 +44,12 @@ def flush() -> None:
 
 
 def words(error: OSError) -> str:
-    """What the system denies, for a person."""
-    if isinstance(error, FileNotFoundError) and error.filename is None:  # what `getcwd` says
+    """An error of the system, as text for a person."""
+    if isinstance(error, FileNotFoundError) and error.filename is None:  # raised by `getcwd`
         return "the current folder is not there any more; change to one that is"
     return f"{error.filename or 'failed'}: {error.strerror or error}"
 
 
-def _discard_output() -> None:
-    """The flush at exit must not complain again."""
-    import os
-
+def discard_output() -> None:
+    """Points standard output to /dev/null after a failed write, so that the flush at exit does not fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

@@ -1,4 +1,4 @@
-"""The commands about running hosts, as typer sees them. What they do is imported when one is run."""
+"""The commands about running hosts, as typer sees them. Their work is imported when a command runs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from cli.exits import exit_with
-from cli.ext import ext_app
 from cli.parameters import Json
 
 Pid = Annotated[
@@ -22,7 +21,6 @@ def register(app: typer.Typer) -> None:
     app.command("ps")(ps)
     app.command("top")(top)
     app.command("stop")(stop)
-    app.add_typer(ext_app, name="ext")
 
 
 def host(

@@ -1,4 +1,4 @@
-"""Figures as a person reads them, in few columns."""
+"""Numbers with units for a person, in few columns of a terminal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def number(count: float) -> str:
 
 
 def rate(per_second: float) -> str:
-    """As `number`, with a decimal while it is small."""
+    """As `number`, with one decimal below 100."""
     return "0" if per_second < 0.05 else f"{per_second:.1f}" if per_second < 100 else number(per_second)
 
 
@@ -59,8 +59,8 @@ def duration(seconds: float | None) -> str:
 
 
 def sparkline(values: list[float], width: int, *, floor: float = 0.0, ascii_only: bool = False) -> str:
-    """The last `width` values, from the lowest to the highest of them, right-aligned. A range of less than `floor`
-    counts as that much, so that noise does not look like news."""
+    """The last `width` values as bars, right-aligned and scaled from the lowest to the highest of them. A range below
+    `floor` is scaled as `floor`, so that noise stays flat."""
     shown = values[-width:]
     if not shown:
         return " " * width

@@ -1,4 +1,4 @@
-"""How the command line of `zot` is taken apart: a prompt with flags, or a sub-command."""
+"""Parses the command line of `zot`: a prompt with flags, or a sub-command."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 
 LITERAL = "zot.literal"
-"""In a context's meta: whether flags were ended by `--`, so that a prompt is a text, be it like a command."""
+"""Key in a context's meta: whether `--` ended the flags; then a prompt like `/name` is text, not a slash command."""
 
 
 class RootGroup(TyperGroup):
-    """A sub-command comes first or not at all: `zot demo`, but `zot --json demo` sends the prompt "demo".
+    """A sub-command must be the first word: `zot demo`, but `zot --json demo` sends the prompt "demo".
 
-    Without one, flags may stand before and after the words of the prompt, and `--` ends the flags.
+    Without a sub-command, flags may stand before and after the words of the prompt, and `--` ends the flags.
     """
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:

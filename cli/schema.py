@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from cli.choices import unknown
 from wire.events import Status
 from wire.schema import definitions, render
+from wire.suggest import not_one_of
 
 
 def show_schema(name: str | None) -> None:
@@ -18,5 +18,5 @@ def show_schema(name: str | None) -> None:
     elif name in known:
         sys.stdout.write(render(name))
     else:
-        print(f"zot schema: {unknown(name, known)}", file=sys.stderr)  # noqa: T201
+        print(f"zot schema: {not_one_of(name, known)}", file=sys.stderr)  # noqa: T201
         sys.exit(Status.USAGE.exit_code)

@@ -28,6 +28,12 @@ def no_such(what: str, name: str, known: Collection[str]) -> str:
     return f"{said}; there {'is' if len(names) == 1 else 'are'} {', '.join(names[:NAMES_SHOWN])}{more}"
 
 
+def not_one_of(name: str, known: Collection[str]) -> str:
+    """`'NAME' is not one of …`, with the nearest known name."""
+    hint = did_you_mean(name, known)
+    return f"{name!r} is not one of {', '.join(known)}" + (f"; {hint}" if hint else "")
+
+
 def _nearest(name: str, known: Collection[str], count: int) -> list[str]:
     from difflib import get_close_matches  # 3 ms, which most runs need not spend
 

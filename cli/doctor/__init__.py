@@ -1,1 +1,1 @@
-"""`zot doctor`: looks at the machine and the configuration. Starting each extension is `zot ext doctor`."""
+"""`zot doctor`: checks the machine and the configuration. `zot ext doctor` starts the extensions."""

@@ -1,4 +1,4 @@
-"""What `zot doctor` looks at, and what it makes of it."""
+"""The checks of `zot doctor`: each reads one part of the machine or of the configuration, and judges it."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 MIB = 1024 * 1024
 LITTLE_SPACE = 200 * MIB
 NO_SPACE = 10 * MIB
-WATCHDOG_S = 0.05
-"""How long it must stay up to be believed."""
+REAPER_UP_S = 0.05
+"""The reaper counts as started once it has run for so long."""
 
 
 class Level(Enum):
     OK = "ok"
     WARN = "warn"
-    """Works, with less than there could be."""
+    """It works, with less than is possible."""
     FAIL = "fail"
 
 
@@ -52,14 +52,14 @@ class Check(NamedTuple):
 
 
 def examine() -> list[Check]:
-    """All checks, in the order in which they are shown. One that breaks is itself a finding."""
+    """All checks, in the order in which they are shown. A check that raises is itself a failed check."""
     home = zot_home()
     found = discover((), _project(), home, Admission(home, Consent()))
     checks: list[tuple[str, Callable[[], Iterable[Check]]]] = [
         ("python", _python),
         ("processes", _processes),
         ("shell", _shell),
-        ("watchdog", _watchdog),
+        ("watchdog", _reaper),
         ("limits", _limits),
         ("home", lambda: _folder("home", home, "ZOT_HOME")),
         ("runtime", lambda: _folder("runtime", runtime_dir(home), "XDG_RUNTIME_DIR or ZOT_HOME")),
@@ -73,7 +73,7 @@ def examine() -> list[Check]:
     for name, check in checks:
         try:
             results += check()
-        except Exception as error:  # noqa: BLE001, RUF100  (whatever it is: the others are still of use)
+        except Exception as error:  # noqa: BLE001, RUF100  (the other checks are still of use)
             results.append(Check(name, Level.FAIL, f"could not be examined: {type(error).__name__}: {error}"))
     return results
 
@@ -81,7 +81,7 @@ def examine() -> list[Check]:
 def _project() -> Path | None:
     try:
         return Path.cwd()
-    except OSError:  # it was removed under our feet
+    except OSError:  # the current folder has been removed
         return None
 
 
@@ -121,12 +121,12 @@ def _shell() -> Iterator[Check]:
         yield Check("shell", Level.FAIL, f"{SHELL} cannot be run", advice)
 
 
-def _watchdog() -> Iterator[Check]:
+def _reaper() -> Iterator[Check]:
     loop = Loop()
     reaper = Reaper(loop, os.urandom(16).hex())
     try:
         reaper.start()
-        loop.run_until(lambda: reaper.state is ReaperState.LOST, loop.clock() + WATCHDOG_S)
+        loop.run_until(lambda: reaper.state is ReaperState.LOST, loop.clock() + REAPER_UP_S)
         lost = reaper.state is ReaperState.LOST
         reaper.dismiss()
     finally:
@@ -138,7 +138,7 @@ def _watchdog() -> Iterator[Check]:
 
 
 def _limits() -> Iterator[Check]:
-    """Sampling is no fault: it is what most systems have."""
+    """Limits by sampling are OK, not a warning: most systems have nothing else."""
     place = survey()
     if isinstance(place, Unavailable):
         message = "sampling watches rss_mb, processes and cpu_percent; no cgroup leaves"
@@ -155,7 +155,7 @@ def _limits() -> Iterator[Check]:
 
 
 def _folder(name: str, path: Path, variable: str) -> Iterator[Check]:
-    """Whether it can be written to, or made."""
+    """Whether the folder can be written to, or made."""
     there = path
     while not os.path.lexists(there) and there != there.parent:
         there = there.parent
@@ -202,11 +202,11 @@ def _config(home: Path) -> Iterator[Check]:
 
 
 def _extensions(discovery: Discovery) -> Iterator[Check]:
-    names = [one.manifest.name for one in discovery.found]
-    quiet = [one for one in discovery.skipped if not one.is_error]
+    names = [extension.manifest.name for extension in discovery.found]
+    quiet = [extension for extension in discovery.skipped if not extension.is_error]
     message = f"{len(names)} found" + (f": {', '.join(names)}" if names else "")
     if quiet:
-        message += f"; not started: {', '.join(f'{one.folder.name} ({one.reason})' for one in quiet)}"
+        message += f"; not started: {', '.join(f'{extension.folder.name} ({extension.reason})' for extension in quiet)}"
     yield Check("extensions", Level.OK, message)
     for skipped in discovery.skipped:
         if skipped.untrusted is not None:
@@ -214,17 +214,17 @@ def _extensions(discovery: Discovery) -> Iterator[Check]:
         elif skipped.is_error:
             yield Check("extensions", Level.FAIL, f"{skipped.folder}: {skipped.reason}", "correct or remove it")
     env = child_environment()
-    for one in discovery.found:
+    for extension in discovery.found:
         try:
-            find_program(one.program, cwd=str(one.folder), env=env)
+            find_program(extension.program, cwd=str(extension.folder), env=env)
         except SpawnError as error:
-            yield Check("extensions", Level.FAIL, f"{one.manifest.name}: {error}", f"see {one.folder}")
+            yield Check("extensions", Level.FAIL, f"{extension.manifest.name}: {error}", f"see {extension.folder}")
 
 
 def _open_files(discovery: Discovery) -> Iterator[Check]:
     import resource
 
-    workers = sum(one.manifest.workers for one in discovery.found)
+    workers = sum(extension.manifest.workers for extension in discovery.found)
     needed = fd_limit.needed(workers)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     allowed = "unlimited" if hard == resource.RLIM_INFINITY else str(hard)

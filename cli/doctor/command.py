@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import TYPE_CHECKING
 
 from cli.doctor.checks import Check, Level, examine
 from wire.events import Status
-from wire.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 NAME_WIDTH = 12
-STYLES = {Level.OK: "green", Level.WARN: "yellow", Level.FAIL: "bold red"}
 
 
 def run_doctor(*, as_json: bool) -> int:
@@ -22,7 +19,7 @@ def run_doctor(*, as_json: bool) -> int:
     checks = examine()
     failed = any(check.level is Level.FAIL for check in checks)
     if as_json:
-        # Escapes whatever is no text: a path may be any bytes.
+        # A path may be any bytes: `json` escapes what is not valid text.
         print(json.dumps({"ok": not failed, "checks": [_record(check) for check in checks]}))  # noqa: T201
     else:
         _print(checks)
@@ -34,25 +31,18 @@ def _record(check: Check) -> dict[str, str]:
 
 
 def _print(checks: Sequence[Check]) -> None:
-    from rich.console import Console
-    from rich.text import Text
+    from cli.doctor.printing import STYLES, Lines
 
-    # What cannot be encoded must not stop the rest.
-    if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(errors="backslashreplace")
-    console = Console(highlight=False, soft_wrap=True)
+    lines = Lines()
     for check in checks:
-        line = Text(f"{check.level.value:5}", style=STYLES[check.level])
-        line.append(f"{check.name:{NAME_WIDTH}} ", style="bold")
-        line.append(_one_line(check.message), style="default")
-        console.print(line)
+        lines.put(
+            (f"{check.level.value:5}", STYLES[check.level]),
+            (f"{check.name:{NAME_WIDTH}} ", "bold"),
+            (check.message, "default"),
+        )
         if check.advice:
-            console.print(Text(f"{'':5}{'':{NAME_WIDTH}} → {_one_line(check.advice)}", style="dim"))
-    console.print(_summary(checks))
-
-
-def _one_line(text: str) -> str:
-    return printable(text).replace("\n", " ")
+            lines.advice(check.advice, 5 + NAME_WIDTH)
+    lines.put((_summary(checks), ""))
 
 
 def _summary(checks: Sequence[Check]) -> str:

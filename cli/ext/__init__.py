@@ -1,5 +1,5 @@
-"""The commands of `zot ext`. They are read only when one of them, or the help, is asked for: each would cost any start
-of `zot` a little."""
+"""The commands of `zot ext`. Their modules are imported only when `zot ext` runs a command or shows its help: other
+commands start without them."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 MODULES = (
     "author.new", "author.test", "drive.command", "author.doctor", "author.schema", "manage.install", "manage.list",
-    "manage.info", "manage.update", "manage.enable", "manage.remove", "manage.trust_command",
-    "live.reload_command", "live.commands",
+    "manage.info", "manage.update", "manage.enable", "manage.remove", "manage.trust",
+    "live.reload", "live.commands",
 )  # fmt: skip
 """Modules of this package, each with `register(app)`, in the order of the help: writing, managing, running."""
 HELP = "Install, inspect, test and manage extensions; look at those of a running host."
 
 
 class ExtGroup(TyperGroup):
-    """Finds its commands when they are wanted."""
+    """Imports its commands at the first use."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
@@ -47,7 +47,7 @@ class ExtGroup(TyperGroup):
 
 
 def _nothing() -> None:
-    """A group of one command would else be that command."""
+    """A callback makes typer build a group, also of a single command."""
 
 
 ext_app = typer.Typer(cls=ExtGroup, no_args_is_help=True, rich_markup_mode="rich", help=HELP)
@@ -55,4 +55,4 @@ ext_app = typer.Typer(cls=ExtGroup, no_args_is_help=True, rich_markup_mode="rich
 
 @ext_app.callback()
 def _root() -> None:
-    """Typer makes a group of what has a callback."""
+    """A callback makes typer build a group."""

@@ -1,1 +1,1 @@
-"""`zot host`, `ps` and `stop`, and finding the hosts that run."""
+"""`zot host`, `ps` and `stop`; and how commands find the hosts that run."""

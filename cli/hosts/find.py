@@ -1,4 +1,4 @@
-"""Which of the running hosts a command is about."""
+"""Finds the running hosts, and the host that a command is about."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from wire.stats import ExtensionStats
 
 SURVEY_S = 2.0
-"""How long all hosts together are waited for."""
+"""The longest wait for the answers of all hosts together."""
 NONE_RUNS = "no host is running; start one with zot host"
 HOSTS_NAMED = 10
 
@@ -24,7 +24,7 @@ Expected = TypeVar("Expected")
 
 
 class Surveyed(NamedTuple):
-    """A host, or why it does not answer."""
+    """A host with its connection, or why it does not answer."""
 
     pid: int
     client: ControlClient | None
@@ -33,13 +33,13 @@ class Surveyed(NamedTuple):
 
 
 def connect(pid: int | None) -> ControlClient:
-    """The host with this pid; without one the only host, where agents' runs count only if there is no `zot host`.
-    Raises `HostError`, and `CommandLineError` where it is not clear which."""
+    """The host with this pid. Without a pid the only `zot host`; if there is none, the only run of an agent. Raises
+    `HostError`, and `CommandLineError` if several hosts could be meant."""
     if pid is not None:
         return _connect_to(pid)
     found = survey()
-    answering = [one for one in found if one.info is not None]
-    candidates = [one for one in answering if one.info is not None and one.info.kind == "host"] or answering
+    answering = [host for host in found if host.info is not None]
+    candidates = [host for host in answering if host.info is not None and host.info.kind == "host"] or answering
     try:
         if len(candidates) == 1 and candidates[0].client is not None:
             return candidates[0].client
@@ -50,7 +50,19 @@ def connect(pid: int | None) -> ControlClient:
         raise CommandLineError(f"{len(candidates)} hosts are running; name one by its pid: {listed(candidates)}")
     finally:
         keep = candidates[0].client if len(candidates) == 1 else None
-        close(one.client for one in found if one.client is not keep)
+        close(host.client for host in found if host.client is not keep)
+
+
+def only_host_with(name: str) -> tuple[ControlClient | None, list[Surveyed]]:
+    """The host that has an extension of this name, None if there is none, and all hosts that were asked. Raises
+    `CommandLineError` if several have it."""
+    found = survey()
+    having = [host for host in found if host.info is not None and name in host.info.extensions]
+    chosen = having[0].client if len(having) == 1 else None
+    close(host.client for host in found if host.client is not chosen)
+    if len(having) > 1:
+        raise CommandLineError(f"{len(having)} hosts have it; name one with --host: {listed(having)}")
+    return chosen, found
 
 
 def _connect_to(pid: int) -> ControlClient:
@@ -61,14 +73,14 @@ def _connect_to(pid: int) -> ControlClient:
             except GoneError:
                 break
     found = survey()
-    close(one.client for one in found)
+    close(host.client for host in found)
     if not found:
         raise HostError(f"there is no host {pid}: {NONE_RUNS}")
     raise HostError(f"there is no host {pid}; there are {listed(found)}")
 
 
 def survey() -> list[Surveyed]:
-    """All hosts, asked at the same time."""
+    """All hosts. They are asked at the same time."""
     found = hosts(runtime_dirs(), SURVEY_S)
     clients = [client for _, client in found if isinstance(client, ControlClient)]
     infos = ask_all(clients, control.Info, control.HostInfoReply)
@@ -91,7 +103,7 @@ def survey() -> list[Surveyed]:
 def ask_all(
     clients: Iterable[ControlClient], request: Callable[[str], control.Request], expected: type[Expected]
 ) -> dict[ControlClient, Expected | HostError]:
-    """Asks first and waits then, so that it takes no longer for many than for one."""
+    """Asks all hosts before it waits, so that many hosts take no longer than one."""
     answers: dict[ControlClient, Expected | HostError] = {}
     asked: list[tuple[ControlClient, str]] = []
     for client in clients:
@@ -111,7 +123,7 @@ def ask_all(
 
 
 def listed(found: list[Surveyed]) -> str:
-    shown = [f"{one.pid} ({one.info.kind} in {one.info.cwd})" if one.info else str(one.pid) for one in found]
+    shown = [f"{host.pid} ({host.info.kind} in {host.info.cwd})" if host.info else str(host.pid) for host in found]
     more = f" and {len(shown) - HOSTS_NAMED} more, see zot ps" if len(shown) > HOSTS_NAMED else ""
     return ", ".join(shown[:HOSTS_NAMED]) + more
 
@@ -126,7 +138,7 @@ WORST_FIRST = ("failed", "backoff", "exited", "stopping", "spawned", "greeted", 
 
 
 def count_states(extensions: Iterable[ExtensionStats]) -> list[tuple[str, int]]:
-    """How many are in each state, the good ones first."""
-    states = [one.state for one in extensions]
+    """How many extensions are in each state, good states first."""
+    states = [extension.state for extension in extensions]
     known = [state for state in reversed(WORST_FIRST) if state in states]
     return [(state, states.count(state)) for state in [*known, *sorted(set(states) - set(known))]]

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from agent.output.fd_writer import FdWriter
-from cli.choices import CommandLineError
+from cli.choices import CommandLineError, project_folder
 from cli.run.trust_prompt import ask
 from cli.version import VERSION
 from supervisor.discovery.admission import Consent
@@ -31,17 +31,18 @@ def run_host(
     trust_project: bool = False,
     watch: bool = False,
 ) -> int:
-    """Returns the exit status: 0 once it has been stopped, 130 if a second signal cut that short or Ctrl-C was the
-    answer to a question, 1 if it cannot serve, 9 without an extension that is required."""
+    """Returns the exit status: 0 after a stop, 130 if a second signal cut it short or Ctrl-C answered a question, 1 if
+    the host cannot serve, 9 without a required extension."""
     try:
         consent = Consent(whole_project=trust_project)
+        (folder,) = _checked("the working folder", (project_folder(cwd),))
         if discover and not trust_project:
-            consent = ask(extensions, _folder(cwd), zot_home())
+            consent = ask(extensions, folder, zot_home())
         host = Host(
             version=VERSION,
             extensions=_checked("--ext", extensions),
             discover_more=discover,
-            cwd=_folder(cwd),
+            cwd=folder,
             strict_guards=strict_guards,
             stats_file=None if stats_file is None else Path(stats_file).absolute(),
             metrics_file=None if metrics_file is None else Path(metrics_file).absolute(),
@@ -52,8 +53,8 @@ def run_host(
         return Status.INTERRUPTED.exit_code
     except (ConfigError, RecordingError) as error:
         raise CommandLineError(str(error)) from None
-    # A terminal that is held up with Ctrl-S must not hold up the extensions.
-    stderr = FdWriter(host.loop, 2, _nobody_reads, lossy=True)
+    # A terminal that is paused with Ctrl-S must not stop the host.
+    stderr = FdWriter(host.loop, 2, _ignore, lossy=True)
     host.say = lambda line: stderr.write(printable(line).encode("utf-8", "replace") + b"\n")
     try:
         phase = host.run()
@@ -74,20 +75,13 @@ def _cut(phase: Phase) -> str:
     return ", at once" if phase is Phase.CUT_SHORT else ""
 
 
-def _folder(given: str | None) -> str:
-    path = os.path.abspath(given or os.curdir)
-    if not os.path.isdir(path):
-        raise CommandLineError(f"--cwd {given}: {'not a folder' if os.path.exists(path) else 'no such folder'}")
-    return _checked("the working folder", (path,))[0]
-
-
 def _checked(where: str, texts: tuple[str, ...]) -> tuple[str, ...]:
-    """Extensions are told of these in JSON, which has room for text only."""
+    """Extensions get these texts in JSON, which cannot hold other bytes than UTF-8."""
     for text in texts:
         if text != valid_text(text):
             raise CommandLineError(f"{where} {valid_text(text)!r}: not valid UTF-8, and nobody could be told of it")
     return texts
 
 
-def _nobody_reads(_reason: str) -> None:
+def _ignore(_reason: str) -> None:
     """The host does not depend on a reader of its stderr."""

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from cli import number_format
+from cli.aligned import aligned
 from cli.hosts.find import NONE_RUNS, ask_all, close, count_states, survey
+from cli.json_line import print_json
 from supervisor.control.client import HostError
 from wire import control
 from wire.text import one_line
@@ -21,19 +23,18 @@ HEADINGS = ("PID", "KIND", "UP", "CPU%", "RSS", "EXTENSIONS", "FOLDER")
 
 
 def run_ps(*, as_json: bool) -> int:
-    """Prints a line for each host; returns the exit status. With none running there is nothing to print, and that is
-    no error."""
+    """Prints a line for each host; returns the exit status, 0 also if no host runs."""
     found = survey()
-    clients = [one.client for one in found if one.client is not None]
+    clients = [surveyed.client for surveyed in found if surveyed.client is not None]
     answers = ask_all(clients, control.GetStats, control.StatsReply)
     rows: list[tuple[Surveyed, Stats | HostError]] = []
-    for one in found:
-        answer = HostError(one.trouble) if one.client is None else answers[one.client]
-        rows.append((one, answer if isinstance(answer, HostError) else answer.stats))
+    for surveyed in found:
+        answer = HostError(surveyed.trouble) if surveyed.client is None else answers[surveyed.client]
+        rows.append((surveyed, answer if isinstance(answer, HostError) else answer.stats))
     close(clients)
     if as_json:
-        for one, stats in rows:
-            sys.stdout.buffer.write(msgspec.json.encode(_record(one, stats)) + b"\n")
+        for surveyed, stats in rows:
+            print_json(_record(surveyed, stats))
     elif rows:
         _print_table(rows)
     else:
@@ -41,9 +42,9 @@ def run_ps(*, as_json: bool) -> int:
     return 0
 
 
-def _record(one: Surveyed, stats: Stats | HostError) -> dict[str, Any]:
+def _record(surveyed: Surveyed, stats: Stats | HostError) -> dict[str, Any]:
     if isinstance(stats, HostError):
-        return {"pid": one.pid, "error": str(stats)}
+        return {"pid": surveyed.pid, "error": str(stats)}
     states = dict(count_states(stats.extensions.values()))
     return {**msgspec.structs.asdict(stats.host), "extensions": len(stats.extensions), "states": states}
 
@@ -53,26 +54,15 @@ def _print_table(rows: list[tuple[Surveyed, Stats | HostError]]) -> None:
 
     console = Console(highlight=False)
     width = console.width if console.is_terminal else None
-    cells = [HEADINGS, *(_cells(one, stats) for one, stats in rows)]
-    widths = [max(len(row[index]) for row in cells if len(row) > index + 1) for index in range(len(HEADINGS) - 1)]
-    for number, row in enumerate(cells):
-        # The last cell of a row takes what is left of the line.
-        parts = [
-            text
-            if index == len(row) - 1
-            else text.rjust(widths[index])
-            if index in (0, 2, 3, 4)
-            else text.ljust(widths[index])
-            for index, text in enumerate(row)
-        ]
-        line = "  ".join(parts)
+    lines = aligned([HEADINGS, *(_cells(host, stats) for host, stats in rows)], right=(0, 2, 3, 4))
+    for number, line in enumerate(lines):
         shown = line if width is None or len(line) <= width else line[: width - 1] + "…"
         console.print(shown, style="bold" if number == 0 else "", markup=False, soft_wrap=True)
 
 
-def _cells(one: Surveyed, stats: Stats | HostError) -> tuple[str, ...]:
+def _cells(surveyed: Surveyed, stats: Stats | HostError) -> tuple[str, ...]:
     if isinstance(stats, HostError):
-        return (str(one.pid), "?", one_line(str(stats), 200))
+        return (str(surveyed.pid), "?", one_line(str(stats), 200))
     host = stats.host
     states = ", ".join(f"{count} {state}" for state, count in count_states(stats.extensions.values()))
     return (

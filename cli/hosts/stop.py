@@ -1,4 +1,4 @@
-"""`zot stop`: ends a host in order."""
+"""`zot stop`: stops a host and its extensions in order."""
 
 from __future__ import annotations
 
@@ -35,6 +35,6 @@ def run_stop(pid: int | None, patience_s: float = PATIENCE_S) -> int:
 
 
 def _is_alive(pid: int) -> bool:
-    """One that its parent has not collected has ended all the same."""
+    """A zombie, which its parent has not collected yet, has ended."""
     found = read_process(pid)
     return found is not None and not found.is_zombie

@@ -1,1 +1,1 @@
-"""`zot -p`, `zot --json` and `zot demo`: from the flags to a run, and what a person sees of it."""
+"""`zot -p`, `zot --json` and `zot demo`: the flags, the run, and what a person sees of it."""

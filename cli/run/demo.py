@@ -7,14 +7,15 @@ import sys
 import tempfile
 from pathlib import Path
 
-from agent.configure import RunRequest, launch
+from agent.configure import launch
 from agent.demo import CASSETTE, EXTENSIONS, PROJECT, PROMPT
 from agent.headless import Headless
+from agent.options import RunRequest
 from cli.version import VERSION
 
 
 def run_demo(*, as_json: bool) -> int:
-    """Returns the exit status of the run. Nothing is left behind, and the user's own `$ZOT_HOME` is not touched."""
+    """Returns the exit status of the run. All files are in a temporary folder; the user's `$ZOT_HOME` is not used."""
     with tempfile.TemporaryDirectory(prefix="zot-demo-") as folder:
         project = Path(folder) / "project"
         shutil.copytree(PROJECT, project)
@@ -44,7 +45,7 @@ def run_demo(*, as_json: bool) -> int:
 
 
 def _extensions() -> list[Path]:
-    """The example extensions that can run here. What is missing is said on stderr."""
+    """The example extensions that can run here. Names the others on stderr."""
     found = []
     for name in EXTENSIONS:
         if name == "turn-meter" and shutil.which("node") is None:

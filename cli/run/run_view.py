@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import textwrap
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from cli.exits import discard_output
 from wire import events
 from wire.text import printable
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 NARROWEST = 60
 WIDEST = 110
 LABEL = 14
-"""Columns of the left margin, where the lines say who speaks."""
+"""Columns of the left margin, which says who speaks."""
 
 
-class _HonestConsole(Console):
+class _RaisingConsole(Console):
     def on_broken_pipe(self) -> None:
-        """rich would exit from here, in the middle of a run."""
+        """Raises instead of rich's exit, which would end the process in the middle of a run."""
         raise BrokenPipeError
 
 
@@ -35,11 +35,11 @@ class RunView:
 
     def __init__(self) -> None:
         console = Console(highlight=False, soft_wrap=False)
-        # A pipe has no width: the text is for a reader, so a page's width will do.
+        # A pipe has no width: use that of a page.
         width = console.width if console.is_terminal else WIDEST
-        self._console = _HonestConsole(highlight=False, width=max(NARROWEST, min(width, WIDEST)))
+        self._console = _RaisingConsole(highlight=False, width=max(NARROWEST, min(width, WIDEST)))
         self.on_broken: Callable[[str], None] = lambda _reason: None
-        """Called once when what is shown cannot be written any more: "" if the reader has gone, else the reason."""
+        """Called once when stdout cannot be written any more: with "" if its reader has gone, else with the reason."""
         self._broken = False
         self._calls: dict[str, events.ToolCall] = {}
 
@@ -67,7 +67,7 @@ class RunView:
                 self._line("error", message, "red")
 
     def costs(self, result: events.Result) -> None:
-        """The last table."""
+        """Prints the summary and the table of costs."""
         cost = "cost unknown" if result.cost_usd is None else f"${result.cost_usd:.4f} at list price"
         tokens = result.usage.input + result.usage.output
         summary = f"{result.status}: {result.steps} turns, {result.duration_ms / 1000:.1f} s, {tokens} tokens, {cost}"
@@ -78,17 +78,17 @@ class RunView:
         for heading in ("CPU ms", "peak RSS", "frames in/out", "calls", "blocked", "p50 ms", "p99 ms"):
             table.add_column(heading, justify="right")
         table.add_column("exits")
-        for name, one in result.extensions.items():
+        for name, used in result.extensions.items():
             table.add_row(
                 name,
-                str(one.cpu_ms),
-                f"{one.rss_peak_bytes / 2**20:.1f} MiB",
-                f"{one.frames_in}/{one.frames_out}",
-                str(one.calls),
-                str(one.blocks),
-                _milliseconds(one.p50_ms),
-                _milliseconds(one.p99_ms),
-                f"{one.exits} ({one.exit_status})" if one.exit_status else str(one.exits),
+                str(used.cpu_ms),
+                f"{used.rss_peak_bytes / 2**20:.1f} MiB",
+                f"{used.frames_in}/{used.frames_out}",
+                str(used.calls),
+                str(used.blocks),
+                _milliseconds(used.p50_ms),
+                _milliseconds(used.p99_ms),
+                f"{used.exits} ({used.exit_status})" if used.exit_status else str(used.exits),
             )
         self._print(table)
 
@@ -99,8 +99,7 @@ class RunView:
             self._console.print(*shown)
         except OSError as error:
             self._broken = True
-            # The flush at exit must not complain again.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            discard_output()
             self.on_broken("" if isinstance(error, BrokenPipeError) else str(error.strerror))
 
     def _tool_result(self, result: events.ToolResult) -> None:
@@ -130,7 +129,7 @@ def _text(content: tuple[events.Content, ...]) -> str:
 
 
 def _arguments(call: events.ToolCall) -> str:
-    """The argument that tells most: the command or the path; else all of them."""
+    """The command or the path, where a call has one; else all arguments."""
     args = msgspec.json.decode(call.args)
     if isinstance(args, dict):
         for key in ("command", "path"):

@@ -1,4 +1,4 @@
-"""One line on the terminal that says what a run is doing, for someone who waits for `zot -p`."""
+"""Shows on one line of the terminal what `zot -p` is doing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ERASE = "\r\x1b[2K"
 
 
 class StatusLine:
-    """Rewrites the last line of a terminal. Off a terminal, or on one that cannot do it (`TERM=dumb`), it is silent."""
+    """Rewrites the last line of a terminal. Does nothing without a terminal, or with `TERM=dumb`."""
 
     def __init__(self, fd: int = 2) -> None:
         self._fd = fd
@@ -38,7 +38,7 @@ class StatusLine:
                 self.clear()
 
     def clear(self) -> None:
-        """Before somebody else writes to the terminal."""
+        """Erases the line; to be called before other output to the terminal."""
         if self._shown:
             self._shown = False
             self._put(ERASE)

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 FILES_SHOWN = 100
 CHANGES_SHOWN = 10
 LINE = 1000
-"""Letters."""
+"""The longest line that is shown, in characters."""
 QUESTION = "      It would run as you. Start it, now and until it changes?"
 CHOICES = " [y]es, [N]o, [a]ll, [s]how its files: "
 
 
 def ask(explicit: tuple[str, ...], cwd: str, home: Path) -> Consent:
-    """Asks for each of the project's extensions that is not trusted, and records a yes. Asks nothing, and starts none
-    of them, where nobody could answer: stdin and stderr must be the terminal of which this process has the foreground.
+    """Asks about each extension of the project that is not trusted, and records a yes. Without a terminal it asks
+    nothing, and none of them is started: stdin and stderr must be a terminal, with this process in the foreground.
 
     The end of input means no. Raises `KeyboardInterrupt`.
     """
@@ -47,8 +47,9 @@ def ask(explicit: tuple[str, ...], cwd: str, home: Path) -> Consent:
         return judged[found.folder].reason
 
     skipped = discover(explicit, Path(cwd), home, distrust).skipped
-    wanted = [one.untrusted for one in skipped if one.untrusted is not None]
-    wanted = [one for one in wanted if judged[one.folder].standing is not TrustState.UNKNOWN]  # the run will say why
+    wanted = [entry.untrusted for entry in skipped if entry.untrusted is not None]
+    # The run itself says why the content of an extension could not be read.
+    wanted = [found for found in wanted if judged[found.folder].standing is not TrustState.UNKNOWN]
     config = load_config(home)
     once: set[Path] = set()
     everything = False
@@ -73,14 +74,14 @@ def ask(explicit: tuple[str, ...], cwd: str, home: Path) -> Consent:
 
 def can_ask() -> bool:
     try:
-        # In the background of a shell, reading from the terminal would stop this process.
+        # The system stops a background process that reads from the terminal.
         return os.isatty(0) and os.isatty(2) and os.tcgetpgrp(0) == os.getpgrp()
     except OSError:
         return False
 
 
 def card(found: Found, judged: Judged, config: Config) -> Iterator[str]:
-    """What a user should know of an extension before trusting it."""
+    """Lines about an extension, for the decision whether to trust it."""
     from cli.number_format import size
     from supervisor.discovery.environment import policy_of
 
@@ -102,7 +103,7 @@ def card(found: Found, judged: Judged, config: Config) -> Iterator[str]:
 
 
 def asked_for(manifest: Manifest, config: Config) -> list[str]:
-    """The variables that it asks for, secrets first: what comes after a thousand letters is not shown."""
+    """The variables that the extension asks for, secrets first, because a long line is cut."""
     from supervisor.discovery.environment import is_secret
 
     return sorted(dict.fromkeys(manifest.env), key=lambda name: not is_secret(name, config))
@@ -115,7 +116,7 @@ def command_line(found: Found) -> str:
 
 
 def files(content: Content) -> Iterator[str]:
-    """A line for each file, the first hundred."""
+    """A line for each of the first `FILES_SHOWN` files."""
     from cli.number_format import size
 
     for number, (path, length) in enumerate(content.files.items()):
@@ -149,7 +150,7 @@ def answer_to(question: str, content: Content) -> str:
 
 
 def _read_line() -> str | None:
-    """None at the end of input."""
+    """A line from stdin; None at the end of input."""
     try:
         data = os.read(0, 4096)
     except OSError:
@@ -162,7 +163,7 @@ def _say(text: str, end: str = "\n") -> None:
 
 
 def cut(text: str) -> str:
-    """One line for a terminal. What is left out of it is not left out silently."""
+    """One line for a terminal. If it is cut, it says how much is missing."""
     from wire.text import printable
 
     line = printable(text.replace("\n", " "))

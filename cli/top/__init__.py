@@ -1,1 +1,1 @@
-"""`zot top`: what it shows is decided in `model`, drawn in `screen`, kept up to date in `live`."""
+"""`zot top`: `model` decides what is shown, `screen` draws it, `live` updates it."""

@@ -7,10 +7,11 @@ import sys
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from cli.choices import CommandLineError, unknown
+from cli.choices import CommandLineError
 from cli.hosts.find import connect
 from cli.top.model import SORT_KEYS, View, arrange
 from wire import control, stats
+from wire.suggest import not_one_of
 
 if TYPE_CHECKING:
     from supervisor.control.client import ControlClient
@@ -21,7 +22,7 @@ def run_top(
 ) -> int:
     """Returns the exit status. Raises `HostError`."""
     if sort not in SORT_KEYS:
-        raise CommandLineError(f"--sort: {unknown(sort, SORT_KEYS)}")
+        raise CommandLineError(f"--sort: {not_one_of(sort, SORT_KEYS)}")
     if not isfinite(interval_s):
         raise CommandLineError(f"--interval: {interval_s} is not a number of seconds")
     view = View(sort=sort, filter=text, reverse=reverse)
@@ -55,5 +56,5 @@ def _print_once(client: ControlClient, view: View, *, as_json: bool) -> int:
 
 
 def _is_screen() -> bool:
-    """Whether there is a person with a keyboard and a terminal that can do it."""
+    """Whether stdin and stdout are a terminal that can move its cursor."""
     return all(os.isatty(fd) for fd in (0, 1)) and os.environ.get("TERM", "dumb") != "dumb"

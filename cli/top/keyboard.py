@@ -1,4 +1,4 @@
-"""Single keys from a terminal, and the terminal as it was before."""
+"""Reads single keys from a terminal, and restores the terminal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import termios
 import tty
 
 SEQUENCE_S = 0.05
-"""An escape that nothing has followed for so long was the key itself."""
+"""If nothing follows an escape character for so long, it was the Escape key."""
 _NAMES = {
     "A": "up",
     "B": "down",
@@ -28,7 +28,7 @@ _TOKEN = re.compile(r"\x1b[\[O](?P<sequence>[0-9;]*[A-Za-z~])|(?P<open>\x1b(?:[\
 
 
 class Keys:
-    """Turns what a terminal sends into keys: a character each, or the name of one that has none (`up`, `enter`)."""
+    """Turns the bytes of a terminal into keys: a character, or the name of a key without one (`up`, `enter`)."""
 
     def __init__(self) -> None:
         self._rest = b""
@@ -51,19 +51,19 @@ class Keys:
         return [key for key in found if len(key) > 1 or key.isprintable()]
 
     def end_sequence(self) -> list[str]:
-        """Nothing followed: an escape was the key itself."""
+        """Ends an open sequence after `SEQUENCE_S`: it was the Escape key."""
         rest, self._rest = self._rest, b""
         return ["escape"] if rest else []
 
 
 def _essence(sequence: str) -> str:
-    """Without the Shift or Ctrl that was held."""
+    """The sequence without its modifiers, such as Shift or Ctrl."""
     return sequence.split(";")[0] + "~" * (";" in sequence) if sequence[-1] == "~" else sequence[-1]
 
 
 class Unbuffered:
-    """A terminal that hands over each key as it is pressed and does not show it, from `enter` to `leave`. Ctrl-C and
-    Ctrl-Z stay signals."""
+    """A terminal that passes on each key at once and does not show it, from `enter` to `leave`. Ctrl-C and Ctrl-Z stay
+    signals."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
@@ -75,7 +75,7 @@ class Unbuffered:
             tty.setcbreak(self._fd, termios.TCSADRAIN)
 
     def leave(self) -> None:
-        """Does nothing a second time."""
+        """Restores the terminal. A second call does nothing."""
         if self._before is not None:
             before, self._before = self._before, None
             try:
@@ -84,7 +84,7 @@ class Unbuffered:
                 pass  # the terminal has hung up
 
     def read(self) -> bytes:
-        """Empty at its end."""
+        """The bytes of the keys that were pressed; empty at the end of input."""
         try:
             return os.read(self._fd, 1024)
         except OSError:

@@ -1,4 +1,4 @@
-"""The live screen of `zot top`: draws when there is news, reads keys, and gives the terminal back as it was."""
+"""The live screen of `zot top`: draws each new sample, reads keys, and restores the terminal."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class LiveTop:
             self._terminal.leave()
 
     def _size(self) -> tuple[int, int]:
-        """Of the terminal itself: COLUMNS and LINES may be older."""
+        """Columns and lines of the terminal itself: $COLUMNS and $LINES may be older."""
         try:
             return os.get_terminal_size(STDOUT)[:2]
         except OSError:
@@ -111,7 +111,7 @@ class LiveTop:
         except OSError:
             self._end(Status.INTERRUPTED.exit_code)
 
-    # --- news from the host -------------------------------------------------------------------------------
+    # --- samples from the host -------------------------------------------------------------------------------
 
     def fileno(self) -> int:
         return self._client.fileno()
@@ -133,11 +133,11 @@ class LiveTop:
             self._loop.watch(self)
             self._end(Status.ERROR.exit_code, f"zot top: {error}")
             return
-        news = [reply for reply in replies if isinstance(reply, Stats)]
-        for one in news:
-            self._histories.add(one)
-        if news:
-            self._stats = news[-1]
+        samples = [reply for reply in replies if isinstance(reply, Stats)]
+        for sample in samples:
+            self._histories.add(sample)
+        if samples:
+            self._stats = samples[-1]
             self._draw()
 
     # --- keys and signals ---------------------------------------------------------------------------------
@@ -159,7 +159,7 @@ class LiveTop:
             self._end(Status.INTERRUPTED.exit_code)
 
     def _suspend(self) -> None:
-        """Ctrl-Z: gives the terminal back, and takes it again with `fg`."""
+        """Ctrl-Z: restores the terminal and stops; draws again after `fg`."""
         self._hide()
         ours = signal.signal(signal.SIGTSTP, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGTSTP)

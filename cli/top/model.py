@@ -1,4 +1,4 @@
-"""What `zot top` shows: which columns, which rows, in which order, and what each key changes. Pure."""
+"""Decides the columns, rows and order of `zot top`, and what each key changes. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from wire.stats import ExtensionStats, Stats
 
 HISTORY = 120
-"""Moments that are remembered."""
+"""Samples that are remembered."""
 SPARK = 8
 """Columns of a sparkline in the table."""
 NAME_WIDTHS = (16, 32)
@@ -30,12 +30,12 @@ class Column:
     width: int
     show: Callable[[ExtensionStats], str]
     value: Callable[[ExtensionStats], Any]
-    """What it is sorted by; None comes last either way."""
+    """The sort key; None comes last in both directions."""
     meaning: str
     descending: bool = True
     left: bool = False
     history: str = ""
-    """The attribute of `History` that it draws, if it is a sparkline."""
+    """For a sparkline the attribute of `UseHistory` that it draws."""
 
 
 def _column(
@@ -45,8 +45,8 @@ def _column(
         key,
         heading,
         width,
-        lambda one: show(getattr(one, attribute)),
-        lambda one: getattr(one, attribute),
+        lambda extension: show(getattr(extension, attribute)),
+        lambda extension: getattr(extension, attribute),
         meaning,
         descending=down,
     )
@@ -63,8 +63,8 @@ COLUMNS = (
         "state",
         "STATE",
         8,
-        lambda one: one.state,
-        lambda one: WORST_FIRST.index(one.state) if one.state in WORST_FIRST else -1,
+        lambda extension: extension.state,
+        lambda extension: WORST_FIRST.index(extension.state) if extension.state in WORST_FIRST else -1,
         "worst first",
         descending=False,
         left=True,
@@ -79,8 +79,8 @@ COLUMNS = (
         "fds",
         "FDS",
         5,
-        lambda one: "-" if one.open_files is None else number_format.number(one.open_files),
-        lambda one: one.open_files,
+        lambda extension: "-" if extension.open_files is None else number_format.number(extension.open_files),
+        lambda extension: extension.open_files,
         "open files",
     ),
     _column("in", "IN/s", 5, "frames_in_per_s", number_format.rate, "frames that it sends"),
@@ -103,8 +103,8 @@ IMPORTANCE = (
 
 
 def fit(width: int | None, *, with_history: bool, longest_name: int = 0) -> list[tuple[Column, int]]:
-    """The columns that a line of this width has room for, the most important ones, in their order, each with its
-    width; what is left over goes to the names, as far as they need it. All columns without a width."""
+    """The most important columns that fit in a line of this width, each with its own width, in the order of `COLUMNS`.
+    The name gets the rest, as far as it needs it. Without a width all columns fit."""
     offered = [BY_KEY[key] for key in IMPORTANCE if with_history or not BY_KEY[key].history]
     chosen: set[str] = set()
     used = -GAP
@@ -122,8 +122,8 @@ def fit(width: int | None, *, with_history: bool, longest_name: int = 0) -> list
 # --- what is remembered ----------------------------------------------------------------------------------------
 
 
-class History:
-    """CPU and memory of one extension, or of all together, at the last moments."""
+class UseHistory:
+    """CPU and memory of one extension, or of all together, in the last `HISTORY` samples."""
 
     __slots__ = ("cpu", "rss")
 
@@ -142,19 +142,21 @@ class History:
 
 
 class Histories:
-    """Of each extension by name, and of all together."""
+    """The histories of each extension, by name, and of all together."""
 
     def __init__(self) -> None:
-        self.total = History()
-        self.of: dict[str, History] = {}
+        self.total = UseHistory()
+        self.of: dict[str, UseHistory] = {}
 
     def add(self, stats: Stats) -> None:
         for name in self.of.keys() - stats.extensions.keys():
             del self.of[name]
-        for name, one in stats.extensions.items():
-            self.of.setdefault(name, History()).add(one.cpu_percent, one.rss_bytes)
+        for name, extension in stats.extensions.items():
+            self.of.setdefault(name, UseHistory()).add(extension.cpu_percent, extension.rss_bytes)
         every = stats.extensions.values()
-        self.total.add(sum(one.cpu_percent for one in every), sum(one.rss_bytes for one in every))
+        self.total.add(
+            sum(extension.cpu_percent for extension in every), sum(extension.rss_bytes for extension in every)
+        )
 
 
 # --- what is shown ---------------------------------------------------------------------------------------------
@@ -178,14 +180,16 @@ class View:
     mode: Mode = Mode.TABLE
 
     def within(self, rows: int, page: int) -> View:
-        """With the first row such that the page is full where it can be."""
+        """With the first row moved so that the page is full, if there are enough rows."""
         return replace(self, first=max(0, min(self.first, rows - page)))
 
 
 def arrange(extensions: dict[str, ExtensionStats], view: View) -> list[str]:
-    """Names of the extensions that pass the filter, in order. Equal ones are by name."""
+    """Names of the extensions that pass the filter, sorted; by name where the keys are equal."""
     wanted = view.filter.casefold()
-    names = sorted(name for name, one in extensions.items() if wanted in name.casefold() or wanted in one.state)
+    names = sorted(
+        name for name, extension in extensions.items() if wanted in name.casefold() or wanted in extension.state
+    )
     column = BY_KEY[view.sort]
     descending = column.descending != view.reverse
     if column is NAME:

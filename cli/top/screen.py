@@ -1,4 +1,4 @@
-"""Draws what `zot top` shows, as lines of text that fit their width."""
+"""Draws `zot top` as lines of text that fit the width of the terminal."""
 
 from __future__ import annotations
 
@@ -44,18 +44,18 @@ def header(stats: Stats, histories: Histories | None, width: int | None, *, asci
     )
     states.append("   all: ")
     for key, said in (
-        ("cpu", f"CPU {number_format.percent(sum(one.cpu_percent for one in every))}%"),
-        ("rss", f"RSS {number_format.size(sum(one.rss_bytes for one in every))}"),
+        ("cpu", f"CPU {number_format.percent(sum(extension.cpu_percent for extension in every))}%"),
+        ("rss", f"RSS {number_format.size(sum(extension.rss_bytes for extension in every))}"),
     ):
         states.append(said)
         if histories is not None:
             states.append(" " + histories.total.line(key, TOTAL_SPARK, ascii_only=ascii_only).strip(), "cyan")
         states.append("  ")
     counted = "  ".join(
-        f"{number_format.number(sum(getattr(one, name) for one in every))} {name}"
+        f"{number_format.number(sum(getattr(extension, name) for extension in every))} {name}"
         for name in ("calls", "errors", "timeouts", "blocks", "restarts")
     )
-    rates = [sum(getattr(one, name) for one in every) for name in ("frames_in_per_s", "frames_out_per_s")]
+    rates = [sum(getattr(extension, name) for extension in every) for name in ("frames_in_per_s", "frames_out_per_s")]
     counters = Text(f"{counted}   frames/s in {number_format.rate(rates[0])} out {number_format.rate(rates[1])}")
     return [_cut(line, width) for line in (_host_line(host), states, counters)]
 
@@ -92,7 +92,7 @@ def _headings(columns: list[tuple[Column, int]], view: View) -> Text:
 
 def _row(
     name: str,
-    one: ExtensionStats,
+    extension: ExtensionStats,
     columns: list[tuple[Column, int]],
     histories: Histories | None,
     *,
@@ -104,31 +104,36 @@ def _row(
         if column is NAME:
             line.append(_fitting(_label(name), width))
         elif column.key == "state":
-            line.append(set_cell_size(one.state, width), _state_style(one.state))
-            if one.failure:
-                # Of no use now: why is worth more than its figures.
+            line.append(set_cell_size(extension.state, width), _state_style(extension.state))
+            if extension.failure:
+                # The reason takes the place of the figures.
                 line.append(" " * GAP)
-                line.append(one_line(one.failure, 1000), _state_style(one.state))
+                line.append(one_line(extension.failure, 1000), _state_style(extension.state))
                 return line
         elif column.history:
             drawn = "" if histories is None else histories.of[name].line(column.history, width, ascii_only=ascii_only)
             line.append(drawn.rjust(width), "cyan")
         else:
-            line.append(column.show(one).rjust(width), _figure_style(column.key, one))
+            line.append(column.show(extension).rjust(width), _figure_style(column.key, extension))
     return line
 
 
-def _figure_style(key: str, one: ExtensionStats) -> str:
-    value = {"errors": one.errors, "timeouts": one.timeouts, "restarts": one.restarts, "blocks": one.blocks}.get(key)
+def _figure_style(key: str, extension: ExtensionStats) -> str:
+    value = {
+        "errors": extension.errors,
+        "timeouts": extension.timeouts,
+        "restarts": extension.restarts,
+        "blocks": extension.blocks,
+    }.get(key)
     if value is not None:
         return "yellow" if value and key != "blocks" else "dim" if not value else ""
-    if key == "cpu" and one.cpu_percent >= 50:
+    if key == "cpu" and extension.cpu_percent >= 50:
         return "yellow"
     return ""
 
 
 def footer(view: View, *, shown: int, passing: int, total: int, width: int) -> Text:
-    """What the keys have chosen, and which there are."""
+    """The line with the sort column, the filter and the keys."""
     if view.mode is Mode.FILTER:
         return _cut(
             Text.assemble(("filter: ", "bold"), view.filter, ("▏", "blink"), "   Enter keeps it, Esc ends it"), width
@@ -191,7 +196,7 @@ def _state_style(state: str) -> str:
 
 
 def _fitting(text: str, width: int) -> str:
-    """As wide as that, with an ellipsis where something is left out."""
+    """Exactly this wide; an ellipsis marks a cut."""
     return set_cell_size(text, width) if cell_len(text) <= width else set_cell_size(text, width - 1) + "…"
 
 

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from agent.configure import RunRequest, UsageError, launch
+from agent.configure import UsageError, launch
 from agent.model.anthropic_provider import AnthropicProvider
 from agent.model.provider import ProviderUnavailable
 from agent.model.replay_provider import RecordingProvider, ReplayProvider
+from agent.options import RunRequest
 from supervisor.loop.loop import Loop
 from wire.events import Status
 

@@ -11,9 +11,10 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from agent.configure import RunRequest, launch
+from agent.configure import launch
 from agent.headless import Headless
 from agent.model.provider import Stream
+from agent.options import RunRequest
 from tests.support.extension_folder import extension, folder
 from tests.support.host import PRELUDE
 from wire import events

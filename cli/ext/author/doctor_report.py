@@ -1,4 +1,4 @@
-"""Chooses the extensions to examine, has them examined, and says what was found."""
+"""`zot ext doctor`: chooses the extensions, examines them, and prints the findings."""
 
 from __future__ import annotations
 
@@ -18,27 +18,26 @@ from supervisor.home.zot_home import zot_home
 from wire.events import Status
 from wire.manifest import ManifestError
 from wire.suggest import no_such
-from wire.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from supervisor.harness.checkup import CheckupResult
 
-STYLES = {Level.OK: "green", Level.WARN: "yellow", Level.FAIL: "bold red"}
 TOPIC_WIDTH = 10
 
 
 @dataclass(frozen=True)
 class Report:
-    """What is to be said of one extension."""
+    """The findings about one extension."""
 
     name: str
     folder: Path
     findings: tuple[Finding, ...]
-    facts: CheckupResult | None = None
+    result: CheckupResult | None = None
+    """None for an extension that was not started."""
     skipped: str = ""
-    """Why it was not started, when that is nobody's fault."""
+    """Why the extension was not started, where that is no fault."""
 
     @property
     def level(self) -> Level:
@@ -49,7 +48,7 @@ class Report:
 class _Chosen:
     found: list[Found] = field(default_factory=list)
     reports: list[Report] = field(default_factory=list)
-    """Of those that are not started."""
+    """Of the extensions that are not started."""
 
 
 class _UnknownError(Exception):
@@ -57,13 +56,13 @@ class _UnknownError(Exception):
 
 
 def run_doctor(targets: Sequence[str], *, as_json: bool) -> int:
-    """0 if none failed, 1 if one did, 2 for a name that nobody has, 130 after Ctrl-C."""
+    """Returns the exit status: 0 if no extension failed, 1 if one failed, 2 for an unknown name, 130 after Ctrl-C."""
     home = zot_home()
     try:
         config = load_config(home)
         chosen = choose(targets, Path.cwd(), home)
-        with Harness(owns_process=True, config=config) as room:
-            facts = examine(room, chosen.found)
+        with Harness(owns_process=True, config=config) as harness:
+            results = examine(harness, chosen.found)
     except _UnknownError as error:
         print(f"zot ext doctor: {error}", file=sys.stderr)  # noqa: T201
         return Status.USAGE.exit_code
@@ -72,7 +71,7 @@ def run_doctor(targets: Sequence[str], *, as_json: bool) -> int:
         return Status.ERROR.exit_code
     except InterruptedRehearsalError:
         return Status.INTERRUPTED.exit_code
-    reports = [*(_report(one) for one in facts), *chosen.reports]
+    reports = [*(_report(result) for result in results), *chosen.reports]
     if as_json:
         for report in reports:
             print(json.dumps(_record(report)))  # noqa: T201
@@ -81,11 +80,11 @@ def run_doctor(targets: Sequence[str], *, as_json: bool) -> int:
     return Status.ERROR.exit_code if any(report.level is Level.FAIL for report in reports) else 0
 
 
-# --- which ones ---------------------------------------------------------------------------------------------
+# --- the choice ---------------------------------------------------------------------------------------------
 
 
 def choose(targets: Sequence[str], project: Path, home: Path) -> _Chosen:
-    """The named ones, be they disabled, or all that are installed for this user and this project."""
+    """The named extensions, also disabled ones; without names all that are installed for this user and this project."""
     chosen = _Chosen()
     if not targets:
         discovery = discover((), project, home, lambda found: _distrust(found, home))
@@ -108,9 +107,9 @@ def choose(targets: Sequence[str], project: Path, home: Path) -> _Chosen:
 
 
 def _admit_named(name: str, project: Path, home: Path, chosen: _Chosen) -> bool:
-    """By the name in the manifest, else by that of the folder; the project's come first. A folder here of that name is
-    meant only if nothing is installed by it: a name must not start a program that just happens to lie here. Whether
-    something is. Raises `_UnknownError`."""
+    """Looks for an installed extension by its manifest's name, else by its folder's name, in the project first;
+    returns whether there is one. Only if there is none, a folder of that name in the current folder is meant: a name
+    must not start a program that happens to be here. Raises `_UnknownError`."""
     places = {project / ".zot" / "extensions": Scope.PROJECT, home / "extensions": Scope.GLOBAL}
     folders: dict[str, tuple[Path, Scope]] = {}
     by_name: dict[str, tuple[Path, Scope]] = {}
@@ -148,7 +147,7 @@ def _admit(found: Found, chosen: _Chosen, home: Path) -> None:
 
 
 def _distrust(found: Found, home: Path) -> str:
-    """Why it must not be started; empty if it may."""
+    """Why the extension must not be started; empty if it may."""
     from supervisor.discovery.trust_store import TrustStore
 
     judged = TrustStore(home).judge(found)
@@ -163,11 +162,11 @@ def _manifest_advice(reason: str) -> str:
     return "zot ext schema manifest shows what a manifest may say"
 
 
-# --- what is said -------------------------------------------------------------------------------------------
+# --- the output ---------------------------------------------------------------------------------------------
 
 
-def _report(facts: CheckupResult) -> Report:
-    return Report(facts.found.manifest.name, facts.found.folder, tuple(judge(facts)), facts)
+def _report(result: CheckupResult) -> Report:
+    return Report(result.found.manifest.name, result.found.folder, tuple(judge(result)), result)
 
 
 def _record(report: Report) -> dict[str, Any]:
@@ -177,70 +176,61 @@ def _record(report: Report) -> dict[str, Any]:
         "level": report.level.value,
         "skipped": report.skipped or None,
         "findings": [
-            {"level": one.level.value, "topic": one.topic, "message": one.message, "advice": one.advice}
-            for one in report.findings
+            {"level": finding.level.value, "topic": finding.topic, "message": finding.message, "advice": finding.advice}
+            for finding in report.findings
         ],
     }
-    if (facts := report.facts) is not None:
+    if (result := report.result) is not None:
         record |= {
-            "scope": facts.found.scope.label,
-            "ready_ms": None if facts.ready_s is None else round(facts.ready_s * 1000, 1),
-            "ready": facts.phase.value,
-            "hello": {"name": facts.hello_name, "version": facts.version, "capabilities": list(facts.capabilities)},
-            "tools": list(facts.tools),
-            "commands": list(facts.commands),
-            "events": list(facts.events),
-            "intercept": list(facts.intercepts),
-            "junk_lines": facts.junk,
-            "env": list(facts.found.manifest.env),
-            "missing_env": list(facts.missing_env),
-            "exit": None if facts.exit is None else facts.exit.code,
-            "stop_ms": None if facts.stop_s is None else round(facts.stop_s * 1000, 1),
-            "shutdown_ack": facts.has_acked,
-            "ended_by": facts.force.value,
-            "processes_left": facts.left,
-            "stderr": list(facts.stderr),
+            "scope": result.found.scope.label,
+            "ready_ms": None if result.ready_s is None else round(result.ready_s * 1000, 1),
+            "ready": result.phase.value,
+            "hello": {"name": result.hello_name, "version": result.version, "capabilities": list(result.capabilities)},
+            "tools": list(result.tools),
+            "commands": list(result.commands),
+            "events": list(result.events),
+            "intercept": list(result.intercepts),
+            "junk_lines": result.junk,
+            "env": list(result.found.manifest.env),
+            "missing_env": list(result.missing_env),
+            "exit": None if result.exit is None else result.exit.code,
+            "stop_ms": None if result.stop_s is None else round(result.stop_s * 1000, 1),
+            "shutdown_ack": result.has_acked,
+            "ended_by": result.force.value,
+            "processes_left": result.left,
+            "stderr": list(result.stderr),
         }
     return record
 
 
 def _print(reports: Sequence[Report]) -> None:
-    from rich.console import Console
-    from rich.text import Text
+    from cli.doctor.printing import STYLES, Lines
 
-    if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(errors="backslashreplace")  # a name may be any bytes
-    console = Console(highlight=False, soft_wrap=True)
+    lines = Lines()
     if not reports:
-        console.print("no extensions are installed; zot ext doctor PATH examines one from a folder")
+        lines.put(("no extensions are installed; zot ext doctor PATH examines one from a folder", ""))
         return
     for report in reports:
         label, style = ("skip", "dim") if report.skipped else (report.level.value, STYLES[report.level])
-        line = Text(f"{label:5}", style=style)
-        line.append(_one_line(report.name), style="bold")
-        line.append(f"  {_one_line(str(report.folder))}", style="dim")
-        console.print(line)
+        lines.put((f"{label:5}", style), (report.name, "bold"), (f"  {report.folder}", "dim"))
         if report.skipped:
-            console.print(Text(f"     {_one_line(report.skipped)}", style="dim"))
-        following = [one.advice for one in report.findings[1:]] + [""]
+            lines.put((f"     {report.skipped}", "dim"))
+        following = [finding.advice for finding in report.findings[1:]] + [""]
         for finding, next_advice in zip(report.findings, following, strict=False):
-            line = Text("     ")
-            line.append(f"{finding.topic:{TOPIC_WIDTH}} ", style=STYLES[finding.level])
-            line.append(_one_line(finding.message))
-            console.print(line)
+            lines.put(
+                ("     ", ""),
+                (f"{finding.topic:{TOPIC_WIDTH}} ", STYLES[finding.level]),
+                (finding.message, ""),
+            )
             if finding.advice and finding.advice != next_advice:
-                console.print(Text(f"     {'':{TOPIC_WIDTH}} → {_one_line(finding.advice)}", style="dim"))
-    console.print(_summary(reports))
+                lines.advice(finding.advice, 5 + TOPIC_WIDTH)
+    lines.put((_summary(reports), ""))
 
 
 def _summary(reports: Sequence[Report]) -> str:
-    counts = {level: sum(not one.skipped and one.level is level for one in reports) for level in Level}
+    counts = {level: sum(not report.skipped and report.level is level for report in reports) for level in Level}
     words = {Level.OK: "ok", Level.WARN: "with warnings", Level.FAIL: "failed"}
     said = [f"{counts[level]} {words[level]}" for level in Level if counts[level]]
-    if skipped := sum(bool(one.skipped) for one in reports):
+    if skipped := sum(bool(report.skipped) for report in reports):
         said.append(f"{skipped} not started")
     return ", ".join(said)
-
-
-def _one_line(text: str) -> str:
-    return printable(text).replace("\n", " ")

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 SCAFFOLDS = Path(__file__).parents[2] / "scaffolds"
 SUFFIX = ".template"
-"""So that no tool takes a template for a program of this project."""
+"""Keeps linters and test runners from taking a template for a file of this project."""
 HIDDEN = {"gitignore": ".gitignore"}
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-"""A manifest allows more; but this name is also a command, a folder, and part of a tool's name."""
+"""Stricter than a manifest: the name is also that of a command and of a folder, and part of a tool's name."""
 FIRST_STEPS = {"go": "go build -o bin/{tool} ."}
 ROOT = Path(__file__).parents[3]
 PYTHON_SDKS = (ROOT / "zotext", ROOT.parents[1] / "zotext")
@@ -43,7 +43,7 @@ class NewError(Exception):
 
 
 def run_new(name: str, language: str, parent: str, *, as_json: bool) -> int:
-    """Makes the folder and says what to do next."""
+    """Makes the folder, prints the next steps, and returns the exit status."""
     try:
         target, files = make(name, language, Path(parent).expanduser())
     except NewError as error:
@@ -64,7 +64,7 @@ def run_new(name: str, language: str, parent: str, *, as_json: bool) -> int:
 
 
 def make(name: str, language: str, parent: Path) -> tuple[Path, list[str]]:
-    """The new folder, and its files. It is whole or not there at all. Raises `NewError`."""
+    """Returns the new folder and its files. After an error there is no folder. Raises `NewError`."""
     _check_name(name)
     target = parent / name
     if os.path.lexists(target):
@@ -100,13 +100,13 @@ def _check_name(name: str) -> None:
 
 
 def values_for(name: str) -> dict[str, str]:
-    """What stands in the templates for what."""
+    """The values of the placeholders in templates."""
     tool = re.sub(r"[^A-Za-z0-9_]", "_", name)
     return {"name": name, "tool": tool, "package": name.lower()}
 
 
 def write_templates(source: Path, target: Path, values: Mapping[str, str]) -> None:
-    """Copies the templates of a folder, with the values in place of `{{…}}`."""
+    """Copies the templates of a folder, with each `{{name}}` replaced by its value."""
     for template in sorted(source.rglob(f"*{SUFFIX}")):
         text = template.read_text(encoding="utf-8")
         for key, value in values.items():

@@ -1,4 +1,4 @@
-"""Runs the scripts of an extension and says what became of them."""
+"""`zot ext test`: runs the scripts of an extension and prints their results."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from supervisor.harness.result import Outcome
 
 STEPS_SHOWN = 10
-"""Before the one that failed."""
+"""Of a script, before the line that failed; and of stderr."""
 FRAME_SHOWN = 160
 GREETING = "handshake and shutdown"
 
 
 @dataclass(frozen=True)
-class Request:
+class ScriptsRequest:
     path: str
     scripts: tuple[str, ...]
     record: str | None
@@ -43,23 +43,23 @@ class Request:
 
 
 class _UsageError(Exception):
-    """One line."""
+    """What cannot be run, in one line."""
 
 
-def run_test(request: Request) -> int:
-    """0 if all passed, 1 if one failed, 2 with one line if nothing could be run, 130 after Ctrl-C."""
+def run_test(request: ScriptsRequest) -> int:
+    """Returns the exit status: 0 if all passed, 1 if a script failed, 2 if nothing could be run, 130 after Ctrl-C."""
     try:
         found, scripts = _prepare(request)
         config = load_config(zot_home())
         cwd = Path(request.cwd).absolute() if request.cwd else None
         if cwd is not None and not cwd.is_dir():
             raise _UsageError(f"--cwd {request.cwd}: no such folder")
-        with Harness(owns_process=True, config=config) as room:
+        with Harness(owns_process=True, config=config) as harness:
             if request.record is not None:
-                return _record(room, found, scripts, request, cwd)
+                return _record(harness, found, scripts, request, cwd)
             report = _JsonReport() if request.as_json else _Report(found)
             for script in scripts or [Script(GREETING, ())]:
-                report.add(script, play(room, found, script, cwd=cwd, wait_s=request.wait_s))
+                report.add(script, play(harness, found, script, cwd=cwd, wait_s=request.wait_s))
     except InterruptedRehearsalError:
         return Status.INTERRUPTED.exit_code
     except (_UsageError, ManifestError, ScriptError, ConfigError) as error:
@@ -69,7 +69,7 @@ def run_test(request: Request) -> int:
     return Status.ERROR.exit_code if report.failed else 0
 
 
-def _prepare(request: Request) -> tuple[Found, list[Script]]:
+def _prepare(request: ScriptsRequest) -> tuple[Found, list[Script]]:
     if not isfinite(request.wait_s):
         raise _UsageError(f"--wait {request.wait_s}: not a number of seconds")
     folder = Path(request.path)
@@ -89,13 +89,15 @@ def _prepare(request: Request) -> tuple[Found, list[Script]]:
 
 
 def default_scripts(folder: Path) -> list[Path]:
-    """The scripts that belong to an extension, by name."""
+    """The scripts in the folder of an extension, sorted by name."""
     return sorted((folder / "tests").glob("*.jsonl")) or sorted(folder.glob("test*.jsonl"))
 
 
-def _record(room: Harness, found: Found, scripts: Sequence[Script], request: Request, cwd: Path | None) -> int:
+def _record(
+    harness: Harness, found: Found, scripts: Sequence[Script], request: ScriptsRequest, cwd: Path | None
+) -> int:
     assert request.record is not None
-    outcome = record(room, found, scripts[0], cwd=cwd, wait_s=request.wait_s)
+    outcome = record(harness, found, scripts[0], cwd=cwd, wait_s=request.wait_s)
     if outcome.failure is not None:
         report = _JsonReport() if request.as_json else _Report(found)
         report.add(scripts[0], outcome)
@@ -119,7 +121,7 @@ def _record(room: Harness, found: Found, scripts: Sequence[Script], request: Req
 
 
 class _JsonReport:
-    """One object for each script, and one for all."""
+    """Prints a JSON object for each script, and one with the totals."""
 
     def __init__(self) -> None:
         self.passed = self.failed = 0
@@ -142,7 +144,7 @@ class _JsonReport:
                 "reason": failure.reason,
                 "expected": failure.step.frame if failure.step else None,
                 "said": failure.said,
-                "differences": [one._asdict() for one in failure.differences],
+                "differences": [difference._asdict() for difference in failure.differences],
             }
             record["stderr"] = list(outcome.stderr)
         print(json.dumps(record))  # noqa: T201
@@ -152,7 +154,7 @@ class _JsonReport:
 
 
 class _Report:
-    """Lines for a reader."""
+    """Prints lines for a person."""
 
     def __init__(self, found: Found) -> None:
         from rich.console import Console

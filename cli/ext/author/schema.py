@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
-from cli.choices import unknown
 from cli.exits import exit_with
 from cli.parameters import Json
 from wire.events import Status
 from wire.schema import definitions, render
+from wire.suggest import not_one_of
 
 
 def register(app: typer.Typer) -> None:
@@ -36,7 +36,7 @@ def ext_schema(
 
 
 def run_schema(name: str | None, *, as_json: bool) -> int:
-    """Prints one schema, or the names of all. A frame may be named without `frame.`; 2 for an unknown name."""
+    """Prints one schema, or all names; returns the exit status, 2 for an unknown name. `name` may lack `frame.`."""
     known = {key: title for key, (_kind, title) in definitions().items() if key.startswith(("manifest", "frame."))}
     if name is None:
         for key, title in known.items():
@@ -45,7 +45,7 @@ def run_schema(name: str | None, *, as_json: bool) -> int:
     full = name if name in known else f"frame.{name}"
     if full not in known:
         short = [key.removeprefix("frame.") for key in known]
-        print(f"zot ext schema: {unknown(name, short)}", file=sys.stderr)  # noqa: T201
+        print(f"zot ext schema: {not_one_of(name, short)}", file=sys.stderr)  # noqa: T201
         return Status.USAGE.exit_code
     text = render(full)
     sys.stdout.write(json.dumps(json.loads(text)) + "\n" if as_json else text)

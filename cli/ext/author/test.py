@@ -46,7 +46,7 @@ def ext_test(
 
     Example: [bold]zot ext test ./hello[/bold]
     """
-    from cli.ext.author.run_scripts import Request, run_test
+    from cli.ext.author.run_scripts import ScriptsRequest, run_test
 
-    request = Request(path, tuple(scripts or ()), record, wait, cwd, as_json)
+    request = ScriptsRequest(path, tuple(scripts or ()), record, wait, cwd, as_json)
     exit_with("ext test", lambda: run_test(request))

@@ -39,6 +39,6 @@ def ext_drive(
 
     Example: [bold]echo 'tool shout {"text": "hi"}' | zot ext drive ./hello[/bold]
     """
-    from cli.ext.drive.session import Request, run_drive
+    from cli.ext.drive.session import DriveRequest, run_drive
 
-    exit_with("ext drive", lambda: run_drive(Request(path, record, wait, cwd, as_json)))
+    exit_with("ext drive", lambda: run_drive(DriveRequest(path, record, wait, cwd, as_json)))

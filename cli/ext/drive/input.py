@@ -1,4 +1,4 @@
-"""Lines from standard input while a loop goes on: typed at a terminal, or from a pipe or file."""
+"""Reads lines from standard input within the loop: typed at a terminal, or from a pipe or file."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 class Input(Protocol):
     lines: deque[str | Typed]
-    """`Typed.END` is the last."""
+    """The lines that were read and not taken yet. `Typed.END` is the last."""
 
     def start(self) -> None: ...
     def close(self) -> None: ...
 
 
 class LinesIn:
-    """From a pipe or a file, which the kernel cannot watch and which always has its answer ready."""
+    """Lines from a pipe or a file. A file, which epoll refuses, is read at once."""
 
     def __init__(self, loop: Loop, fd: int) -> None:
         self.lines: deque[str | Typed] = deque()
@@ -37,7 +37,7 @@ class LinesIn:
         try:
             self._loop.watch(self, read=True)
             self._is_watched = True
-        except PermissionError:  # epoll takes no files
+        except PermissionError:  # epoll refuses files
             while not self.lines or self.lines[-1] is not Typed.END:
                 self.on_readable(1 << 16)
 
@@ -68,7 +68,7 @@ class LinesIn:
 
 
 class TerminalIn:
-    """Keys, with a line editor; the terminal is as it was before after `close`."""
+    """Lines that a person types with a line editor. `close` restores the terminal."""
 
     def __init__(self, loop: Loop, fd: int, editor: LineEditor, redraw: Callable[[], None]) -> None:
         self.lines: deque[str | Typed] = deque()

@@ -1,4 +1,4 @@
-"""One line of text being typed: what each key does to it. Pure."""
+"""Edits the line that is being typed, key by key. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CONTROLS = {
     b"\x10": b"\x1b[A",
     b"\x0e": b"\x1b[B",
 }
-"""Ctrl-A, E, B, F, P and N, as the keys that they stand for."""
+"""Ctrl-A, E, B, F, P and N mean Home, End, Left, Right, Up and Down."""
 END_OF_INPUT = "\x04"
 TAB = "\t"
 
@@ -31,18 +31,19 @@ class Typed(Enum):
 
 
 class LineEditor:
-    """`feed` it what a terminal sends; it returns the lines that were finished, and `Typed.END`."""
+    """`feed` takes the bytes that a terminal sends and returns the finished lines, and `Typed.END`."""
 
     def __init__(self, complete: Callable[[str], list[str]] | None = None) -> None:
         self.text = ""
         self.cursor = 0
         self.choices: list[str] = []
-        """What a tab left open."""
+        """Lines that the last Tab could have completed to."""
         self._complete = complete or (lambda _text: [])
         self._keys = Keys()
         self._decoder = codecs.getincrementaldecoder("utf-8")("ignore")
         self._history: list[str] = []
-        self._place = 0
+        self._recalled = 0
+        """Index into the history; its length for the new line."""
         self._draft = ""
 
     def feed(self, data: bytes) -> list[str | Typed]:
@@ -107,18 +108,18 @@ class LineEditor:
         line = self.text
         if line.strip() and self._history[-1:] != [line]:
             self._history = [*self._history[-HISTORY + 1 :], line]
-        self._place = len(self._history)
+        self._recalled = len(self._history)
         self._set("")
         return line
 
     def _recall(self, step: int) -> None:
-        place = self._place + step
-        if not 0 <= place <= len(self._history):
+        recalled = self._recalled + step
+        if not 0 <= recalled <= len(self._history):
             return
-        if self._place == len(self._history):
+        if self._recalled == len(self._history):
             self._draft = self.text
-        self._place = place
-        self._set(self._draft if place == len(self._history) else self._history[place])
+        self._recalled = recalled
+        self._set(self._draft if recalled == len(self._history) else self._history[recalled])
 
     def _tab(self) -> None:
         if self.cursor != len(self.text):
@@ -130,7 +131,7 @@ class LineEditor:
         self.choices = lines if len(lines) > 1 else []
 
     def window(self, width: int) -> tuple[str, int]:
-        """The part of the line that fits a terminal, and where the cursor is in it."""
+        """The part of the line around the cursor that fits in `width` columns, and the cursor's place in it."""
         start = max(0, self.cursor - width + 1)
         return self.text[start : start + width], self.cursor - start
 

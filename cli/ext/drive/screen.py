@@ -1,4 +1,4 @@
-"""Shows both directions of a wire, and the line that is being typed below."""
+"""Shows what the host and the extension say, and below it the line that is being typed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TYPE_WIDTH = 24
 RESET = "\x1b[0m"
 STYLES = {"host": "\x1b[36m", "extension": "\x1b[32m", "fault": "\x1b[31m", "dim": "\x1b[2m", "bold": "\x1b[1m"}
 COLUMNS = 80
-"""Of a terminal that does not say."""
+"""Width of a terminal that does not tell its own."""
 CLEAR_LINE = "\r\x1b[K"
 
 
@@ -29,8 +29,8 @@ def wants_colour() -> bool:
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-class Screen:
-    """With an editor, its line stays the last one on the terminal, whatever is shown meanwhile."""
+class ConversationView:
+    """With an editor, the line being typed stays the last line of the terminal."""
 
     def __init__(self, *, as_json: bool, colour: bool, editor: LineEditor | None = None) -> None:
         self._as_json = as_json
@@ -39,7 +39,7 @@ class Screen:
         self.is_prompting = False
 
     def said(self, said: Said, after_s: float | None = None) -> None:
-        """One frame or line; `after_s` is how long an answer took."""
+        """Shows a frame or another line; `after_s` is the time that an answer took."""
         if self._as_json:
             if said.frame is not None:
                 self._out(write_line(said.side, said.frame).decode().rstrip("\n"))
@@ -62,11 +62,11 @@ class Screen:
         self._out(f"{self._styled(style, f'{kind:{TYPE_WIDTH}}' if body else kind)}{body}{took}{fault}")
 
     def stderr(self, line: str) -> None:
-        """Of the extension."""
+        """Shows a line of the extension's stderr."""
         self._err(self._styled("dim", f"  stderr: {line}"))
 
     def note(self, text: str, style: str = "dim") -> None:
-        """Of ours."""
+        """Shows a text of this command."""
         self._err(self._styled(style, printable(text)))
 
     def _styled(self, style: str, text: str) -> str:
@@ -104,17 +104,17 @@ class Screen:
         sys.stdout.flush()
 
     def echo(self, line: object) -> None:
-        """A finished line stays where it was typed."""
+        """Leaves a finished line where it was typed."""
         if self.is_prompting and isinstance(line, str):
             sys.stdout.write(f"{CLEAR_LINE}{self._styled('bold', PROMPT)}{printable(line)}\n")
             sys.stdout.flush()
 
     def choices(self, lines: list[str]) -> None:
-        """What a tab left open."""
+        """Shows the lines that Tab could complete to."""
         self.note("  ".join(line.strip() for line in lines))
 
     def leave(self) -> None:
-        """The prompt is taken away for good."""
+        """Removes the prompt for good."""
         if self.is_prompting:
             self.is_prompting = False
             sys.stdout.write(CLEAR_LINE)

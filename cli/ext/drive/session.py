@@ -1,4 +1,4 @@
-"""A conversation with one extension, led by hand or by a pipe."""
+"""`zot ext drive`: a conversation with one extension, typed by a person or read from a pipe."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from cli.ext.drive.input import Input, LinesIn, TerminalIn
 from cli.ext.drive.line_editor import LineEditor, Typed
-from cli.ext.drive.screen import Screen, wants_colour
+from cli.ext.drive.screen import ConversationView, wants_colour
 from cli.ext.drive.typed_commands import HELP, CommandError, Known, frame_for
 from supervisor.harness.harness import Harness, InterruptedRehearsalError
 from supervisor.harness.messages import answer_to
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Request:
+class DriveRequest:
     path: str
     record: str | None
     wait_s: float
@@ -41,19 +41,19 @@ class Request:
 
 
 class _UsageError(Exception):
-    """One line."""
+    """What cannot be run, in one line."""
 
 
-def run_drive(request: Request) -> int:
-    """0; 1 if the extension failed or an answer did not come; 2 with one line if nothing could be run."""
+def run_drive(request: DriveRequest) -> int:
+    """Returns the exit status: 0; 1 if the extension failed or an answer did not come; 2 if nothing could be run."""
     try:
         found, cwd = _prepare(request)
         config = load_config(zot_home())
     except (_UsageError, ManifestError, ConfigError) as error:
         print(f"zot ext drive: {error}", file=sys.stderr)  # noqa: T201
         return Status.USAGE.exit_code
-    with Harness(owns_process=True, config=config) as room:
-        session = _Session(room, found, cwd, request)
+    with Harness(owns_process=True, config=config) as harness:
+        session = _Session(harness, found, cwd, request)
         try:
             session.run()
         finally:
@@ -61,7 +61,7 @@ def run_drive(request: Request) -> int:
     return Status.ERROR.exit_code if session.has_failed else 0
 
 
-def _prepare(request: Request) -> tuple[Found, Path]:
+def _prepare(request: DriveRequest) -> tuple[Found, Path]:
     if not isfinite(request.wait_s):
         raise _UsageError(f"--wait {request.wait_s}: not a number of seconds")
     try:
@@ -79,152 +79,152 @@ def _prepare(request: Request) -> tuple[Found, Path]:
 
 
 class _Session:
-    def __init__(self, room: Harness, found: Found, cwd: Path, request: Request) -> None:
+    def __init__(self, harness: Harness, found: Found, cwd: Path, request: DriveRequest) -> None:
         self.has_failed = False
-        self._room = room
+        self._harness = harness
         self._found = found
         self._request = request
-        self._places: Places = room.prepare(found, cwd)
-        self._known = Known()
+        self._paths: Places = harness.prepare(found, cwd)
+        self._registered = Known()
         self._asked: dict[Answer, float] = {}
         self._number = 0
-        self._actor: RecordedProcess | None = None
+        self._process: RecordedProcess | None = None
         by_hand = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty() and not request.as_json
-        editor = LineEditor(self._known.completions) if by_hand else None
-        self._screen = Screen(as_json=request.as_json, colour=wants_colour(), editor=editor)
+        editor = LineEditor(self._registered.completions) if by_hand else None
+        self._view = ConversationView(as_json=request.as_json, colour=wants_colour(), editor=editor)
         self._by_hand = by_hand
         self._editor = editor
         self._input: Input = (
-            TerminalIn(room.loop, sys.stdin.fileno(), editor, self._redraw)
+            TerminalIn(harness.loop, sys.stdin.fileno(), editor, self._redraw)
             if editor is not None
-            else LinesIn(room.loop, 0)
+            else LinesIn(harness.loop, 0)
         )
 
     def run(self) -> None:
         try:
-            self._actor = self._room.start(self._found, on_said=self._on_said, on_stderr=self._screen.stderr)
-            self._talk(self._actor)
+            self._process = self._harness.start(self._found, on_said=self._on_said, on_stderr=self._view.stderr)
+            self._talk(self._process)
         except SpawnError as error:
             self._fail(str(error))
         except InterruptedRehearsalError:
-            self._room.is_interrupted = False  # a second one is not waited for
-            self._screen.leave()
-        if self._actor is not None:
-            self._end(self._actor)
+            self._harness.is_interrupted = False  # the end below must not be cut short by the first Ctrl-C
+            self._view.leave()
+        if self._process is not None:
+            self._end(self._process)
 
     def close(self) -> None:
         self._input.close()
 
     # --- the conversation ---------------------------------------------------------------------------------
 
-    def _talk(self, actor: RecordedProcess) -> None:
-        handshake = Handshake(self._room.loop, actor, self._places)
+    def _talk(self, process: RecordedProcess) -> None:
+        handshake = Handshake(self._harness.loop, process, self._paths)
         timeouts = self._found.manifest.timeouts
-        self._room.wait(handshake.look, (timeouts.hello or self._found.default_hello_s) + timeouts.ready + 1.0)
+        self._harness.wait(handshake.look, (timeouts.hello or self._found.default_hello_s) + timeouts.ready + 1.0)
         if handshake.phase is Phase.FAILED:
             self._fail(handshake.failure)
             return
         if self._by_hand:
-            self._screen.note("help lists what can be typed; Ctrl-D ends")
-            self._screen.is_prompting = True
+            self._view.note("help lists what can be typed; Ctrl-D ends")
+            self._view.is_prompting = True
         self._input.start()
-        self._screen.prompt()
-        while self._next_line(actor) and actor.is_running:
+        self._view.prompt()
+        while self._next_line(process) and process.is_running:
             pass
-        self._screen.leave()
+        self._view.leave()
 
     def _redraw(self) -> None:
         if self._editor is not None and self._editor.choices:
-            self._screen.choices(self._editor.choices)
+            self._view.choices(self._editor.choices)
             self._editor.choices = []
-        self._screen.prompt()
+        self._view.prompt()
 
-    def _next_line(self, actor: RecordedProcess) -> bool:
-        """False at the end."""
-        self._room.wait(lambda: bool(self._input.lines) or not actor.is_running, None)
+    def _next_line(self, process: RecordedProcess) -> bool:
+        """Obeys the next line; returns False at the end."""
+        self._harness.wait(lambda: bool(self._input.lines) or not process.is_running, None)
         if not self._input.lines:
             return False
         line = self._input.lines.popleft()
         if self._by_hand:
-            self._screen.echo(line)
+            self._view.echo(line)
         if isinstance(line, Typed) or line.strip() in ("quit", "exit"):
             return False
         if line.strip() == "help":
-            self._screen.note(HELP)
+            self._view.note(HELP)
         elif line.strip() and not line.lstrip().startswith("#"):
-            self._obey(line, actor)
-        self._screen.prompt()
+            self._obey(line, process)
+        self._view.prompt()
         return True
 
-    def _obey(self, line: str, actor: RecordedProcess) -> None:
+    def _obey(self, line: str, process: RecordedProcess) -> None:
         self._number += 1
         try:
-            frame = frame_for(line, self._known, f"d{self._number}")
+            frame = frame_for(line, self._registered, f"d{self._number}")
         except CommandError as error:
-            self._screen.note(str(error), "fault")
+            self._view.note(str(error), "fault")
             self.has_failed |= not self._by_hand
             return
         answer = answer_to(frame)
         if answer is not None:
-            self._asked[answer] = self._room.loop.clock()
-        if not actor.say(frame):
-            self._room.wait(lambda: not actor.is_running, EXIT_FOLLOWS_S)
-            self._fail("it does not read its stdin" if actor.is_running else "it has ended")
+            self._asked[answer] = self._harness.loop.clock()
+        if not process.say(frame):
+            self._harness.wait(lambda: not process.is_running, EXIT_FOLLOWS_S)
+            self._fail("it does not read its stdin" if process.is_running else "it has ended")
         elif not self._by_hand:
-            self._await(actor, answer)
+            self._await(process, answer)
 
-    def _await(self, actor: RecordedProcess, answer: Answer | None) -> None:
-        """From a pipe: the answer, or else silence."""
-        clock = self._room.loop.clock
+    def _await(self, process: RecordedProcess, answer: Answer | None) -> None:
+        """Waits for the answer; where none is due, until the extension is silent."""
+        clock = self._harness.loop.clock
         if answer is not None:
-            came = self._room.wait(lambda: answer not in self._asked or not actor.is_running, self._request.wait_s)
-            if answer in self._asked and actor.is_running and not came:
+            came = self._harness.wait(lambda: answer not in self._asked or not process.is_running, self._request.wait_s)
+            if answer in self._asked and process.is_running and not came:
                 self._fail(f"no {answer.type} within {self._request.wait_s:g} s")
             return
         began = clock()
-        while actor.is_running and clock() - began < self._request.wait_s:
-            left = max(began, actor.last_heard_at) + QUIET_S - clock()
+        while process.is_running and clock() - began < self._request.wait_s:
+            left = max(began, process.last_heard_at) + QUIET_S - clock()
             if left <= 0:
                 break
-            self._room.wait(lambda: not actor.is_running, left)
+            self._harness.wait(lambda: not process.is_running, left)
 
     def _on_said(self, said: Said) -> None:
         after = None
         if said.side is Side.EXTENSION and said.frame is not None:
-            self._known.take_in(said.frame)
+            self._registered.take_in(said.frame)
             for answer in self._asked:
                 if answer.is_in(said.frame):
                     after = said.at - self._asked.pop(answer)
                     break
-        self._screen.said(said, after)
+        self._view.said(said, after)
 
     # --- the end ------------------------------------------------------------------------------------------
 
-    def _end(self, actor: RecordedProcess) -> None:
-        self._screen.leave()
-        was_running = actor.is_running
-        self._room.end(actor)
+    def _end(self, process: RecordedProcess) -> None:
+        self._view.leave()
+        was_running = process.is_running
+        self._harness.end(process)
         took = (
-            f" after {actor.ended_at - actor.asked_at:.2f} s"
-            if was_running and actor.asked_at and actor.ended_at
+            f" after {process.ended_at - process.asked_at:.2f} s"
+            if was_running and process.asked_at and process.ended_at
             else ""
         )
-        self._screen.note(f"ended: {actor.exit}{took}" if actor.exit else "it could not be ended")
-        why = ended_badly(actor)
-        if why and not (self.has_failed and actor.asked_at is None):  # that it has ended has been said then
+        self._view.note(f"ended: {process.exit}{took}" if process.exit else "it could not be ended")
+        why = ended_badly(process)
+        if why and not (self.has_failed and process.asked_at is None):  # else its end has been reported already
             self._fail(why)
         if self._request.record is not None:
-            self._write(self._request.record, actor)
+            self._write(self._request.record, process)
 
-    def _write(self, name: str, actor: RecordedProcess) -> None:
+    def _write(self, name: str, process: RecordedProcess) -> None:
         try:
             with open(name, "xb") as file:
-                file.write(recording_of(actor.said, self._places))
+                file.write(recording_of(process.said, self._paths))
         except OSError as error:
             self._fail(f"{name}: cannot be written: {error.strerror}")
         else:
-            self._screen.note(f"wrote {name}; zot ext test {self._request.path} {name} plays it again")
+            self._view.note(f"wrote {name}; zot ext test {self._request.path} {name} plays it again")
 
     def _fail(self, reason: str) -> None:
         self.has_failed = True
-        self._screen.note(f"zot ext drive: {reason}", "fault")
+        self._view.note(f"zot ext drive: {reason}", "fault")

@@ -1,4 +1,4 @@
-"""What can be typed at the prompt of `zot ext drive`, and the frames that it means. Pure."""
+"""The commands of the prompt of `zot ext drive`, and the frames that they become. Pure."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class CommandError(ValueError):
 
 @dataclass
 class Known:
-    """What the extension has registered so far."""
+    """The names that the extension has registered so far."""
 
     tools: set[str] = field(default_factory=set)
     commands: set[str] = field(default_factory=set)
@@ -47,7 +47,7 @@ class Known:
             self.panels.add(str(panel.get("id")))
 
     def completions(self, text: str) -> list[str]:
-        """Lines that may be meant by the start of one."""
+        """Lines that begin with this text."""
         lines = [*(f"/{name} " for name in self.commands), *(f"tool {name} " for name in self.tools)]
         lines += [f"event {name} " for name in OBSERVABLE] + [f"ask {name} " for name in GUARDABLE]
         lines += [f"key {name} " for name in self.panels] + ["help", "quit", "ping"]
@@ -55,7 +55,7 @@ class Known:
 
 
 def frame_for(line: str, known: Known, call_id: str) -> dict[str, Any]:
-    """The frame that this line means; a request in it has this id. Raises `CommandError`."""
+    """The frame for a line. A frame that asks for an answer has the id `call_id`. Raises `CommandError`."""
     line = line.strip()
     if line.startswith("{"):
         return _raw(line)
@@ -101,7 +101,7 @@ def _key(rest: str) -> dict[str, Any]:
     frame: dict[str, Any] = {"type": "panel_key", "panel_id": words[0], "key": words[1]}
     if len(words) == 3:
         frame["text"] = words[2]
-    elif len(words[1]) == 1:  # a letter alone
+    elif len(words[1]) == 1:  # a single letter
         frame |= {"key": "rune", "text": words[1]}
     return frame
 
@@ -136,7 +136,7 @@ def _check(what: str, name: str, known: set[str]) -> None:
 
 
 def _judged(frame: dict[str, Any]) -> dict[str, Any]:
-    """A slip in a member would else be the extension's to wonder at."""
+    """Checks the members before the extension gets them. Raises `CommandError`."""
     judged = frames.decode_from_host(json.dumps(frame).encode())
     if isinstance(judged, frames.Malformed):
         raise CommandError(judged.reason)

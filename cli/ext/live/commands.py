@@ -1,4 +1,4 @@
-"""Commands about an extension of a running host, and its log."""
+"""`zot ext stats`, `restart` and `logs`, as typer sees them. Their work is imported when a command runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The end of a log that is rotated while it is read: `NAME.log`, older ones `NAME.log.1`, `.2` …"""
+"""Reads the end of a log while it is rotated: `NAME.log` is the newest file, `NAME.log.1`, `.2` … are older."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class FileId(NamedTuple):
 
 
 def rotation(path: Path) -> list[Path]:
-    """The files that there are, oldest first."""
+    """The existing files of a log, oldest first."""
     prefix = path.name + "."
     try:
         names = os.listdir(path.parent)
@@ -36,15 +36,15 @@ def rotation(path: Path) -> list[Path]:
 
 
 def last_lines(path: Path, count: int, end: int | None = None) -> bytes:
-    """The last so many lines of all files together; a line that was cut by a rotation is whole. With `end` the newest
-    file is taken to end there. Raises `OSError`."""
+    """The last `count` lines of all files together; a line that a rotation has cut is joined. The newest file is read
+    up to the position `end`, by default to its end. Raises `OSError`."""
     if count <= 0:
         return b""
     blocks: list[bytes] = []
     breaks = 0
     for file in reversed(rotation(path)):
         for block in _backwards(file, end if file == path else None):
-            # The last byte of all is the end of a line, not the start of another one.
+            # The very last byte ends a line; it does not begin another.
             breaks += block.count(b"\n") - (not blocks and block.endswith(b"\n"))
             blocks.insert(0, block)
             if breaks >= count:
@@ -54,11 +54,11 @@ def last_lines(path: Path, count: int, end: int | None = None) -> bytes:
 
 
 def _backwards(file: Path, end: int | None) -> Iterator[bytes]:
-    """Blocks of a file from its end to its start."""
+    """The blocks of a file, the last one first."""
     try:
         opened = file.open("rb")
     except FileNotFoundError:
-        return  # rotated away meanwhile
+        return  # deleted by a rotation
     with opened:
         left = opened.seek(0, os.SEEK_END) if end is None else end
         while left > 0:
@@ -69,43 +69,43 @@ def _backwards(file: Path, end: int | None) -> Iterator[bytes]:
 
 
 class Follower:
-    """What is added to a log, also past rotations, from the end that it has now."""
+    """Reads what is added to a log from now on, also across rotations."""
 
     def __init__(self, path: Path) -> None:
         self.lost = 0
-        """How often files were rotated away before they could be read."""
+        """How many times a rotation deleted lines before they were read."""
         self._path = path
         self._fd = -1
         self._open_newest(at_end=True)
 
     @property
     def position(self) -> int:
-        """Where it is in the newest file."""
+        """The read position in the newest file."""
         return os.lseek(self._fd, 0, os.SEEK_CUR) if self._fd >= 0 else 0
 
     def read(self) -> bytes:
-        """What has come since the last call; empty if nothing has."""
+        """What has been added since the last call."""
         if self._fd < 0:
             self._open_newest(at_end=False)
             if self._fd < 0:
                 return b""
         data = self._rest()
         while (newer := self._newer()) is not None:
-            data += self._rest()  # what was written between the read above and the rotation
+            data += self._rest()  # written between the read above and the rotation
             self._open(newer)
             data += self._rest()
         return data
 
     def _rest(self) -> bytes:
         if os.fstat(self._fd).st_size < os.lseek(self._fd, 0, os.SEEK_CUR):
-            os.lseek(self._fd, 0, os.SEEK_SET)  # somebody emptied it
+            os.lseek(self._fd, 0, os.SEEK_SET)  # the file was truncated
         pieces = []
         while piece := os.read(self._fd, 1 << 20):
             pieces.append(piece)
         return b"".join(pieces)
 
     def _newer(self) -> Path | None:
-        """The file that follows the open one; None if that is the newest."""
+        """The file that follows the open file; None if the open file is the newest."""
         own = _id(os.fstat(self._fd))
         files = rotation(self._path)
         ids: list[FileId | None] = []
@@ -113,7 +113,7 @@ class Follower:
             try:
                 ids.append(_id(file.stat()))
             except OSError:
-                ids.append(None)  # rotated at this moment: the next look will tell
+                ids.append(None)  # rotated at this moment: the next pass finds it
         if own in ids:
             index = ids.index(own)
             return files[index + 1] if index + 1 < len(files) else None

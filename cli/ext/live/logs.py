@@ -1,4 +1,4 @@
-"""`zot ext logs`: what an extension has written to its standard error. Needs no running host."""
+"""`zot ext logs`: shows what an extension has written to its standard error. Needs no running host."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ LONGEST_PARTIAL = 64 * 1024
 
 
 def run_logs(name: str, *, follow: bool, lines: int, as_json: bool = False) -> int:
-    """Returns the exit status. `name` may be that of the extension's folder. Raises `HostError`, and
-    `CommandLineError` for a name without a log."""
+    """Returns the exit status. `name` may be that of the extension's folder. Raises `HostError`,
+    `CommandLineError` for a name without a log, and `BrokenPipeError`."""
     folder = zot_home() / "logs"
     path = folder / f"ext-{name}.log"
     if os.sep not in name and not rotation(path) and (named := _named_by_its_folder(name)) is not None:
@@ -38,8 +38,7 @@ def run_logs(name: str, *, follow: bool, lines: int, as_json: bool = False) -> i
     except KeyboardInterrupt:
         return Status.INTERRUPTED.exit_code
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the flush at exit must not complain again
-        return Status.INTERRUPTED.exit_code
+        raise
     except OSError as error:
         raise HostError(f"{path} cannot be shown: {error.strerror}") from None
 
@@ -78,7 +77,7 @@ def _show(path: Path, printer: _Printer, *, follow: bool, lines: int) -> int:
 
 
 def _wait_for_a_while() -> None:
-    """Until it is time to look again. Ends at once when the reader of a pipe has gone."""
+    """Waits `POLL_S`. Raises `BrokenPipeError` at once when the reader of a pipe has gone."""
     gone = select.poll()
     gone.register(1, 0)
     if any(event & (select.POLLERR | select.POLLHUP) for _fd, event in gone.poll(POLL_S * 1000)):
@@ -86,8 +85,8 @@ def _wait_for_a_while() -> None:
 
 
 class _Printer:
-    """To a terminal whole lines, without what could control it; to everything else the bytes as they are. With a name
-    each line is a JSON object for machines."""
+    """Writes whole lines without control characters to a terminal, and the bytes as they are elsewhere. With a name it
+    writes each line as a JSON object."""
 
     def __init__(self, name: str | None) -> None:
         self._name = name
@@ -105,7 +104,7 @@ class _Printer:
             self.flush()
 
     def flush(self) -> None:
-        """A line without an end is shown once nothing more comes."""
+        """Writes a line that has no end yet: nothing more comes at the moment."""
         partial, self._partial = self._partial, b""
         self._put_lines(partial)
 

@@ -1,61 +1,86 @@
-"""`zot ext reload`: asks a host, waits, and says what became of each extension."""
+"""`zot ext reload`: asks a host, waits, and prints the outcome for each extension."""
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-import msgspec
+import typer
 
-from cli.choices import CommandLineError
-from cli.hosts.find import close, connect, listed, survey
-from supervisor.control.client import HostError
-from wire import control
-from wire.text import one_line
+from cli.exits import exit_with
+from cli.parameters import HostOption, Json
 
 if TYPE_CHECKING:
     from supervisor.control.client import ControlClient
+    from wire.control import ReloadOutcome
 
 WAIT_S = 180.0
-"""A new version has its own deadlines, a minute at most unless its manifest says more."""
+"""Longer than the deadlines of a new version, which are a minute at most unless its manifest says more."""
 REASON = 1000
+"""Characters of a reason that are shown."""
 
 
-def run_reload(name: str | None, pid: int | None, *, as_json: bool) -> int:
-    """Returns the exit status. Raises `HostError`, and `CommandLineError` for a name that is none, and where it is not
-    clear which host."""
+def register(app: typer.Typer) -> None:
+    app.command("reload")(ext_reload)
+
+
+def ext_reload(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Of the extension. Without it: all.", show_default=False)
+    ] = None,
+    pid: HostOption = None,
+    as_json: Json = False,
+) -> None:
+    """Start a new version of an extension, of all without a name, and let it take over once it is ready.
+
+    The old version answers until then, and finishes what it was asked. One that does not start changes nothing.
+
+    Exit status: 0 done, 1 a new version did not start or there is no such host, 2 usage.
+
+    Example: [bold]zot ext reload guard[/bold], or [bold]zot ext reload --json | jq .outcome[/bold]
+    """
+    exit_with("ext reload", lambda: _run(name, pid, as_json=as_json))
+
+
+def _run(name: str | None, pid: int | None, *, as_json: bool) -> int:
+    """Returns the exit status. Raises `HostError`, `CommandLineError` for an unknown name or if several hosts fit."""
+    import sys
+
+    from cli.choices import CommandLineError
+    from supervisor.control.client import HostError
+    from wire.control import Reload, Reloaded
+
     with _host_of(name, pid) as client:
-        request = control.Reload(client.next_id(), name)
+        request = Reload(client.next_id(), name)
         try:
-            outcomes = client.ask(request, control.Reloaded, WAIT_S).outcomes
+            outcomes = client.ask(request, Reloaded, WAIT_S).outcomes
         except HostError as error:
             if str(error).startswith("no such extension"):
                 raise CommandLineError(str(error)) from None
             raise
-        for one in outcomes:
-            _show(client.pid, one, as_json=as_json)
+        for outcome in outcomes:
+            _show(client.pid, outcome, as_json=as_json)
         if not outcomes and not as_json:
             print(f"zot ext reload: host {client.pid} has no extensions", file=sys.stderr)  # noqa: T201
-    sys.stdout.flush()
-    return 1 if any(one.outcome == "kept" for one in outcomes) else 0
+    return 1 if any(outcome.outcome == "kept" for outcome in outcomes) else 0
 
 
-def _show(host: int, one: control.ReloadOutcome, *, as_json: bool) -> None:
+def _show(host: int, outcome: ReloadOutcome, *, as_json: bool) -> None:
+    import msgspec
+
+    from cli.json_line import print_json
+    from wire.text import one_line
+
     if as_json:
-        sys.stdout.buffer.write(msgspec.json.encode({"host": host, **msgspec.structs.asdict(one)}) + b"\n")
+        print_json({"host": host, **msgspec.structs.asdict(outcome)})
         return
-    reason = f": {one_line(one.reason, REASON)}" if one.reason else ""
-    print(f"{one_line(one.name, 200)}  {one.outcome}{reason}")  # noqa: T201
+    reason = f": {one_line(outcome.reason, REASON)}" if outcome.reason else ""
+    print(f"{one_line(outcome.name, 200)}  {outcome.outcome}{reason}")  # noqa: T201
 
 
 def _host_of(name: str | None, pid: int | None) -> ControlClient:
-    """The host with this pid; the only one that has such an extension; else the only one, which may find it now."""
+    """The host with this pid; else the only host with the extension; else the only host, which may discover it now."""
+    from cli.hosts.find import connect, only_host_with
+
     if name is None or pid is not None:
         return connect(pid)
-    found = survey()
-    having = [one for one in found if one.info is not None and name in one.info.extensions]
-    chosen = having[0].client if len(having) == 1 else None
-    close(one.client for one in found if one.client is not chosen)
-    if len(having) > 1:
-        raise CommandLineError(f"{len(having)} hosts have it; name one with --host: {listed(having)}")
-    return connect(None) if chosen is None else chosen
+    return only_host_with(name)[0] or connect(None)

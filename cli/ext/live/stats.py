@@ -9,7 +9,8 @@ import msgspec
 
 from cli import number_format
 from cli.choices import CommandLineError
-from cli.hosts.find import NONE_RUNS, close, connect, listed, survey
+from cli.hosts.find import NONE_RUNS, connect, only_host_with
+from cli.json_line import print_json
 from supervisor.control.client import HostError
 from wire import control
 from wire.suggest import no_such
@@ -19,52 +20,45 @@ if TYPE_CHECKING:
     from supervisor.control.client import ControlClient
     from wire.stats import ExtensionStats
 
-BAR = 40
-LATENCY_ROWS = 12
+BAR_WIDTH = 40
 
 
 def run_stats(name: str, pid: int | None, *, as_json: bool) -> int:
-    """Returns the exit status. Raises `HostError`, and `CommandLineError` for a name that is none."""
+    """Returns the exit status. Raises `HostError`, and `CommandLineError` for an unknown name."""
     with host_of(name, pid) as client:
         found = client.ask(control.GetStats(client.next_id()), control.StatsReply).stats
-    one = found.extensions.get(name)
-    if one is None:
+    extension = found.extensions.get(name)
+    if extension is None:
         raise CommandLineError(no_such("extension", name, found.extensions))
     if as_json:
-        record = {"time": found.time, "host": found.host.pid, "name": name, **msgspec.structs.asdict(one)}
-        sys.stdout.buffer.write(msgspec.json.encode(record) + b"\n")
-        sys.stdout.flush()
+        record = {"time": found.time, "host": found.host.pid, "name": name, **msgspec.structs.asdict(extension)}
+        print_json(record)
     else:
-        print("\n".join(_lines(name, found.host.pid, one)))  # noqa: T201
+        print("\n".join(_lines(name, found.host.pid, extension)))  # noqa: T201
     return 0
 
 
 def run_restart(name: str, pid: int | None, *, as_json: bool) -> int:
-    """Returns the exit status once the host has begun. Raises `HostError`."""
+    """Returns the exit status once the host has begun the restart. Raises `HostError`."""
     with host_of(name, pid) as client:
         client.ask(control.RestartExtension(client.next_id(), name), control.Ok)
         if as_json:
-            print(msgspec.json.encode({"host": client.pid, "restarted": name}).decode())  # noqa: T201
+            print_json({"host": client.pid, "restarted": name})
         else:
             print(f"zot ext restart: host {client.pid} restarts {printable(name)}", file=sys.stderr)  # noqa: T201
     return 0
 
 
 def host_of(name: str, pid: int | None) -> ControlClient:
-    """The host with this pid; without one the only one that has such an extension. Raises as `connect` does."""
+    """The host with this pid; without a pid the only host with such an extension. Raises as `connect` does."""
     if pid is not None:
         return _having(connect(pid), name)
-    found = survey()
-    having = [one for one in found if one.info is not None and name in one.info.extensions]
-    chosen = having[0].client if len(having) == 1 else None
-    close(one.client for one in found if one.client is not chosen)
+    chosen, found = only_host_with(name)
     if chosen is not None:
         return chosen
     if not found:
         raise HostError(NONE_RUNS)
-    if having:
-        raise CommandLineError(f"{len(having)} hosts have it; name one with --host: {listed(having)}")
-    known = sorted({one for host in found if host.info is not None for one in host.info.extensions})
+    known = sorted({extension for host in found if host.info is not None for extension in host.info.extensions})
     raise CommandLineError(no_such("extension", name, known))
 
 
@@ -76,34 +70,36 @@ def _having(client: ControlClient, name: str) -> ControlClient:
     return client
 
 
-def _lines(name: str, host: int, one: ExtensionStats) -> list[str]:
-    """What is known, a line for each kind of thing."""
-    pids = " ".join(map(str, one.pids)) or "none"
-    files = "-" if one.open_files is None else str(one.open_files)
+def _lines(name: str, host: int, stats: ExtensionStats) -> list[str]:
+    """All figures, a line for each group."""
+    pids = " ".join(map(str, stats.pids)) or "none"
+    files = "-" if stats.open_files is None else str(stats.open_files)
     lines = [
         f"{one_line(name, 200)}, of host {host}",
         "",
-        f"state       {one.state}" + (f": {one_line(one.failure, 2000)}" if one.failure else ""),
-        f"up          {number_format.duration(one.uptime_s)}, {one.restarts} restarts, {one.exits} exits"
-        + (f", the last {one.exit_status}" if one.exit_status else ""),
-        f"processes   {one.processes}, threads {one.threads}, open files {files};"
-        f" pids of its workers {pids}, {one.workers} wanted",
-        f"CPU         {number_format.percent(one.cpu_percent)} % of a core now, {one.cpu_s:.2f} s so far",
-        f"memory      {number_format.size(one.rss_bytes)} now, {number_format.size(one.rss_peak_bytes)} at most",
-        f"frames      in {one.frames_in} ({number_format.rate(one.frames_in_per_s)}/s, "
-        f"{number_format.size(one.bytes_in)})"
-        f"  out {one.frames_out} ({number_format.rate(one.frames_out_per_s)}/s, {number_format.size(one.bytes_out)})",
-        f"calls       {one.calls}, {one.pending} pending, {one.errors} errors, {one.timeouts} timeouts,"
-        f" {one.blocks} blocks",
-        f"left out    {one.events_dropped} events, {one.notes_dropped} notes, {one.junk_lines} lines of junk,"
-        f" {one.limit_breaches} limit breaches",
-        f"latency     p50 {number_format.milliseconds(one.p50_ms)} ms, p99 {number_format.milliseconds(one.p99_ms)} ms",
+        f"state       {stats.state}" + (f": {one_line(stats.failure, 2000)}" if stats.failure else ""),
+        f"up          {number_format.duration(stats.uptime_s)}, {stats.restarts} restarts, {stats.exits} exits"
+        + (f", the last {stats.exit_status}" if stats.exit_status else ""),
+        f"processes   {stats.processes}, threads {stats.threads}, open files {files};"
+        f" pids of its workers {pids}, {stats.workers} wanted",
+        f"CPU         {number_format.percent(stats.cpu_percent)} % of a core now, {stats.cpu_s:.2f} s so far",
+        f"memory      {number_format.size(stats.rss_bytes)} now, {number_format.size(stats.rss_peak_bytes)} at most",
+        f"frames      in {stats.frames_in} ({number_format.rate(stats.frames_in_per_s)}/s, "
+        f"{number_format.size(stats.bytes_in)})"
+        f"  out {stats.frames_out} ({number_format.rate(stats.frames_out_per_s)}/s, "
+        f"{number_format.size(stats.bytes_out)})",
+        f"calls       {stats.calls}, {stats.pending} pending, {stats.errors} errors, {stats.timeouts} timeouts,"
+        f" {stats.blocks} blocks",
+        f"left out    {stats.events_dropped} events, {stats.notes_dropped} notes, {stats.junk_lines} lines of junk,"
+        f" {stats.limit_breaches} limit breaches",
+        f"latency     p50 {number_format.milliseconds(stats.p50_ms)} ms,"
+        f" p99 {number_format.milliseconds(stats.p99_ms)} ms",
     ]
-    return [*lines, *_latency(one.latency_ms)]
+    return [*lines, *_latency(stats.latency_ms)]
 
 
 def _latency(buckets: tuple[tuple[float, int], ...]) -> list[str]:
-    """A bar for each doubling of the time."""
+    """A histogram: a bar for each doubling of the time."""
     merged: dict[int, int] = {}
     for end_ms, count in buckets:
         doubling = max(0, int(end_ms * 1000)).bit_length()
@@ -114,5 +110,5 @@ def _latency(buckets: tuple[tuple[float, int], ...]) -> list[str]:
         count = merged.get(doubling, 0)
         upper = f"{number_format.milliseconds(2**doubling / 1000)}"
         unit = "" if upper.endswith("s") else "ms"
-        lines.append(f"  under {upper + unit:>8}  {'#' * round(BAR * count / most):<{BAR}}  {count}")
+        lines.append(f"  under {upper + unit:>8}  {'#' * round(BAR_WIDTH * count / most):<{BAR_WIDTH}}  {count}")
     return lines

@@ -1,1 +1,1 @@
-"""`zot ext install`, `list`, `info`, `update`, `enable`, `disable`, `remove` and `trust`: what is installed."""
+"""`zot ext install`, `list`, `info`, `update`, `enable`, `disable`, `remove` and `trust`."""

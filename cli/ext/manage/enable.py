@@ -9,14 +9,14 @@ from cli.ext.manage.shared_options import (
     InGlobal,
     InProject,
     InstalledName,
+    find_installed,
+    folders_at,
     hint_at_reload,
     managing,
-    put,
     say,
-    shelves_at,
     shown,
-    the_one,
 )
+from cli.json_line import print_json
 from cli.parameters import Json
 
 if TYPE_CHECKING:
@@ -63,26 +63,26 @@ def ext_disable(
 def _run(name: str, where: tuple[bool, bool], cwd: str | None, *, on: bool, as_json: bool) -> int:
     from supervisor.install.manage import switch
 
-    shelves = shelves_at(cwd)
-    one = the_one(name, shelves, project=where[0], everywhere=where[1])
-    changed = switch(one, shelves.home, on=on)
+    folders = folders_at(cwd)
+    extension = find_installed(name, folders, project=where[0], everywhere=where[1])
+    changed = switch(extension, folders.home, on=on)
     word = "enabled" if on else "disabled"
     if as_json:
-        put(
+        print_json(
             {
                 "action": word,
-                "name": one.name,
-                "scope": one.scope.label,
-                "dir": str(one.folder),
+                "name": extension.name,
+                "scope": extension.scope.label,
+                "dir": str(extension.folder),
                 "enabled": on,
                 "changed": changed,
             }
         )
     elif not changed:
-        say(f"{shown(one.name)} is {word} already")
+        say(f"{shown(extension.name)} is {word} already")
     else:
-        say(f"{word} {shown(one.name)}")
-        if one.trouble:
-            say(f"  but it cannot be started: {shown(one.trouble, 1000)}")
-        hint_at_reload(one.name)
+        say(f"{word} {shown(extension.name)}")
+        if extension.trouble:
+            say(f"  but it cannot be started: {shown(extension.trouble, 1000)}")
+        hint_at_reload(extension.name)
     return 0

@@ -11,13 +11,13 @@ from cli.ext.manage.shared_options import (
     InGlobal,
     InProject,
     InstalledName,
+    find_installed,
+    folders_at,
     managing,
-    put,
     running_hosts,
-    shelves_at,
     shown,
-    the_one,
 )
+from cli.json_line import print_json
 from cli.parameters import Json
 
 if TYPE_CHECKING:
@@ -53,73 +53,76 @@ def ext_info(
 
 def _run(name: str, where: tuple[bool, bool], cwd: str | None, *, as_json: bool) -> int:
     from supervisor.home.config import load_config
-    from supervisor.install.details import details
+    from supervisor.install.details import details as read_details
 
-    shelves = shelves_at(cwd)
-    one = the_one(name, shelves, project=where[0], everywhere=where[1])
-    known = details(one, shelves.home, load_config(shelves.home))
-    hosts = running_hosts(one.name)
+    folders = folders_at(cwd)
+    extension = find_installed(name, folders, project=where[0], everywhere=where[1])
+    details = read_details(extension, folders.home, load_config(folders.home))
+    hosts = running_hosts(extension.name)
     if as_json:
-        put(_record(known, hosts))
+        print_json(_record(details, hosts))
     else:
-        for label, text in _lines(known, hosts):
+        for label, text in _lines(details, hosts):
             sys.stdout.write(f"{label:<{WIDTH}} {shown(text, 2000)}\n")
     return 0
 
 
-def _record(known: Details, hosts: list[int]) -> dict[str, Any]:
+def _record(details: Details, hosts: list[int]) -> dict[str, Any]:
     import msgspec
 
-    one = known.one
+    extension = details.one
     return {
-        "name": one.name,
-        "scope": one.scope.label,
-        "dir": str(one.folder),
-        "broken": one.trouble or None,
-        "manifest": one.manifest,
-        "argv": known.argv,
-        "env": () if one.manifest is None else one.manifest.env,
-        "env_policy": known.env_policy or None,
-        "limits": None if known.limits is None else msgspec.structs.asdict(known.limits),
-        "trusted": known.is_trusted,
-        "trust": known.trust or None,
-        "data_dir": str(known.data),
-        "data_bytes": known.data_bytes,
-        "data_in_dir": known.data_in_folder,
-        "log": str(known.log),
-        "log_bytes": known.log_bytes,
-        "install": one.record,
-        "locally_modified": known.is_changed,
+        "name": extension.name,
+        "scope": extension.scope.label,
+        "dir": str(extension.folder),
+        "broken": extension.trouble or None,
+        "manifest": extension.manifest,
+        "argv": details.argv,
+        "env": () if extension.manifest is None else extension.manifest.env,
+        "env_policy": details.env_policy or None,
+        "limits": None if details.limits is None else msgspec.structs.asdict(details.limits),
+        "trusted": details.is_trusted,
+        "trust": details.trust or None,
+        "data_dir": str(details.data),
+        "data_bytes": details.data_bytes,
+        "data_in_dir": details.data_in_folder,
+        "log": str(details.log),
+        "log_bytes": details.log_bytes,
+        "install": extension.record,
+        "locally_modified": details.is_changed,
         "hosts": hosts,
-        "warnings": known.warnings,
+        "warnings": details.warnings,
     }
 
 
-def _lines(known: Details, hosts: list[int]) -> Iterator[tuple[str, str]]:
+def _lines(details: Details, hosts: list[int]) -> Iterator[tuple[str, str]]:
     from cli.number_format import size
     from supervisor.discovery.discover import Scope
 
-    one = known.one
-    link = f", a link to {one.folder.resolve()}" if one.is_link else ""
-    yield "name", one.name
-    yield "folder", f"{one.folder} ({one.scope.label}{link})"
-    if one.manifest is None:
-        yield "broken", one.trouble
+    extension = details.one
+    link = f", a link to {extension.folder.resolve()}" if extension.is_link else ""
+    yield "name", extension.name
+    yield "folder", f"{extension.folder} ({extension.scope.label}{link})"
+    if extension.manifest is None:
+        yield "broken", extension.trouble
     else:
-        yield from _of_manifest(one.manifest, known)
-        if one.scope is Scope.PROJECT:
-            yield "trusted", "yes" if known.is_trusted else f"no, {known.trust}: zot ext trust {shlex.quote(one.name)}"
-    yield "data", f"{known.data}, {'none yet' if known.data_bytes is None else size(known.data_bytes)}"
-    if known.data_in_folder:
-        yield "", f"and in its own folder: {', '.join(known.data_in_folder[:10])}"
-    yield "log", f"{known.log}, {'none yet' if known.log_bytes is None else size(known.log_bytes)}"
-    yield from _of_record(known)
+        yield from _of_manifest(extension.manifest, details)
+        if extension.scope is Scope.PROJECT:
+            yield (
+                "trusted",
+                "yes" if details.is_trusted else f"no, {details.trust}: zot ext trust {shlex.quote(extension.name)}",
+            )
+    yield "data", f"{details.data}, {'none yet' if details.data_bytes is None else size(details.data_bytes)}"
+    if details.data_in_folder:
+        yield "", f"and in its own folder: {', '.join(details.data_in_folder[:10])}"
+    yield "log", f"{details.log}, {'none yet' if details.log_bytes is None else size(details.log_bytes)}"
+    yield from _of_record(details)
     yield "running", f"in host {', '.join(map(str, hosts))}" if hosts else "in no host"
-    for warning in known.warnings:
+    for warning in details.warnings:
         yield "warning", warning
 
 
-def _of_manifest(manifest: Manifest, known: Details) -> Iterator[tuple[str, str]]:
+def _of_manifest(manifest: Manifest, details: Details) -> Iterator[tuple[str, str]]:
     import msgspec
 
     yield "version", manifest.version or "-"
@@ -127,12 +130,12 @@ def _of_manifest(manifest: Manifest, known: Details) -> Iterator[tuple[str, str]
         yield "about", manifest.description
     yield "language", manifest.language or "-"
     yield "enabled", "yes" if manifest.is_enabled else f"no: zot ext enable {shlex.quote(manifest.name)}"
-    yield "command line", shlex.join(known.argv)
-    yield "environment", f"{known.env_policy}; asks for {', '.join(manifest.env) or 'no secrets'}"
+    yield "command line", shlex.join(details.argv)
+    yield "environment", f"{details.env_policy}; asks for {', '.join(manifest.env) or 'no secrets'}"
     yield "guard", f"priority {manifest.priority}, on failure {manifest.on_failure}"
     restart = manifest.restart
     yield "restart", f"{restart.policy}, given up after {restart.max} exits in {restart.window_s:g} s"
-    said = {} if known.limits is None else msgspec.structs.asdict(known.limits)
+    said = {} if details.limits is None else msgspec.structs.asdict(details.limits)
     limits = [f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}" for name, value in said.items()
               if value is not None]  # fmt: skip
     yield "limits", ", ".join(limits) or "none"
@@ -140,10 +143,10 @@ def _of_manifest(manifest: Manifest, known: Details) -> Iterator[tuple[str, str]
         yield "also", f"{manifest.workers} workers{', required' if manifest.required else ''}"
 
 
-def _of_record(known: Details) -> Iterator[tuple[str, str]]:
-    record = known.one.record
+def _of_record(details: Details) -> Iterator[tuple[str, str]]:
+    record = details.one.record
     if record is None:
-        yield "installed", known.one.record_trouble or "by hand: nothing says where it came from"
+        yield "installed", details.one.record_trouble or "by hand: nothing says where it came from"
         return
     ref = f"@{record.ref}" if record.ref else ""
     yield "installed", f"{record.installed_at} from {record.source}{ref}"
@@ -151,4 +154,4 @@ def _of_record(known: Details) -> Iterator[tuple[str, str]]:
         yield "commit", record.commit
     yield "content", f"{record.content_hash}, {len(record.files)} files"
     changes = {None: "cannot be told", True: "yes: zot ext update refuses without --force", False: "none"}
-    yield "local changes", changes[known.is_changed]
+    yield "local changes", changes[details.is_changed]

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.ext.manage.shared_options import Cwd, GitTimeout, managing, put, say, scopes_from, shelves_at, shown
+from cli.ext.manage.shared_options import Cwd, GitTimeout, folders_at, managing, say, scopes_from, shown
+from cli.json_line import print_json
 from cli.parameters import Json
 
 if TYPE_CHECKING:
@@ -49,69 +50,69 @@ def _run(text: str, *, project: bool, everywhere: bool, cwd: str | None, force: 
     from supervisor.install.source import GitSource, parse_source
 
     scopes_from(project=project, everywhere=everywhere)
-    shelves = shelves_at(cwd)
+    folders = folders_at(cwd)
     source = parse_source(text, Path.cwd())
     if isinstance(source, GitSource) and not js:
         say(f"cloning {shown(source.shown, 500)}")
-    arrival = install(
+    result = install(
         source,
         Scope.PROJECT if project else Scope.GLOBAL,
-        shelves,
+        folders,
         force=force,
         git_timeout_s=timeout,
     )
     if js:
-        _record(arrival)
+        _record(result)
     else:
-        _tell(arrival)
+        _tell(result)
     return 0
 
 
-def _record(arrival: InstallResult) -> None:
+def _record(result: InstallResult) -> None:
     import msgspec
 
-    one = arrival.now
-    assert one.found is not None
-    assert one.record is not None
-    said = msgspec.structs.asdict(one.record)
+    extension = result.now
+    assert extension.found is not None
+    assert extension.record is not None
+    said = msgspec.structs.asdict(extension.record)
     del said["files"], said["source_hash"]
-    put(
+    print_json(
         {
             "action": "installed",
-            "name": one.name,
-            "scope": one.scope.label,
-            "dir": str(one.folder),
-            "replaced": arrival.before is not None,
-            "enabled": one.found.manifest.is_enabled,
-            "trusted": arrival.is_trusted,
-            "argv": one.found.argv,
-            "env": one.found.manifest.env,
+            "name": extension.name,
+            "scope": extension.scope.label,
+            "dir": str(extension.folder),
+            "replaced": result.before is not None,
+            "enabled": extension.found.manifest.is_enabled,
+            "trusted": result.is_trusted,
+            "argv": extension.found.argv,
+            "env": extension.found.manifest.env,
             **said,
-            "warnings": arrival.warnings,
+            "warnings": result.warnings,
         }
     )
 
 
-def _tell(arrival: InstallResult) -> None:
+def _tell(result: InstallResult) -> None:
     from supervisor.discovery.discover import Scope
     from supervisor.install.details import command_line
 
-    one = arrival.now
-    assert one.found is not None
-    assert one.record is not None
-    manifest = one.found.manifest
-    quoted = shlex.quote(one.name)
-    say(f"installed {one.folder}" + (", in place of what was there" if arrival.before is not None else ""))
+    extension = result.now
+    assert extension.found is not None
+    assert extension.record is not None
+    manifest = extension.found.manifest
+    quoted = shlex.quote(extension.name)
+    say(f"installed {extension.folder}" + (", in place of what was there" if result.before is not None else ""))
     version = f" {shown(manifest.version)}" if manifest.version else ""
     about = f": {shown(manifest.description, 500)}" if manifest.description else ""
-    say(f"  {shown(one.name)}{version}{about}")
-    commit = f", commit {one.record.commit[:12]}" if one.record.commit else ""
-    say(f"  from          {shown(one.record.source, 500)}{commit}")
-    say(f"  command line  {shown(command_line(one.found), 1000)}")
+    say(f"  {shown(extension.name)}{version}{about}")
+    commit = f", commit {extension.record.commit[:12]}" if extension.record.commit else ""
+    say(f"  from          {shown(extension.record.source, 500)}{commit}")
+    say(f"  command line  {shown(command_line(extension.found), 1000)}")
     say(f"  secrets       {', '.join(manifest.env) or 'asks for none'}")
-    if one.scope is Scope.PROJECT and arrival.is_trusted:
+    if extension.scope is Scope.PROJECT and result.is_trusted:
         say("  trusted       as it is now; zot asks again when its files change")
-    for warning in arrival.warnings:
+    for warning in result.warnings:
         say(f"  warning       {shown(warning, 1000)}")
     if not manifest.is_enabled:
         say(f"  disabled      by its manifest: zot ext enable {quoted}")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from cli.ext.manage.shared_options import Cwd, InGlobal, InProject, managing, put, say, scopes_from, shelves_at, shown
+from cli.aligned import aligned
+from cli.ext.manage.shared_options import Cwd, InGlobal, InProject, folders_at, managing, say, scopes_from, shown
+from cli.json_line import print_json
 from cli.parameters import Json
 
 if TYPE_CHECKING:
@@ -36,67 +38,64 @@ def ext_list(project: InProject = False, everywhere: InGlobal = False, cwd: Cwd 
 def _run(*, project: bool, everywhere: bool, cwd: str | None, as_json: bool) -> int:
     from supervisor.install.installed import installed
 
-    shelves = shelves_at(cwd)
-    found = installed(shelves, scopes_from(project=project, everywhere=everywhere))
+    folders = folders_at(cwd)
+    found = installed(folders, scopes_from(project=project, everywhere=everywhere))
     if as_json:
-        for one in found:
-            put(_record(one, shelves.home))
+        for extension in found:
+            print_json(_record(extension, folders.home))
     elif not found:
         say("no extensions installed; zot ext install PATH|URL installs one")
     else:
-        rows = [COLUMNS, *(_row(one, shelves.home) for one in found)]
-        widths = [max(len(row[n]) for row in rows) for n in range(len(COLUMNS) - 1)]
-        for row in rows:
-            cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
-            sys.stdout.write("  ".join([*cells, row[-1]]) + "\n")
+        for line in aligned([COLUMNS, *(_row(extension, folders.home) for extension in found)]):
+            sys.stdout.write(line + "\n")
     return 0
 
 
-def _row(one: Installed, home: Path) -> tuple[str, ...]:
-    manifest = one.manifest
-    folder = str(one.folder)
-    if one.trouble:
-        folder += f"  {one.trouble}"
-    elif one.record_trouble:
-        folder += f"  {one.record_trouble}"
+def _row(extension: Installed, home: Path) -> tuple[str, ...]:
+    manifest = extension.manifest
+    folder = str(extension.folder)
+    if extension.trouble:
+        folder += f"  {extension.trouble}"
+    elif extension.record_trouble:
+        folder += f"  {extension.record_trouble}"
     return tuple(
         shown(cell, 1000)
         for cell in (
-            one.scope.label,
-            one.name,
+            extension.scope.label,
+            extension.name,
             manifest and manifest.version,
             "broken" if manifest is None else "yes" if manifest.is_enabled else "no",
             manifest and manifest.language,
-            _trusted(one, home),
-            _source(one),
+            _trusted(extension, home),
+            _source(extension),
             folder,
         )
     )
 
 
-def _trusted(one: Installed, home: Path) -> str | None:
-    """Only what is in a project has to be trusted."""
+def _trusted(extension: Installed, home: Path) -> str | None:
+    """Yes or no for an extension of a project; None for others, which need no trust."""
     from supervisor.discovery.discover import Scope
     from supervisor.install.installed import is_trusted
 
-    if one.scope is not Scope.PROJECT or one.found is None:
+    if extension.scope is not Scope.PROJECT or extension.found is None:
         return None
-    return "yes" if is_trusted(one, home) else "no"
+    return "yes" if is_trusted(extension, home) else "no"
 
 
-def _source(one: Installed) -> str | None:
-    if one.record is None:
+def _source(extension: Installed) -> str | None:
+    if extension.record is None:
         return None
-    return one.record.source + (f"@{one.record.ref}" if one.record.ref else "")
+    return extension.record.source + (f"@{extension.record.ref}" if extension.record.ref else "")
 
 
-def _record(one: Installed, home: Path) -> dict[str, Any]:
-    manifest, record = one.manifest, one.record
-    trusted = _trusted(one, home)
+def _record(extension: Installed, home: Path) -> dict[str, Any]:
+    manifest, record = extension.manifest, extension.record
+    trusted = _trusted(extension, home)
     return {
-        "name": one.name,
-        "scope": one.scope.label,
-        "dir": str(one.folder),
+        "name": extension.name,
+        "scope": extension.scope.label,
+        "dir": str(extension.folder),
         "version": manifest and manifest.version,
         "enabled": None if manifest is None else manifest.is_enabled,
         "language": manifest and manifest.language,
@@ -106,5 +105,5 @@ def _record(one: Installed, home: Path) -> dict[str, Any]:
         "kind": record and record.kind,
         "ref": record and record.ref,
         "commit": record and record.commit,
-        "broken": one.trouble or None,
+        "broken": extension.trouble or None,
     }

@@ -13,14 +13,14 @@ from cli.ext.manage.shared_options import (
     InProject,
     InstalledName,
     ask,
+    find_installed,
+    folders_at,
     is_attended,
     managing,
-    put,
     running_hosts,
     say,
-    shelves_at,
-    the_one,
 )
+from cli.json_line import print_json
 from cli.parameters import Json
 
 if TYPE_CHECKING:
@@ -56,40 +56,44 @@ def _run(name: str, where: tuple[bool, bool], cwd: str | None, *, yes: bool, pur
     from supervisor.install.installed import installed
     from supervisor.install.manage import remove
 
-    shelves = shelves_at(cwd)
-    one = the_one(name, shelves, project=where[0], everywhere=where[1])
+    folders = folders_at(cwd)
+    extension = find_installed(name, folders, project=where[0], everywhere=where[1])
     if not yes:
         if as_json or not is_attended():
-            raise MisuseError(f"nobody can be asked whether to remove {one.folder}; --yes removes it")
-        if not ask(_question(one, purge=purge)):
+            raise MisuseError(f"nobody can be asked whether to remove {extension.folder}; --yes removes it")
+        if not ask(_question(extension, purge=purge)):
             say("aborted")
             return 0
-    others = [other for other in installed(shelves) if other.folder != one.folder]
-    done = remove(one, shelves.home, others, purge=purge)
+    others = [other for other in installed(folders) if other.folder != extension.folder]
+    done = remove(extension, folders.home, others, purge=purge)
     if as_json:
-        put(
+        print_json(
             {
                 "action": "removed",
-                "name": one.name,
-                "scope": one.scope.label,
-                "dir": str(one.folder),
+                "name": extension.name,
+                "scope": extension.scope.label,
+                "dir": str(extension.folder),
                 "data_dir": None if done.data is None else str(done.data),
                 "moved": [str(path) for path in done.moved],
                 "purged": done.purged,
             }
         )
     else:
-        _tell(one, done, purge=purge)
+        _tell(extension, done, purge=purge)
     return 0
 
 
-def _question(one: Installed, *, purge: bool) -> str:
-    what = f"the link {one.folder} -> {os.readlink(one.folder)}" if one.is_link else str(one.folder)
+def _question(extension: Installed, *, purge: bool) -> str:
+    what = (
+        f"the link {extension.folder} -> {os.readlink(extension.folder)}"
+        if extension.is_link
+        else str(extension.folder)
+    )
     return f"remove {what}{' and its data' if purge else ''}?"
 
 
-def _tell(one: Installed, done: Removal, *, purge: bool) -> None:
-    say(f"removed {one.folder}")
+def _tell(extension: Installed, done: Removal, *, purge: bool) -> None:
+    say(f"removed {extension.folder}")
     if done.moved:
         assert done.data is not None
         names = ", ".join(str(path.relative_to(done.data)) for path in done.moved[:5])
@@ -101,5 +105,5 @@ def _tell(one: Installed, done: Removal, *, purge: bool) -> None:
         say(f"  its data stays, because another extension uses it: {done.data}")
     elif done.data is not None:
         say(f"  its data stays in {done.data}")
-    if pids := running_hosts(one.name):
+    if pids := running_hosts(extension.name):
         say(f"  host {', '.join(map(str, pids))} runs it until it is stopped or reloaded: zot ext reload")

@@ -1,14 +1,14 @@
-"""What the commands about installed extensions share: where they look, whom a name means, how they end and ask."""
+"""What the commands about installed extensions share: options, the choice of extensions, questions and the exit."""
 
 from __future__ import annotations
 
 import signal
 import sys
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from cli.exits import exit_with, flush, words
+from cli.exits import exit_with, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +22,7 @@ Cwd = Annotated[str | None, typer.Option("--cwd", help="The project's folder. De
 
 
 def _seconds(value: float) -> float:
-    if not 1 <= value <= 86_400:  # not a number is neither
+    if not 1 <= value <= 86_400:  # NaN fails both comparisons
         raise typer.BadParameter(f"{value:g} is not between 1 and 86400")
     return value
 
@@ -36,8 +36,8 @@ InstalledName = Annotated[
 
 
 def managing(command: str, run: Callable[[], int]) -> None:
-    """Runs it and exits with its status. What it cannot do is one line and status 1, or 2 if it was asked for wrongly;
-    an interruption undoes what has been begun."""
+    """Runs a command and exits with its status. An error is one line and status 1, misuse status 2. SIGTERM and SIGHUP
+    raise `KeyboardInterrupt`, so that the command undoes what it has begun."""
 
     def guarded() -> int:
         from supervisor.home.config import ConfigError
@@ -78,22 +78,8 @@ def complain(command: str, text: str) -> None:
 
 
 def say(text: str = "") -> None:
-    """A line for a person."""
+    """Prints a line for a person, on stderr."""
     print(text, file=sys.stderr, flush=True)  # noqa: T201
-
-
-def put(record: dict[str, Any]) -> None:
-    """A line for a machine."""
-    import msgspec
-
-    try:
-        text = msgspec.json.encode(record)
-    except UnicodeEncodeError:  # the name of a folder need not be Unicode
-        import json
-
-        text = json.dumps(msgspec.to_builtins(record), ensure_ascii=False).encode("utf-8", "replace")
-    sys.stdout.buffer.write(text + b"\n")
-    flush()
 
 
 def ask(question: str) -> bool:
@@ -106,8 +92,8 @@ def is_attended() -> bool:
     return sys.stdin is not None and sys.stdin.isatty()
 
 
-def shelves_at(cwd: str | None) -> ExtensionFolders:
-    """Raises `MisuseError`."""
+def folders_at(cwd: str | None) -> ExtensionFolders:
+    """The folders of the project at `cwd` and of the user. Raises `MisuseError`."""
     import os
     from pathlib import Path
 
@@ -122,7 +108,7 @@ def shelves_at(cwd: str | None) -> ExtensionFolders:
 
 
 def scopes_from(*, project: bool, everywhere: bool) -> tuple[Scope, ...]:
-    """Both without a flag. Raises `MisuseError` if both flags are given."""
+    """The scope of the flag; both scopes without a flag. Raises `MisuseError` if both flags are given."""
     from supervisor.discovery.discover import Scope
     from supervisor.install.errors import MisuseError
 
@@ -133,15 +119,15 @@ def scopes_from(*, project: bool, everywhere: bool) -> tuple[Scope, ...]:
     return (Scope.GLOBAL,) if everywhere else (Scope.PROJECT, Scope.GLOBAL)
 
 
-def the_one(name: str, shelves: ExtensionFolders, *, project: bool, everywhere: bool) -> Installed:
-    """Raises `MisuseError` for a name that is none, or not clear."""
+def find_installed(name: str, folders: ExtensionFolders, *, project: bool, everywhere: bool) -> Installed:
+    """The installed extension of this name. Raises `MisuseError` for an unknown or ambiguous name."""
     from supervisor.install.installed import installed, named
 
-    return named(name, installed(shelves, scopes_from(project=project, everywhere=everywhere)))
+    return named(name, installed(folders, scopes_from(project=project, everywhere=everywhere)))
 
 
 def shown(text: object, limit: int = 200) -> str:
-    """Text of a stranger, for a terminal; `-` for nothing."""
+    """Untrusted text on one line for a terminal; `-` for None."""
     from wire.text import one_line
 
     return "-" if text is None else one_line(str(text).encode("utf-8", "replace").decode(), limit) or "-"
@@ -152,12 +138,12 @@ def running_hosts(name: str) -> list[int]:
     from cli.hosts.find import close, survey
 
     found = survey()
-    close(one.client for one in found)
-    return [one.pid for one in found if one.info is not None and name in one.info.extensions]
+    close(host.client for host in found)
+    return [host.pid for host in found if host.info is not None and name in host.info.extensions]
 
 
 def hint_at_reload(name: str) -> None:
-    """For those who expect that it takes effect where it already runs."""
+    """Names the hosts that keep the old version until a reload."""
     import shlex
 
     if pids := running_hosts(name):

@@ -1,266 +1,46 @@
-"""`zot ext trust`: shows what extensions would run, and records that they may. Reads files only and starts nothing."""
+"""`zot ext trust`."""
 
 from __future__ import annotations
 
-import os
-import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Annotated
 
-import msgspec
+import typer
 
-from cli.choices import CommandLineError
-from cli.run.trust_prompt import answer_to, can_ask, card, cut
-from supervisor.discovery.content_hash import ContentError
-from supervisor.discovery.discover import Found, Scope, installed, read_manifest
-from supervisor.discovery.environment import policy_of
-from supervisor.discovery.trust_rules import TrustState
-from supervisor.discovery.trust_store import TrustError, TrustStore, key_of
-from supervisor.home.config import ConfigError, load_config
-from supervisor.home.zot_home import zot_home
-from wire.events import Status
-from wire.manifest import ManifestError
-from wire.suggest import no_such
-from wire.text import one_line, printable
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from supervisor.discovery.trust_rules import Judged
-    from supervisor.home.config import Config
-
-NAME = "zot ext trust"
-GONE = "gone"
-"""What is said of an entry whose folder holds no extension any more."""
+from cli.exits import exit_with
 
 
-class UnableError(Exception):
-    """It cannot be done; the text says why and what to do."""
+def register(app: typer.Typer) -> None:
+    app.command("trust")(ext_trust)
 
 
-class UnknownError(UnableError):
-    """Nothing has this name, or more than one thing has."""
+def ext_trust(
+    what: Annotated[
+        str | None, typer.Argument(metavar="[NAME|FOLDER]", help="One extension, of the project or of yours.")
+    ] = None,
+    project: Annotated[bool, typer.Option("--project", help="All of this project's extensions.")] = False,
+    cwd: Annotated[str | None, typer.Option(help="The project's folder.", metavar="DIR")] = None,
+    listing: Annotated[bool, typer.Option("--list", help="Show what is trusted, and what waits for it.")] = False,
+    revoke: Annotated[
+        str | None, typer.Option("--revoke", metavar="NAME", help="Trust it no longer; a name or a folder.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask, also on a terminal.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="For machines: JSON lines; does not ask.")] = False,
+) -> None:
+    """Let an extension of a project run, as it is now: shows what would run and records it. Starts nothing.
 
+    A change of any of its files takes that back, until it is trusted again. Off a terminal nothing is asked: that you
+    name it is enough.
 
-def run_trust(
-    what: str | None,
-    *,
-    project: bool,
-    cwd: str | None,
-    listing: bool,
-    revoke: str | None,
-    ask: bool,
-    as_json: bool,
-) -> int:
-    """Returns the exit status. Raises `CommandLineError`."""
-    if sum((what is not None, project, listing, revoke is not None)) > 1:
-        raise CommandLineError("ext trust: choose one of NAME, --project, --list and --revoke")
-    folder = Path(os.path.abspath(cwd or os.curdir))
-    if not folder.is_dir():
-        raise CommandLineError(f"--cwd {cwd}: {'not a folder' if folder.exists() else 'no such folder'}")
-    home = zot_home()
-    try:
-        desk = _Desk(TrustStore(home), folder, home, ask=ask and can_ask(), as_json=as_json)
-        if listing:
-            return desk.list()
-        if revoke is not None:
-            return desk.revoke(revoke)
-        if project:
-            return desk.trust(desk.of_project())
-        if what is None:
-            raise CommandLineError(f"ext trust: name an extension, or --project for all of them{desk.waiting()}")
-        return desk.trust([desk.find(what)])
-    except UnknownError as error:
-        _complain(str(error))
-        return Status.USAGE.exit_code
-    except (UnableError, TrustError, ContentError, ConfigError) as error:
-        _complain(str(error))
-        return Status.ERROR.exit_code
-    except KeyboardInterrupt:
-        return Status.INTERRUPTED.exit_code
+    Exit status: 0 done, 1 it cannot be read or the answer was no, 2 no such extension or usage, 130 interrupted.
 
+    Example: [bold]zot ext trust guard[/bold], [bold]zot ext trust --project --yes[/bold], or
+    [bold]zot ext trust --list --json | jq 'select(.standing != "trusted")'[/bold]
+    """
+    from cli.ext.manage.trust_actions import run_trust
 
-class _Desk:
-    def __init__(self, store: TrustStore, project: Path, home: Path, *, ask: bool, as_json: bool) -> None:
-        self._store = store
-        self._project = project
-        self._home = home
-        self._ask = ask
-        self._as_json = as_json
-        self._config: Config = load_config(home)
-        self._failed = False
-
-    # --- which --------------------------------------------------------------------------------------------
-
-    def of_project(self) -> list[Found]:
-        """Those that are enabled. Raises `UnableError` if there is none."""
-        found = self._read(installed(self._project, None, []), complain=True)
-        if not found and not self._failed:
-            raise UnableError(f"{self._project} has no extensions of its own: there are none in .zot/extensions")
-        for one in found:
-            if not one.manifest.is_enabled:
-                _complain(f"{one.manifest.name} is disabled, and left out")
-        return [one for one in found if one.manifest.is_enabled]
-
-    def find(self, what: str) -> Found:
-        """By its manifest's name, the name of its folder, or the folder's path. Raises `UnableError`."""
-        if "/" in what or what in (".", ".."):
-            return self._at(Path(what))
-        places = installed(self._project, self._home, [])
-        known = self._read(places)
-        for wanted in (
-            [one for one in known if one.manifest.name == what],
-            [o for o in known if o.folder.name == what],
-        ):
-            if wanted:
-                return wanted[0]
-        for folder, _ in places:
-            if folder.name == what:
-                return self._at(folder)  # it has no manifest, or a bad one: says which
-        if Path(what).is_dir():
-            return self._at(Path(what))
-        raise UnknownError(no_such("extension", what, sorted({one.manifest.name for one in known})))
-
-    def waiting(self) -> str:
-        """Which of the project's wait to be trusted."""
-        names = [
-            one.manifest.name
-            for one in self._read(installed(self._project, None, []))
-            if one.manifest.is_enabled and not self._store.judge(one).is_trusted
-        ]
-        return f"; not trusted here: {', '.join(names)}" if names else ""
-
-    def _at(self, folder: Path) -> Found:
-        folder = Path(os.path.abspath(folder.expanduser()))
-        if not folder.is_dir():
-            raise UnknownError(f"{folder}: no such folder")
-        try:
-            return Found(folder, read_manifest(folder), Scope.EXPLICIT)
-        except ManifestError as error:
-            raise UnableError(f"{folder}: {error}") from None
-
-    def _read(self, places: Sequence[tuple[Path, Scope]], *, complain: bool = False) -> list[Found]:
-        found = []
-        for folder, scope in places:
-            try:
-                found.append(Found(folder, read_manifest(folder), scope))
-            except ManifestError as error:
-                if complain:
-                    self._failed = True
-                    _complain(f"{folder}: {error}")
-        return found
-
-    # --- what is done -------------------------------------------------------------------------------------
-
-    def trust(self, found: Sequence[Found]) -> int:
-        everything = not self._ask
-        for one in found:
-            judged = self._store.examine(one.folder, one.manifest)
-            if judged.content is None:
-                raise UnableError(judged.reason)
-            if not self._as_json:
-                for line in card(one, judged, self._config):
-                    _print(line)
-            if not everything and not judged.is_trusted:
-                answer = answer_to("Trust it until it changes?", judged.content)
-                if answer == "no":
-                    _complain(f"{one.manifest.name} is not trusted")
-                    self._failed = True
-                    continue
-                everything = answer == "all"
-            self._store.trust(one.folder, one.manifest, judged.content)
-            if self._as_json:
-                _print_json(self._record(one, judged, TrustState.TRUSTED))
-            else:
-                was = " already, as it is" if judged.is_trusted else ""
-                _print(f"trusted{was}: {one.manifest.name}, content {judged.content.short}")
-        return Status.ERROR.exit_code if self._failed else 0
-
-    def revoke(self, what: str) -> int:
-        entries = self._store.entries()
-        by_path = key_of(Path(what).expanduser())
-        here = key_of(self._project / ".zot" / "extensions") + os.sep
-        folders = [folder for folder, entry in entries.items() if what == entry.name or folder == by_path]
-        if len(folders) > 1:
-            folders = [folder for folder in folders if folder.startswith(here)] or folders
-        if not folders:
-            raise UnknownError(no_such("trusted extension", what, sorted({entry.name for entry in entries.values()})))
-        if len(folders) > 1:
-            raise UnknownError(f"several extensions are called {what!r}; name a folder: {', '.join(sorted(folders))}")
-        (folder,) = folders
-        self._store.revoke(Path(folder))
-        if self._as_json:
-            _print_json({"name": entries[folder].name, "folder": folder, "standing": TrustState.NEVER_SEEN.value})
-        else:
-            _print(f"no longer trusted: {entries[folder].name} ({folder})")
-        return 0
-
-    def list(self) -> int:
-        """What is trusted, wherever it is, and the extensions of this project."""
-        entries = self._store.entries()
-        here = {key_of(one.folder): one for one in self._read(installed(self._project, None, []))}
-        rows: list[dict[str, Any]] = []
-        for folder in sorted({*entries, *here}):
-            entry, found = entries.get(folder), here.get(folder)
-            if found is None:
-                try:
-                    found = self._at(Path(folder))
-                except UnableError:
-                    assert entry is not None
-                    rows.append({"name": entry.name, "folder": folder, "standing": GONE, "time": entry.time})
-                    continue
-            judged = self._store.examine(found.folder, found.manifest)
-            rows.append({**self._record(found, judged, judged.standing), "time": entry.time if entry else None})
-        if self._as_json:
-            for row in rows:
-                _print_json(row)
-        elif rows:
-            _print_table(rows)
-        else:
-            _complain("nothing is trusted, and this project has no extensions")
-        return 0
-
-    def _record(self, found: Found, judged: Judged, standing: TrustState) -> dict[str, Any]:
-        manifest, content = found.manifest, judged.content
-        return {
-            "name": manifest.name,
-            "folder": str(found.folder),
-            "standing": standing.value,
-            "command": [manifest.exec, *(manifest.args or ())],
-            "env": list(manifest.env),
-            "env_policy": policy_of(manifest, self._config),
-            "files": None if content is None else len(content.files),
-            "bytes": None if content is None else content.bytes,
-            "hash": None if content is None else content.hash,
-            "changes": list(judged.changes),
-        }
-
-
-def _print_table(rows: list[dict[str, Any]]) -> None:
-    from rich.console import Console
-
-    cells = [("NAME", "STANDING", "SINCE", "FOLDER")]
-    cells += [(row["name"], row["standing"], (row["time"] or "-")[:10], row["folder"]) for row in rows]
-    widths = [max(len(row[index]) for row in cells) for index in range(3)]
-    console = Console(highlight=False)
-    for number, row in enumerate(cells):
-        line = printable("  ".join([*(text.ljust(width) for text, width in zip(row, widths, strict=False)), row[3]]))
-        console.print(line, style="" if number else "bold", markup=False, soft_wrap=True)
-
-
-def _print(text: str) -> None:
-    print(cut(text).encode("utf-8", "replace").decode())  # noqa: T201
-
-
-def _print_json(row: dict[str, Any]) -> None:
-    text = {name: _valid(value) for name, value in row.items()}
-    sys.stdout.buffer.write(msgspec.json.encode(text) + b"\n")
-    sys.stdout.flush()
-
-
-def _valid(value: Any) -> Any:
-    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
-
-
-def _complain(text: str) -> None:
-    print(f"{NAME}: {one_line(text, 2000)}", file=sys.stderr)  # noqa: T201
+    exit_with(
+        "ext trust",
+        lambda: run_trust(
+            what, project=project, cwd=cwd, listing=listing, revoke=revoke, ask=not (yes or as_json), as_json=as_json
+        ),
+    )

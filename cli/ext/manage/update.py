@@ -13,15 +13,15 @@ from cli.ext.manage.shared_options import (
     InProject,
     ask,
     complain,
+    folders_at,
     hint_at_reload,
     is_attended,
     managing,
-    put,
     say,
     scopes_from,
-    shelves_at,
     shown,
 )
+from cli.json_line import print_json
 from cli.parameters import Json
 
 if TYPE_CHECKING:
@@ -78,40 +78,42 @@ def _run(
     from supervisor.install.installed import installed, named
     from supervisor.install.update import update
 
-    shelves = shelves_at(cwd)
-    config = load_config(shelves.home)
-    there = installed(shelves, scopes_from(project=where[0], everywhere=where[1]))
-    chosen = [named(name, there) for name in dict.fromkeys(names)] or [one for one in there if one.record is not None]
+    folders = folders_at(cwd)
+    config = load_config(folders.home)
+    candidates = installed(folders, scopes_from(project=where[0], everywhere=where[1]))
+    chosen = [named(name, candidates) for name in dict.fromkeys(names)] or [
+        extension for extension in candidates if extension.record is not None
+    ]
     if not chosen:
         say("nothing to update: no extension was installed with zot ext install")
     status = 0
 
-    def consent(one: Installed, asks: tuple[str, ...]) -> bool:
+    def consent(extension: Installed, asks: tuple[str, ...]) -> bool:
         if yes or as_json or not is_attended():
             return yes
-        return ask(f"{shown(one.name)} now asks for {shown(', '.join(asks), 1000)}; agree?")
+        return ask(f"{shown(extension.name)} now asks for {shown(', '.join(asks), 1000)}; agree?")
 
-    for one in chosen:
+    for extension in chosen:
         try:
-            done = update(one, shelves, config, force=force, consent=consent, git_timeout_s=timeout)
+            done = update(extension, folders, config, force=force, consent=consent, git_timeout_s=timeout)
         except InstallError as error:
             if len(chosen) == 1 and not as_json:
                 raise
             status = 1
             if as_json:
-                put({"action": "failed", **_who(one), "error": str(error)})
+                print_json({"action": "failed", **_who(extension), "error": str(error)})
             else:
                 complain("update", str(error))
             continue
         if as_json:
-            put(_record(done))
+            print_json(_record(done))
         else:
             _tell(done)
     return status
 
 
-def _who(one: Installed) -> dict[str, Any]:
-    return {"name": one.name, "scope": one.scope.label, "dir": str(one.folder)}
+def _who(extension: Installed) -> dict[str, Any]:
+    return {"name": extension.name, "scope": extension.scope.label, "dir": str(extension.folder)}
 
 
 def _record(done: Update) -> dict[str, Any]:
@@ -125,9 +127,13 @@ def _record(done: Update) -> dict[str, Any]:
     }
 
 
-def _state(one: Installed) -> dict[str, Any]:
-    assert one.record is not None
-    return {"version": one.record.version, "commit": one.record.commit, "content_hash": one.record.content_hash}
+def _state(extension: Installed) -> dict[str, Any]:
+    assert extension.record is not None
+    return {
+        "version": extension.record.version,
+        "commit": extension.record.commit,
+        "content_hash": extension.record.content_hash,
+    }
 
 
 def _tell(done: Update) -> None:
@@ -145,11 +151,15 @@ def _tell(done: Update) -> None:
     hint_at_reload(done.now.name)
 
 
-def _version(one: Installed) -> str:
-    return shown(one.record.version) if one.record is not None and one.record.version else "without version"
+def _version(extension: Installed) -> str:
+    return (
+        shown(extension.record.version)
+        if extension.record is not None and extension.record.version
+        else "without version"
+    )
 
 
-def _mark(one: Installed) -> str:
-    """The commit, else the content, short enough to compare by eye."""
-    assert one.record is not None
-    return (one.record.commit or one.record.source_hash.removeprefix("sha256:"))[:8]
+def _mark(extension: Installed) -> str:
+    """Eight digits of the commit, else of the content hash, to compare by eye."""
+    assert extension.record is not None
+    return (extension.record.commit or extension.record.source_hash.removeprefix("sha256:"))[:8]

@@ -1,14 +1,14 @@
-"""Where an axis has its ticks, and what they say."""
+"""Places and labels of the ticks of an axis."""
 
 from __future__ import annotations
 
 from math import ceil, floor, log10
 
-from cli.report.page.quantities import bytes_text, duration_text, elapsed
+from cli.report.quantities import bytes_text, duration_text, elapsed
 
 MIB = 2.0**20
 SHORTEST = 0.01
-"""Of percent, MiB or whatever it counts: an axis of less would only show noise, and nothing at all needs one too."""
+"""The shortest axis, in its own unit, such as percent or MiB: less is noise, and zeros need an axis too."""
 _TIME_STEPS = (
     *(factor * size for size in (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1) for factor in (1, 2, 5)),
     *(1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200),
@@ -17,7 +17,8 @@ _TIME_STEPS = (
 
 
 def upto(highest: float, ticks: int) -> tuple[float, float]:
-    """Step and end of an axis that begins at 0 and holds `highest`; round in tens. Never shorter than `SHORTEST`."""
+    """Step and end of an axis from 0 that holds `highest`, at least `SHORTEST` long. Steps are 1, 2, 2.5 or 5 times a
+    power of ten."""
     highest = max(highest, SHORTEST)
     rough = highest / max(1, ticks)
     size = 10.0 ** floor(log10(rough))
@@ -26,7 +27,7 @@ def upto(highest: float, ticks: int) -> tuple[float, float]:
 
 
 def bytes_upto(highest_mib: float, ticks: int) -> tuple[float, float]:
-    """The same in MiB, but round in the unit that the labels have."""
+    """The same in MiB. Steps are round in the unit of the labels, such as KiB or GiB."""
     highest_mib = max(highest_mib, SHORTEST)
     unit = 1.0
     while highest_mib >= 1024 * unit:
@@ -55,7 +56,7 @@ def thinned_ticks(ticks: tuple[tuple[float, str], ...], most: int = 10) -> list[
 
 
 def decades(lowest: float, highest: float) -> tuple[int, int]:
-    """Powers of ten that hold both; at least two decades."""
+    """The powers of ten around both values, at least two decades apart."""
     first, last = floor(log10(lowest)), ceil(log10(highest))
     return (first, last) if last - first >= 2 else (first, first + 2)
 

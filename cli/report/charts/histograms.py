@@ -1,5 +1,4 @@
-"""Latency of each extension's answers: how many took how long. One logarithmic axis for all, so that the cells can be
-compared; the slowest first."""
+"""Draws a histogram of each extension's latency, the slowest first. All share one logarithmic axis, to be compared."""
 
 from __future__ import annotations
 
@@ -7,8 +6,8 @@ from math import ceil, log2, log10
 from typing import TYPE_CHECKING
 
 from cli.report.charts.axis import decade_label, decades
-from cli.report.page.markup import name, number, text
-from cli.report.page.quantities import duration_text, plural
+from cli.report.markup import name, number, text
+from cli.report.quantities import duration_text, plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -16,27 +15,27 @@ if TYPE_CHECKING:
     from cli.report.reading.recording import Figures
 
 OPEN = 12
-"""Cells that are shown at once; the others are folded away."""
+"""Histograms that are shown at once; the others are folded away."""
 PER_DOUBLING = 4
-"""Bars: half as many as the host has buckets, so that two whole buckets make a bar."""
+"""Bars for each doubling of the time: half as many as the buckets of the host, so that a bar is two whole buckets."""
 FINEST_MS = 1e-4
 WIDTH, HEIGHT = 1000.0, 100.0
 _INWARDS = ";transform:translateX(-100%)"
 
 
 def histograms(figures: Sequence[Figures], ids: dict[str, str]) -> str:
-    """Of all that have answered; empty if none has."""
-    answered = [one for one in figures if one.p99_ms is not None or one.latency_ms]
+    """A section for all extensions that have answered; empty without any."""
+    answered = [extension for extension in figures if extension.p99_ms is not None or extension.latency_ms]
     if not answered:
         return ""
-    answered.sort(key=lambda one: (-(one.p99_ms or 0.0), one.name))
+    answered.sort(key=lambda extension: (-(extension.p99_ms or 0.0), extension.name))
     axis = decades(*_extent(answered))
-    cells = [_cell(one, axis, ids[one.name]) for one in answered]
+    cells = [_cell(extension, axis, ids[extension.name]) for extension in answered]
     folded = ""
     if len(cells) > OPEN:
         more = f"<summary>{len(cells) - OPEN} more, faster ones</summary>"
         folded = f'<details>{more}<div class="cells">{"".join(cells[OPEN:])}</div></details>'
-    has_bars = any(one.latency_ms for one in answered)
+    has_bars = any(extension.latency_ms for extension in answered)
     what = (
         "How many answers took how long" if has_bars else "Only percentiles are known: the bar reaches from p50 to p99"
     )
@@ -52,15 +51,15 @@ def histograms(figures: Sequence[Figures], ids: dict[str, str]) -> str:
 def _extent(figures: Iterable[Figures]) -> tuple[float, float]:
     values = [
         value
-        for one in figures
-        for value in (one.p50_ms, one.p99_ms, *(upper for upper, _ in one.latency_ms))
+        for extension in figures
+        for value in (extension.p50_ms, extension.p99_ms, *(upper for upper, _ in extension.latency_ms))
         if value is not None and value > 0
     ]
     return (max(FINEST_MS, min(values)), max(FINEST_MS, *values)) if values else (1.0, 100.0)
 
 
 def bars(latency_ms: Iterable[tuple[float, int]]) -> dict[int, int]:
-    """Counts by bar; bar `n` reaches up to `FINEST_MS * 2 ** (n / PER_DOUBLING)`."""
+    """Answers by bar; bar `n` reaches up to `FINEST_MS * 2 ** (n / PER_DOUBLING)`."""
     counts: dict[int, int] = {}
     for upper, count in latency_ms:
         bar = max(0, ceil(PER_DOUBLING * log2(max(upper, FINEST_MS) / FINEST_MS) - 1e-3))
@@ -69,19 +68,19 @@ def bars(latency_ms: Iterable[tuple[float, int]]) -> dict[int, int]:
 
 
 def upper_end(bar: int) -> float:
-    """Milliseconds."""
+    """The longest time of a bar, in milliseconds."""
     return float(FINEST_MS * 2 ** (bar / PER_DOUBLING))
 
 
-def _cell(one: Figures, axis: tuple[int, int], row: str) -> str:
+def _cell(extension: Figures, axis: tuple[int, int], row: str) -> str:
     first, last = axis
 
     def place(milliseconds: float) -> float:
-        """Thousandths of the axis."""
+        """The place on the axis, in thousandths of its length."""
         share = (log10(max(milliseconds, 1e-9)) - first) / (last - first)
         return WIDTH * min(1.0, max(0.0, share))
 
-    counts = bars(one.latency_ms)
+    counts = bars(extension.latency_ms)
     answers = sum(counts.values())
     drawn, data = "", ""
     if counts:
@@ -93,8 +92,8 @@ def _cell(one: Figures, axis: tuple[int, int], row: str) -> str:
         drawn = f'<path class="bars" d="{d}"/>'
         listed = ";".join(f"{bar},{count}" for bar, count in sorted(counts.items()))
         data = f' data-axis="{first},{last}" data-bars="{listed}"'
-    elif one.p50_ms is not None and one.p99_ms is not None:
-        left, right = place(one.p50_ms), place(one.p99_ms)
+    elif extension.p50_ms is not None and extension.p99_ms is not None:
+        left, right = place(extension.p50_ms), place(extension.p99_ms)
         drawn = f'<path class="range" d="M{number(left)} 50H{number(max(right, left + 1))}"/>'
     every = max(1, ceil((last - first) / 4))
     ticks = [(power, 100 * (power - first) / (last - first)) for power in range(first, last + 1)]
@@ -104,18 +103,18 @@ def _cell(one: Figures, axis: tuple[int, int], row: str) -> str:
         for index, (power, at) in enumerate(ticks)
         if index % every == 0
     )
-    said = f"p50 {duration_text(one.p50_ms)}, p99 {duration_text(one.p99_ms)}"
-    whole = f"{plural(answers or one.calls, 'answer')}, {said}"
+    said = f"p50 {duration_text(extension.p50_ms)}, p99 {duration_text(extension.p99_ms)}"
+    whole = f"{plural(answers or extension.calls, 'answer')}, {said}"
     return (
-        f'<figure class="cell"><figcaption><a href="#{row}"><bdi title="{text(one.name, 120)}">{name(one.name)}</bdi>'
-        "</a>"
-        f"<span>{text(plural(answers or one.calls, 'answer'))}</span></figcaption>"
-        f'<svg class="histogram" role="img" tabindex="0" aria-label="{name(one.name)}: {text(whole)}"{data}>'
+        f'<figure class="cell"><figcaption><a href="#{row}">'
+        f'<bdi title="{text(extension.name, 120)}">{name(extension.name)}</bdi></a>'
+        f"<span>{text(plural(answers or extension.calls, 'answer'))}</span></figcaption>"
+        f'<svg class="histogram" role="img" tabindex="0" aria-label="{name(extension.name)}: {text(whole)}"{data}>'
         f'<g class="rules">{rules}</g>'
         f'<svg width="100%" height="100%" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" preserveAspectRatio="none">{drawn}</svg>'
-        f"{_percentile('p50', one.p50_ms, place)}{_percentile('p99', one.p99_ms, place)}</svg>"
-        f'<div class="x">{labels}</div><div class="said">p50 <b>{duration_text(one.p50_ms)}</b> p99'
-        f" <b>{duration_text(one.p99_ms)}</b></div></figure>"
+        f"{_percentile('p50', extension.p50_ms, place)}{_percentile('p99', extension.p99_ms, place)}</svg>"
+        f'<div class="x">{labels}</div><div class="said">p50 <b>{duration_text(extension.p50_ms)}</b> p99'
+        f" <b>{duration_text(extension.p99_ms)}</b></div></figure>"
     )
 
 

@@ -1,12 +1,12 @@
-"""Draws the timeline: one lane below the other, all on the time axis of the charts above."""
+"""Draws the lanes of the timeline below each other, on the time axis of the other charts."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from cli.report.charts.timeline import PROMINENT, Kind, Lane, Life, Mark
-from cli.report.page.markup import name, number, text
-from cli.report.page.quantities import clock_text, elapsed, plural
+from cli.report.markup import name, number, text
+from cli.report.quantities import clock_text, elapsed, plural
 from cli.report.reading.recording import Source
 
 if TYPE_CHECKING:
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from cli.report.reading.recording import Happening, Recording
 
 ROW, TALL_ROW = 24, 20
-"""Pixels: of a lane of points, and of each row of calls."""
+"""Heights in pixels: of a lane of points, and of a row of calls."""
 LABELLED = 3.0
-"""Percent of the width from which on a bar has its name in it; the page's script knows the real width."""
+"""A bar of at least so many percent of the width shows its name; the page's script corrects it by the real width."""
 DETAILS = 200_000
-"""Characters of all details together."""
+"""The limit of all details together, in characters."""
 LABELS = 500
-"""Bars of one lane that have a label at all, shown or not."""
+"""A lane with more marks than this has no labels."""
 SYMBOLS = {
     "started": '<path d="M-3.5-4.5 4.5 0-3.5 4.5Z"/>',
     "restarted": '<circle r="5.5" class="back"/><path d="M-2.5-3.5 3.5 0-2.5 3.5Z"/>',
@@ -98,11 +98,11 @@ def _key(symbol: str) -> str:
     )
 
 
-def _symbol(one: Happening) -> str:
-    """Which symbol stands for it; empty for a bar."""
-    if one.kind == "intercept":
-        return "blocked" if one.bad else ""
-    return one.kind if one.kind in SYMBOLS else ""
+def _symbol(happening: Happening) -> str:
+    """The symbol of a happening; empty for a bar."""
+    if happening.kind == "intercept":
+        return "blocked" if happening.bad else ""
+    return happening.kind if happening.kind in SYMBOLS else ""
 
 
 class _Drawing:
@@ -148,49 +148,55 @@ class _Drawing:
         )
 
     def _mark(self, mark: Mark, own: bool, rows: int, height: int, labelled: bool) -> str:
-        one = mark.first
-        symbol = "call" if own and one.kind == "tool_call" else _symbol(one)
+        happening = mark.first
+        symbol = "call" if own and happening.kind == "tool_call" else _symbol(happening)
         title = f"<title>{text(self._told(mark), 900)}</title>"
-        place = f'data-a="{number(one.begin, self._digits)}"'
-        at = number(100 * one.begin / self._end, 3)
+        place = f'data-a="{number(happening.begin, self._digits)}"'
+        at = number(100 * happening.begin / self._end, 3)
         if symbol:
             return f'<use href="#s-{symbol}" class="k-{symbol}" {place} x="{at}%" y="{height / 2:g}">{title}</use>'
-        until = one.begin if mark.end is None else mark.end
-        width = number(max(100 * (until - one.begin) / self._end, 0.02), 3)
+        until = happening.begin if mark.end is None else mark.end
+        width = number(max(100 * (until - happening.begin) / self._end, 0.02), 3)
         y, tall = (3, height - 6) if rows == 1 else (mark.row * TALL_ROW + 2, TALL_ROW - 4)
         place += f' data-b="{number(until, self._digits)}"'
-        style = f"k-{one.kind} bad" if mark.bad else f"k-{one.kind}"
+        style = f"k-{happening.kind} bad" if mark.bad else f"k-{happening.kind}"
         many = "" if mark.count == 1 else f' fill-opacity="{min(1.0, 0.3 + 0.07 * mark.count):.2g}"'
         drawn = f'<rect class="{style}" {place} x="{at}%" y="{y}" width="{width}%" height="{tall}"{many}>{title}</rect>'
-        if labelled and mark.count == 1 and one.kind in ("turn", "tool_call"):
+        if labelled and mark.count == 1 and happening.kind in ("turn", "tool_call"):
             hidden = "" if float(width) >= LABELLED else ' style="display:none"'
-            drawn += f'<text {place} x="{at}%" dx="5" y="{y + tall / 2 + 4:g}"{hidden}>{text(one.name, 14)}</text>'
+            drawn += (
+                f'<text {place} x="{at}%" dx="5" y="{y + tall / 2 + 4:g}"{hidden}>{text(happening.name, 14)}</text>'
+            )
         return drawn
 
     def _told(self, mark: Mark) -> str:
-        """Lines: what, when, by whom, and the detail."""
-        one = mark.first
-        detail = one.detail if len(one.detail) <= self._detail else one.detail[: self._detail] + "…"
-        noun = _NOUNS.get(one.kind) or WORDS.get(_symbol(one), one.kind)
-        what = f"{noun} {one.name[:60]}".strip()
+        """The tooltip of a mark: what, by which extension, when, and the detail."""
+        happening = mark.first
+        detail = happening.detail if len(happening.detail) <= self._detail else happening.detail[: self._detail] + "…"
+        noun = _NOUNS.get(happening.kind) or WORDS.get(_symbol(happening), happening.kind)
+        what = f"{noun} {happening.name[:60]}".strip()
         if mark.count > 1:
-            what = f"{mark.count:,} times {noun}" + (f", the first: {one.name[:60]}" if one.name else "")
+            what = f"{mark.count:,} times {noun}" + (f", the first: {happening.name[:60]}" if happening.name else "")
             if 0 < mark.bad < mark.count:
                 what += f", {mark.bad:,} of them bad"
-        if one.extension:
-            what += f" · {one.extension[:60]}" if one.kind != "intercept" else f" · blocked by {one.extension[:60]}"
+        if happening.extension:
+            what += (
+                f" · {happening.extension[:60]}"
+                if happening.kind != "intercept"
+                else f" · blocked by {happening.extension[:60]}"
+            )
         return "\n".join(part for part in (what, self._when(mark), detail) if part)
 
     def _when(self, mark: Mark) -> str:
         if not self._timed:
             return ""
-        one = mark.first
-        said = elapsed(one.begin)
+        happening = mark.first
+        said = elapsed(happening.begin)
         if mark.count > 1:
-            said += f" to {elapsed(mark.end or one.begin)}"
+            said += f" to {elapsed(mark.end or happening.begin)}"
             return said if mark.longest is None else f"{said}, the longest took {elapsed(mark.longest)}"
         if mark.longest is not None:
             return f"at {said}, took {elapsed(mark.longest)}"
         started = self._recording.started
-        clock = clock_text(None if started is None else started + one.begin)
+        clock = clock_text(None if started is None else started + happening.begin)
         return f"at {said}" + (f" ({clock[11:19]})" if clock else "")

@@ -1,4 +1,4 @@
-"""Thins out the samples to what a screen can show, and chooses whom the charts name."""
+"""Reduces the samples to as many points as a screen can show, and chooses the extensions that the charts name."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from cli.report.reading.recording import Figures, Recording, Track
 
 POINTS = 240
-"""Along the time axis, at most."""
+"""The most points along the time axis."""
 ALL_POINTS = 54_000
-"""Of all lines together; above it there are fewer along the axis."""
+"""The most points of all lines together; with many lines there are fewer along the axis."""
 NAMED = 8
-"""Extensions with a line and a colour of their own. Where there are no more than these, each has one."""
+"""The most extensions with a line and a colour of their own."""
 EMBEDDED = 400
-"""Extensions whose points are in the page, to be added to the charts by the reader."""
+"""The most extensions whose points are in the page; a reader can add them to the charts."""
 
 Values = tuple[float | None, ...]
-"""One for each point; None where the extension was not there."""
+"""A value for each point; None where the extension did not run."""
 
 
 @dataclass(frozen=True)
@@ -34,23 +34,23 @@ class Line:
 
 @dataclass(frozen=True)
 class Series:
-    """All lines share the points in time."""
+    """The lines of the charts. All have the same points in time."""
 
     times: tuple[float, ...]
-    """Seconds since the start; of a point that stands for several samples, their mean."""
+    """Seconds since the start; for a point of several samples their mean."""
     samples: int
-    """From which the points were made."""
+    """Count of the samples that the points were made from."""
     lines: dict[str, Line]
     """By name, the heaviest first."""
     named: tuple[str, ...]
     total: Line
     host: Line
     peak_rss_bytes: float
-    """Highest sum at one moment, in any sample."""
+    """The highest sum of all extensions in any sample."""
 
 
 def series_of(recording: Recording) -> Series | None:
-    """None without samples."""
+    """The lines of a recording; None without samples."""
     if not recording.times or recording.total is None or recording.host is None:
         return None
     order = heaviest(recording.figures, recording.tracks)
@@ -67,8 +67,8 @@ def series_of(recording: Recording) -> Series | None:
 
 
 def point_groups(times: Sequence[float], most: int) -> list[tuple[int, int]]:
-    """Runs of samples, first and end, that become one point each: equal stretches of time, without empty ones. Each
-    sample is its own point where there are no more than `most`."""
+    """Ranges of samples, first and end, that become one point each. Each covers the same time; empty ones are left out.
+    Up to `most` samples each sample is a point."""
     if len(times) <= most:
         return [(index, index + 1) for index in range(len(times))]
     first, span = times[0], times[-1] - times[0]
@@ -84,7 +84,7 @@ def point_groups(times: Sequence[float], most: int) -> list[tuple[int, int]]:
 
 
 def thinned(track: Track, groups: Sequence[tuple[int, int]]) -> Line:
-    """CPU is averaged, which keeps what it cost; of memory the highest stays, which is what limits look at."""
+    """A point has the mean of the CPU, which keeps the sum, and the highest memory, which limits are compared with."""
     return Line(_reduced(track.cpu_percent, groups, _mean), _reduced(track.rss_bytes, groups, max))
 
 
@@ -101,8 +101,8 @@ def _reduced(
 
 
 def heaviest(figures: Iterable[Figures], tracks: dict[str, Track]) -> list[str]:
-    """Names of all with samples, ordered by their share of the processor time or of the memory, whichever is larger."""
-    cpu = {one.name: max(0.0, one.cpu_s) for one in figures if one.name in tracks}
+    """Names of the extensions with samples, by their share of the CPU time or of the memory, whichever is larger."""
+    cpu = {extension.name: max(0.0, extension.cpu_s) for extension in figures if extension.name in tracks}
     rss = {name: _used(tracks[name].rss_bytes) for name in cpu}
     all_cpu, all_rss = sum(cpu.values()) or 1.0, sum(rss.values()) or 1.0
     return sorted(cpu, key=lambda name: (-max(cpu[name] / all_cpu, rss[name] / all_rss), name))
@@ -118,7 +118,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def coarser(values: Values, most: int) -> Values:
-    """At most `most` values, each the highest of its neighbours; for lines of a few pixels."""
+    """At most `most` values, each the highest of a range; for lines of a few pixels."""
     if len(values) <= most:
         return values
     size = len(values) / most

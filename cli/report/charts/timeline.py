@@ -1,4 +1,4 @@
-"""Puts what happened into lanes, and makes it few enough to be drawn: neighbours of one kind become one mark."""
+"""Sorts happenings into lanes, and merges neighbours of one kind into one mark where there are too many to draw."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 PROMINENT = 20
 """Lanes of extensions that are shown at once; the others are folded away."""
 COMMON_MARKS, PROMINENT_MARKS, FOLDED_MARKS = 900, 1400, 700
-"""At most, in the lanes that are nobody's own, in extensions' lanes that are shown at once, and in the folded ones."""
+"""The most marks in the common lanes, in the lanes of extensions that are shown at once, and in the folded ones."""
 PROMINENT_LIVES, FOLDED_LIVES = 200, 40
-"""Stretches of one extension's life, at most."""
+"""The most stretches of an extension's life, in a lane that is shown at once and in a folded one."""
 FINEST = 512
-"""Stretches of time within which marks of one kind and lane may become one."""
+"""The most stretches of time per lane. Marks of one kind in the same stretch may become one."""
 ROWS = 4
-"""Of calls that overlap, shown below each other in one lane."""
+"""The most rows of a lane, for calls that overlap."""
 
 
 class Kind(Enum):
@@ -40,19 +40,19 @@ class Life(Enum):
 
 
 TROUBLE = {"failed": 100, "exited": 10, "limit": 10, "restarted": 5, "no_verdict": 5, "error": 5, "warning": 1}
-"""How much a mark moves its extension's lane up."""
+"""Weight of a mark: lanes of extensions are sorted by the sum."""
 _KINDS, _LIVES = list(Kind), list(Life)
 _LIFE = {"started": Life.UP, "restarted": Life.UP, "reloaded": Life.UP, "exited": Life.DOWN, "failed": Life.FAILED}
 
 
 @dataclass(frozen=True)
 class Mark:
-    """One or several happenings of a kind."""
+    """What is drawn for one happening, or for several of a kind."""
 
     first: Happening
     count: int = 1
     end: float | None = None
-    """Of the last one."""
+    """Of the last happening."""
     bad: int = 0
     longest: float | None = None
     row: int = 0
@@ -62,21 +62,21 @@ class Mark:
 class Lane:
     kind: Kind
     name: str
-    """Of the extension; empty for the others."""
+    """The extension's; empty for common lanes."""
     marks: tuple[Mark, ...]
     total: int
-    """Happenings in it."""
+    """Count of happenings."""
     lives: tuple[tuple[float, float, Life], ...] = ()
-    """From, to: when the extension ran, and when it did not."""
+    """From, to and state: when the extension ran, and when not."""
     rows: int = 1
 
 
 def lanes_of(happenings: Sequence[Happening], end: float) -> tuple[Lane, ...]:
-    """Turns, tools, guards, the run, then one for each extension that had events, the most troubled first."""
+    """The lanes for turns, tools, guards and the run, then one for each extension with events, most trouble first."""
     members: dict[tuple[Kind, str], list[Happening]] = defaultdict(list)
-    for one in happenings:
-        for lane in _lanes_for(one):
-            members[lane].append(one)
+    for happening in happenings:
+        for lane in _lanes_for(happening):
+            members[lane].append(happening)
     order = sorted(
         members, key=lambda lane: (_KINDS.index(lane[0]), -_trouble(members[lane]), -len(members[lane]), lane[1])
     )
@@ -94,49 +94,49 @@ def lanes_of(happenings: Sequence[Happening], end: float) -> tuple[Lane, ...]:
 
 
 def _trouble(held: Iterable[Happening]) -> int:
-    return sum(TROUBLE.get(one.kind, 3 if one.bad else 0) for one in held)
+    return sum(TROUBLE.get(happening.kind, 3 if happening.bad else 0) for happening in held)
 
 
-def _lanes_for(one: Happening) -> Iterable[tuple[Kind, str]]:
-    if one.kind == "turn":
+def _lanes_for(happening: Happening) -> Iterable[tuple[Kind, str]]:
+    if happening.kind == "turn":
         yield Kind.TURNS, ""
-    elif one.kind == "tool_call":
+    elif happening.kind == "tool_call":
         yield Kind.TOOLS, ""
-        if one.bad and one.extension:
-            yield Kind.EXTENSION, one.extension
-    elif one.kind == "intercept":
+        if happening.bad and happening.extension:
+            yield Kind.EXTENSION, happening.extension
+    elif happening.kind == "intercept":
         yield Kind.GUARDS, ""
-        if one.bad and one.extension:
-            yield Kind.EXTENSION, one.extension
-    elif one.extension:
-        yield Kind.EXTENSION, one.extension
+        if happening.bad and happening.extension:
+            yield Kind.EXTENSION, happening.extension
+    elif happening.extension:
+        yield Kind.EXTENSION, happening.extension
     else:
         yield Kind.RUN, ""
 
 
 def _columns(held: Sequence[list[Happening]], end: float, most: int) -> int | None:
-    """Into how many columns each lane is divided; None if every happening can be drawn by itself."""
+    """The number of stretches that each lane is divided into; None if every happening can be drawn by itself."""
     if sum(map(len, held)) <= most:
         return None
     columns = FINEST
-    cells = [{_cell(one, end, columns) for one in lane} for lane in held]
+    cells = [{_cell(happening, end, columns) for happening in lane} for lane in held]
     while columns > 1 and sum(map(len, cells)) > most:
         columns //= 2
         cells = [{(kind, bad, at // 2) for kind, bad, at in lane} for lane in cells]
     return columns
 
 
-def _cell(one: Happening, end: float, columns: int) -> tuple[str, bool, int]:
-    return one.kind, one.bad, int(one.begin / (end or 1.0) * columns)
+def _cell(happening: Happening, end: float, columns: int) -> tuple[str, bool, int]:
+    return happening.kind, happening.bad, int(happening.begin / (end or 1.0) * columns)
 
 
 def _lane(kind: Kind, name: str, held: list[Happening], end: float, columns: int | None, changes: int) -> Lane:
     if columns is None:
-        marks = [_single(one) for one in held]
+        marks = [_single(happening) for happening in held]
     else:
         cells: dict[tuple[str, bool, int], list[Happening]] = defaultdict(list)
-        for one in held:
-            cells[_cell(one, end, columns)].append(one)
+        for happening in held:
+            cells[_cell(happening, end, columns)].append(happening)
         marks = sorted((_merged(cell) for cell in cells.values()), key=lambda mark: mark.first.begin)
     rows = 1
     if kind is Kind.TOOLS and columns is None:
@@ -145,24 +145,30 @@ def _lane(kind: Kind, name: str, held: list[Happening], end: float, columns: int
     return Lane(kind, name, tuple(marks), len(held), lives, rows)
 
 
-def _single(one: Happening) -> Mark:
-    return Mark(one, 1, one.end, int(one.bad), None if one.end is None else one.end - one.begin)
+def _single(happening: Happening) -> Mark:
+    return Mark(
+        happening,
+        1,
+        happening.end,
+        int(happening.bad),
+        None if happening.end is None else happening.end - happening.begin,
+    )
 
 
 def _merged(cell: list[Happening]) -> Mark:
-    ends = [one.begin if one.end is None else one.end for one in cell]
-    spans = [one.end - one.begin for one in cell if one.end is not None]
+    ends = [happening.begin if happening.end is None else happening.end for happening in cell]
+    spans = [happening.end - happening.begin for happening in cell if happening.end is not None]
     return Mark(
         first=cell[0],
         count=len(cell),
         end=max(ends) if spans or len(cell) > 1 else None,
-        bad=sum(one.bad for one in cell),
+        bad=sum(happening.bad for happening in cell),
         longest=max(spans, default=None),
     )
 
 
 def _stacked(marks: list[Mark]) -> tuple[list[Mark], int]:
-    """Overlapping ones go into rows of their own, as far as there are rows."""
+    """Puts overlapping marks into rows of their own, up to `ROWS`; returns the marks and the number of rows."""
     free = [0.0]
     placed = []
     for mark in marks:
@@ -178,28 +184,28 @@ def _stacked(marks: list[Mark]) -> tuple[list[Mark], int]:
 
 
 Lives = tuple[tuple[float, float, Life], ...]
-"""From, to, and what it was."""
+"""From, to and state."""
 
 
 def lives_of(held: Iterable[Happening], end: float) -> Lives:
-    """What the marks say of when it ran. An extension that first exits was running before."""
+    """When an extension ran, from its happenings. An extension whose first happening is an exit ran before."""
     lives: list[tuple[float, float, Life]] = []
     since, state = 0.0, None
-    for one in held:
-        new = _LIFE.get(one.kind)
+    for happening in held:
+        new = _LIFE.get(happening.kind)
         if new is None or new is state:
             continue
         before = Life.UP if state is None and new is not Life.UP else state
-        if before is not None and one.begin > since:
-            lives.append((since, one.begin, before))
-        since, state = one.begin, new
+        if before is not None and happening.begin > since:
+            lives.append((since, happening.begin, before))
+        since, state = happening.begin, new
     if state is not None and end > since:
         lives.append((since, end, state))
     return tuple(lives)
 
 
 def coarser(lives: Lives, end: float, most: int) -> Lives:
-    """At most `most` stretches; one in which it was not up all the time tells the worst of what it was."""
+    """At most `most` stretches; each has the worst state of its time."""
     if len(lives) <= most:
         return lives
     width = end / most

@@ -1,7 +1,7 @@
-"""CPU and memory over time. For each: all extensions together, and below it a line for each of the heaviest.
+"""Draws CPU and memory over time: a chart of all extensions together, and below it a line for each of the heaviest.
 
-The drawings stretch with the page: their inner coordinates are the data's (thousandths of the run; percent or MiB), and
-lines keep their width. So zooming is nothing but another view box, and the page can be read without its script.
+The coordinates of a drawing are those of the data: thousandths of the run; percent or MiB. To zoom, the script changes
+the view box only; without the script the page shows the whole run.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cli.report.charts.axis import MIB, bytes_upto, mib_text, steps, upto
-from cli.report.page.markup import NAME_CHARACTERS, name, number, text
-from cli.report.page.quantities import elapsed, percent_text, plural
+from cli.report.markup import NAME_CHARACTERS, name, number, text
+from cli.report.quantities import elapsed, percent_text, plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from cli.report.charts.series import Line, Series, Values
 
 WIDTH = 1000.0
-"""Inner units along the whole recording."""
+"""Units of a drawing along the whole recording."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,8 @@ def _caption(series: Series, end: float) -> str:
 def _legend(series: Series, others: int) -> str:
     keys = "".join(
         f'<button type="button" class="key" aria-pressed="true" data-key="{index}">'
-        f"{swatch(f'c{index}')}<bdi>{name(one)}</bdi></button>"
-        for index, one in enumerate(series.named)
+        f"{swatch(f'c{index}')}<bdi>{name(extension)}</bdi></button>"
+        for index, extension in enumerate(series.named)
     )
     rest = ""
     if others:
@@ -87,8 +87,8 @@ def swatch(style: str) -> str:
 
 
 def _panels(measure: _Measure, series: Series, end: float) -> str:
-    lines = {one: measure.values(line) for one, line in series.lines.items()}
-    named = [lines[one] for one in series.named]
+    lines = {extension: measure.values(line) for extension, line in series.lines.items()}
+    named = [lines[extension] for extension in series.named]
     host = measure.values(series.host)
     total = [value or 0.0 for value in measure.values(series.total)]
     rest = [max(0.0, all_ - sum(line[at] or 0.0 for line in named)) for at, all_ in enumerate(total)]
@@ -126,7 +126,7 @@ def _panel(measure: _Measure, kind: str, title: str, said: str, drawn: str, high
 
 
 def path(xs: Sequence[float], values: Sequence[float | None]) -> str:
-    """A line that is broken where there is no value; a value by itself is a point."""
+    """A line with gaps where there is no value. A value between two gaps is a point."""
     parts: list[str] = []
     pen_down = False
     for at, (x, value) in enumerate(zip(xs, values, strict=True)):
@@ -140,7 +140,7 @@ def path(xs: Sequence[float], values: Sequence[float | None]) -> str:
 
 
 def area(xs: Sequence[float], lower: Sequence[float], upper: Sequence[float]) -> str:
-    """Between two lines. One point has a width of a hundredth of the page, so that it can be seen."""
+    """The area between two lines. A single point is a hundredth of the page wide, to be visible."""
     if len(xs) == 1:
         xs, lower, upper = (xs[0] - WIDTH / 200, xs[0] + WIDTH / 200), (*lower, *lower), (*upper, *upper)
     there = [f"{number(x)} {coordinate(y)}" for x, y in zip(xs, upper, strict=True)]
@@ -149,13 +149,13 @@ def area(xs: Sequence[float], lower: Sequence[float], upper: Sequence[float]) ->
 
 
 def coordinate(value: float) -> str:
-    """Three significant digits: finer than the screen, and all that is ever told."""
+    """Three significant digits: finer than a screen."""
     shown = f"{value:.3g}"
     return shown if "e" not in shown else number(float(shown), 9)
 
 
 def embedded(series: Series, end: float) -> dict[str, object]:
-    """What the script needs to add lines, to zoom and to tell values."""
+    """The data that the page's script adds lines, zooms and shows values from."""
 
     def packed(line: Line) -> list[list[float | None]]:
         return [[None if value is None else rounded(value) for value in measure.values(line)] for measure in _MEASURES]
@@ -163,7 +163,7 @@ def embedded(series: Series, end: float) -> dict[str, object]:
     return {
         "end": end,
         "times": [round(time, 6) for time in series.times],
-        "names": [one[:NAME_CHARACTERS] for one in series.lines],
+        "names": [extension[:NAME_CHARACTERS] for extension in series.lines],
         "lines": [packed(line) for line in series.lines.values()],
         "total": packed(series.total),
         "host": packed(series.host),
@@ -172,6 +172,6 @@ def embedded(series: Series, end: float) -> dict[str, object]:
 
 
 def rounded(value: float) -> float:
-    """As in the drawing; whole where that is shorter to write."""
+    """The value as it is drawn, as an integer if it is one."""
     short = float(coordinate(value))
     return int(short) if short == int(short) else short

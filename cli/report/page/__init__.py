@@ -1,1 +1,1 @@
-"""The HTML page of a report: headline, findings, tables, and how quantities are written."""
+"""The HTML page of a report: its headline, findings and table, and the page around them and the charts."""

@@ -1,4 +1,4 @@
-"""What a reader should look at first: each kind of trouble, with the extensions that have it, the worst first."""
+"""Finds what a reader should look at first: kinds of trouble, each with its extensions, the worst first."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import Enum
 from statistics import median
 from typing import TYPE_CHECKING
 
-from cli.report.page.quantities import bytes_text, count_text, duration_text, percent_text, plural
+from cli.report.quantities import bytes_text, count_text, duration_text, percent_text, plural
 
 if TYPE_CHECKING:
     from array import array
@@ -20,7 +20,7 @@ HOG_CPU_S = 1.0
 HOG_AGAINST_MEAN = 3.0
 HOG_SHARE = 0.05
 GROWTH = 1.5
-"""Last quarter's memory against the first's, from `GROWTH_BYTES` on."""
+"""Memory of the last quarter divided by that of the first; growth is at least this and `GROWTH_BYTES`."""
 GROWTH_BYTES = 20 * 2**20
 GROWTH_SAMPLES = 12
 GROWTH_LOOKED_AT = 400
@@ -29,7 +29,7 @@ SLOW_AGAINST_MEDIAN = 5.0
 
 
 class Trouble(Enum):
-    """In the order in which they are told; the value is the heading."""
+    """In the order of the page; the value is the heading."""
 
     GIVEN_UP = "Given up"
     UNWELL = "Not well at the end"
@@ -59,16 +59,16 @@ class Finding:
 
 
 def findings_of(recording: Recording) -> tuple[Finding, ...]:
-    """Each trouble that somebody has."""
+    """Each trouble that at least one extension has."""
     exits = exits_of(recording.happenings)
     found: dict[Trouble, list[Case]] = {trouble: [] for trouble in Trouble}
-    for one in recording.figures:
-        for trouble, weight, said in _counted(one, exits[one.name]):
-            found[trouble].append(Case(one.name, weight, said))
-        track = recording.tracks.get(one.name)
+    for extension in recording.figures:
+        for trouble, weight, said in _counted(extension, exits[extension.name]):
+            found[trouble].append(Case(extension.name, weight, said))
+        track = recording.tracks.get(extension.name)
         if track is not None and (grown := growth(track.rss_bytes)):
             said = f"{bytes_text(grown[0])} to {bytes_text(grown[1])}"
-            found[Trouble.GROWTH].append(Case(one.name, grown[1] - grown[0], said))
+            found[Trouble.GROWTH].append(Case(extension.name, grown[1] - grown[0], said))
     found[Trouble.HOG] += _hogs(recording.figures)
     found[Trouble.SLOW] += _slow(recording.figures)
     return tuple(
@@ -78,26 +78,26 @@ def findings_of(recording: Recording) -> tuple[Finding, ...]:
     )
 
 
-def _counted(one: Figures, exits: int) -> Iterator[tuple[Trouble, float, str]]:
-    """Trouble, weight and words, of what is there to be read."""
-    if one.state == "failed":
-        yield Trouble.GIVEN_UP, max(exits, one.restarts), one.failure
-    elif one.failure:
-        yield Trouble.UNWELL, 1.0, one.failure
-    if (exits or one.restarts) and one.state != "failed":
+def _counted(extension: Figures, exits: int) -> Iterator[tuple[Trouble, float, str]]:
+    """Trouble, weight and text, from the figures of one extension."""
+    if extension.state == "failed":
+        yield Trouble.GIVEN_UP, max(exits, extension.restarts), extension.failure
+    elif extension.failure:
+        yield Trouble.UNWELL, 1.0, extension.failure
+    if (exits or extension.restarts) and extension.state != "failed":
         ended = plural(exits, "time") if exits else ""
-        again = f"{one.restarts} restarted" if one.restarts else ""
-        yield Trouble.EXITS, max(exits, one.restarts), ", ".join(part for part in (ended, again) if part)
-    if one.limit_breaches:
-        yield Trouble.LIMIT, one.limit_breaches, plural(one.limit_breaches, "time")
-    if one.timeouts:
-        yield Trouble.TIMEOUTS, one.timeouts, _of_calls(one.timeouts, one.calls)
-    if one.errors:
-        yield Trouble.ERRORS, one.errors, _of_calls(one.errors, one.calls)
-    if one.lost:
-        yield Trouble.LOST, one.lost, count_text(one.lost)
-    if one.junk_lines:
-        yield Trouble.JUNK, one.junk_lines, plural(one.junk_lines, "line")
+        again = f"{extension.restarts} restarted" if extension.restarts else ""
+        yield Trouble.EXITS, max(exits, extension.restarts), ", ".join(part for part in (ended, again) if part)
+    if extension.limit_breaches:
+        yield Trouble.LIMIT, extension.limit_breaches, plural(extension.limit_breaches, "time")
+    if extension.timeouts:
+        yield Trouble.TIMEOUTS, extension.timeouts, _of_calls(extension.timeouts, extension.calls)
+    if extension.errors:
+        yield Trouble.ERRORS, extension.errors, _of_calls(extension.errors, extension.calls)
+    if extension.lost:
+        yield Trouble.LOST, extension.lost, count_text(extension.lost)
+    if extension.junk_lines:
+        yield Trouble.JUNK, extension.junk_lines, plural(extension.junk_lines, "line")
 
 
 def _of_calls(count: int, calls: int) -> str:
@@ -106,15 +106,15 @@ def _of_calls(count: int, calls: int) -> str:
 
 def _hogs(figures: Iterable[Figures]) -> Iterator[Case]:
     held = list(figures)
-    total = sum(one.cpu_s for one in held)
+    total = sum(extension.cpu_s for extension in held)
     least = max(HOG_CPU_S, HOG_SHARE * total, HOG_AGAINST_MEAN * total / max(1, len(held)))
-    for one in held:
-        if len(held) > 1 and one.cpu_s > least:
-            yield Case(one.name, one.cpu_s, percent_text(round(100 * one.cpu_s / total)))
+    for extension in held:
+        if len(held) > 1 and extension.cpu_s > least:
+            yield Case(extension.name, extension.cpu_s, percent_text(round(100 * extension.cpu_s / total)))
 
 
 def _slow(figures: Iterable[Figures]) -> Iterator[Case]:
-    p99s = {one.name: one.p99_ms for one in figures if one.p99_ms is not None}
+    p99s = {extension.name: extension.p99_ms for extension in figures if extension.p99_ms is not None}
     usual = median(p99s.values()) if p99s else 0.0
     for name, p99 in p99s.items():
         if p99 > SLOW_MS and (p99 > SLOW_AGAINST_MEDIAN * usual or len(p99s) == 1):
@@ -122,14 +122,14 @@ def _slow(figures: Iterable[Figures]) -> Iterator[Case]:
 
 
 def exits_of(happenings: Iterable[Happening]) -> Counter[str]:
-    """How often each extension ended without having been asked to."""
-    return Counter(one.extension for one in happenings if one.kind == "exited")
+    """How often each extension ended by itself."""
+    return Counter(happening.extension for happening in happenings if happening.kind == "exited")
 
 
 def growth(rss_bytes: array[float]) -> tuple[float, float] | None:
-    """Memory of the first and of the last quarter, if it grew all the time and by much; else None. A restart, after
-    which it is small again, is no growth."""
-    there = [value for value in rss_bytes[:: max(1, len(rss_bytes) // GROWTH_LOOKED_AT)] if value > 0]  # NaN is not
+    """Memory of the first and of the last quarter, if it grew in each quarter and by much; else None. So a restart is
+    no growth."""
+    there = [value for value in rss_bytes[:: max(1, len(rss_bytes) // GROWTH_LOOKED_AT)] if value > 0]  # leaves out NaN
     if len(there) < GROWTH_SAMPLES:
         return None
     quarter = len(there) // 4

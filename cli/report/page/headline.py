@@ -1,13 +1,13 @@
-"""The top of the page: what ran, the figures that matter most, and what to look at first."""
+"""The top of the page: what ran, the most important figures, and the findings."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cli.report.markup import name, text
 from cli.report.page.findings import Finding, Trouble, exits_of
-from cli.report.page.markup import name, text
-from cli.report.page.quantities import bytes_text, count_text, duration_text, elapsed, percent_text, plural, short
+from cli.report.quantities import bytes_text, count_text, duration_text, elapsed, percent_text, plural, short
 from cli.report.reading.recording import Source
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 CASES = 10
-"""Extensions that are named for each trouble."""
+"""The most extensions that are named for a trouble."""
 
 
 @dataclass(frozen=True)
@@ -28,19 +28,23 @@ class Tile:
     said: str = ""
     is_bad: bool = False
     style: str = "bad"
-    """How it looks then: bad, or warn where not the value but what is said of it matters."""
+    """How a bad tile looks: `bad`, or `warn` if the text below the value is what is bad."""
 
 
 def tiles(recording: Recording, series: Series | None) -> tuple[Tile, ...]:
     figures = recording.figures
-    calls = sum(one.calls for one in figures)
-    errors = sum(one.errors for one in figures)
-    timeouts = sum(one.timeouts for one in figures)
-    restarts = sum(one.restarts for one in figures)
+    calls = sum(extension.calls for extension in figures)
+    errors = sum(extension.errors for extension in figures)
+    timeouts = sum(extension.timeouts for extension in figures)
+    restarts = sum(extension.restarts for extension in figures)
     exits = sum(exits_of(recording.happenings).values())
-    failed = sum(one.state == "failed" for one in figures)
-    cpu_s = sum(one.cpu_s for one in figures)
-    slowest = max((one for one in figures if one.p99_ms is not None), key=lambda one: one.p99_ms or 0.0, default=None)
+    failed = sum(extension.state == "failed" for extension in figures)
+    cpu_s = sum(extension.cpu_s for extension in figures)
+    slowest = max(
+        (extension for extension in figures if extension.p99_ms is not None),
+        key=lambda extension: extension.p99_ms or 0.0,
+        default=None,
+    )
     seconds = recording.duration_s
     return (
         Tile("Duration", "not known" if seconds is None else elapsed(seconds), _samples(recording)),
@@ -87,7 +91,7 @@ def _ended(exits: int) -> str:
 
 
 def _memory(recording: Recording, series: Series | None) -> Tile:
-    largest = max(recording.figures, key=lambda one: one.rss_peak_bytes, default=None)
+    largest = max(recording.figures, key=lambda extension: extension.rss_peak_bytes, default=None)
     if largest is None:
         return Tile("Peak RSS", "-", "no extensions")
     own = bytes_text(largest.rss_peak_bytes)
@@ -114,7 +118,7 @@ def headline(recording: Recording, series: Series | None, findings: Sequence[Fin
 
 
 def _coded(escaped: str) -> str:
-    """Our own notes quote commands in backquotes."""
+    """Turns backquotes, which notes quote commands with, into markup."""
     parts = escaped.split("`")
     if len(parts) % 2 == 0:
         return escaped
@@ -128,15 +132,15 @@ def _findings(recording: Recording, findings: Sequence[Finding], ids: dict[str, 
             calm = "There were no extensions."
         return f'<section id="findings" class="calm"><h2>Look at these first</h2><p>{calm}</p></section>'
     rows = "".join(
-        f'<li class="{"bad" if one.trouble is Trouble.GIVEN_UP else "plain"}">'
-        f"<b>{one.trouble.value} <small>{len(one.cases)}</small></b><div>{_cases(one, ids)}</div></li>"
-        for one in findings
+        f'<li class="{"bad" if finding.trouble is Trouble.GIVEN_UP else "plain"}">'
+        f"<b>{finding.trouble.value} <small>{len(finding.cases)}</small></b><div>{_cases(finding, ids)}</div></li>"
+        for finding in findings
     )
     return f'<section id="findings"><h2>Look at these first</h2><ul>{rows}</ul></section>'
 
 
 def _cases(finding: Finding, ids: dict[str, str]) -> str:
-    """Extensions with the same words share them."""
+    """The extensions of a finding; those with the same text share it."""
     groups: dict[str, list[str]] = {}
     for case in finding.cases[:CASES]:
         link = f'<a href="#{ids[case.extension]}"><bdi>{name(case.extension)}</bdi></a>'

@@ -1,4 +1,4 @@
-"""Assembles the page: one file that needs nothing else, and may not fetch anything."""
+"""Assembles the page: one file that works alone and may not fetch anything."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from cli.report.charts.lanes import definitions, timeline
 from cli.report.charts.series import series_of
 from cli.report.charts.timeline import lanes_of
 from cli.report.charts.use_charts import embedded, use_charts
+from cli.report.markup import number, script_data, text
 from cli.report.page.findings import findings_of
 from cli.report.page.headline import headline
-from cli.report.page.markup import number, script_data, text
 from cli.report.page.table import table
 from cli.report.reading.recording import Source
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from cli.report.reading.recording import Recording
 
 SIGNATURE = "<!doctype html>\n<!-- made by zot report -->\n"
-"""How a page of ours begins."""
+"""The beginning of a page, by which a report is recognised."""
 SCRIPT_PARTS = ("start", "numbers", "zoom", "lines", "pointer", "keyboard", "table")
 """Files in `script/`, in the order in which they run."""
 _TOOLBAR = (
@@ -39,9 +39,9 @@ _TOOLBAR = (
 
 
 def render(recording: Recording, *, source_name: str, version: str) -> str:
-    """The whole page. `source_name` is the file that it was made from."""
+    """The whole page. `source_name` is the name of the file that it is made from."""
     end = recording.end
-    ids = {one.name: f"x{index}" for index, one in enumerate(recording.figures)}
+    ids = {extension.name: f"x{index}" for index, extension in enumerate(recording.figures)}
     series = series_of(recording)
     lanes = lanes_of(recording.happenings, end)
     axis, overlay, ticks = _axis(recording)
@@ -70,7 +70,7 @@ def render(recording: Recording, *, source_name: str, version: str) -> str:
 
 
 def _axis(recording: Recording) -> tuple[str, str, list[tuple[float, str]]]:
-    """The labels below charts, the lines through them, and the ticks of both."""
+    """The labels below the charts, the grid lines, and the ticks of both."""
     ticks = time_ticks(recording.end) if recording.source is Source.STATS else thinned_ticks(recording.order_ticks)
     at = [(number(100 * position / recording.end, 3), label) for position, label in ticks]
     labels = "".join(f'<span style="left:{left}%">{text(label)}</span>' for left, label in at)
@@ -85,7 +85,7 @@ def _axis(recording: Recording) -> tuple[str, str, list[tuple[float, str]]]:
 
 
 def _policy(script: str) -> str:
-    """Nothing is fetched, and no script runs but ours, whatever a name or a detail contains."""
+    """The browser fetches nothing and runs only this script, whatever a name or a detail contains."""
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     rest = "style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
     return f"default-src 'none'; script-src 'sha256-{digest}'; {rest}"

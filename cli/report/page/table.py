@@ -1,4 +1,4 @@
-"""What each extension cost, one row each; the page's script sorts and filters."""
+"""The table of costs, a row for each extension. The page's script sorts and filters it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cli.report.charts.series import coarser
-from cli.report.page.markup import name, number, text
-from cli.report.page.quantities import bytes_text, count_text, duration_text, short
+from cli.report.markup import name, number, text
+from cli.report.quantities import bytes_text, count_text, duration_text, short
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SPARK_POINTS = 40
 SPARK_WIDTH, SPARK_HEIGHT = 78, 18
 ROWS = 1000
-"""On one page, at most."""
+"""The most rows of a page."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Column:
     label: Callable[[float], str]
     has_bar: bool = False
     is_bad: bool = False
-    """Anything above 0 deserves to be seen."""
+    """A value above 0 is marked."""
 
 
 def _count(value: float) -> str:
@@ -38,36 +38,42 @@ def _count(value: float) -> str:
 
 COLUMNS = (
     Column(
-        "CPU", "processor seconds of the whole tree", lambda one: one.cpu_s, lambda value: f"{short(value)} s", True
+        "CPU",
+        "processor seconds of the whole tree",
+        lambda extension: extension.cpu_s,
+        lambda value: f"{short(value)} s",
+        True,
     ),
-    Column("peak RSS", "highest resident size", lambda one: one.rss_peak_bytes, bytes_text, True),
-    Column("calls", "requests that waited for an answer", lambda one: one.calls, _count, True),
-    Column("p50", "half of the answers were faster", lambda one: one.p50_ms, duration_text),
-    Column("p99", "one answer in a hundred was slower", lambda one: one.p99_ms, duration_text),
-    Column("errors", "calls that failed", lambda one: one.errors, _count, is_bad=True),
-    Column("timeouts", "calls without an answer in time", lambda one: one.timeouts, _count, is_bad=True),
-    Column("blocks", "what it refused as a guard", lambda one: one.blocks, _count),
-    Column("restarts", "how often it was brought back", lambda one: one.restarts, _count, is_bad=True),
-    Column("limits", "times over a limit", lambda one: one.limit_breaches, _count, is_bad=True),
-    Column("frames in", "frames that it sent", lambda one: one.frames_in, _count),
-    Column("frames out", "frames that it was sent", lambda one: one.frames_out, _count),
-    Column("bytes in", "bytes that it sent", lambda one: one.bytes_in, bytes_text),
-    Column("bytes out", "bytes that it was sent", lambda one: one.bytes_out, bytes_text),
-    Column("lost", "events and notes dropped", lambda one: one.lost, _count, is_bad=True),
-    Column("junk", "lines on its stdout that were no frames", lambda one: one.junk_lines, _count, is_bad=True),
+    Column("peak RSS", "highest resident size", lambda extension: extension.rss_peak_bytes, bytes_text, True),
+    Column("calls", "requests that waited for an answer", lambda extension: extension.calls, _count, True),
+    Column("p50", "half of the answers were faster", lambda extension: extension.p50_ms, duration_text),
+    Column("p99", "one answer in a hundred was slower", lambda extension: extension.p99_ms, duration_text),
+    Column("errors", "calls that failed", lambda extension: extension.errors, _count, is_bad=True),
+    Column("timeouts", "calls without an answer in time", lambda extension: extension.timeouts, _count, is_bad=True),
+    Column("blocks", "what it refused as a guard", lambda extension: extension.blocks, _count),
+    Column("restarts", "how often it was brought back", lambda extension: extension.restarts, _count, is_bad=True),
+    Column("limits", "times over a limit", lambda extension: extension.limit_breaches, _count, is_bad=True),
+    Column("frames in", "frames that it sent", lambda extension: extension.frames_in, _count),
+    Column("frames out", "frames that it was sent", lambda extension: extension.frames_out, _count),
+    Column("bytes in", "bytes that it sent", lambda extension: extension.bytes_in, bytes_text),
+    Column("bytes out", "bytes that it was sent", lambda extension: extension.bytes_out, bytes_text),
+    Column("lost", "events and notes dropped", lambda extension: extension.lost, _count, is_bad=True),
+    Column(
+        "junk", "lines on its stdout that were no frames", lambda extension: extension.junk_lines, _count, is_bad=True
+    ),
 )
-"""In the order of the page, after name and state."""
+"""In the order of the page, after the name and the state."""
 LAST_BEFORE_EXIT = "restarts"
-"""The column after which it says how the last process ended."""
+"""The column before that of the last exit."""
 
 
 def table(figures: Sequence[Figures], series: Series | None, ids: dict[str, str], end: float) -> str:
-    """Empty without extensions."""
+    """The section with the table; empty without extensions."""
     if not figures:
         return ""
-    shown = sorted(figures, key=lambda one: (-one.cpu_s, -one.rss_peak_bytes, one.name))
-    columns = [column for column in COLUMNS if any(column.value(one) is not None for one in shown)]
-    highest = [max((column.value(one) or 0.0) for one in shown) for column in columns]
+    shown = sorted(figures, key=lambda extension: (-extension.cpu_s, -extension.rss_peak_bytes, extension.name))
+    columns = [column for column in COLUMNS if any(column.value(extension) is not None for extension in shown)]
+    highest = [max((column.value(extension) or 0.0) for extension in shown) for column in columns]
     sparks = _Sparks(series, end) if series is not None and len(series.times) > 1 else None
     head = _head("extension", "sort by name", "text") + _head("state", "at the end of the recording", "text")
     for index, column in enumerate(columns):
@@ -76,7 +82,7 @@ def table(figures: Sequence[Figures], series: Series | None, ids: dict[str, str]
             head += '<th class="spark" scope="col">over time</th>'
         if column.title == LAST_BEFORE_EXIT:
             head += _head("last exit", "how its last process ended", "text")
-    rows = "".join(_row(one, columns, highest, sparks, ids[one.name]) for one in shown[:ROWS])
+    rows = "".join(_row(extension, columns, highest, sparks, ids[extension.name]) for extension in shown[:ROWS])
     own_scale = " The small lines have each their own scale." if sparks is not None else ""
     left_out = f" The first {ROWS:,} of {len(shown):,}." if len(shown) > ROWS else ""
     return (
@@ -90,32 +96,34 @@ def table(figures: Sequence[Figures], series: Series | None, ids: dict[str, str]
 
 
 def _head(title: str, hint: str, kind: str) -> str:
-    """`kind`: text, number, or descending for the one that the rows are sorted by."""
+    """`kind` is text, number, or descending for the column that the rows are sorted by."""
     sort = ' aria-sort="descending"' if kind == "descending" else ""
     style = ' class="text"' if kind == "text" else ""
     return f'<th scope="col"{style}{sort}><button type="button" title="{hint}">{title}</button></th>'
 
 
-def _row(one: Figures, columns: Sequence[Column], highest: Sequence[float], sparks: _Sparks | None, row: str) -> str:
-    why = f' title="{text(one.failure, 200)}"' if one.failure else ""
+def _row(
+    extension: Figures, columns: Sequence[Column], highest: Sequence[float], sparks: _Sparks | None, row: str
+) -> str:
+    why = f' title="{text(extension.failure, 200)}"' if extension.failure else ""
     cells = (
-        f'<th scope="row"><bdi title="{text(one.name, 120)}">{name(one.name)}</bdi></th>'
-        f'<td class="text"><span class="state {state_class(one)}"{why}>{text(one.state, 20)}</span></td>'
+        f'<th scope="row"><bdi title="{text(extension.name, 120)}">{name(extension.name)}</bdi></th>'
+        f'<td class="text"><span class="state {state_class(extension)}"{why}>{text(extension.state, 20)}</span></td>'
     )
     for index, (column, most) in enumerate(zip(columns, highest, strict=True)):
-        cells += _cell(column, column.value(one), most)
+        cells += _cell(column, column.value(extension), most)
         if sparks is not None and index < 2:
-            cells += f'<td class="spark">{sparks.drawn(one.name, index)}</td>'
+            cells += f'<td class="spark">{sparks.drawn(extension.name, index)}</td>'
         if column.title == LAST_BEFORE_EXIT:
-            cells += f'<td class="text">{text(one.exit_status or "-", 60)}</td>'
+            cells += f'<td class="text">{text(extension.exit_status or "-", 60)}</td>'
     return f'<tr id="{row}">{cells}</tr>'
 
 
-def state_class(one: Figures) -> str:
-    """How a state is coloured: good, bad, or on its way."""
-    if one.state == "failed":
+def state_class(extension: Figures) -> str:
+    """The style of a state: good, bad, waits or plain."""
+    if extension.state == "failed":
         return "bad"
-    return {"ready": "good", "backoff": "waits"}.get(one.state, "plain")
+    return {"ready": "good", "backoff": "waits"}.get(extension.state, "plain")
 
 
 def _cell(column: Column, value: float | None, most: float) -> str:
@@ -129,7 +137,7 @@ def _cell(column: Column, value: float | None, most: float) -> str:
 
 
 class _Sparks:
-    """Each line in its own scale: its shape, whose height the cell beside it tells."""
+    """Draws small lines, each in its own scale: they show the shape, the cell beside them the value."""
 
     def __init__(self, series: Series, end: float) -> None:
         self._lines = series.lines

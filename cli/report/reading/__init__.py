@@ -1,1 +1,1 @@
-"""Reads what a report is made from: event streams, stats files, recordings."""
+"""Reads an event stream or a stats file into the recording that a report is made from."""

@@ -1,6 +1,6 @@
-"""Reads the events of a run (`--json`) into a recording: their order, what they say, and the totals of the last result.
+"""Reads the events of a run (`--json`) into a recording: their order, their texts, and the totals of the last result.
 
-Only messages carry a time, so the timeline's positions are places in the order of events.
+Only messages carry a time, so positions on the timeline are numbers in the order of events.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from typing import Any
 
 import msgspec
 
-from cli.report.page.quantities import clock_text, plural, short
-from cli.report.reading.recording import GOOD_STOPS, Figures, Happening, Recording, Source
+from cli.report.quantities import clock_text, plural, short
+from cli.report.reading.recording import GOOD_STOPS, Figures, Happening, Recording, Source, figures_of
 from wire import events
 
 TOLD_BY_ARGUMENT = ("command", "path", "name")
-"""Arguments that say most about a call."""
+"""The argument that is shown of a call; the first of these that it has."""
 DETAIL_CHARACTERS = 400
 MISSING = (
     "Made from a run's events. They hold no measurements over time: the charts of CPU and memory and the latency"
@@ -72,14 +72,14 @@ class EventReader:
         if self._turn is not None:
             begin, step = self._turn
             self._add(Happening(begin, None, "turn", str(step), detail="did not end", bad=True))
-        self._happenings.sort(key=lambda one: one.begin)
+        self._happenings.sort(key=lambda happening: happening.begin)
         results, session = self._results, self._session
         figures = {name: Figures(name) for name in (session.extensions if session else ())}
-        for one in self._happenings:
-            if one.extension and one.extension not in figures:
-                figures[one.extension] = Figures(one.extension)
+        for happening in self._happenings:
+            if happening.extension and happening.extension not in figures:
+                figures[happening.extension] = Figures(happening.extension)
         for result in results:
-            figures |= {name: figures_of(name, cost) for name, cost in result.extensions.items()}
+            figures |= {name: _figures(name, cost) for name, cost in result.extensions.items()}
         notes = [*notes, MISSING]
         if not results:
             notes.append(
@@ -143,7 +143,7 @@ class EventReader:
             pass
 
     def _duration(self) -> float | None:
-        """Of the prompts together, or between the first and the last message where no result says it."""
+        """Seconds of all prompts together; without a result, from the first to the last message."""
         if self._results:
             return sum(result.duration_ms for result in self._results) / 1000
         return max(self._moments) - min(self._moments) if len(self._moments) > 1 else None
@@ -172,33 +172,12 @@ EVENT_TYPES = frozenset(
 )
 
 
-def figures_of(name: str, cost: events.Cost) -> Figures:
-    return Figures(
-        name=name,
-        state=cost.state,
-        exit_status=cost.exit_status,
-        cpu_s=cost.cpu_ms / 1000,
-        rss_peak_bytes=cost.rss_peak_bytes,
-        processes=cost.processes_peak,
-        frames_in=cost.frames_in,
-        frames_out=cost.frames_out,
-        bytes_in=cost.bytes_in,
-        bytes_out=cost.bytes_out,
-        calls=cost.calls,
-        errors=cost.errors,
-        timeouts=cost.timeouts,
-        blocks=cost.blocks,
-        lost=cost.events_dropped + cost.notes_dropped,
-        junk_lines=cost.junk_lines,
-        p50_ms=cost.p50_ms,
-        p99_ms=cost.p99_ms,
-        restarts=cost.restarts,
-        exits=cost.exits,
-    )
+def _figures(name: str, cost: events.Cost) -> Figures:
+    return figures_of(name, cost, cpu_s=cost.cpu_ms / 1000, processes=cost.processes_peak)
 
 
 def _told(call: events.ToolCall) -> str:
-    """The argument that says most, else all of them; shortened."""
+    """The most telling argument, else all of them; cut."""
     try:
         arguments = msgspec.json.decode(call.args)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -1,19 +1,24 @@
-"""What a report is drawn from, whichever file it came from."""
+"""The data that a report is made from, whichever file they came from."""
 
 from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+if TYPE_CHECKING:
+    from wire.events import Cost
+    from wire.stats import ExtensionStats
+
 ABSENT = float("nan")
-"""In a track: the extension was not there at this sample."""
+"""In a track: the extension did not run at this sample."""
 
 
 GOOD_STOPS = frozenset({"", "end_turn", "tool_use", "length"})
-"""What is said of a turn that ended as turns do; of others it is the error, or `aborted`."""
+"""The stop reasons of turns that ended well; another reason is an error, or `aborted`."""
 
 
 class Source(Enum):
@@ -29,7 +34,7 @@ class InputError(ValueError):
 
 @dataclass(frozen=True)
 class Figures:
-    """One extension at the end of what was recorded: gauges of then, counters of the whole run. None: not known."""
+    """The figures of one extension: gauges at the end of the recording, counters of the whole run. None is unknown."""
 
     name: str
     state: str = "unknown"
@@ -48,18 +53,30 @@ class Figures:
     blocks: int = 0
     limit_breaches: int | None = None
     lost: int = 0
-    """Events and notes that it did not get or that were not kept."""
+    """Events that it did not get, and notes of it that were dropped."""
     junk_lines: int = 0
     p50_ms: float | None = None
     p99_ms: float | None = None
     latency_ms: tuple[tuple[float, int], ...] = ()
-    """Upper ends of buckets, and how many answers fell into each; ascending."""
+    """Upper end of each bucket and its count of answers; ascending."""
     restarts: int = 0
     exits: int = 0
 
 
+COUNTED_ALIKE = (
+    "state", "exit_status", "rss_peak_bytes", "frames_in", "frames_out", "bytes_in", "bytes_out", "calls", "errors",
+    "timeouts", "blocks", "junk_lines", "p50_ms", "p99_ms", "restarts", "exits",
+)  # fmt: skip
+"""Fields with the same name in `Figures`, in a result record and in a sample."""
+
+
+def figures_of(name: str, counted: Cost | ExtensionStats, **others: Any) -> Figures:
+    lost = counted.events_dropped + counted.notes_dropped
+    return Figures(name, lost=lost, **{field: getattr(counted, field) for field in COUNTED_ALIKE}, **others)
+
+
 class Happening(msgspec.Struct, frozen=True, gc=False):
-    """One mark of the timeline. Positions are seconds since the start, or places in the order of events."""
+    """Something on the timeline. Positions are seconds since the start, or numbers in the order of events."""
 
     begin: float
     end: float | None
@@ -74,7 +91,7 @@ class Happening(msgspec.Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True)
 class Track:
-    """What one process tree used at each sample; `ABSENT` where it was not there."""
+    """The use of one process tree at each sample; `ABSENT` where it did not run."""
 
     cpu_percent: array[float]
     rss_bytes: array[float]
@@ -86,22 +103,22 @@ class Recording:
     title: str
     """What ran, in a few words."""
     facts: tuple[tuple[str, str], ...]
-    """Label and value of what else there is to say about the run."""
+    """Label and value of other facts about the run."""
     started: float | None
     """Seconds since the epoch of position 0."""
     end: float
-    """Position at which the recording ends; it begins at 0."""
+    """Position of the end; the recording begins at 0."""
     duration_s: float | None
     figures: tuple[Figures, ...]
     happenings: tuple[Happening, ...]
     """In order of their beginning."""
     notes: tuple[str, ...] = ()
-    """What a reader must know of the file: cut off, clock jumps, what is missing."""
+    """What a reader must know: that the file is cut off, that the clock jumped, what is missing."""
     times: array[float] = field(default_factory=lambda: array("d"))
-    """Of the samples, ascending."""
+    """Positions of the samples, ascending."""
     tracks: dict[str, Track] = field(default_factory=dict)
     host: Track | None = None
     total: Track | None = None
     """Of all extensions together."""
     order_ticks: tuple[tuple[float, str], ...] = ()
-    """Where there are no times: what the axis says instead."""
+    """Positions and labels of the axis where there are no times."""

@@ -1,4 +1,4 @@
-"""Reads a file of JSON lines, finds out what it is, and hands it to the reader of its kind."""
+"""Reads a file of JSON lines with the reader of its kind, which the first line tells."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 BUFFER = 4 * 1024 * 1024
 LINE_LIMIT = 256 * 1024 * 1024
-"""Bytes of one line. A sample of 300 extensions has less than half a megabyte."""
+"""The longest line, in bytes. A sample of 300 extensions has less than half a megabyte."""
 
 
 class _Typed(msgspec.Struct):
@@ -30,7 +30,7 @@ _typed: msgspec.json.Decoder[_Typed] = msgspec.json.Decoder(_Typed)
 
 
 def read_recording(path: str) -> Recording:
-    """Raises `InputError`. A last line that cannot be read is left out, and the recording says so."""
+    """The recording in a file. An unreadable last line is left out, with a note. Raises `InputError`."""
     shown = printable(path)
     try:
         with open(path, "rb", buffering=BUFFER) as file:
@@ -73,7 +73,7 @@ def _read(file: IO[bytes], shown: str) -> Recording:
 
 
 def _lines(file: IO[bytes]) -> Iterator[tuple[int, bytes, bool]]:
-    """Number, line, and whether no other follows; empty lines are skipped."""
+    """Number, line, and whether it is the last one; skips empty lines."""
     number = 0
     held: tuple[int, bytes] | None = None
     while line := file.readline(LINE_LIMIT):
@@ -102,12 +102,12 @@ def _feed(reader: StatsReader | EventReader, line: bytes, number: int, is_last: 
     except InputError:
         if _decoded(_typed, line).type in reader.types:
             raise
-        return  # a type that a later version has added
+        return  # a type of a later version
     reader.add(value, line, number, is_last)
 
 
 def _decoded(decoder: msgspec.json.Decoder[Any], line: bytes) -> Any:
-    """Lenient where zot's own readers are: what is not Unicode becomes U+FFFD."""
+    """As lenient as zot's own readers: bytes that are not UTF-8 become U+FFFD."""
     try:
         return decoder.decode(line)
     except UNREADABLE as error:

@@ -1,8 +1,7 @@
 """Reads the lines of `--stats FILE` into a recording.
 
-Positions follow the host's own clock (its uptime), not the system's: that one can be set, forwards and backwards. Most
-fields of a sample are wanted only of the last one, so all others are read for their two gauges: a soak writes a
-gigabyte.
+Positions follow the host's uptime: the system's clock can be set. All fields are read of the last sample only, two
+gauges of the others, because a soak test writes a gigabyte.
 """
 
 from __future__ import annotations
@@ -12,18 +11,28 @@ from itertools import pairwise
 
 import msgspec
 
-from cli.report.page.quantities import bytes_text, clock_text, elapsed, plural, short
-from cli.report.reading.recording import ABSENT, GOOD_STOPS, Figures, Happening, InputError, Recording, Source, Track
+from cli.report.quantities import bytes_text, clock_text, elapsed, plural, short
+from cli.report.reading.recording import (
+    ABSENT,
+    GOOD_STOPS,
+    Figures,
+    Happening,
+    InputError,
+    Recording,
+    Source,
+    Track,
+    figures_of,
+)
 from wire import stats
 
 CLOCK_JUMP_S = 1.0
-"""Seconds between two samples that the system's clock and the host's differ by, from which on we say so."""
+"""A note says so if the system's clock and the host's differ by more than so many seconds between two samples."""
 SHARE_FROM_S = 10.0
 SANE = 1e15
-"""No machine has more, of whatever it is; sums of what is larger might not be numbers any more."""
+"""The highest value of a gauge, above that of any machine: sums of higher ones could be infinite."""
 ROWS_HELD = 256
 FARTHEST_S = 86400.0
-"""Marks that claim to be further than this after the last sample are put at its end."""
+"""Seconds. A mark that claims to be later than this after the last sample is put there."""
 
 
 class _Gauges(msgspec.Struct, gc=False):
@@ -45,7 +54,7 @@ class _Sample(msgspec.Struct, tag_field="type", tag="stats", gc=False):
 
 
 class StatsReader:
-    """Takes the lines of one file in order. Where it holds several runs, the last one counts."""
+    """Takes the lines of one file in order. If it holds several runs, the last run counts."""
 
     types = frozenset({"stats", "mark"})
 
@@ -80,7 +89,7 @@ class StatsReader:
             self._marks.append((len(self._times), value))
             return
         if is_last:
-            _full(line)  # raises before anything is kept
+            _full(line)  # raises before the sample is kept
         self._notice_a_new_run(value)
         if not self._names <= value.extensions.keys():
             self._keep_what_went(value.extensions.keys())
@@ -99,9 +108,9 @@ class StatsReader:
         self._pid = host.pid
 
     def _keep_what_went(self, names: object) -> None:
-        for name, one in self._full_latest().extensions.items():
+        for name, extension in self._full_latest().extensions.items():
             if name not in names:  # type: ignore[operator]
-                self._gone[name] = figures_of(name, one)
+                self._gone[name] = _figures(name, extension)
 
     def _add_sample(self, sample: _Sample) -> None:
         host = sample.host
@@ -116,8 +125,7 @@ class StatsReader:
             self._move_to_tracks()
             self._columns, self._first_row = names, before
         gauges = sample.extensions.values()
-        cpu = [one.cpu_percent for one in gauges]
-        rss = [one.rss_bytes for one in gauges]
+        cpu, rss = [gauge.cpu_percent for gauge in gauges], [gauge.rss_bytes for gauge in gauges]
         if max(sum(cpu), sum(rss)) > SANE:
             cpu, rss = [min(value, SANE) for value in cpu], [min(value, SANE) for value in rss]
         self._cpu_rows.append(cpu)
@@ -129,7 +137,7 @@ class StatsReader:
             self._first_row = before + 1
 
     def _move_to_tracks(self) -> None:
-        """Rows of samples become columns of extensions: many at once, which is three times as fast as one by one."""
+        """Appends rows, one per sample, to tracks, one per extension. Many rows at once take a third of the time."""
         columns = zip(self._columns, zip(*self._cpu_rows, strict=True), zip(*self._rss_rows, strict=True), strict=True)
         for name, cpu, rss in columns if self._cpu_rows else ():
             track = self._tracks.setdefault(name, Track(array("d"), array("d")))
@@ -139,19 +147,21 @@ class StatsReader:
         self._cpu_rows, self._rss_rows = [], []
 
     def finish(self, notes: list[str]) -> Recording:
-        """Raises `InputError` if the last sample lacks something."""
+        """The recording. Raises `InputError` if the last sample lacks a field."""
         last = self._full_latest() if self._times else None
         self._move_to_tracks()
         for track in self._tracks.values():
             _pad(track, len(self._times) - len(track.cpu_percent))
         happenings = self._placed_marks()
-        end = max([self._times[-1] if self._times else 0.0, *(one.end or one.begin for one in happenings)])
+        end = max(
+            [self._times[-1] if self._times else 0.0, *(happening.end or happening.begin for happening in happenings)]
+        )
         figures = dict(self._gone)
         if last is not None:
-            figures |= {name: figures_of(name, one) for name, one in last.extensions.items()}
-        for one in happenings:
-            if one.extension and one.extension not in figures:
-                figures[one.extension] = Figures(one.extension)
+            figures |= {name: _figures(name, extension) for name, extension in last.extensions.items()}
+        for happening in happenings:
+            if happening.extension and happening.extension not in figures:
+                figures[happening.extension] = Figures(happening.extension)
         return Recording(
             source=Source.STATS,
             title=_title(last),
@@ -194,12 +204,12 @@ class StatsReader:
                     bad=_is_bad(mark),
                 )
             )
-        placed.sort(key=lambda one: one.begin)
+        placed.sort(key=lambda happening: happening.begin)
         return placed
 
     def _offset(self, index: int, ended: float) -> float:
-        """The system's clock at the start, as it was around this mark: that of the sample before or after it, whichever
-        puts the mark's end between the two."""
+        """The system's clock minus the host's at this mark: that of the sample before or after it, whichever puts the
+        end of the mark between the two."""
         if not self._times:
             return self._earliest_mark()
         before, after = max(0, index - 1), min(index, len(self._times) - 1)
@@ -231,36 +241,20 @@ class StatsReader:
         return notes
 
 
-def figures_of(name: str, one: stats.ExtensionStats) -> Figures:
-    return Figures(
-        name=name,
-        state=one.state,
-        failure=one.failure,
-        exit_status=one.exit_status,
-        cpu_s=one.cpu_s,
-        rss_peak_bytes=one.rss_peak_bytes,
-        processes=one.processes,
-        frames_in=one.frames_in,
-        frames_out=one.frames_out,
-        bytes_in=one.bytes_in,
-        bytes_out=one.bytes_out,
-        calls=one.calls,
-        errors=one.errors,
-        timeouts=one.timeouts,
-        blocks=one.blocks,
-        limit_breaches=one.limit_breaches,
-        lost=one.events_dropped + one.notes_dropped,
-        junk_lines=one.junk_lines,
-        p50_ms=one.p50_ms,
-        p99_ms=one.p99_ms,
-        latency_ms=tuple(sorted((upper, count) for upper, count in one.latency_ms if count > 0)),
-        restarts=one.restarts,
-        exits=one.exits,
+def _figures(name: str, extension: stats.ExtensionStats) -> Figures:
+    return figures_of(
+        name,
+        extension,
+        failure=extension.failure,
+        cpu_s=extension.cpu_s,
+        processes=extension.processes,
+        limit_breaches=extension.limit_breaches,
+        latency_ms=tuple(sorted((upper, count) for upper, count in extension.latency_ms if count > 0)),
     )
 
 
 def _is_bad(mark: stats.Mark) -> bool:
-    """A tool call with an error to tell, an intercept that somebody blocked, a turn that did not end as turns do."""
+    """Whether it is a failed tool call, a blocked intercept, or a turn that did not end well."""
     if mark.kind == "turn":
         return mark.detail not in GOOD_STOPS
     return (mark.kind == "tool_call" and bool(mark.detail)) or (mark.kind == "intercept" and bool(mark.extension))
@@ -302,5 +296,5 @@ def _facts(last: stats.Stats | None) -> tuple[tuple[str, str], ...]:
 
 
 def _share(cpu_s: float, seconds: float) -> str:
-    """Of one core; in seconds where the run was too short for a share to mean anything."""
+    """CPU time as a share of one core; in seconds for runs below `SHARE_FROM_S`."""
     return f"{short(cpu_s)} s of CPU" if seconds < SHARE_FROM_S else f"{100 * cpu_s / seconds:.3g} % of one core"

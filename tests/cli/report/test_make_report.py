@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.report import make_report
+from cli.report.command import make_report
 from tests.support.recorded_stats import recorded, write
 
 ROOT = Path(__file__).parents[3]
@@ -96,7 +96,7 @@ def test_a_name_with_an_escape_sequence_does_not_reach_the_terminal(tmp_path, ca
 
 
 def report_process(*arguments, **given):
-    code = "import sys; from cli.report import make_report; sys.exit(make_report(*sys.argv[1:]))"
+    code = "import sys; from cli.report.command import make_report; sys.exit(make_report(*sys.argv[1:]))"
     return subprocess.Popen([sys.executable, "-c", code, *arguments], cwd=ROOT, stderr=subprocess.PIPE, **given)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cli.report import make_report
+from cli.report.command import make_report
 from tests.cli.report.page.test_page import hostile_lines
 from tests.cli.report.reading.test_source import RESULT, RUN, lines
 from tests.support.recorded_stats import MIB, extension_stats, mark, recorded, sample, write

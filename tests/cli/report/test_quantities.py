@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.report.page.quantities import bytes_text, clock_text, count_text, duration_text, elapsed, short
+from cli.report.quantities import bytes_text, clock_text, count_text, duration_text, elapsed, short
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Puts strangers' text into a page: names and details are written by extensions, and may be anything."""
+"""Escapes text for a page: names and details come from extensions and may be anything."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import re
 from typing import Any
 
 NAME_CHARACTERS = 64
-"""As many as a name may have by the manifest's rules; files can say anything."""
+"""The longest name of a manifest; a file may hold longer ones."""
 TEXT_CHARACTERS = 400
 _UNSHOWABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 _TURNING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""Marks that turn the direction of what follows: a name must not rearrange the page."""
+"""Characters that change the direction of the text after them: a name must not rearrange the page."""
 
 
 def text(value: object, most: int = TEXT_CHARACTERS) -> str:
-    """As the content of an element or of a quoted attribute."""
+    """Text as the content of an element or of a quoted attribute, cut to `most` characters."""
     shown = str(value)
     if len(shown) > most:
         shown = shown[: most - 1] + "…"
@@ -25,12 +25,12 @@ def text(value: object, most: int = TEXT_CHARACTERS) -> str:
 
 
 def name(value: str) -> str:
-    """An extension's name, shortened; never empty, so that there is something to see and to click."""
+    """An extension's name, cut; never empty, so that a link has a text."""
     return text(value, NAME_CHARACTERS) if value.strip() else "(no name)"
 
 
 def number(value: float, digits: int = 2) -> str:
-    """As short as an attribute may be: no trailing zeros, no exponent, no negative zero."""
+    """A number for an attribute: without trailing zeros, exponent or negative zero."""
     shown = f"{value:.{digits}f}"
     if "." in shown:
         shown = shown.rstrip("0").rstrip(".")
@@ -38,7 +38,7 @@ def number(value: float, digits: int = 2) -> str:
 
 
 def script_data(value: Any) -> str:
-    """JSON for the inside of a `<script>` element: nothing in it can end the element or open a comment."""
+    """JSON for a `<script>` element: it cannot end the element or open a comment."""
     shown = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for char, escaped in (("<", "\\u003c"), (">", "\\u003e"), ("&", "\\u0026"), ("\u2028", "\\u2028")):
         shown = shown.replace(char, escaped)

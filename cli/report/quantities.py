@@ -1,4 +1,4 @@
-"""Quantities as a reader wants them: three digits that matter, and a unit."""
+"""Numbers with units for the page: three significant digits."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def percent_text(value: float) -> str:
 
 
 def duration_text(milliseconds: float | None) -> str:
-    """Of a latency: µs, ms or s; a dash where there is none."""
+    """A latency in µs, ms or s; a dash for None."""
     if milliseconds is None:
         return "-"
     if milliseconds < 1:
@@ -77,7 +77,7 @@ def elapsed(seconds: float) -> str:
 
 
 def clock_text(epoch: float | None) -> str:
-    """Date and time here, with the offset; empty for what no calendar knows."""
+    """Local date and time with the offset; empty for None or a time outside of the calendar."""
     if epoch is None:
         return ""
     try:

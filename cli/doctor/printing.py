@@ -1,0 +1,32 @@
+"""How `zot doctor` and `zot ext doctor` print what they found."""
+
+from __future__ import annotations
+
+import sys
+
+from rich.console import Console
+from rich.text import Text
+
+from cli.doctor.checks import Level
+from wire.text import printable
+
+STYLES = {Level.OK: "green", Level.WARN: "yellow", Level.FAIL: "bold red"}
+
+
+class Lines:
+    """Prints lines whose texts may be anything: each stays one line, and what cannot be encoded is escaped."""
+
+    def __init__(self) -> None:
+        if hasattr(sys.stdout, "reconfigure"):
+            sys.stdout.reconfigure(errors="backslashreplace")
+        self._console = Console(highlight=False, soft_wrap=True)
+
+    def put(self, *parts: tuple[str, str]) -> None:
+        """One line of texts, each with its style."""
+        line = Text()
+        for text, style in parts:
+            line.append(printable(text).replace("\n", " "), style=style)
+        self._console.print(line)
+
+    def advice(self, text: str, indent: int) -> None:
+        self.put((f"{'':{indent}} → {text}", "dim"))

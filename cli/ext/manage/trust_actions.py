@@ -1,0 +1,252 @@
+"""`zot ext trust`: shows what extensions would run, and records that they may. Reads files only and starts nothing."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cli.aligned import aligned
+from cli.choices import CommandLineError, project_folder
+from cli.json_line import print_json
+from cli.run.trust_prompt import answer_to, can_ask, card, cut
+from supervisor.discovery.content_hash import ContentError
+from supervisor.discovery.discover import Found, Scope, installed, read_manifest
+from supervisor.discovery.environment import policy_of
+from supervisor.discovery.trust_rules import TrustState
+from supervisor.discovery.trust_store import TrustError, TrustStore, key_of
+from supervisor.home.config import ConfigError, load_config
+from supervisor.home.zot_home import zot_home
+from wire.events import Status
+from wire.manifest import ManifestError
+from wire.suggest import no_such
+from wire.text import one_line, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from supervisor.discovery.trust_rules import Judged
+    from supervisor.home.config import Config
+
+NAME = "zot ext trust"
+GONE = "gone"
+"""The standing of an entry whose folder holds no extension any more."""
+
+
+class UnableError(Exception):
+    """The command cannot be done; the text says why and what to do."""
+
+
+class UnknownError(UnableError):
+    """No extension has this name, or several have it."""
+
+
+def run_trust(
+    what: str | None,
+    *,
+    project: bool,
+    cwd: str | None,
+    listing: bool,
+    revoke: str | None,
+    ask: bool,
+    as_json: bool,
+) -> int:
+    """Returns the exit status. Raises `CommandLineError`."""
+    if sum((what is not None, project, listing, revoke is not None)) > 1:
+        raise CommandLineError("ext trust: choose one of NAME, --project, --list and --revoke")
+    folder = Path(project_folder(cwd))
+    home = zot_home()
+    try:
+        actions = _TrustActions(TrustStore(home), folder, home, ask=ask and can_ask(), as_json=as_json)
+        if listing:
+            return actions.list()
+        if revoke is not None:
+            return actions.revoke(revoke)
+        if project:
+            return actions.trust(actions.of_project())
+        if what is None:
+            raise CommandLineError(f"ext trust: name an extension, or --project for all of them{actions.waiting()}")
+        return actions.trust([actions.find(what)])
+    except UnknownError as error:
+        _complain(str(error))
+        return Status.USAGE.exit_code
+    except (UnableError, TrustError, ContentError, ConfigError) as error:
+        _complain(str(error))
+        return Status.ERROR.exit_code
+    except KeyboardInterrupt:
+        return Status.INTERRUPTED.exit_code
+
+
+class _TrustActions:
+    def __init__(self, store: TrustStore, project: Path, home: Path, *, ask: bool, as_json: bool) -> None:
+        self._store = store
+        self._project = project
+        self._home = home
+        self._ask = ask
+        self._as_json = as_json
+        self._config: Config = load_config(home)
+        self._failed = False
+
+    # --- the choice --------------------------------------------------------------------------------------------
+
+    def of_project(self) -> list[Found]:
+        """The enabled extensions of the project. Raises `UnableError` if the project has none."""
+        found = self._read(installed(self._project, None, []), complain=True)
+        if not found and not self._failed:
+            raise UnableError(f"{self._project} has no extensions of its own: there are none in .zot/extensions")
+        for extension in found:
+            if not extension.manifest.is_enabled:
+                _complain(f"{extension.manifest.name} is disabled, and left out")
+        return [extension for extension in found if extension.manifest.is_enabled]
+
+    def find(self, what: str) -> Found:
+        """Finds an extension by its manifest's name, its folder's name, or its folder's path. Raises `UnableError`."""
+        if "/" in what or what in (".", ".."):
+            return self._at(Path(what))
+        places = installed(self._project, self._home, [])
+        known = self._read(places)
+        for wanted in (
+            [extension for extension in known if extension.manifest.name == what],
+            [extension for extension in known if extension.folder.name == what],
+        ):
+            if wanted:
+                return wanted[0]
+        for folder, _ in places:
+            if folder.name == what:
+                return self._at(folder)  # raises the reason: its manifest is missing or bad
+        if Path(what).is_dir():
+            return self._at(Path(what))
+        raise UnknownError(no_such("extension", what, sorted({extension.manifest.name for extension in known})))
+
+    def waiting(self) -> str:
+        """The end of an error text: the extensions of the project that are not trusted."""
+        names = [
+            extension.manifest.name
+            for extension in self._read(installed(self._project, None, []))
+            if extension.manifest.is_enabled and not self._store.judge(extension).is_trusted
+        ]
+        return f"; not trusted here: {', '.join(names)}" if names else ""
+
+    def _at(self, folder: Path) -> Found:
+        folder = Path(os.path.abspath(folder.expanduser()))
+        if not folder.is_dir():
+            raise UnknownError(f"{folder}: no such folder")
+        try:
+            return Found(folder, read_manifest(folder), Scope.EXPLICIT)
+        except ManifestError as error:
+            raise UnableError(f"{folder}: {error}") from None
+
+    def _read(self, places: Sequence[tuple[Path, Scope]], *, complain: bool = False) -> list[Found]:
+        found = []
+        for folder, scope in places:
+            try:
+                found.append(Found(folder, read_manifest(folder), scope))
+            except ManifestError as error:
+                if complain:
+                    self._failed = True
+                    _complain(f"{folder}: {error}")
+        return found
+
+    # --- the actions -------------------------------------------------------------------------------------
+
+    def trust(self, found: Sequence[Found]) -> int:
+        everything = not self._ask
+        for extension in found:
+            judged = self._store.examine(extension.folder, extension.manifest)
+            if judged.content is None:
+                raise UnableError(judged.reason)
+            if not self._as_json:
+                for line in card(extension, judged, self._config):
+                    _print(line)
+            if not everything and not judged.is_trusted:
+                answer = answer_to("Trust it until it changes?", judged.content)
+                if answer == "no":
+                    _complain(f"{extension.manifest.name} is not trusted")
+                    self._failed = True
+                    continue
+                everything = answer == "all"
+            self._store.trust(extension.folder, extension.manifest, judged.content)
+            if self._as_json:
+                print_json(self._record(extension, judged, TrustState.TRUSTED))
+            else:
+                was = " already, as it is" if judged.is_trusted else ""
+                _print(f"trusted{was}: {extension.manifest.name}, content {judged.content.short}")
+        return Status.ERROR.exit_code if self._failed else 0
+
+    def revoke(self, what: str) -> int:
+        entries = self._store.entries()
+        by_path = key_of(Path(what).expanduser())
+        here = key_of(self._project / ".zot" / "extensions") + os.sep
+        folders = [folder for folder, entry in entries.items() if what == entry.name or folder == by_path]
+        if len(folders) > 1:
+            folders = [folder for folder in folders if folder.startswith(here)] or folders
+        if not folders:
+            raise UnknownError(no_such("trusted extension", what, sorted({entry.name for entry in entries.values()})))
+        if len(folders) > 1:
+            raise UnknownError(f"several extensions are called {what!r}; name a folder: {', '.join(sorted(folders))}")
+        (folder,) = folders
+        self._store.revoke(Path(folder))
+        if self._as_json:
+            print_json({"name": entries[folder].name, "folder": folder, "standing": TrustState.NEVER_SEEN.value})
+        else:
+            _print(f"no longer trusted: {entries[folder].name} ({folder})")
+        return 0
+
+    def list(self) -> int:
+        """Prints all trusted extensions, of any project, and the extensions of this project."""
+        entries = self._store.entries()
+        here = {key_of(extension.folder): extension for extension in self._read(installed(self._project, None, []))}
+        rows: list[dict[str, Any]] = []
+        for folder in sorted({*entries, *here}):
+            entry, found = entries.get(folder), here.get(folder)
+            if found is None:
+                try:
+                    found = self._at(Path(folder))
+                except UnableError:
+                    assert entry is not None
+                    rows.append({"name": entry.name, "folder": folder, "standing": GONE, "time": entry.time})
+                    continue
+            judged = self._store.examine(found.folder, found.manifest)
+            rows.append({**self._record(found, judged, judged.standing), "time": entry.time if entry else None})
+        if self._as_json:
+            for row in rows:
+                print_json(row)
+        elif rows:
+            _print_table(rows)
+        else:
+            _complain("nothing is trusted, and this project has no extensions")
+        return 0
+
+    def _record(self, found: Found, judged: Judged, standing: TrustState) -> dict[str, Any]:
+        manifest, content = found.manifest, judged.content
+        return {
+            "name": manifest.name,
+            "folder": str(found.folder),
+            "standing": standing.value,
+            "command": [manifest.exec, *(manifest.args or ())],
+            "env": list(manifest.env),
+            "env_policy": policy_of(manifest, self._config),
+            "files": None if content is None else len(content.files),
+            "bytes": None if content is None else content.bytes,
+            "hash": None if content is None else content.hash,
+            "changes": list(judged.changes),
+        }
+
+
+def _print_table(rows: list[dict[str, Any]]) -> None:
+    from rich.console import Console
+
+    cells = [("NAME", "STANDING", "SINCE", "FOLDER")]
+    cells += [(row["name"], row["standing"], (row["time"] or "-")[:10], row["folder"]) for row in rows]
+    console = Console(highlight=False)
+    for number, line in enumerate(aligned(cells)):
+        console.print(printable(line), style="" if number else "bold", markup=False, soft_wrap=True)
+
+
+def _print(text: str) -> None:
+    print(cut(text).encode("utf-8", "replace").decode())  # noqa: T201
+
+
+def _complain(text: str) -> None:
+    print(f"{NAME}: {one_line(text, 2000)}", file=sys.stderr)  # noqa: T201

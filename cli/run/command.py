@@ -1,0 +1,198 @@
+"""The command line of a run, `zot [OPTIONS] PROMPT`: its flags, each declared here and as a field of `RunRequest`."""
+
+from __future__ import annotations
+
+import sys
+from math import isfinite
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cli.choices import CommandLineError, Reasoning, tools_from
+from cli.root_group import LITERAL, RootGroup
+from cli.version import VERSION
+from wire.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from agent.options import RunRequest
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"zot {VERSION}")
+        raise typer.Exit
+
+
+def _seconds(value: float | None) -> float | None:
+    if value is not None and not isfinite(value):
+        raise typer.BadParameter(f"{value} is not a number of seconds; leave it out for no limit")
+    return value
+
+
+_MODE = "What to print"
+_MODEL = "The model"
+_TOOLS = "Tools and extensions"
+_RUN = "The run"
+NOT_IN_A_REQUEST = ("json", "print_", "version")
+
+
+def root(
+    ctx: typer.Context,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print events, one JSON object per line.", rich_help_panel=_MODE)
+    ] = False,
+    print_: Annotated[
+        bool, typer.Option("-p", "--print", help="Print the final answer only.", rich_help_panel=_MODE)
+    ] = False,
+    provider: Annotated[
+        str | None, typer.Option(help="anthropic (default) or replay.", metavar="NAME", rich_help_panel=_MODEL)
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="Model id; an unknown one is passed on, its cost is then unknown.",
+            metavar="ID",
+            rich_help_panel=_MODEL,
+        ),
+    ] = None,
+    api_key: Annotated[
+        str | None,
+        typer.Option(help="Default: $ANTHROPIC_API_KEY.", metavar="KEY", show_default=False, rich_help_panel=_MODEL),
+    ] = None,
+    base_url: Annotated[
+        str | None,
+        typer.Option(help="Any server that speaks the Messages API.", metavar="URL", rich_help_panel=_MODEL),
+    ] = None,
+    system_prompt: Annotated[
+        str | None,
+        typer.Option(
+            help="Instead of $ZOT_HOME/SYSTEM.md or the built-in one.", metavar="TEXT", rich_help_panel=_MODEL
+        ),
+    ] = None,
+    append_system_prompt: Annotated[
+        list[str] | None,
+        typer.Option(help="Added to the system prompt; repeatable.", metavar="TEXT", rich_help_panel=_MODEL),
+    ] = None,
+    reasoning: Annotated[
+        Reasoning | None, typer.Option(help="How much the model may think.", rich_help_panel=_MODEL)
+    ] = None,
+    record: Annotated[
+        str | None,
+        typer.Option(help="Write the exchanges with the model to a cassette.", metavar="FILE", rich_help_panel=_MODEL),
+    ] = None,
+    replay: Annotated[
+        str | None,
+        typer.Option(
+            help="Answer from a cassette; a request that differs is an error.", metavar="FILE", rich_help_panel=_MODEL
+        ),
+    ] = None,
+    tools: Annotated[
+        str | None,
+        typer.Option(help="Only these built-in tools: read,write,edit,bash.", metavar="CSV", rich_help_panel=_TOOLS),
+    ] = None,
+    no_tools: Annotated[
+        bool, typer.Option("--no-tools", help="No built-in tools; those of extensions stay.", rich_help_panel=_TOOLS)
+    ] = False,
+    extensions: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-e", "--ext", help="Start the extension in this folder; repeatable.", metavar="DIR", rich_help_panel=_TOOLS
+        ),
+    ] = None,
+    no_ext: Annotated[
+        bool,
+        typer.Option("--no-ext", "--no-extensions", help="Only those named with --ext.", rich_help_panel=_TOOLS),
+    ] = False,
+    extension_wait: Annotated[
+        float | None,
+        typer.Option(
+            "--ext-wait",
+            help="Let the first request wait so long for extensions that are still starting. Default: as long as the"
+            " model takes to get ready, 3 s at most.",
+            metavar="SECONDS",
+            min=0,
+            callback=_seconds,
+            rich_help_panel=_TOOLS,
+        ),
+    ] = None,
+    trust_project: Annotated[
+        bool,
+        typer.Option(
+            "--trust-project",
+            help="Start the project's extensions in this run although they are not trusted.",
+            rich_help_panel=_TOOLS,
+        ),
+    ] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Reload an extension when its files change.", rich_help_panel=_TOOLS)
+    ] = False,
+    strict_guards: Annotated[
+        bool,
+        typer.Option(
+            "--strict-guards", help="A guard that gives no verdict (crash, timeout) denies.", rich_help_panel=_TOOLS
+        ),
+    ] = False,
+    stream_before_guards: Annotated[
+        bool,
+        typer.Option(
+            "--stream-before-guards",
+            help="Print text before guards of messages have seen it, as zot does.",
+            rich_help_panel=_TOOLS,
+        ),
+    ] = False,
+    cwd: Annotated[str | None, typer.Option(help="The project's folder.", metavar="DIR", rich_help_panel=_RUN)] = None,
+    max_steps: Annotated[
+        int | None, typer.Option(help="At most so many turns.", metavar="N", min=1, rich_help_panel=_RUN)
+    ] = None,
+    timeout: Annotated[
+        float | None,
+        typer.Option(
+            help="End the run after so long.", metavar="SECONDS", min=0.001, callback=_seconds, rich_help_panel=_RUN
+        ),
+    ] = None,
+    no_session: Annotated[
+        bool, typer.Option("--no-session", help="Keep no transcript under $ZOT_HOME/sessions.", rich_help_panel=_RUN)
+    ] = False,
+    stats: Annotated[
+        str | None,
+        typer.Option(
+            help="Write what each extension uses, and a timeline, for zot report.", metavar="FILE", rich_help_panel=_RUN
+        ),
+    ] = None,
+    metrics: Annotated[
+        str | None,
+        typer.Option(
+            help="Keep a file of metrics (OpenMetrics text) up to date, for node_exporter.",
+            metavar="FILE",
+            rich_help_panel=_RUN,
+        ),
+    ] = None,
+    version: Annotated[
+        bool, typer.Option("-v", "--version", help="Print the version.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    if ctx.invoked_subcommand is not None:
+        return
+    words: tuple[str, ...] = tuple(ctx.obj or ())
+    if json and print_:
+        raise CommandLineError("choose one of --json and --print")
+    if not (json or print_):
+        assert isinstance(ctx.command, RootGroup)
+        known = sorted(ctx.command.list_commands(ctx))
+        hint = did_you_mean(words[0], known) if words else ""
+        said = f"no such command: {words[0]!r}{'; ' + hint if hint else '.'} " if words else ""
+        raise CommandLineError(f"{said}To send a prompt, use -p or --json; commands: {', '.join(known)}")
+    from cli.run.headless import run
+
+    sys.exit(run(request_from(ctx.params), words, literal=bool(ctx.meta.get(LITERAL)), as_json=json))
+
+
+def request_from(parameters: dict[str, Any]) -> RunRequest:
+    """The request that the parameters of `root` make. Each has the name of its field, but for those that say no."""
+    from agent.options import RunRequest
+
+    given = {name: value for name, value in parameters.items() if value is not None and name not in NOT_IN_A_REQUEST}
+    given["tools"] = frozenset() if given.pop("no_tools") else tools_from(given.get("tools"))
+    given["discover"] = not given.pop("no_ext")
+    given["session"] = not given.pop("no_session")
+    return RunRequest(**given)
