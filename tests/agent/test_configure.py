@@ -10,7 +10,7 @@ from agent.configure import RunRequest, UsageError, launch
 from agent.model.anthropic_provider import AnthropicProvider
 from agent.model.provider import ProviderUnavailable
 from agent.model.replay_provider import RecordingProvider, ReplayProvider
-from supervisor.loop.loop import Loop
+from agent.runtime import ProviderUnavailable
 from wire.events import Status
 
 
@@ -18,13 +18,6 @@ from wire.events import Status
 def asked(tmp_path, monkeypatch):
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     return lambda **more: RunRequest(home=tmp_path / "home", cwd=str(tmp_path), **more)
-
-
-@pytest.fixture
-def loop():
-    loop = Loop()
-    yield loop
-    loop.close()
 
 
 def test_defaults(asked, tmp_path):

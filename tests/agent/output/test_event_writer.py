@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import os
+
+import pytest
+
 from agent.abort import Abort
 from agent.output.event_writer import PROGRESS_WAITING, EventWriter
+from agent.output.fd_writer import FdWriter
 from supervisor.loop.loop import Loop
 from wire import events
+from wire.events import Status
 
 
 def test_while_nothing_can_be_emitted_only_the_newest_of_a_panel_waits():
@@ -40,3 +46,70 @@ def test_what_opens_and_closes_is_never_left_out():
     writer.emit(events.Done())
     loop.close()
     assert sink[1:-1] == posted
+
+
+@pytest.fixture
+def pipe():
+    reading, writing = os.pipe()
+    yield reading, writing
+    for fd in (reading, writing):
+        try:
+            os.close(fd)
+        except OSError:
+            pass
+
+
+def reporter_of(loop, abort=None, output=None):
+    seen = []
+    return EventWriter(loop, abort or Abort(), seen.append, output), seen
+
+
+def note(number):
+    return events.ToolProgress("t1", str(number))
+
+
+def test_what_callbacks_post_keeps_its_place(loop):
+    reporter, seen = reporter_of(loop)
+    reporter.post(note(1))
+    reporter.begin(events.TurnStart(0))
+    reporter.post(note(2))
+    reporter.emit(events.TurnStart(1))
+    assert seen == [events.TurnStart(0), note(1), note(2), events.TurnStart(1)]
+
+
+def test_what_is_posted_during_a_wait_is_emitted_during_the_wait(loop):
+    reporter, seen = reporter_of(loop)
+    reporter.begin(events.TurnStart(0))
+    loop.call_later(0.01, lambda: reporter.post(note(1)))
+    assert reporter.wait(lambda: len(seen) == 2, loop.clock() + 5)
+
+
+def test_a_wait_ends_by_deadline_or_abort(loop):
+    abort = Abort()
+    reporter, _seen = reporter_of(loop, abort)
+    assert not reporter.wait(lambda: False, loop.clock() + 0.01)
+    loop.call_later(0.01, lambda: abort.request(Status.TIMEOUT, "late"))
+    assert not reporter.wait(lambda: False)
+    assert reporter.wait(lambda: True), "what has already come about counts, abort or not"
+
+
+def test_progress_nobody_takes_is_bounded_but_nothing_else_is_dropped(loop):
+    reporter, seen = reporter_of(loop)
+    for number in range(10 * PROGRESS_WAITING):
+        reporter.post_progress(note(number))
+    reporter.post(events.TurnStart(7))
+    reporter.begin(events.TurnStart(0))
+    reporter.emit(events.Done())
+    assert len(seen) == PROGRESS_WAITING + 3
+    assert events.TurnStart(7) in seen
+
+
+def test_finish_says_whether_the_reader_has_everything(loop, pipe):
+    reading, writing = pipe
+    output = FdWriter(loop, writing, lambda _reason: None)
+    reporter, _seen = reporter_of(loop, output=output)
+    output.write(b"x")
+    assert reporter.finish()
+    os.close(reading)
+    output.write(b"y")
+    assert not reporter.finish()

@@ -1,60 +1,13 @@
-"""Recording and replaying: round trips, bad files, mismatches."""
+"""What a player gives for a request, and which files it refuses."""
 
 from __future__ import annotations
 
 import json
-import os
-import stat
 
 import pytest
 
 from agent.cassette import CassetteError, CassetteMismatch, Player, Recorder
-
-CWD = "/work/project"
-
-
-def params(*texts: str, cwd: str = CWD, **more) -> dict:
-    """A request with one user message per text."""
-    return {
-        "model": "claude-sonnet-4-5",
-        "max_tokens": 100,
-        "system": [
-            {"type": "text", "text": f"Be brief.\n\nCurrent date: 2026-11-21\nCurrent working directory: {cwd}\n"}
-        ],
-        "messages": [{"role": "user", "content": [{"type": "text", "text": text}]} for text in texts],
-        **more,
-    }
-
-
-def reply(*pieces: str, **final) -> list[dict]:
-    usage = {"input": 1, "output": 2, "cache_read": 0, "cache_write": 0}
-    content = [{"type": "text", "text": "".join(pieces)}]
-    return [
-        {"type": "message_start", "usage": usage},
-        *({"type": "text_delta", "delta": piece} for piece in pieces),
-        {"type": "final", "content": content, "stop_reason": "end_turn", "usage": usage, **final},
-    ]
-
-
-def tool_reply(*pieces: str) -> list[dict]:
-    call = {"type": "tool_call", "id": "t1", "name": "read", "args": "".join(pieces)}
-    return [
-        {"type": "tool_use_start", "call_id": "t1", "name": "read"},
-        *({"type": "tool_use_args", "call_id": "t1", "delta": piece} for piece in pieces),
-        {"type": "tool_use_end", "call_id": "t1"},
-        {"type": "final", "content": [call], "stop_reason": "tool_use", "usage": {}},
-    ]
-
-
-@pytest.fixture
-def tape(tmp_path):
-    return tmp_path / "demo.jsonl"
-
-
-def record(tape, *exchanges, cwd: str = CWD, home: str | None = None) -> None:
-    with Recorder(tape, cwd=cwd, home=home) as recorder:
-        for request, lines in exchanges:
-            recorder.add(request, [{**line, "id": "r1"} for line in lines])
+from tests.support.cassette_exchanges import CWD, params, record, reply, tool_reply
 
 
 def test_a_reply_comes_back_line_by_line_without_ids(tape) -> None:
@@ -65,17 +18,6 @@ def test_a_reply_comes_back_line_by_line_without_ids(tape) -> None:
     assert player.next(params("a")) == reply("Hel", "lo ", "{{cwd}} {{lit:home}} \u2028")
     assert player.next(params("b")) == error
     assert player.remaining == 0
-
-
-def test_the_file_is_private_and_one_line_per_exchange(tape) -> None:
-    with Recorder(tape, cwd=CWD) as recorder:
-        assert len(tape.read_bytes().splitlines()) == 1, "the header is written at once"
-        recorder.add(params("a"), reply("x\ny"))
-        assert len(tape.read_bytes().splitlines()) == 2, "each exchange as soon as it is complete"
-    assert stat.S_IMODE(tape.stat().st_mode) == 0o600
-    header, exchange = map(json.loads, tape.read_text().splitlines())
-    assert header == {"type": "cassette", "version": 1}
-    assert set(exchange) == {"type", "request", "reply"}
 
 
 def test_the_machine_does_not_matter(tape, tmp_path) -> None:
@@ -119,37 +61,6 @@ def test_cache_markers_do_not_matter_but_arguments_of_that_name_do(tape) -> None
     assert Player.load(tape, cwd=CWD).next(asked({}, 1)) == reply("ok")
     with pytest.raises(CassetteMismatch, match=r"messages\[0\]\.content\[0\]\.input\.cache_control"):
         Player.load(tape, cwd=CWD).next(asked({}, 2))
-
-
-def test_a_mismatch_says_where_and_what_to_do(tape) -> None:
-    long = "the beginning is the same " * 10
-    record(tape, (params("first", long + "cats"), reply("ok")))
-    player = Player.load(tape, cwd=CWD)
-    asked = params("first", long + "dogs", "third")
-    asked["max_tokens"] = 200
-    with pytest.raises(CassetteMismatch) as caught:
-        player.next(asked)
-    assert str(caught.value).splitlines() == [
-        f"the run differs from cassette {tape}:2 at request 1 of 1; record it again with --record {tape}",
-        "max_tokens",
-        "  recorded: 100",
-        "  asked:    200",
-        "messages[1].content[0].text",
-        '  recorded: …"ame the beginning is the same cats"',
-        '  asked:    …"ame the beginning is the same dogs"',
-        "messages[2]",
-        "  recorded: (nothing)",
-        '  asked:    {"role": "user", "content": [{"type": "text", "text": "third"}]}',
-    ]
-    assert player.next(params("first", long + "cats")) == reply("ok"), "a mismatch does not move the tape"
-
-
-def test_many_differences_are_cut(tape) -> None:
-    record(tape, (params(*"abcdefgh"), reply("ok")))
-    with pytest.raises(CassetteMismatch) as caught:
-        Player.load(tape, cwd=CWD).next(params(*"ABCDEFGH"))
-    assert str(caught.value).count("recorded:") == 5
-    assert str(caught.value).endswith("and more")
 
 
 def test_order_is_strict(tape) -> None:
@@ -223,31 +134,3 @@ def test_missing_files_and_directories_are_named(tmp_path) -> None:
         Recorder(tmp_path / "no" / "such" / "folder.jsonl", cwd=CWD)
     with pytest.raises(CassetteError, match="not a regular file"):
         Recorder("/dev/null", cwd=CWD)
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_without_permission_is_named(tmp_path) -> None:
-    tmp_path.chmod(0o500)
-    with pytest.raises(CassetteError, match="Permission denied"):
-        Recorder(tmp_path / "x.jsonl", cwd=CWD)
-
-
-def test_recording_replaces_a_cassette_and_nothing_else(tape) -> None:
-    record(tape, (params("old"), reply("old")))
-    record(tape, (params("new"), reply("new")))
-    assert Player.load(tape, cwd=CWD).next(params("new")) == reply("new")
-    tape.write_text("my notes\n")
-    with pytest.raises(CassetteError, match="not a cassette; remove it first"):
-        Recorder(tape, cwd=CWD)
-    assert tape.read_text() == "my notes\n"
-
-
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
-def test_a_full_disk_is_an_error(tape) -> None:
-    recorder = Recorder(tape, cwd=CWD)
-    full = os.open("/dev/full", os.O_WRONLY)
-    os.dup2(full, recorder._fd)
-    os.close(full)
-    with pytest.raises(CassetteError, match="No space left on device"):
-        recorder.add(params("a"), reply("x"))
-    recorder.close()
