@@ -13,7 +13,8 @@ import pytest
 
 from benchmarks.scale import Row, claims, times
 from benchmarks.scale_host import Figures, Hold
-from tests.benchmarks.test_benchmarks import MARK, ROOT, marked
+from tests.support.marked_processes import MARK, marked
+from tests.support.warm_start import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path

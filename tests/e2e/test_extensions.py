@@ -8,7 +8,6 @@ import sys
 
 import pytest
 
-from tests.children.conftest import compiled  # noqa: F401  the fixture
 from tests.support.extension_folder import EXAMPLES, extension, folder
 from tests.support.messages_server import text_reply, tool_reply
 from tests.support.replay_script import Script, error, ok

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from textwrap import dedent
-
 from tests.support.extension_folder import EXAMPLES, extension
-from tests.support.golden import golden, shape
+from tests.support.golden import golden, lines, shape
 from tests.support.replay_script import Script, ok
 from tests.support.zot_process import check_transcript
 from wire.events import AssistantMessage, Status, TextDelta
 
 SECRET = "AKIAIOSFODNN7EXAMPLE"
-
-
-def lines(text: str) -> str:
-    return dedent(text).strip()
 
 
 def test_a_suppressed_message_appears_nowhere(zot):

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from textwrap import dedent
-
 from tests.support.extension_folder import extension
-from tests.support.golden import golden
+from tests.support.golden import golden, lines
 from tests.support.replay_script import Script, error, ok
 from tests.support.zot_process import check_transcript
 from wire.events import Session, Status, UserMessage
-
-
-def lines(text: str) -> str:
-    return dedent(text).strip()
 
 
 def test_a_plain_reply(zot):

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import socket
-from textwrap import dedent
 
 import pytest
 
-from tests.support.golden import golden
+from tests.support.golden import golden, lines
 from tests.support.messages_server import (
     MessagesServer,
     drop_before_headers,
@@ -29,10 +28,6 @@ UP_TO_A_DELTA = 5
 
 def ask(zot, server: MessagesServer, *args):
     return zot.run("--json", "--base-url", server.base_url, *args, "go", env={"ANTHROPIC_API_KEY": "sk-ant-secret"})
-
-
-def lines(text: str) -> str:
-    return dedent(text).strip()
 
 
 @pytest.mark.parametrize(("http", "status"), [(401, Status.AUTHENTICATION), (529, Status.RATE_LIMIT)])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.vectors.record import EXAMPLES
+from tests.support.extension_folder import EXAMPLES
 
 SDK = Path(__file__).parents[2] / "sdk" / "typescript"
 COMPILER = SDK / "node_modules" / "typescript" / "bin" / "tsc"

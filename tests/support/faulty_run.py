@@ -169,3 +169,25 @@ def observe(
         stderr.seek(0)
         lines = stderr.read().decode().splitlines()
     return Observed(records, result, lines, provider.requests, seconds)
+
+
+GUARD = """
+hello(intercept=["user_prompt", "tool_result"])
+send(type="ready")
+for frame in frames():
+    said = {}
+    if frame["event"] == "user_prompt":
+        said = %r
+    elif frame["event"] == "tool_result":
+        said = %r
+        if said == "redact":
+            text = frame["content"][0]["text"].replace("here", "[redacted]")
+            said = {"modified_result": {"content": [{"type": "text", "text": text}]}}
+    send(type="event_intercept_response", id=frame["id"], **said)
+"""
+
+
+def guarded(place: Path, *, prompt: Any = None, result: Any = None, **asked: Any) -> Observed:
+    """A run with a guard that answers questions about prompts and results with these verdicts."""
+    guard = program(place, "guard", GUARD % (prompt or {}, result or {}), **asked.pop("manifest", {}))
+    return observe(place, guard, batches=[[ECHO]], **asked)

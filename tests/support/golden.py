@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
 from wire import events
@@ -19,6 +20,11 @@ def golden(outcome: Outcome, zot: Zot | None = None) -> str:
         text = text.replace(str(zot.cwd), "<cwd>").replace(str(zot.home), "<home>")
     text = re.sub(r"127\.0\.0\.1:\d+", "<server>", text)
     return re.sub(r"Took \d+\.\ds", "Took <time>", text)
+
+
+def lines(text: str) -> str:
+    """A stream as a test writes it: indented, between blank lines."""
+    return dedent(text).strip()
 
 
 def shape(outcome: Outcome) -> list[str]:

@@ -6,6 +6,8 @@ import random
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from wire.stats import ExtensionStats, HostStats, Mark, Stats, encode
 
 if TYPE_CHECKING:
@@ -207,3 +209,30 @@ def recorded(extensions: int, samples: int, *, seconds: float = 1.0, seed: int =
             turn_began, turn = at, turn + 1
         lines += [*sorted(new, key=lambda each: each.time), stats]
     return lines
+
+
+HOSTILE = [
+    "</script><script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "'onmouseover='alert(1)",
+    "<!--<script>",
+    "]]>&lt;b&gt;",
+    "\u202egnp.exe",
+    "\u2028\u2029\x00\x1b[2J\x7f",
+    "javascript:alert(1)",
+    "${alert(1)}`{{x}}",
+    "  ",
+    "ü" * 500,
+    "__proto__",
+    "constructor",
+]
+
+
+def hostile_lines():
+    names = [f"{text}{at}" for at, text in enumerate(HOSTILE)] + HOSTILE
+    ill = {name: extension_stats(state=name, failure=name, exit_status=name, cpu_s=9.0, p99_ms=1.0) for name in names}
+    yield sample(1, ill)
+    for at, text in enumerate(HOSTILE):
+        for kind in ("exited", "warning", "tool_call", "turn", "intercept", "limit", "failed"):
+            yield mark(1 + at / 10, kind, text, text, text, ms=50)
+    yield msgspec.structs.replace(sample(9, ill), host=msgspec.structs.replace(sample(9, {}).host, cwd=HOSTILE[0]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import select
 import signal
 import subprocess
@@ -53,6 +54,10 @@ class Outcome:
         return self.stdout.decode()
 
     @property
+    def json_lines(self) -> list[Any]:
+        return [msgspec.json.decode(line) for line in self.stdout.splitlines()]
+
+    @property
     def warnings(self) -> list[str]:
         return self.stderr.splitlines()
 
@@ -62,6 +67,13 @@ class Outcome:
     def tool_texts(self) -> list[str]:
         """The texts of all tool results, in order."""
         return ["".join(part.text for part in result.content) for result in self.of(events.ToolResult)]
+
+    def refusal(self) -> str:
+        """The complaint about a command line, on one line; nothing else was said or done."""
+        assert (self.status, self.stdout, self.leftovers) == (events.Status.USAGE.exit_code, b"", []), self
+        assert "Traceback" not in self.stderr
+        assert "\x1b" not in self.stderr
+        return " ".join(re.sub("[│╭╮╰╯─]", " ", self.stderr).split())
 
     def check(self, status: events.Status) -> Outcome:
         """The promises that hold for every stream, whatever happened."""

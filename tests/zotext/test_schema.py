@@ -294,21 +294,3 @@ def test_description_defaults_and_context_of_a_whole_tool():
         "retry": True,
         "read_only": True,
     }
-
-
-def test_parameters_in_field_lists():
-    ext = Extension("x")
-
-    @ext.tool
-    def f(a: str, b: int = 0) -> None:
-        """Do it.
-
-        :param a: The first,
-            and more of it.
-        :param int b: The second.
-        :returns: Nothing.
-        """
-
-    properties = ext.registry.tools["f"].schema["properties"]
-    assert ext.registry.tools["f"].description == "Do it."
-    assert [one["description"] for one in properties.values()] == ["The first, and more of it.", "The second."]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 
-import pytest
-
 from agent.abort import Abort
 from agent.output.event_writer import PROGRESS_WAITING, EventWriter
 from agent.output.fd_writer import FdWriter
@@ -46,17 +44,6 @@ def test_what_opens_and_closes_is_never_left_out():
     writer.emit(events.Done())
     loop.close()
     assert sink[1:-1] == posted
-
-
-@pytest.fixture
-def pipe():
-    reading, writing = os.pipe()
-    yield reading, writing
-    for fd in (reading, writing):
-        try:
-            os.close(fd)
-        except OSError:
-            pass
 
 
 def reporter_of(loop, abort=None, output=None):

@@ -10,17 +10,6 @@ import pytest
 from agent.output.fd_writer import HIGH_WATER, FdWriter
 
 
-@pytest.fixture
-def pipe():
-    reading, writing = os.pipe()
-    yield reading, writing
-    for fd in (reading, writing):
-        try:
-            os.close(fd)
-        except OSError:
-            pass
-
-
 def read_all(fd, size):
     data = bytearray()
     while len(data) < size:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support.faulty_run import ECHO, Observed, observe, program
+from tests.support.faulty_run import ECHO, Observed, guarded, observe, program
 from wire import events
 
 if TYPE_CHECKING:
@@ -26,25 +26,6 @@ with open(sys.argv[1], "w") as seen:
         if json.loads(line)["type"] == "shutdown":
             break
 """
-GUARD = """
-hello(intercept=["user_prompt", "tool_result"])
-send(type="ready")
-for frame in frames():
-    said = {}
-    if frame["event"] == "user_prompt":
-        said = %r
-    elif frame["event"] == "tool_result":
-        said = %r
-        if said == "redact":
-            text = frame["content"][0]["text"].replace("here", "[redacted]")
-            said = {"modified_result": {"content": [{"type": "text", "text": text}]}}
-    send(type="event_intercept_response", id=frame["id"], **said)
-"""
-
-
-def guarded(tmp_path: Path, *, prompt: Any = None, result: Any = None, **asked: Any) -> Observed:
-    guard = program(tmp_path, "guard", GUARD % (prompt or {}, result or {}), **asked.pop("manifest", {}))
-    return observe(tmp_path, guard, batches=[[ECHO]], **asked)
 
 
 def model_was_told(seen: Observed) -> list[Any]:

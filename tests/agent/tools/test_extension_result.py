@@ -3,33 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from agent.tools.extension_result import within_bounds
 from agent.transcript import Text
-from tests.support.faulty_run import ECHO, Observed, observe, program
-
-GUARD = """
-hello(intercept=["user_prompt", "tool_result"])
-send(type="ready")
-for frame in frames():
-    said = {}
-    if frame["event"] == "user_prompt":
-        said = %r
-    elif frame["event"] == "tool_result":
-        said = %r
-        if said == "redact":
-            text = frame["content"][0]["text"].replace("here", "[redacted]")
-            said = {"modified_result": {"content": [{"type": "text", "text": text}]}}
-    send(type="event_intercept_response", id=frame["id"], **said)
-"""
-
-
-def guarded(tmp_path: Path, *, prompt: Any = None, result: Any = None, **asked: Any) -> Observed:
-    guard = program(tmp_path, "guard", GUARD % (prompt or {}, result or {}), **asked.pop("manifest", {}))
-    return observe(tmp_path, guard, batches=[[ECHO]], **asked)
+from tests.support.faulty_run import guarded, observe, program
 
 
 def test_what_a_guard_makes_of_a_result_is_cut_too_but_not_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

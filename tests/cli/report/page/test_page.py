@@ -14,27 +14,12 @@ from hypothesis import strategies as st
 from cli.report.page.page import render
 from cli.report.reading.source import read_recording
 from tests.support.any_message import any_of
-from tests.support.recorded_stats import extension_stats, latency, mark, recorded, sample, write
+from tests.support.recorded_stats import extension_stats, hostile_lines, latency, mark, recorded, sample, write
 from wire import stats
 
 SAMPLES = 260
 """More than a page draws."""
 VOID = {"meta", "input", "br", "link"}
-HOSTILE = [
-    "</script><script>alert(1)</script>",
-    '"><img src=x onerror=alert(1)>',
-    "'onmouseover='alert(1)",
-    "<!--<script>",
-    "]]>&lt;b&gt;",
-    "\u202egnp.exe",
-    "\u2028\u2029\x00\x1b[2J\x7f",
-    "javascript:alert(1)",
-    "${alert(1)}`{{x}}",
-    "  ",
-    "ü" * 500,
-    "__proto__",
-    "constructor",
-]
 
 
 class Page(HTMLParser):
@@ -84,11 +69,6 @@ def page_of(path, lines):
     return Page(render(recording, source_name=path.name, version="0.1.0"))
 
 
-@pytest.fixture
-def file(tmp_path):
-    return tmp_path / "run.stats"
-
-
 def test_the_figures_are_on_it(file):
     page = page_of(file, recorded(4, 60, seconds=0.5))
     tiles = dict(zip((text for _, text in page.of("dt")), (text for _, text in page.of("dd")), strict=True))
@@ -125,16 +105,6 @@ def test_it_asks_for_nothing_from_outside(file):
     ((policy, _),) = page.of("meta", **{"http-equiv": "Content-Security-Policy"})
     assert "default-src 'none'" in policy["content"]
     assert "unsafe-inline" not in re.search(r"script-src ([^;]*)", policy["content"])[1]
-
-
-def hostile_lines():
-    names = [f"{text}{at}" for at, text in enumerate(HOSTILE)] + HOSTILE
-    ill = {name: extension_stats(state=name, failure=name, exit_status=name, cpu_s=9.0, p99_ms=1.0) for name in names}
-    yield sample(1, ill)
-    for at, text in enumerate(HOSTILE):
-        for kind in ("exited", "warning", "tool_call", "turn", "intercept", "limit", "failed"):
-            yield mark(1 + at / 10, kind, text, text, text, ms=50)
-    yield msgspec.structs.replace(sample(9, ill), host=msgspec.structs.replace(sample(9, {}).host, cwd=HOSTILE[0]))
 
 
 def test_strangers_text_stays_text(file):

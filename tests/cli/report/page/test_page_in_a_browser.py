@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cli.report import make_report
-from tests.cli.report.page.test_page import hostile_lines
-from tests.cli.report.reading.test_source import RESULT, RUN, lines
-from tests.support.recorded_stats import MIB, extension_stats, mark, recorded, sample, write
+from tests.support.recorded_events import RESULT, RUN, write_events
+from tests.support.recorded_stats import MIB, extension_stats, hostile_lines, mark, recorded, sample, write
 
 SETTLED = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
@@ -195,7 +194,7 @@ def test_one_sample_is_a_point_that_can_be_seen(show):
 
 
 def test_events_alone_say_what_is_missing(show, tmp_path):
-    browser = show(lines(tmp_path / "run.jsonl", [*RUN, RESULT, {"type": "done"}]))
+    browser = show(write_events(tmp_path / "run.jsonl", [*RUN, RESULT, {"type": "done"}]))
     assert "zot --json --stats FILE …" in texts(browser, ".notes code")
     assert count(browser, ".panel") == 0
     assert texts(browser, ".axis .x span") == ["turn 1", "turn 2"]

@@ -1,22 +1,10 @@
-"""What cannot be run is refused before anything starts: status 2, nothing on stdout, one clear complaint."""
+"""Help, the version, and command lines that are refused before anything starts."""
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
-from tests.support.replay_script import Script
 from wire.events import Status
-
-
-def refusal(outcome) -> str:
-    assert outcome.status == Status.USAGE.exit_code, outcome
-    assert outcome.stdout == b""
-    assert outcome.leftovers == []
-    assert "Traceback" not in outcome.stderr
-    assert "\x1b" not in outcome.stderr
-    return " ".join(re.sub("[│╭╮╰╯─]", " ", outcome.stderr).split())
 
 
 @pytest.mark.parametrize(
@@ -57,52 +45,8 @@ def refusal(outcome) -> str:
 )
 def test_a_command_line_that_cannot_be_run(zot, args, complaint):
     (zot.cwd / "a-file").write_text("")
-    assert complaint in refusal(zot.run(*args))
+    assert complaint in zot.run(*args).refusal()
     assert not zot.home.exists()
-
-
-@pytest.mark.parametrize(
-    ("content", "complaint"),
-    [
-        (None, "No such file or directory"),
-        (b"", "is empty"),
-        (b"garbage\n", "c.jsonl:1: not JSON"),
-        (b'{"type":"session"}\n', "c.jsonl:1: not a cassette"),
-        (b'{"type":"cassette","version":99}\n', "version 99; this program reads version 1"),
-        (b'{"type":"cassette","version":1}\n{"type":"exchange"', "c.jsonl:2: the line is cut off"),
-        (
-            b'{"type":"cassette","version":1}\n{"type":"exchange","request":{},"reply":[]}\n',
-            "c.jsonl:2: the reply does",
-        ),
-        (b"\xff\xfe\0\n", "c.jsonl:1: not JSON"),
-    ],
-)
-def test_a_cassette_that_cannot_be_played(zot, content, complaint):
-    cassette = zot.folder / "c.jsonl"
-    if content is not None:
-        cassette.write_bytes(content)
-    text = refusal(zot.run("--json", "--replay", cassette, "x"))
-    assert text.startswith("zot: --replay: ")
-    assert complaint in text
-
-
-def test_a_cassette_that_cannot_be_written(zot):
-    (zot.folder / "notes.txt").write_text("my notes\n")
-    assert "it is a directory" in refusal(zot.run("-p", "--record", zot.folder, "x"))
-    assert "No such file or directory" in refusal(zot.run("-p", "--record", zot.folder / "no" / "c", "x"))
-    assert "not a cassette; remove it first" in refusal(zot.run("-p", "--record", zot.folder / "notes.txt", "x"))
-    assert (zot.folder / "notes.txt").read_text() == "my notes\n"
-
-
-@pytest.mark.parametrize(
-    "line", [{"type": "text_delta"}, {"type": "final"}, {"type": "error"}, {"type": "tool_use_end"}]
-)
-def test_a_cassette_with_an_incomplete_line_is_an_error_of_the_run(zot, line):
-    script = Script(zot.cwd).answer("Hello")
-    reply = script._exchanges[0][1]
-    reply[-1 if line["type"] in ("final", "error") else 1] = line
-    outcome = zot.replay(script).check(Status.ERROR)
-    assert outcome.result.reason.startswith("the cassette holds a reply that cannot be played: Object missing required")
 
 
 def test_zot_alone_prints_help_as_a_usage_error(zot):

@@ -6,40 +6,14 @@ import json
 import os
 import signal
 import subprocess
-import sys
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from zotext.testing import ExtensionEnded, Program, spawn
+from tests.support.sdk_program import PRELUDE, PYTHON
 
-ROOT = Path(__file__).parents[2]
-PRELUDE = f"""
-import os, signal, subprocess, sys, threading, time
-sys.path.insert(0, {str(ROOT)!r})
-from zotext import *
-ext = Extension("child", "1.0")
-forever = threading.Event()
-"""
-PYTHON = [sys.executable, "-I", "-S"]
-SHUTDOWN = b'{"type":"shutdown"}\n'
-
-
-@pytest.fixture
-def start(tmp_path: Path):
-    """Starts an extension from its source, without the line that runs it."""
-    started: list[Program] = []
-
-    def begin(code: str, **options: Any) -> Program:
-        script = tmp_path / "main.py"
-        script.write_text(f"{PRELUDE}{code}\next.run()\n")
-        started.append(spawn([*PYTHON, str(script)], cwd=tmp_path, **options))
-        return started[-1]
-
-    yield begin
-    for one in started:
-        one.kill()
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def conversation(tmp_path: Path, code: str, said: bytes) -> subprocess.CompletedProcess[bytes]:
@@ -47,28 +21,6 @@ def conversation(tmp_path: Path, code: str, said: bytes) -> subprocess.Completed
     script = tmp_path / "main.py"
     script.write_text(f"{PRELUDE}{code}\next.run()\n")
     return subprocess.run([*PYTHON, str(script)], input=said, capture_output=True, timeout=30)
-
-
-def test_what_an_author_prints_does_not_reach_the_host(start: Any):
-    host = start("""
-@ext.tool
-def noisy() -> str:
-    print("printed")
-    os.write(1, b"written\\n")
-    subprocess.run(["echo", "by a child"])
-    sys.stdout.write("no line feed")
-    sys.stdout.flush()
-    try:
-        return input()
-    except EOFError:
-        return "no input" + subprocess.run(["cat"], capture_output=True, text=True).stdout
-print("before the run")
-""")
-    assert host.call_tool("noisy").text == "no input"
-    assert host.stop() == 0
-    assert host.junk == []
-    for text in ("printed", "written", "by a child", "no line feed", "before the run"):
-        assert text in host.stderr
 
 
 def test_the_greeting_says_what_there_is(start: Any):
@@ -106,39 +58,6 @@ def ended() -> None:
     host.ping()
     assert host.stop() == 0  # although its threads are stuck
     assert host.frames[-1] == {"type": "shutdown_ack"}
-
-
-def test_frames_of_many_threads_are_whole_lines(start: Any):
-    host = start("""
-@ext.tool
-def talk(letter: str, ctx: ToolContext) -> str:
-    for _ in range(20):
-        ctx.progress(letter * 100_000)
-    return letter
-""")
-    calls = [host.begin_tool("talk", letter=letter) for letter in "abcdefgh"]
-    for call, letter in zip(calls, "abcdefgh", strict=True):
-        answer = call.wait()
-        assert answer.text == letter
-        assert answer.progress == [letter * 100_000] * 20
-    assert host.junk == []
-
-
-def test_what_is_no_frame_is_skipped_and_logged(start: Any):
-    host = start('ext.tool(name="ok")(lambda: "ok")')
-    for line in (
-        *(b"junk\n", b"[]\n", b'{"type":3}\n', b"\xff\xfe\n", b"\n", b"[" * 100_000 + b"\n", b'{"type":"news"}\n'),
-        *(b'{"type":"tool_call"}\n', b'{"type":"event"}\n', b'{"type":"panel_key"}\n', b'{"type":"cancel","id":"9"}\n'),
-        b'{"type":"tool_call","id":"a","name":3,"args":[]}\n',
-        b'{"type":"command_invoked","id":"b"}\n',
-        b'{"type":"event_intercept","id":"c"}\n',
-    ):
-        host.send(line)
-    assert host.call_tool("ok").text == "ok"
-    host.wait_for(lambda: {"a", "b", "c"} <= {frame.get("id") for frame in host.frames})
-    assert host.stop() == 0
-    assert host.stderr.count("skipped a line of the host") == 6
-    assert "a tool_call frame without an id" in host.stderr
 
 
 def test_a_conversation_through_a_pipe_is_answered_to_the_end(tmp_path: Path):
@@ -267,35 +186,6 @@ def grow() -> str:
     assert host.call_tool("grown").text == "new"
     host.send_event("turn_end")
     host.wait_for(lambda: host.notes)
-
-
-def test_a_program_that_ends_is_told_of_at_once_with_its_last_words(start: Any):
-    with pytest.raises(ExtensionEnded, match=r"(?s)status 1;.*ValueError: too early"):
-        start("raise ValueError('too early')")
-    host = start("@ext.tool\ndef leave() -> None:\n    os._exit(7)")
-    with pytest.raises(ExtensionEnded, match="status 7"):
-        host.call_tool("leave")
-
-
-def test_a_wait_has_an_end(start: Any):
-    host = start('@ext.tool\ndef hang() -> None:\n    print("stuck", flush=True)\n    forever.wait()')
-    host.begin_tool("hang")
-    host.wait_for(lambda: "stuck" in host.stderr)
-    host.timeout_s = 0.01
-    with pytest.raises(TimeoutError, match=r"(?s)in vain for nothing.*stuck"):
-        host.wait_for(lambda: False, "nothing")
-
-
-def test_a_folder_with_a_manifest_can_be_started(tmp_path: Path):
-    script = tmp_path / "main.py"
-    script.write_text(f"#!{sys.executable}\n{PRELUDE}ext.tool(name='where')(os.getcwd)\n".replace("(os.getcwd)", "(w)"))
-    script.write_text(script.read_text().replace("ext.tool(", "def w() -> str: return os.getcwd()\next.tool("))
-    with script.open("a") as file:
-        file.write("ext.run()\n")
-    script.chmod(0o755)
-    (tmp_path / "extension.json").write_text('{"name": "folder", "exec": "./main.py"}')
-    with spawn(tmp_path) as host:
-        assert host.call_tool("where").text == os.path.realpath(tmp_path)
 
 
 def test_every_call_is_answered_whatever_a_handler_does(start: Any):
