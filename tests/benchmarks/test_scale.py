@@ -53,4 +53,5 @@ def test_what_is_not_fails(wrong: Row):
 
 
 def test_a_ratio_is_that_of_the_same_round():
-    assert times([row()]).rows == [("sh     300", 1000.0, 500.0, 2.0, 200.0, 100.0, 2.0)]
+    measured = row()
+    assert times([measured]).rows == [("sh     300", 1000.0, 500.0, 2.0, 200.0, 100.0, 2.0)]

@@ -127,15 +127,15 @@ def test_of_many_at_once_one_wins(zot):
         (made / f"only-{n}").write_text("")
     running = [zot.start("ext", "install", made) for made in sources]
     outcomes = []
-    for one in running:
-        with one:
-            outcomes.append(one.finish())
-    assert sorted(one.status for one in outcomes) == [0, 1, 1]
-    for one in outcomes:
-        assert one.status == 0 or "installed" in one.stderr, one.stderr
+    for process in running:
+        with process:
+            outcomes.append(process.finish())
+    assert sorted(outcome.status for outcome in outcomes) == [0, 1, 1]
+    for outcome in outcomes:
+        assert outcome.status == 0 or "installed" in outcome.stderr, outcome.stderr
     folder = zot.home / "extensions" / "guard"
     assert contents(folder.parent) == ["guard"]
-    (winner,) = [n for n, one in enumerate(outcomes) if one.status == 0]
+    (winner,) = [n for n, outcome in enumerate(outcomes) if outcome.status == 0]
     assert sorted(os.listdir(folder)) == [".zot-install.json", "extension.json", f"only-{winner}", "run"]
 
 

@@ -60,8 +60,8 @@ def test_a_new_extension_works(zot, made, language):
     doctor = zot.run("ext", "doctor", folder, "--json")
     assert doctor.status == 0
     record = json.loads(doctor.stdout)
-    findings = [one for one in record["findings"] if one["topic"] != "ready"]  # which a busy machine delays
-    assert {one["level"] for one in findings} == {"ok"}, record
+    findings = [finding for finding in record["findings"] if finding["topic"] != "ready"]  # which a busy machine delays
+    assert {finding["level"] for finding in findings} == {"ok"}, record
     assert (record["tools"], record["commands"]) == (["my_first_count"], ["my-first"])
     assert record["shutdown_ack"] is True
 

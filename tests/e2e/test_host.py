@@ -36,7 +36,7 @@ def test_tools_verdicts_and_events_for_two_clients_at_once(zot):
         assert (info.pid, info.kind, info.cwd) == (host.pid, "host", str(zot.cwd))
         assert info.extensions == ("echo", "blocker", "recorder")
         tools = other.ask(control.Registered("r"), control.Registrations).tools
-        assert [(one.name, one.extension) for one in tools] == [("echo", "echo")]
+        assert [(tool.name, tool.extension) for tool in tools] == [("echo", "echo")]
         assert (host.call("echo", "hello"), host.call("echo", "and you", other)) == ("hello", "and you")
         verdict = other.ask(frames.EventIntercept("v", "turn_start", step=1), frames.InterceptResponse)
         assert (verdict.block, verdict.reason) == (True, "not today")

@@ -45,9 +45,9 @@ def host(zot: Zot) -> Iterator[Hosted]:
         script = zot.folder / f"{name}.py"
         script.write_text(PRELUDE + code)
         made.append(folder(zot.folder, name, [sys.executable, "-I", "-S", str(script)]))
-    with hosting(zot, *made) as one:
-        one.client.ask(control.Watch(one.client.next_id(), shown=True), control.Ok)
-        yield one
+    with hosting(zot, *made) as running:
+        running.client.ask(control.Watch(running.client.next_id(), shown=True), control.Ok)
+        yield running
 
 
 def run(host: Hosted, command: str, args: str = "") -> frames.CommandResponse:

@@ -29,8 +29,8 @@ NO_RESTART = {"restart": {"policy": "temporary"}}
 @pytest.fixture
 def host(zot):
     made = [extension(zot.folder, "echo"), extension(zot.folder, "exits_before_hello", **NO_RESTART)]
-    with hosting(zot, *made) as one:
-        yield one
+    with hosting(zot, *made) as running:
+        yield running
 
 
 def test_ps(host):
@@ -224,12 +224,12 @@ class Terminal:
 def terminal(host):
     if shutil.which("tmux") is None:
         pytest.skip("no tmux on this machine: the live screen is not looked at")
-    one = Terminal(host.zot)
+    terminal = Terminal(host.zot)
     try:
-        one.wait_for(r"^ready>$")
-        yield one
+        terminal.wait_for(r"^ready>$")
+        yield terminal
     finally:
-        one.close()
+        terminal.close()
 
 
 def test_the_live_screen_and_its_keys(host, terminal):

@@ -110,9 +110,9 @@ def test_parallel_runs_share_a_home(zot):
     flags = zot.replay_flags(Script(zot.cwd).answer("Hi"))
     running = [zot.start(*flags, "go") for _ in range(6)]
     outcomes = []
-    for one in running:
-        with one:
-            outcomes.append(one.finish().check(Status.OK))
+    for process in running:
+        with process:
+            outcomes.append(process.finish().check(Status.OK))
     files = zot.session_files()
     assert len(files) == len({outcome.result.session for outcome in outcomes}) == 6
     for path in files:

@@ -46,7 +46,7 @@ def said(outcome) -> list[str]:
 
 
 def reports(outcome) -> list[tuple[str, str, str]]:
-    return [(one.extension, one.event, one.message) for one in outcome.of(Extension)]
+    return [(record.extension, record.event, record.message) for record in outcome.of(Extension)]
 
 
 # --- runs -------------------------------------------------------------------------------------------------------

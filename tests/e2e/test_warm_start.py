@@ -75,7 +75,7 @@ def test_a_run_has_and_passes_on_the_same(zot):
     assert "SigIgn" in cold.tool_texts()[0], "or nothing is compared"
     said = [re.sub(r"Took [0-9.]+s", "", outcome.tool_texts()[0]) for outcome in (cold, warm)]
     assert said[1] == said[0]
-    kinds = [[type(one) for one in made.records if not isinstance(one, ToolProgress)] for made in (cold, warm)]
+    kinds = [[type(record) for record in made.records if not isinstance(record, ToolProgress)] for made in (cold, warm)]
     assert kinds[1] == kinds[0]
 
 
@@ -83,10 +83,13 @@ def test_a_model_worker_says_the_same(zot, server):
     for reply in (lambda: text_reply("Hello"), lambda: http_error(400, "no")):
         server.add(reply(), reply())
         cold, warm = both(zot, "--json", "--base-url", server.base_url, "--no-session", "go")
-        said = [[one for one in made.records if not isinstance(one, Session | Result | Done)] for made in (cold, warm)]
-        assert [type(one) for one in said[1]] == [type(one) for one in said[0]]
+        said = [
+            [record for record in made.records if not isinstance(record, Session | Result | Done)]
+            for made in (cold, warm)
+        ]
+        assert [type(record) for record in said[1]] == [type(record) for record in said[0]]
         assert (warm.status, warm.stderr, warm.result.text) == (cold.status, cold.stderr, cold.result.text)
-    bodies = [(one.body, {**one.headers, "content-length": ""}.keys()) for one in server.requests]
+    bodies = [(request.body, {**request.headers, "content-length": ""}.keys()) for request in server.requests]
     assert bodies[0] == bodies[1]
 
 

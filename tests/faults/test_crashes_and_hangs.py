@@ -235,4 +235,4 @@ def test_a_crash_in_a_pool_costs_its_own_call_or_none(retry: bool, tmp_path: Pat
 
 
 def is_full(name: str, workers: int) -> Any:
-    return lambda supervisor: [one.state.value for one in supervisor.find(name).workers] == ["ready"] * workers
+    return lambda supervisor: [worker.state.value for worker in supervisor.find(name).workers] == ["ready"] * workers

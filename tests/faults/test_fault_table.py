@@ -47,7 +47,7 @@ def test_there_are_rows() -> None:
 def test_each_row_has_an_id_of_its_own() -> None:
     ids = [row[0] for row in FAULTS]
     assert len(set(ids)) == len(ids)
-    assert ids == sorted(ids, key=lambda one: int(one[1:]))
+    assert ids == sorted(ids, key=lambda row_id: int(row_id[1:]))
 
 
 @pytest.mark.parametrize("row", FAULTS, ids=lambda row: row[0])

@@ -48,7 +48,7 @@ def watchdog_of(running: Running) -> int:
     """It has not the environment by which the others are known."""
 
     def look() -> int | None:
-        children = [one.pid for one in psutil.Process(running.pid).children()]
+        children = [child.pid for child in psutil.Process(running.pid).children()]
         return next((pid for pid in children if "reaper_main" in _command_line(pid)), None)
 
     return wait_until(look)
@@ -160,7 +160,7 @@ def test_orphans_that_come_to_the_host_and_end_are_collected(zot: Zot) -> None:
 
 
 def zombies_of(pid: int) -> list[int]:
-    return [one.pid for one in psutil.Process(pid).children() if status_of(one.pid) == "Z"]
+    return [child.pid for child in psutil.Process(pid).children() if status_of(child.pid) == "Z"]
 
 
 # --- clocks ------------------------------------------------------------------------------------------------------
@@ -183,9 +183,9 @@ def clock() -> Clock:
 
 @pytest.fixture
 def host(tmp_path: Path, clock: Clock) -> Iterator[Host]:
-    with Host(tmp_path) as one:
-        one.loop.clock = clock
-        yield one
+    with Host(tmp_path) as running:
+        running.loop.clock = clock
+        yield running
 
 
 HOURS = 7 * 3600.0
@@ -287,4 +287,4 @@ def test_the_clock_on_the_wall_may_jump_as_it_likes(jump: str, tmp_path: Path, m
     assert [line for line in lines if isinstance(line, Stats)]
     durations = [line.duration_ms for line in lines if isinstance(line, Mark) and line.duration_ms is not None]
     assert durations
-    assert all(0 <= one <= seen.seconds * 1000 + 1000 for one in durations), durations
+    assert all(0 <= duration <= seen.seconds * 1000 + 1000 for duration in durations), durations

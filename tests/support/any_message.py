@@ -46,7 +46,7 @@ def values(kind: msgspec.inspect.Type) -> st.SearchStrategy[Any]:  # noqa: C901 
         case msgspec.inspect.Metadata(type=inner):
             return values(inner)
         case msgspec.inspect.UnionType(types=types):
-            return st.one_of(*(values(one) for one in types))
+            return st.one_of(*(values(part) for part in types))
         case msgspec.inspect.ListType(item_type=item):
             return st.lists(values(item), max_size=3)
         case msgspec.inspect.VarTupleType(item_type=item):

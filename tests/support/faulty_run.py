@@ -107,7 +107,9 @@ class Observed:
 
     def events_of(self, name: str) -> list[str]:
         """What happened to an extension, by the stream of the run."""
-        return [one.event for one in self.records if isinstance(one, events.Extension) and one.extension == name]
+        return [
+            record.event for record in self.records if isinstance(record, events.Extension) and record.extension == name
+        ]
 
 
 def program(place: Path, name: str, code: str, *args: str | Path, **manifest: Any) -> Path:

@@ -37,7 +37,7 @@ class Hosted:
 
     def settle(self) -> None:
         """Waits until every extension is ready or has failed."""
-        wait_until(lambda: all(one.state not in STARTING for one in self.stats().values()))
+        wait_until(lambda: all(stats.state not in STARTING for stats in self.stats().values()))
 
     def stats(self) -> dict[str, Any]:
         return dict(self.client.ask(control.GetStats(self.client.next_id()), control.StatsReply).stats.extensions)

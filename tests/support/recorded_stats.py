@@ -184,17 +184,17 @@ def recorded(extensions: int, samples: int, *, seconds: float = 1.0, seed: int =
         )
         for index in range(extensions)
     ]
-    lines: list[Stats | Mark] = [mark(0.05 + index * 0.01, "started", one.name) for index, one in enumerate(cast)]
+    lines: list[Stats | Mark] = [mark(0.05 + index * 0.01, "started", member.name) for index, member in enumerate(cast)]
     turn_began, turn = 0.3, 1
     for index in range(samples):
         at = (index + 1) * seconds
         if index == samples - 1:
-            for one in cast:
-                one.histogram = latency(one.middle_ms, one.calls, one.chance) if one.calls else ()
-        stats = sample(at, {one.name: one.step(at, seconds) for one in cast})
-        new = [each for one in cast for each in one.marks]
-        for one in cast:
-            one.marks.clear()
+            for member in cast:
+                member.histogram = latency(member.middle_ms, member.calls, member.chance) if member.calls else ()
+        stats = sample(at, {member.name: member.step(at, seconds) for member in cast})
+        new = [each for member in cast for each in member.marks]
+        for member in cast:
+            member.marks.clear()
         caller = chance.choice(cast)
         if chance.random() < 0.6:
             wrong = "exit 2: no such file" if chance.random() < 0.08 else ""

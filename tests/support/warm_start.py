@@ -147,7 +147,7 @@ def start(argv: list[str], *, env: dict[str, str], **popen: Any) -> subprocess.P
 
 def own_children() -> set[int]:
     """Children of this process that are no child of a test."""
-    return {one.pid for one in _of_this_process.values()}
+    return {zygote.pid for zygote in _of_this_process.values()}
 
 
 def stop() -> None:

@@ -95,7 +95,7 @@ def settled(expected: Any, said: Any) -> Any:
     if isinstance(expected, dict) and isinstance(said, dict):
         return {name: settled(expected.get(name), value) for name, value in said.items()}
     if isinstance(expected, list) and isinstance(said, list):
-        return [settled(one, other) for one, other in zip(expected, said, strict=True)]
+        return [settled(wanted, heard) for wanted, heard in zip(expected, said, strict=True)]
     return said
 
 

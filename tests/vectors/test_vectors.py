@@ -107,7 +107,7 @@ def test_every_member_of_what_is_inside_of_frames_is_in_them():
     panels = [frame["open_panel"] for frame in said(Side.EXTENSION, "command_response") if "open_panel" in frame]
     assert {name for panel in panels for name in panel} == set(frames.Panel.__struct_fields__)
     results = [frame.get("modified_result") for frame in said(Side.EXTENSION, "event_intercept_response")]
-    assert {name for one in results if one for name in one} == set(frames.ModifiedResult.__struct_fields__)
+    assert {name for result in results if result for name in result} == set(frames.ModifiedResult.__struct_fields__)
 
 
 def test_every_event_and_every_question_is_in_them():

@@ -20,4 +20,4 @@ def test_parameters_in_field_lists():
 
     properties = ext.registry.tools["f"].schema["properties"]
     assert ext.registry.tools["f"].description == "Do it."
-    assert [one["description"] for one in properties.values()] == ["The first, and more of it.", "The second."]
+    assert [schema["description"] for schema in properties.values()] == ["The first, and more of it.", "The second."]

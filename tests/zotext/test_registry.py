@@ -13,18 +13,18 @@ from zotext.testing import Harness
 
 def test_a_name_is_taken_once_and_can_be_given_back(ext: Extension):
     @ext.tool
-    def one() -> str:
+    def greet() -> str:
         return "first"
 
     with pytest.raises(RegistrationError, match="already there"):
-        ext.tool(name="one")(lambda: "second")
+        ext.tool(name="greet")(lambda: "second")
     with Harness(ext) as host:
-        ext.unregister_tool("one")
+        ext.unregister_tool("greet")
         assert host.tools == {}
-        assert host.call_tool("one").text == "sample has no tool 'one'"
-        ext.tool(name="one")(lambda: "second")
+        assert host.call_tool("greet").text == "sample has no tool 'greet'"
+        ext.tool(name="greet")(lambda: "second")
         ext.command(name="late")(lambda: "late")
-        assert host.call_tool("one").text == "second"
+        assert host.call_tool("greet").text == "second"
         assert host.run_command("late").text == "late"
     with pytest.raises(KeyError):
         ext.unregister_tool("two")

@@ -211,9 +211,9 @@ def leave() -> str:
 
 @ext.tool
 def circle() -> list:
-    one = []
-    one.append(one)
-    return one
+    items = []
+    items.append(items)
+    return items
 
 @ext.tool
 def half() -> str:

@@ -57,11 +57,11 @@ ext.run()
 def host(tmp_path: Path):
     (tmp_path / "main.py").write_text(f"import sys\nsys.path.insert(0, {str(ROOT)!r})\n{SOURCE}")
     manifest = b'{"name": "sample", "exec": "%s", "args": ["main.py"], "watchdog_s": 0.2}'
-    with Host(tmp_path) as one:
+    with Host(tmp_path) as supervised:
         text = manifest % os.fsencode(sys.executable)
-        one.found.append(Found(tmp_path, parse_manifest(text), Scope.EXPLICIT, 0))
-        one.start()
-        yield one
+        supervised.found.append(Found(tmp_path, parse_manifest(text), Scope.EXPLICIT, 0))
+        supervised.start()
+        yield supervised
 
 
 def test_a_whole_life(host: Host):

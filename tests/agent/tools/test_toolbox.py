@@ -21,9 +21,9 @@ waiting = []
 for frame in frames():
     waiting.append(frame)
     if len(waiting) == frame["args"]["together"]:
-        for one in reversed(waiting):
-            send(type="tool_progress", id=one["id"], text="nearly")
-            result(one, one["name"])
+        for frame in reversed(waiting):
+            send(type="tool_progress", id=frame["id"], text="nearly")
+            result(frame, frame["name"])
         waiting = []
 """
 

@@ -93,4 +93,4 @@ names = st.text(min_size=1, max_size=70)
 def test_columns_fit(width, longest):
     chosen = fit(width, with_history=True, longest_name=longest)
     assert chosen[0][0].key == "name"
-    assert sum(one for _, one in chosen) + len(chosen) - 1 <= max(width, 16)
+    assert sum(size for _, size in chosen) + len(chosen) - 1 <= max(width, 16)

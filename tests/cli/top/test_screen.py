@@ -79,9 +79,9 @@ def test_scrolled_and_filtered():
 def test_lines_of_the_past():
     histories = Histories()
     for step in range(HISTORY + 10):
-        histories.add(stats_of(one=extension_stats(cpu_percent=float(step % 8 * 10), rss_bytes=1000)))
-    assert len(histories.of["one"].cpu) == HISTORY
-    lines = drawn(stats_of(one=extension_stats()), View(), 160, 10, histories)
+        histories.add(stats_of(guard=extension_stats(cpu_percent=float(step % 8 * 10), rss_bytes=1000)))
+    assert len(histories.of["guard"].cpu) == HISTORY
+    lines = drawn(stats_of(guard=extension_stats()), View(), 160, 10, histories)
     assert "▃▄▅▆▇█▁▂" in lines[4]
     assert "▁▁▁▁▁▁▁▁" in lines[4], "memory that does not change is flat"
     histories.add(stats_of(other=extension_stats()))

@@ -19,7 +19,11 @@ def installed(zot: Zot, child: str, *args: str, **manifest: Any) -> Path:
 
 def faults(record: dict[str, Any]) -> set[str]:
     """What it is blamed for; a busy machine makes all of them slow to be ready."""
-    return {one["topic"] for one in record["findings"] if one["level"] != "ok" and "to be ready" not in one["message"]}
+    return {
+        finding["topic"]
+        for finding in record["findings"]
+        if finding["level"] != "ok" and "to be ready" not in finding["message"]
+    }
 
 
 def test_doctor_of_all_that_is_installed(zot):
@@ -79,7 +83,7 @@ def test_doctor_examines_the_users_own_where_an_untrusted_one_has_its_name(zot, 
     installed(zot, "echo")
     extension(zot.cwd / ".zot" / "extensions", "lives", str(tmp_path / "mark"), name="echo")
     records = zot.run("ext", "doctor", "--json").json_lines
-    assert {(one["folder"], bool(one["skipped"])) for one in records} == {
+    assert {(record["folder"], bool(record["skipped"])) for record in records} == {
         (str(zot.home / "extensions" / "ext-echo"), False),
         (str(zot.cwd / ".zot" / "extensions" / "ext-echo"), True),
     }

@@ -27,8 +27,10 @@ def test_what_doctor_makes_of_how_one_ends(tmp_path):
             "has_acked": True,
         }
         findings = judge(CheckupResult(found, **{**good, **facts}))
-        assert all(one.advice for one in findings if one.level is not Level.OK and one.topic != "register")
-        told = {one.topic: one.level for one in findings if one.level is not Level.OK}
+        assert all(
+            finding.advice for finding in findings if finding.level is not Level.OK and finding.topic != "register"
+        )
+        told = {finding.topic: finding.level for finding in findings if finding.level is not Level.OK}
         assert worst(findings) is (Level.FAIL if Level.FAIL in told.values() else Level.WARN if told else Level.OK)
         return told
 

@@ -11,8 +11,8 @@ def test_json_of_an_install_and_a_removal(zot, made):
     assert done["dir"] == str(folder)
     assert (done["action"], done["scope"], done["trusted"]) == ("installed", "project", True)
     assert (done["argv"], done["env"], done["warnings"], done["kind"]) == ([f"{folder}/run"], [], [], "path")
-    (one,) = run(zot, "ext", "list", "--json").json_lines
-    assert one["trusted"] is True
+    (listed,) = run(zot, "ext", "list", "--json").json_lines
+    assert listed["trusted"] is True
     outcome = run(zot, "ext", "remove", "guard", "-y", "--json")
     assert outcome.json_lines[0] == {
         "action": "removed", "name": "guard", "scope": "project", "dir": str(folder), "data_dir": None, "moved": [],

@@ -35,4 +35,4 @@ def test_one_that_fails_does_not_keep_the_others_from_being_updated(zot, made, i
     assert outcome.status == 1
     assert "zot ext update: " in outcome.stderr
     assert "updated guard 1.0 -> 2" in outcome.stderr
-    assert [one["action"] for one in run(zot, "ext", "update", "--json").json_lines] == ["failed", "up to date"]
+    assert [line["action"] for line in run(zot, "ext", "update", "--json").json_lines] == ["failed", "up to date"]

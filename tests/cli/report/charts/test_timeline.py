@@ -35,7 +35,7 @@ HAPPENINGS = st.lists(
         bad=st.booleans(),
     ),
     max_size=60,
-).map(lambda held: sorted(held, key=lambda one: one.begin))
+).map(lambda held: sorted(held, key=lambda item: item.begin))
 
 
 @given(HAPPENINGS)
@@ -85,7 +85,7 @@ def test_calls_that_overlap_are_below_each_other():
 def test_many_become_few_that_tell_how_many():
     calls = [happening(at / 1000, "tool_call", lasts=0.0001 * at, bad=at % 100 == 0) for at in range(100_000)]
     crashes = [happening(at / 50, "exited", f"extension-{at % 300}") for at in range(5000)]
-    lanes = lanes_of(sorted([*calls, *crashes], key=lambda one: one.begin), END)
+    lanes = lanes_of(sorted([*calls, *crashes], key=lambda item: item.begin), END)
     tools = lanes[0]
     assert len(tools.marks) <= COMMON_MARKS
     assert sum(mark.count for mark in tools.marks) == 100_000

@@ -85,7 +85,9 @@ def test_the_figures_are_on_it(file):
 def test_with_many_extensions_eight_have_lines_and_all_are_embedded(file):
     page = page_of(file, recorded(100, 300))
     panels = [
-        one for one in page.of("path") if (one[0].get("class") or "").startswith("line c") and "data-key" in one[0]
+        element
+        for element in page.of("path")
+        if (element[0].get("class") or "").startswith("line c") and "data-key" in element[0]
     ]
     assert len(panels) == 2 * 8
     assert "the other 92, summed" in page.text
@@ -155,7 +157,7 @@ def test_three_hundred_extensions_with_trouble_stay_below_3_mb(file):
     held = {
         name: extension_stats(calls=9, p50_ms=1.0, p99_ms=9.0, latency_ms=latency(1.0, 200, chance)) for name in names
     }
-    slim = {name: msgspec.structs.replace(one, latency_ms=()) for name, one in held.items()}
+    slim = {name: msgspec.structs.replace(figures, latency_ms=()) for name, figures in held.items()}
 
     def lines():
         for at in range(SAMPLES):

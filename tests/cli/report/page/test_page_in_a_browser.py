@@ -33,7 +33,7 @@ def show(browser, tmp_path):
     assert opened
     assert browser.complaints() == []
     assert browser.requests() == [opened[-1].as_uri()]
-    assert not [one for one in browser.happened if one.get("method") == "Page.javascriptDialogOpening"]
+    assert not [event for event in browser.happened if event.get("method") == "Page.javascriptDialogOpening"]
 
 
 def texts(browser, selector):

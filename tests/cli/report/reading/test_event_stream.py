@@ -13,7 +13,7 @@ def test_events_have_an_order_and_totals(tmp_path):
     found = read_recording(write_events(tmp_path / "run.jsonl", [*RUN, RESULT, {"type": "done"}]))
     assert found.source is Source.EVENTS
     assert (found.duration_s, len(found.times)) == (4.2, 0)
-    assert [(one.kind, one.name, one.extension, one.bad) for one in found.happenings] == [
+    assert [(happening.kind, happening.name, happening.extension, happening.bad) for happening in found.happenings] == [
         ("started", "", "guard", False),
         ("turn", "1", "", False),
         ("tool_call", "bash", "", True),
@@ -22,7 +22,7 @@ def test_events_have_an_order_and_totals(tmp_path):
     ]
     assert found.happenings[2].detail == "rm -rf build: refused by guard"
     assert [label for _, label in found.order_ticks] == ["turn 1", "turn 2"]
-    by_name = {one.name: one for one in found.figures}
+    by_name = {figure.name: figure for figure in found.figures}
     assert list(by_name) == ["guard", "silent"]
     assert (by_name["guard"].cpu_s, by_name["guard"].p99_ms, by_name["guard"].restarts) == (0.25, 2.5, 1)
     (note,) = found.notes
@@ -35,8 +35,11 @@ def test_a_run_that_was_cut_short_shows_what_there_is(tmp_path):
     write_events(path, RUN[:5])
     path.write_text(path.read_text() + '{"type":"tur')
     found = read_recording(str(path))
-    assert [(one.kind, one.bad) for one in found.happenings[1:]] == [("turn", True), ("tool_call", True)]
-    assert [one.name for one in found.figures] == ["guard", "silent"]
+    assert [(happening.kind, happening.bad) for happening in found.happenings[1:]] == [
+        ("turn", True),
+        ("tool_call", True),
+    ]
+    assert [figure.name for figure in found.figures] == ["guard", "silent"]
     cut, _, no_result = found.notes
     assert "cut off" in cut
     assert "no `result` record" in no_result
@@ -46,4 +49,4 @@ def test_several_prompts_are_one_recording(tmp_path):
     both = [*RUN, RESULT, {"type": "done"}, *RUN[2:], RESULT, {"type": "done"}]
     found = read_recording(write_events(tmp_path / "rpc.jsonl", both))
     assert found.duration_s == pytest.approx(8.4)
-    assert sum(one.kind == "turn" for one in found.happenings) == 4
+    assert sum(happening.kind == "turn" for happening in found.happenings) == 4

@@ -18,14 +18,17 @@ def read(file, *given):
 
 
 def test_samples_become_tracks_and_the_last_one_the_figures(file):
-    one, two = extension_stats(rss_bytes=MIB, cpu_percent=5.0), extension_stats(rss_bytes=2 * MIB, calls=7, cpu_s=0.5)
-    found = read(file, sample(1, {"a": one}), sample(2, {"a": two, "b": one}))
+    first, second = (
+        extension_stats(rss_bytes=MIB, cpu_percent=5.0),
+        extension_stats(rss_bytes=2 * MIB, calls=7, cpu_s=0.5),
+    )
+    found = read(file, sample(1, {"a": first}), sample(2, {"a": second, "b": first}))
     assert found.source is Source.STATS
     assert list(found.times) == [1, 2]
     assert list(found.tracks["a"].rss_bytes) == [MIB, 2 * MIB]
     assert math.isnan(found.tracks["b"].rss_bytes[0])
     assert list(found.total.cpu_percent) == [5, 5]
-    assert {one.name: (one.calls, one.cpu_s) for one in found.figures} == {"a": (7, 0.5), "b": (0, 0.0)}
+    assert {figure.name: (figure.calls, figure.cpu_s) for figure in found.figures} == {"a": (7, 0.5), "b": (0, 0.0)}
     assert (found.duration_s, found.notes) == (2, ())
 
 
@@ -33,7 +36,7 @@ def test_an_extension_that_went_away_keeps_its_last_figures(file):
     found = read(
         file, sample(1, {"a": extension_stats(calls=3), "b": extension_stats()}), sample(2, {"b": extension_stats()})
     )
-    assert {one.name: one.calls for one in found.figures} == {"a": 3, "b": 0}
+    assert {figure.name: figure.calls for figure in found.figures} == {"a": 3, "b": 0}
     assert math.isnan(found.tracks["a"].cpu_percent[1])
 
 
@@ -60,7 +63,7 @@ def test_marks_in_any_order_are_placed_by_their_time(file):
         mark(4, "intercept", name="tool_call", ms=1),
         sample(6, {}),
     )
-    assert [(one.kind, one.begin, one.end, one.bad) for one in found.happenings] == [
+    assert [(happening.kind, happening.begin, happening.end, happening.bad) for happening in found.happenings] == [
         ("turn", pytest.approx(0.5), pytest.approx(3), False),
         ("tool_call", pytest.approx(2), pytest.approx(3), True),
         ("intercept", pytest.approx(3), pytest.approx(3.001), True),
@@ -68,7 +71,7 @@ def test_marks_in_any_order_are_placed_by_their_time(file):
         ("exited", pytest.approx(5), None, False),
         ("turn", pytest.approx(5.5), pytest.approx(5.6), True),
     ]
-    assert {one.name for one in found.figures} == {"a", "guard"}  # seen in marks only
+    assert {figure.name for figure in found.figures} == {"a", "guard"}  # seen in marks only
 
 
 @pytest.mark.parametrize("by", [-3600.0, 3600.0])
@@ -84,7 +87,7 @@ def test_a_clock_that_jumps_moves_nothing(file, by):
         sample(5, {}, clock=late),
     )
     assert list(found.times) == [1, 3, 5]
-    assert [(one.kind, round(one.begin, 3)) for one in found.happenings] == [
+    assert [(happening.kind, round(happening.begin, 3)) for happening in found.happenings] == [
         ("warning", 1.5),
         ("limit", 2.5),
         ("exited", 4),
@@ -102,15 +105,15 @@ def test_of_several_runs_in_one_file_the_last_one_counts(file):
         sample(1, {"new": extension_stats()}, pid=901, clock=STARTED + 60),
         sample(2, {"new": extension_stats()}, pid=901, clock=STARTED + 60),
     )
-    assert [one.name for one in found.figures] == ["new"]
-    assert [(one.kind, round(one.begin, 3)) for one in found.happenings] == [("started", 0.5)]
+    assert [figure.name for figure in found.figures] == ["new"]
+    assert [(happening.kind, round(happening.begin, 3)) for happening in found.happenings] == [("started", 0.5)]
     assert list(found.times) == [1, 2]
     assert found.notes == ("The file holds 2 runs; this page shows the last one.",)
 
 
 def test_marks_without_a_sample(file):
     found = read(file, mark(10, "started", "a"), mark(12, "exited", "a"))
-    assert [one.begin for one in found.happenings] == [0, pytest.approx(2)]
+    assert [happening.begin for happening in found.happenings] == [0, pytest.approx(2)]
     assert "holds no sample" in found.notes[0]
 
 
