@@ -6,7 +6,7 @@ from agent.abort import Abort
 from wire.events import Status
 
 
-def test_the_first_abort_counts_and_wakes_everybody():
+def test_the_first_abort_counts_and_calls_every_callback():
     abort = Abort()
     heard = []
     abort.on_request(heard.append)

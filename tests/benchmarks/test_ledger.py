@@ -21,7 +21,7 @@ def test_a_call_that_ends_once_in_time_is_no_fault():
     assert ledger.worst_overrun_s == pytest.approx(0.1)
 
 
-def test_what_is_wrong_with_a_call_is_found():
+def test_each_fault_of_a_call_is_found():
     ledger = Ledger(5, slack_s=0.5)
     twice, late, mute, early, _never = (ledger.begin(0.0, 1.0) for _ in range(5))
     ledger.end(twice, Outcome.ANSWERED, "", 0.1)

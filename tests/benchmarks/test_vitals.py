@@ -18,7 +18,7 @@ linux_only = pytest.mark.skipif(sys.platform != "linux", reason="finds processes
 
 @linux_only
 @pytest.mark.parametrize("by", ["token", "session", "descent"])
-def test_what_is_left_behind_is_found(by: str):
+def test_processes_left_behind_are_found(by: str):
     token = uuid.uuid4().hex
     env = {**os.environ, TOKEN: token} if by == "token" else None
     child = subprocess.Popen(["sleep", "60"], env=env, start_new_session=True)

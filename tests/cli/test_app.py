@@ -43,7 +43,7 @@ from wire.events import Status
         (["demo", "more"], "Got unexpected extra argument(s) (more)"),
     ],
 )
-def test_a_command_line_that_cannot_be_run(zot, args, complaint):
+def test_a_bad_command_line_is_refused_with_one_complaint(zot, args, complaint):
     (zot.cwd / "a-file").write_text("")
     assert complaint in zot.run(*args).refusal()
     assert not zot.home.exists()

@@ -58,7 +58,7 @@ def has_input(pid: int) -> bool:
         os.close(fd)
 
 
-def test_the_host_is_killed_and_nothing_of_ours_stays(zot, server):
+def test_no_process_outlives_a_killed_host(zot, server):
     server.add(stall_midway(text_reply("Hello there"), after=4))
     with zot.start("--json", "--base-url", server.base_url, "go", cold=True) as running:
         running.wait_for(TextDelta)

@@ -78,7 +78,7 @@ def test_top_off_a_terminal_prints_one_table(host, flags):
     assert len(lines) == 6
 
 
-def test_top_for_machines(host):
+def test_top_with_json_is_one_sample(host):
     outcome = host.zot.run("top", str(host.pid), "--once", "--json")
     (line,) = outcome.stdout.splitlines()
     found = stats.decode(line)
@@ -97,7 +97,7 @@ def test_ext_stats(host):
     assert (record["name"], record["host"], record["calls"]) == ("echo", host.pid, 1)
 
 
-def test_a_reader_that_leaves(host):
+def test_a_reader_that_leaves_ends_the_command_quietly(host):
     read, write = os.pipe()
     os.close(read)
     with host.zot.start("ext", "stats", "echo", stdout=write) as running:
@@ -258,7 +258,7 @@ def test_the_live_screen_and_its_keys(host, terminal):
     assert terminal.modes() == before
 
 
-def test_the_terminal_is_given_back_whatever_ends_it(host, terminal):
+def test_every_end_of_top_restores_the_terminal(host, terminal):
     before = terminal.modes()
     terminal.command(f"{terminal.zot} top & echo $! > pid; fg; echo status $?")
     terminal.wait_for(r"q quit")
@@ -280,7 +280,7 @@ def test_the_terminal_is_given_back_whatever_ends_it(host, terminal):
     assert terminal.modes() == before
 
 
-def test_the_screen_is_put_away_and_taken_out_again(host, terminal):
+def test_ctrl_z_restores_the_terminal_and_fg_draws_again(host, terminal):
     before = terminal.modes()
     terminal.command(f"{terminal.zot} top")
     terminal.wait_for(r"q quit")

@@ -19,7 +19,7 @@ PNG = base64.b64decode(
 )
 
 
-def test_two_hundred_calls_in_one_turn(zot):
+def test_two_hundred_calls_in_one_turn_are_answered(zot):
     (zot.cwd / "a.txt").write_text("alpha\n")
     calls = [("read", {"path": "a.txt"}) if number % 2 else ("nope", {}) for number in range(200)]
     results = [ok("alpha\n") if number % 2 else error('unknown tool "nope"') for number in range(200)]
@@ -119,12 +119,12 @@ def test_parallel_runs_share_a_home(zot):
         check_transcript(rows(path.read_bytes()))
 
 
-def test_no_session_leaves_no_file(zot):
+def test_no_session_writes_no_file(zot):
     zot.replay(Script(zot.cwd).answer("Hi"), "--no-session").check(Status.OK)
     assert zot.session_files() == []
 
 
-def test_all_flags_that_shape_a_request_do(zot, server):
+def test_each_flag_about_the_request_changes_the_request(zot, server):
     server.add(text_reply("Hi"))
     flags = ["--model", "claude-haiku-4-5", "--system-prompt", "Be brief.", "--append-system-prompt", "One.",
              "--append-system-prompt", "Two.", "--reasoning", "low", "--tools", "read,bash"]  # fmt: skip

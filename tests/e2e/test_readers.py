@@ -16,7 +16,7 @@ from wire.events import Status, TextDelta, ToolProgress
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_a_reader_that_leaves_ends_the_run_without_a_word(zot, place):
+def test_a_reader_that_leaves_ends_the_run_silently(zot, place):
     with hanging(zot, place) as running:
         started = time.monotonic()
         running.process.stdout.close()

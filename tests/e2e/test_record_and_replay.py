@@ -90,7 +90,7 @@ def test_a_replay_gives_the_same_stream_also_in_another_folder(recorded, tmp_pat
     assert again.result.cost_usd == first.result.cost_usd
 
 
-def test_a_cassette_is_private_and_has_no_machine_in_it(recorded):
+def test_a_cassette_is_private_and_has_no_paths_of_the_machine(recorded):
     assert recorded.cassette.stat().st_mode & 0o777 == 0o600
     text = recorded.cassette.read_text()
     assert str(recorded.zot.cwd) not in text
@@ -113,7 +113,7 @@ def test_a_mismatch_shows_the_difference(recorded, zot):
     ]
 
 
-def test_another_prompt_and_a_run_that_goes_on_too_long(recorded, zot):
+def test_another_prompt_or_one_request_more_is_a_mismatch(recorded, zot):
     outcome = zot.run("--json", "--replay", recorded.cassette, "other words").check(Status.ERROR)
     assert 'recorded: "go"' in outcome.stderr
     assert 'asked:    "other words"' in outcome.stderr

@@ -118,7 +118,7 @@ def go_on(zot: Zot) -> None:
 # --- the command ------------------------------------------------------------------------------------------------
 
 
-def test_a_reload_while_a_call_is_under_way(zot: Zot, folder: Folder):
+def test_a_call_under_way_ends_in_the_old_version(zot: Zot, folder: Folder):
     with hosting(zot, folder.path) as host:
         caller = host.connect()
         caller.send(frames.ToolCall("slow", "slow", frames.Raw(b"{}")))
@@ -139,7 +139,7 @@ def test_a_reload_while_a_call_is_under_way(zot: Zot, folder: Folder):
     assert "zot: extension one: reload 1: pid " in host.running.errors()
 
 
-def test_a_version_that_does_not_start(zot: Zot, folder: Folder):
+def test_a_version_that_does_not_start_leaves_the_old_one(zot: Zot, folder: Folder):
     with hosting(zot, folder.path) as host:
         folder.code("print('no key', file=sys.stderr); sys.exit(3)")
         outcome = zot.run("ext", "reload", "one", "--json")
@@ -159,7 +159,7 @@ def test_a_version_that_does_not_start(zot: Zot, folder: Folder):
         assert host.call("which") == "v1"
 
 
-def test_all_with_those_that_are_new_and_those_that_are_gone(zot: Zot):
+def test_a_reload_of_all_starts_new_and_stops_removed_extensions(zot: Zot):
     parent = zot.home / "extensions"
     stays, goes = Folder(parent, "stays"), Folder(parent, "goes")
     with hosting(zot) as host:
@@ -178,7 +178,7 @@ def test_all_with_those_that_are_new_and_those_that_are_gone(zot: Zot):
         assert "no such extension: 'nobody'" in outcome.stderr
 
 
-def test_without_a_host(zot: Zot):
+def test_a_reload_without_a_host_is_an_error(zot: Zot):
     outcome = zot.run("ext", "reload")
     assert (outcome.status, outcome.stderr) == (1, "zot ext reload: no host is running; start one with zot host\n")
 
@@ -231,7 +231,7 @@ def test_a_hang_up_reloads_all_where_there_is_no_terminal(zot: Zot, folder: Fold
         assert (outcome.status, outcome.leftovers) == (0, [])
 
 
-def test_a_hang_up_of_its_terminal_stops_it_in_order(zot: Zot, folder: Folder):
+def test_a_hang_up_of_its_terminal_stops_the_host_in_order(zot: Zot, folder: Folder):
     ours, theirs = pty.openpty()
 
     def take_terminal() -> None:
@@ -253,7 +253,7 @@ def test_a_hang_up_of_its_terminal_stops_it_in_order(zot: Zot, folder: Folder):
     assert outcome.warnings[-1] == f"zot host {running.pid}: stopped by SIGHUP"
 
 
-def test_the_host_is_killed_in_the_middle_of_a_reload(zot: Zot, folder: Folder):
+def test_no_process_outlives_a_host_killed_in_a_reload(zot: Zot, folder: Folder):
     with hosting(zot, folder.path) as host:
         begun = zot.folder / "begun"
         folder.code(f"open({str(begun)!r}, 'w').close()\ntime.sleep(600)")
@@ -283,7 +283,7 @@ def test_watch_reloads_when_files_change(zot: Zot):
         wait_until(lambda: "two" in host.stats() and host.stats()["two"].state == "ready")
 
 
-def test_a_run_watches_too(zot: Zot, folder: Folder):
+def test_a_run_with_watch_reloads_when_files_change(zot: Zot, folder: Folder):
     with waiting_run(zot, folder, "--watch") as running:
         folder.version("v2", tools=("which", "slow", "more"), guards=())
         running.wait_for(events.Extension, event="reloaded")

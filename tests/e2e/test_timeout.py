@@ -40,7 +40,7 @@ def test_a_command_that_was_cut_off_says_so(zot):
     assert told.startswith("$ echo up; sleep 600 & sleep 600\n\nup\n\ncancelled, killed by SIGTERM\n[exit -1]")
 
 
-def test_the_time_of_a_run_that_does_not_hang_is_no_matter(zot):
+def test_a_run_that_ends_in_time_is_not_affected_by_the_timeout(zot):
     from tests.support.replay_script import Script
 
     zot.replay(Script(zot.cwd).answer("Quick."), "--timeout", "60").check(Status.OK)

@@ -61,13 +61,13 @@ def test_commands_say_the_same_and_end_the_same(zot, args):
     assert (warm.status, warm.stdout, warm.stderr) == (cold.status, cold.stdout, cold.stderr)
 
 
-def test_a_help_that_depends_on_the_environment(zot):
+def test_help_follows_the_environment_of_the_child(zot):
     for env in ({"FORCE_COLOR": "1"}, {"COLUMNS": "40"}, {"NO_COLOR": "1", "FORCE_COLOR": "1"}):
         cold, warm = both(zot, "-h", env=env)
         assert warm.stdout == cold.stdout
 
 
-def test_a_run_has_and_passes_on_the_same(zot):
+def test_a_run_inherits_and_passes_on_the_same(zot):
     script = Script(zot.cwd).call(("bash", {"command": INHERITED}))
     cold, warm = both(zot, *zot.replay_flags(script), "--max-steps", "1", "go")
     for outcome in (cold, warm):
@@ -94,7 +94,7 @@ def test_a_model_worker_says_the_same(zot, server):
 
 
 @pytest.mark.parametrize("cold", [True, False])
-def test_it_is_a_child_of_ours_with_the_group_that_was_asked_for(zot, cold):
+def test_the_process_is_our_child_in_the_group_that_was_asked_for(zot, cold):
     script = Script(zot.cwd).call(("bash", {"command": "echo up; sleep 600"}))
     for given in ({}, {"start_new_session": True}, {"process_group": 0}):
         with zot.start(*zot.replay_flags(script), "go", cold=cold, **given) as running:
@@ -107,7 +107,7 @@ def test_it_is_a_child_of_ours_with_the_group_that_was_asked_for(zot, cold):
             assert running.finish().status == 130
 
 
-def test_what_a_zygote_cannot_give_is_started_as_a_program(zot):
+def test_options_that_a_zygote_lacks_start_a_program(zot):
     for given in ({"env": {"PYTHONPATH": f".:{warm_start.ROOT}"}}, {"preexec_fn": int}, {"env": {"LC_ALL": "POSIX"}}):
         with zot.start("--version", **given) as running:
             assert type(running.process) is subprocess.Popen

@@ -108,7 +108,7 @@ def test_calls_of_a_dead_extension_fail_at_once(tmp_path: Path) -> None:
     assert "die" not in seen.offered(2), "it is not offered any more"
 
 
-def test_a_guard_that_dies_is_no_verdict_and_recorded(tmp_path: Path) -> None:
+def test_a_guard_that_dies_is_recorded_as_no_verdict(tmp_path: Path) -> None:
     bad = extension(tmp_path, "dies_in_intercept")
     seen = observe(tmp_path, bad, batches=[[ECHO]])
     assert seen.result.status == "ok"
@@ -162,7 +162,7 @@ def test_a_large_frame_to_an_extension_that_does_not_read(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("child", ["grandchild", "daemon_grandchild"])
-def test_what_an_extension_leaves_behind_is_ended(child: str, tmp_path: Path) -> None:
+def test_processes_that_an_extension_leaves_behind_are_ended(child: str, tmp_path: Path) -> None:
     pid_file = tmp_path / "pid"
     bad = extension(tmp_path, child, pid_file)
     seen = observe(tmp_path, bad, batches=[[ECHO]], healthy_first=True)

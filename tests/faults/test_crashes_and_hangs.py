@@ -30,7 +30,7 @@ def check(seen: Observed) -> None:
 # --- crashes ---------------------------------------------------------------------------------------------------
 
 
-def test_one_that_crashes_is_back_for_the_next_turn(tmp_path: Path) -> None:
+def test_a_crashed_extension_is_back_for_the_next_turn(tmp_path: Path) -> None:
     lives = extension(tmp_path, "lives", tmp_path / "mark", restart=SOON)
     seen = observe(
         tmp_path,
@@ -50,7 +50,7 @@ def test_one_that_crashes_is_back_for_the_next_turn(tmp_path: Path) -> None:
     assert seen.events_of("lives") == ["started", "exited", "restarted"]
 
 
-def test_one_that_kills_all_that_it_can_reach_by_its_group_kills_itself(tmp_path: Path) -> None:
+def test_an_extension_that_kills_its_process_group_kills_only_itself(tmp_path: Path) -> None:
     """`kill 0`, the classic of shell scripts. Each extension leads a group of its own, in a session of its own."""
     script = tmp_path / "kills.sh"
     script.write_text(
@@ -64,7 +64,7 @@ def test_one_that_kills_all_that_it_can_reach_by_its_group_kills_itself(tmp_path
     assert seen.answer_of("t2.0") == ("still here", False)
 
 
-def test_one_that_crashes_in_every_start_is_given_up_and_can_be_seen_everywhere(tmp_path: Path) -> None:
+def test_an_extension_that_crashes_at_every_start_is_given_up_and_shown_so(tmp_path: Path) -> None:
     crashes = extension(tmp_path, "exits_before_hello", restart={**SOON, "max": 3})
     seen = observe(tmp_path, crashes, batches=[[ECHO]], hold={1: is_given_up("exits_before_hello")})
     check(seen)
@@ -84,7 +84,7 @@ def test_a_run_without_an_extension_that_it_requires_fails_before_the_model_is_a
     assert not seen.requests
 
 
-def test_a_process_of_its_own_that_holds_its_pipes_hides_no_death(tmp_path: Path) -> None:
+def test_a_grandchild_that_holds_the_pipes_does_not_hide_a_death(tmp_path: Path) -> None:
     """End of file never comes: the grandchild holds stdout and stderr, and has what is written to stdin."""
     holder = program(
         tmp_path,
@@ -149,7 +149,7 @@ HANGS = {
 
 
 @pytest.mark.parametrize("hang", HANGS)
-def test_one_that_hangs_is_started_again_after_its_deadlines(hang: str, tmp_path: Path) -> None:
+def test_a_hanging_extension_is_restarted_after_its_deadlines(hang: str, tmp_path: Path) -> None:
     code, state = HANGS[hang]
     hangs = program(
         tmp_path,
@@ -182,7 +182,7 @@ def test_one_that_hangs_is_started_again_after_its_deadlines(hang: str, tmp_path
     assert seen.result.extensions["hangs"].timeouts == 2
 
 
-def test_one_that_closes_its_stdout_is_started_again(tmp_path: Path) -> None:
+def test_an_extension_that_closes_its_stdout_is_restarted(tmp_path: Path) -> None:
     mute = program(
         tmp_path,
         "mute",
@@ -201,7 +201,7 @@ def test_one_that_closes_its_stdout_is_started_again(tmp_path: Path) -> None:
     assert seen.result.extensions["mute"].timeouts == 0, "its call has failed at once"
 
 
-def test_one_that_stops_answering_pings_is_started_again(tmp_path: Path) -> None:
+def test_an_extension_that_stops_answering_pings_is_restarted(tmp_path: Path) -> None:
     pinged = extension(tmp_path, "pinged", watchdog_s=0.2, restart=SOON)
     hush: list[list[Call]] = [[("hush", {"text": "bye"})], [ECHO]]
     seen = observe(tmp_path, pinged, batches=hush, hold={2: is_back("pinged")})
@@ -213,7 +213,7 @@ def test_one_that_stops_answering_pings_is_started_again(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("retry", [True, False])
-def test_a_crash_in_a_pool_costs_its_own_call_or_none(retry: bool, tmp_path: Path) -> None:
+def test_a_crash_in_a_pool_costs_at_most_its_own_call(retry: bool, tmp_path: Path) -> None:
     """Two workers; the first that gets the call dies over it. Where the tool may be asked twice, the other answers."""
     code = (
         'send(type="hello", name="x")\n'

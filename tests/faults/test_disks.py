@@ -30,7 +30,7 @@ def echo_script(zot: Zot) -> Script:
 # --- full --------------------------------------------------------------------------------------------------------
 
 
-def test_a_disk_that_fills_up_in_the_middle_of_a_run(zot: Zot) -> None:
+def test_a_disk_that_fills_up_does_not_end_the_run(zot: Zot) -> None:
     """A real one, of 1 MiB, that the run itself fills. Then the session, the log, the stats and the metrics are all
     behind, and the run is not."""
     command = within(zot.home, "size=1m", zot.command)
@@ -110,7 +110,7 @@ def test_metrics_that_cannot_be_replaced_keep_their_last_version(tmp_path: Path)
 
 
 @pytest.mark.parametrize("flag", ["--stats", "--metrics"])
-def test_a_file_that_cannot_be_begun_is_said_before_anything_is_started(zot: Zot, flag: str) -> None:
+def test_a_file_that_cannot_be_created_is_an_error_before_the_start(zot: Zot, flag: str) -> None:
     outcome = zot.replay(echo_script(zot), "-e", extension(zot.folder, "echo"), flag, zot.folder / "no" / "file")
     assert outcome.status in (1, 2)
     assert outcome.stderr.splitlines() == [f"zot: {flag} {zot.folder}/no/file: No such file or directory"]
@@ -132,7 +132,7 @@ def test_metrics_replace_no_device_and_no_link(zot: Zot) -> None:
     assert (zot.folder / "metrics").read_text().endswith("# EOF\n")
 
 
-def test_a_line_of_stats_that_was_cut_spoils_no_other(zot: Zot) -> None:
+def test_a_stats_line_that_was_cut_spoils_no_other_line(zot: Zot) -> None:
     """With a limit on the size of files (and no disk that is full), lines are whole or not there."""
     limited = ["/bin/sh", "-c", 'ulimit -f 8; exec "$@"', "sh", *zot.command]
     script = echo_script(zot)
@@ -170,7 +170,7 @@ def unusable(request: pytest.FixtureRequest, zot: Zot) -> Zot:
     return zot
 
 
-def test_a_home_that_cannot_be_written_costs_its_files_and_no_run(unusable: Zot) -> None:
+def test_a_home_that_cannot_be_written_costs_its_files_only(unusable: Zot) -> None:
     echo = extension(unusable.folder, "echo")
     outcome = unusable.replay(echo_script(unusable).answer("Done."), "-e", echo).check(Status.OK)
     assert outcome.tool_texts() == ["still here"]
@@ -181,7 +181,7 @@ def test_a_home_that_cannot_be_written_costs_its_files_and_no_run(unusable: Zot)
     assert len(outcome.warnings) <= 5
 
 
-def test_a_host_that_nobody_could_reach_says_where_it_could_be_reached(unusable: Zot) -> None:
+def test_a_host_without_a_usable_socket_path_says_what_to_set(unusable: Zot) -> None:
     outcome = unusable.run("host", "-e", extension(unusable.folder, "echo"))
     assert (outcome.status, outcome.stdout, outcome.leftovers) == (1, b"", [])
     assert len(outcome.warnings) == 1

@@ -89,7 +89,7 @@ def test_a_new_version_that_does_not_start_changes_nothing_in_a_run(tmp_path: Pa
     assert seen.result.extensions["one"].exit_status == "exit 0"
 
 
-def test_a_new_version_is_there_for_the_next_turn(tmp_path: Path) -> None:
+def test_a_new_version_has_its_tools_in_the_next_turn(tmp_path: Path) -> None:
     folder = tmp_path / "ext-one"
     folder.mkdir()
     version(folder, good("v1", "which", "old"))

@@ -40,7 +40,7 @@ def check(seen: Observed, hog: str, figures: str, end: str) -> None:
 # --- memory, processes, descriptors, processor time ------------------------------------------------------------
 
 
-def test_a_memory_hog_is_ended_and_started_again(tmp_path: Path) -> None:
+def test_a_memory_hog_is_ended_and_restarted(tmp_path: Path) -> None:
     hog = extension(tmp_path, "memory_hog", limits={"rss_mb": 60}, restart=SOON)
     seen = observe(
         tmp_path, hog, batches=[[("eat", {"mb": 100})], [ECHO], [("eat", {"mb": 1})]], hold={2: is_back("memory_hog")}
@@ -64,7 +64,7 @@ def test_a_fork_bomb_is_ended_whole(tmp_path: Path) -> None:
     assert seen.result.extensions["fork_bomb"].processes_peak > 10
 
 
-def test_a_few_processes_too_many_are_waited_for(tmp_path: Path) -> None:
+def test_a_breach_of_the_process_limit_counts_after_two_samples(tmp_path: Path) -> None:
     crowd = program(
         tmp_path,
         "crowd",
@@ -78,7 +78,7 @@ def test_a_few_processes_too_many_are_waited_for(tmp_path: Path) -> None:
     assert seen.result.extensions["crowd"].state == "failed"
 
 
-def test_one_that_computes_without_end_is_stopped_where_its_limits_say_so(tmp_path: Path) -> None:
+def test_an_extension_that_computes_without_end_is_stopped_by_its_limit(tmp_path: Path) -> None:
     hog = extension(tmp_path, "cpu_hog", limits={"cpu_percent": 5, **STOP})
     seen = observe(tmp_path, hog, batches=[[("burn", {})], [ECHO], [("burn", {})]], hold={2: is_given_up("cpu_hog")})
     check(seen, "cpu_hog", r"cpu \d+ % over cpu_percent 5, in 1 sample", "not started again: its limits say stop")
@@ -145,7 +145,7 @@ def test_the_kernel_refuses_files_that_are_larger_than_they_may_be(tmp_path: Pat
 # --- what it says ----------------------------------------------------------------------------------------------
 
 
-def test_one_that_talks_without_end_is_stopped_where_a_rate_is_set(tmp_path: Path) -> None:
+def test_an_extension_that_talks_without_end_is_stopped_by_its_rate_limit(tmp_path: Path) -> None:
     flood = extension(tmp_path, "flood_notify", limits={"frames_per_s": 200, **STOP})
     seen = observe(tmp_path, flood, batches=[[ECHO], [ECHO]], hold={2: is_given_up("flood_notify")})
     check(seen, "flood_notify", r"\d+ frames/s over frames_per_s 200", "its limits say stop")
@@ -173,7 +173,7 @@ def test_an_answer_that_is_longer_than_allowed_costs_only_its_call(tmp_path: Pat
 
 
 @pytest.mark.parametrize("own", [{}, {"rss_mb": 1000}])
-def test_limits_for_all_are_in_the_config_and_a_manifest_may_say_otherwise(own: dict[str, int], tmp_path: Path) -> None:
+def test_limits_of_the_config_hold_for_all_and_a_manifest_overrides_them(own: dict[str, int], tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
     (home / "config.json").write_text(json.dumps({"limits": {"rss_mb": 60, **STOP}}))
@@ -187,7 +187,7 @@ def test_limits_for_all_are_in_the_config_and_a_manifest_may_say_otherwise(own: 
         check(seen, "memory_hog", r"rss \d+ MiB over rss_mb 60, in 1 sample", "its limits say stop")
 
 
-def test_one_that_breaks_its_limits_after_every_start_is_given_up(tmp_path: Path) -> None:
+def test_an_extension_that_breaks_its_limits_after_every_start_is_given_up(tmp_path: Path) -> None:
     greedy = program(
         tmp_path,
         "greedy",

@@ -81,7 +81,7 @@ def end(hosted: Hosted) -> None:
 
 
 @pytest.mark.parametrize("moment", ["starting", "serving"])
-def test_a_host_that_is_killed_leaves_nothing(zot: Zot, moment: str) -> None:
+def test_a_killed_host_leaves_no_process(zot: Zot, moment: str) -> None:
     with zot.start("host", *stubborn(zot)) as running:
         if moment == "starting":
             running.child("grandchild.py")
@@ -96,7 +96,7 @@ def test_a_host_that_is_killed_leaves_nothing(zot: Zot, moment: str) -> None:
     assert zot.run("ps", "--json").text == ""
 
 
-def test_a_run_that_is_killed_leaves_nothing(zot: Zot) -> None:
+def test_a_killed_run_leaves_no_process(zot: Zot) -> None:
     """Nor of its own shell commands."""
     script = Script(zot.cwd, extra={"echo": ""}).call(("bash", {"command": "setsid sleep 600 & echo up; sleep 600"}))
     with zot.start(*zot.replay_flags(script), *stubborn(zot), "go") as running:
@@ -106,7 +106,7 @@ def test_a_run_that_is_killed_leaves_nothing(zot: Zot) -> None:
         wait_until(lambda: not left_of(running) and has_ended(watchdog))
 
 
-def test_what_a_host_and_its_watchdog_left_is_ended_by_the_next(zot: Zot) -> None:
+def test_the_next_host_ends_what_a_killed_host_and_reaper_left(zot: Zot) -> None:
     """Both are killed, the watchdog first, as when memory runs out."""
     with zot.start("host", *stubborn(zot)) as running:
         hosted = Hosted(zot, running)
@@ -123,7 +123,7 @@ def test_what_a_host_and_its_watchdog_left_is_ended_by_the_next(zot: Zot) -> Non
             assert f"processes that a host (pid {running.pid}), which was killed, had left" in following.finish().stderr
 
 
-def test_a_host_that_was_stopped_for_a_while_blames_nobody(zot: Zot) -> None:
+def test_a_host_that_was_stopped_for_a_while_ends_no_extension(zot: Zot) -> None:
     """Ctrl-Z, a debugger, a laptop's lid: all deadlines have passed meanwhile, and all answers are there."""
     pinged = extension(zot.folder, "pinged", watchdog_s=0.2)
     with zot.start("host", "-e", pinged) as running:
@@ -141,7 +141,7 @@ def test_a_host_that_was_stopped_for_a_while_blames_nobody(zot: Zot) -> None:
         end(hosted)
 
 
-def test_orphans_that_come_to_the_host_and_end_are_collected(zot: Zot) -> None:
+def test_orphans_that_end_are_collected_by_the_host(zot: Zot) -> None:
     """Otherwise they stay as zombies, until no process can be started any more."""
     orphans = program(
         zot.folder,
@@ -191,7 +191,7 @@ def host(tmp_path: Path, clock: Clock) -> Iterator[Host]:
 HOURS = 7 * 3600.0
 
 
-def test_hours_that_pass_at_once_during_the_start_hurt_nobody(host: Host, clock: Clock) -> None:
+def test_a_clock_that_jumps_during_the_start_ends_no_extension(host: Host, clock: Clock) -> None:
     """Its hello has been said, and waits to be read."""
     host.add("echo")
     host.launch()
@@ -204,9 +204,7 @@ def test_hours_that_pass_at_once_during_the_start_hurt_nobody(host: Host, clock:
     assert host.said_of("echo") == []
 
 
-def test_hours_that_pass_at_once_during_a_call_leave_an_answer_that_is_there_an_answer(
-    host: Host, clock: Clock
-) -> None:
+def test_a_clock_that_jumps_during_a_call_keeps_an_answer_that_has_arrived(host: Host, clock: Clock) -> None:
     host.add("echo")
     host.start()
     answers: list[object] = []
@@ -220,7 +218,7 @@ def test_hours_that_pass_at_once_during_a_call_leave_an_answer_that_is_there_an_
     assert host.cost("echo").timeouts == 0
 
 
-def test_hours_that_pass_at_once_in_a_call_without_an_answer_end_it_once(host: Host, clock: Clock) -> None:
+def test_a_clock_that_jumps_during_a_call_without_an_answer_ends_it_once(host: Host, clock: Clock) -> None:
     host.add("never_answers")
     host.start()
     answers: list[object] = []
@@ -232,9 +230,7 @@ def test_hours_that_pass_at_once_in_a_call_without_an_answer_end_it_once(host: H
     assert host.cost("never_answers").timeouts == 1
 
 
-def test_hours_that_pass_at_once_shorten_a_pause_before_a_restart_and_no_more(
-    host: Host, clock: Clock, tmp_path: Path
-) -> None:
+def test_a_clock_that_jumps_only_shortens_a_pause_before_a_restart(host: Host, clock: Clock, tmp_path: Path) -> None:
     host.add("lives", tmp_path / "mark", restart={"backoff_s": [600, 600]})
     host.start()
     assert host.call("die").frame is None
@@ -244,7 +240,7 @@ def test_hours_that_pass_at_once_shorten_a_pause_before_a_restart_and_no_more(
     assert '"life": 1' in host.text("life")
 
 
-def test_hours_that_pass_at_once_break_no_limit(host: Host, clock: Clock) -> None:
+def test_a_clock_that_jumps_breaks_no_limit(host: Host, clock: Clock) -> None:
     """Neither rates, which are of the time that has passed, nor the processor time."""
     host.add("pinged", watchdog_s=600, limits={"cpu_percent": 90, "frames_per_s": 5, "cpu_seconds": 60, "breaches": 1})
     host.start()
@@ -265,7 +261,7 @@ JUMPS = {
 
 
 @pytest.mark.parametrize("jump", JUMPS)
-def test_the_clock_on_the_wall_may_jump_as_it_likes(jump: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_wall_clock_may_jump(jump: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Deadlines, restarts and durations are of the clock that only goes on. Moments in files are the wall's."""
     real, calls, by = time.time, count(), JUMPS[jump]
     monkeypatch.setattr(time, "time", lambda: real() + by(calls))

@@ -9,7 +9,7 @@ from wire.text import valid_text
 
 
 @given(st.binary())
-def test_text_from_the_system_can_be_said_in_json(data):
+def test_text_from_the_system_becomes_valid_json_text(data):
     text = valid_text(data.decode("utf-8", "surrogateescape"))
     assert text == data.decode("utf-8", "replace")
     text.encode()

@@ -66,7 +66,7 @@ def test_a_result_can_be_a_failure(ext: Extension):
     assert returns(ext, Result("bad", is_error=True)).is_error
 
 
-def test_what_json_cannot_hold_is_an_error_that_names_it(ext: Extension):
+def test_a_value_that_json_cannot_hold_is_an_error_with_its_type(ext: Extension):
     answer = returns(ext, object())
     assert answer.is_error
     assert "object, which JSON cannot hold" in answer.text

@@ -69,6 +69,6 @@ def test_a_panel_is_opened_drawn_and_closed(ext: Extension):
         (lambda ext: Extension("x", threads=0), "threads"),
     ],
 )
-def test_what_cannot_be_registered_says_why(ext: Extension, register: Any, text: str):
+def test_a_registration_that_is_refused_has_a_reason(ext: Extension, register: Any, text: str):
     with pytest.raises(RegistrationError, match=text):
         register(ext)

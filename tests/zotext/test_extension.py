@@ -27,7 +27,7 @@ def test_notes_and_logs(ext: Extension, capsys: Any):
     assert capsys.readouterr().err == "[info] plain\n"
 
 
-def test_the_end_calls_the_shutdown_handlers_after_what_was_under_way(ext: Extension):
+def test_shutdown_handlers_run_after_calls_under_way(ext: Extension):
     seen = []
 
     @ext.tool

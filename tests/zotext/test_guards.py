@@ -26,7 +26,7 @@ from zotext.testing import Harness
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
-def test_a_guard_of_certain_tools_is_asked_about_them_each_time(ext: Extension):
+def test_a_guard_of_named_tools_is_asked_about_each_call_of_these(ext: Extension):
     @ext.intercept_tool_call(tools=(name for name in ("bash", "write")))  # type: ignore[arg-type]
     def no(call: ToolCall) -> Any:
         return block("no")
@@ -125,7 +125,7 @@ def leaving(_call: ToolCall) -> Any:
         (lambda call: rewrite_args(None), "a tool's arguments are a dict"),  # type: ignore[arg-type]
     ],
 )
-def test_what_could_not_be_judged_is_blocked(ext: Extension, guard: Any, reason: str, capsys: Any):
+def test_a_guard_that_fails_blocks(ext: Extension, guard: Any, reason: str, capsys: Any):
     ext.intercept_tool_call(guard)
     with Harness(ext) as host:
         verdict = host.intercept_tool_call("bash")
@@ -134,7 +134,7 @@ def test_what_could_not_be_judged_is_blocked(ext: Extension, guard: Any, reason:
     assert "Traceback" in capsys.readouterr().err
 
 
-def test_a_host_that_does_not_ask_a_guard_is_told_of(ext: Extension, capsys: Any):
+def test_a_guard_that_the_host_never_asks_prints_a_warning(ext: Extension, capsys: Any):
     ext.intercept_user_prompt(lambda prompt: block())
     with Harness(ext, features=()):
         assert "intercept_user_prompt has no effect here" in capsys.readouterr().err

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     )
 
 
-def test_who_the_host_is(ext: Extension, tmp_path: Any):
+def test_the_host_is_known_after_its_hello(ext: Extension, tmp_path: Any):
     with pytest.raises(RuntimeError, match="wait_for_host"):
         _ = ext.host
     with pytest.raises(TimeoutError, match="no host has said hello"):

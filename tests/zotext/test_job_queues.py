@@ -69,7 +69,7 @@ def test_tools_run_side_by_side_and_do_not_hold_up_guards_commands_and_events(ex
         assert [call.wait().text for call in calls] == ["met", "met"]
 
 
-def test_without_threads_every_question_is_answered_all_the_same(ext: Extension, monkeypatch: pytest.MonkeyPatch):
+def test_without_new_threads_every_question_is_answered(ext: Extension, monkeypatch: pytest.MonkeyPatch):
     @ext.tool
     def work() -> str:
         return "done"

@@ -190,7 +190,7 @@ HINTS = (str, int, float, bool, list[int], dict[str, str], Colour, Address, str 
 
 
 @given(st.sampled_from(HINTS), JSON)
-def test_what_the_schema_takes_is_what_is_read(hint: Any, argument: Any):
+def test_schema_and_reader_accept_the_same_arguments(hint: Any, argument: Any):
     """The host checks by the schema before it calls: both must agree, or one of them is wrong."""
     made = shape(hint)
     valid = jsonschema_rs.validator_for(made.schema).is_valid(argument)

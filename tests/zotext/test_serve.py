@@ -23,7 +23,7 @@ def conversation(tmp_path: Path, code: str, said: bytes) -> subprocess.Completed
     return subprocess.run([*PYTHON, str(script)], input=said, capture_output=True, timeout=30)
 
 
-def test_the_greeting_says_what_there_is(start: Any):
+def test_the_greeting_has_all_registrations(start: Any):
     host = start("""
 ext.tool(name="t")(lambda: None)
 ext.command(name="c")(lambda: None)
@@ -78,7 +78,7 @@ ext.on_shutdown(lambda: print("the end"))
     assert (done.returncode, done.stderr) == (0, b"the end\n")
 
 
-def test_the_end_waits_for_what_is_under_way_and_comes_last(start: Any, tmp_path: Path):
+def test_the_shutdown_handler_runs_after_calls_under_way(start: Any, tmp_path: Path):
     host = start("""
 @ext.tool
 def work(ctx: ToolContext) -> str:
@@ -108,7 +108,7 @@ atexit.register(lambda: print("atexit"))
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_it_in_good_order(start: Any, number: int):
+def test_a_signal_ends_the_extension_in_order(start: Any, number: int):
     host = start('ext.on_shutdown(lambda: ext.notify("info", "last"))')
     host.signal(number)
     assert host.wait() == 0
@@ -132,7 +132,7 @@ ext.on_shutdown(lambda: print("last"))
     assert host.stderr.endswith("last\n")
 
 
-def test_signals_of_the_authors_own_do_not_end_it(start: Any):
+def test_signals_that_the_author_handles_do_not_end_the_extension(start: Any):
     host = start("""
 @ext.tool
 def raise_signal() -> str:
@@ -148,12 +148,12 @@ signal.signal(signal.SIGUSR1, lambda *_: ext.notify("info", "seen"))
     host.ping()
 
 
-def test_a_thread_that_would_go_on_for_ever_does_not_keep_it_alive(start: Any):
+def test_an_endless_thread_does_not_keep_the_extension_alive(start: Any):
     host = start("threading.Thread(target=forever.wait).start()")
     assert host.stop() == 0
 
 
-def test_it_leaves_quietly_when_nobody_reads(tmp_path: Path):
+def test_the_extension_ends_quietly_when_stdout_is_closed(tmp_path: Path):
     script = tmp_path / "main.py"
     script.write_text(f"{PRELUDE}ext.on('turn_end')(lambda: ext.notify('info', 'x'))\next.run()\n")
     child = subprocess.Popen(
@@ -188,7 +188,7 @@ def grow() -> str:
     host.wait_for(lambda: host.notes)
 
 
-def test_every_call_is_answered_whatever_a_handler_does(start: Any):
+def test_every_call_is_answered_when_its_handler_fails(start: Any):
     host = start("""
 class Mute(Exception):
     def __str__(self):

@@ -64,7 +64,7 @@ def host(tmp_path: Path):
         yield supervised
 
 
-def test_a_whole_life(host: Host):
+def test_an_extension_of_the_sdk_runs_under_the_real_supervisor(host: Host):
     assert host.tools() == {"weather", "broken", "slow"}
     answer = host.call("weather", city="Oslo", days=2)
     assert answer.frame is not None

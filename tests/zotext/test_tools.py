@@ -57,7 +57,7 @@ def test_arguments_are_checked_before_the_call(ext: Extension, args: dict[str, A
     assert (answer.is_error, answer.text, called) == (True, text, [])
 
 
-def test_a_schema_of_ones_own_gets_the_arguments_as_they_are(ext: Extension):
+def test_a_given_schema_passes_the_arguments_unread(ext: Extension):
     schema = {"type": "object", "properties": {"a": {"type": ["integer", "string"]}}}
 
     @ext.tool(name="raw", description="As it is.", schema=schema)

@@ -20,7 +20,7 @@ def test_a_reply_comes_back_line_by_line_without_ids(tape) -> None:
     assert player.remaining == 0
 
 
-def test_the_machine_does_not_matter(tape, tmp_path) -> None:
+def test_a_cassette_plays_in_another_folder_on_another_day(tape, tmp_path) -> None:
     recorded = params(f"look at {CWD}/a.py")
     record(tape, (recorded, tool_reply('{"path": "/work/pro', 'ject/a.py"}')), home="/work")
     there = tmp_path / 'other "place"'
@@ -33,7 +33,7 @@ def test_the_machine_does_not_matter(tape, tmp_path) -> None:
     assert streamed == lines[-1]["content"][0]["args"]
 
 
-def test_results_of_bash_do_not_matter(tape) -> None:
+def test_log_names_and_durations_of_bash_may_differ(tape) -> None:
     def asked(log: str, took: str) -> dict:
         text = f"$ make\n\n[exit 0] (full output: {log})  Took {took}"
         result = {"type": "tool_result", "tool_use_id": "t", "content": [{"type": "text", "text": text}]}
@@ -46,7 +46,7 @@ def test_results_of_bash_do_not_matter(tape) -> None:
     assert json.loads(lines[-1]["content"][0]["args"]) == {"path": "/var/folders/x/zot-bash-ffeeddccbbaa.log"}
 
 
-def test_cache_markers_do_not_matter_but_arguments_of_that_name_do(tape) -> None:
+def test_cache_markers_may_differ_but_arguments_of_that_name_may_not(tape) -> None:
     def asked(marker: dict, argument: int) -> dict:
         call = {"type": "tool_use", "id": "t", "name": "http", "input": {"cache_control": argument}}
         return params(
@@ -63,13 +63,13 @@ def test_cache_markers_do_not_matter_but_arguments_of_that_name_do(tape) -> None
         Player.load(tape, cwd=CWD).next(asked({}, 2))
 
 
-def test_order_is_strict(tape) -> None:
+def test_requests_must_come_in_the_recorded_order(tape) -> None:
     record(tape, (params("a"), reply("1")), (params("b"), reply("2")))
     with pytest.raises(CassetteMismatch, match=":2 at request 1 of 2"):
         Player.load(tape, cwd=CWD).next(params("b"))
 
 
-def test_asking_for_more_than_was_recorded(tape) -> None:
+def test_a_request_beyond_the_end_of_the_cassette_is_an_error(tape) -> None:
     record(tape, (params("a"), reply("1")))
     player = Player.load(tape, cwd=CWD)
     player.next(params("a"))

@@ -27,7 +27,7 @@ def error_of(loop, stream):
     return line["message"]
 
 
-def test_a_model_worker_that_cannot_be_started(loop, provider, monkeypatch):
+def test_a_model_worker_that_cannot_be_started_fails_the_request(loop, provider, monkeypatch):
     monkeypatch.setattr(anthropic_provider.sys, "executable", "/nowhere/python")
     provider.start()
     reason = "the model worker could not be started: cannot start /nowhere/python: no such file"
@@ -42,7 +42,7 @@ def test_a_model_worker_that_cannot_be_started(loop, provider, monkeypatch):
         ("read a; read b; kill -KILL $$", "the model worker ended (signal SIGKILL)"),
     ],
 )
-def test_a_model_worker_that_fails(loop, provider, tmp_path, monkeypatch, program, reason):
+def test_a_model_worker_that_fails_is_the_reason_of_the_request(loop, provider, tmp_path, monkeypatch, program, reason):
     fake = tmp_path / "fake"
     fake.write_text(f"#!/bin/sh\n{program}\n")
     fake.chmod(0o755)

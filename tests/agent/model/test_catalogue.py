@@ -98,5 +98,5 @@ def test_cost_is_never_negative_and_grows_with_the_answer(info, prompt: int, out
         ("qwen3:8b", Thinking.BUDGET),
     ],
 )
-def test_how_to_ask_for_reasoning(model_id: str, style: Thinking) -> None:
+def test_each_model_has_its_way_to_ask_for_reasoning(model_id: str, style: Thinking) -> None:
     assert thinking_of(model_id) is style

@@ -23,11 +23,11 @@ from agent.model.failure import kind_of_status, kind_of_type, retry_after_s
         ({"retry-after-ms": "x", "retry-after": "9"}, 9.0),
     ],
 )
-def test_retry_after(headers: dict, seconds: float | None) -> None:
+def test_the_retry_after_header_gives_seconds(headers: dict, seconds: float | None) -> None:
     assert retry_after_s(headers) == seconds
 
 
-def test_retry_after_as_a_date() -> None:
+def test_a_retry_after_date_gives_seconds() -> None:
     from email.utils import formatdate
 
     seconds = retry_after_s({"retry-after": formatdate(time.time() + 100, usegmt=True)})

@@ -50,8 +50,8 @@ def test_later_counts_win_unless_they_are_zero(usages) -> None:
         assert reply.usage[ours] == (counts[-1] if counts else 0)
 
 
-def test_what_came_so_far_can_be_asked_at_any_time() -> None:
-    reply = StreamedReply()
+def test_the_content_so_far_can_be_read_at_any_time() -> None:
+    reply = Reply()
     events = message_events([text_block("abcd"), tool_block("read", '{"a": 1}', call_id="t")])
     lines_of(reply, events[:9])
     assert reply.content() == [

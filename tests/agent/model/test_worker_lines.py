@@ -20,11 +20,11 @@ from agent.model.worker_lines import problem_of
         {},
     ],
 )
-def test_lines_that_cannot_be_relied_on(line):
+def test_a_malformed_line_has_a_problem(line):
     assert problem_of(line)
 
 
-def test_lines_that_can():
+def test_a_complete_line_has_no_problem():
     final = {
         "type": "final",
         "content": [{"type": "text", "text": "x"}],

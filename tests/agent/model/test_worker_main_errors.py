@@ -52,7 +52,7 @@ def test_http_errors(worker: WorkerProcess, server: MessagesServer, status: int,
     ]
 
 
-def test_an_overloaded_error_counts_whatever_its_status(worker: WorkerProcess, server: MessagesServer) -> None:
+def test_an_overloaded_error_is_overloaded_with_any_status(worker: WorkerProcess, server: MessagesServer) -> None:
     server.add(http_error(503, error_type="overloaded_error"))
     assert worker.ask()[-1]["kind"] == "overloaded"
 
@@ -180,7 +180,7 @@ def test_a_redirect_is_reported_not_followed(worker: WorkerProcess, server: Mess
     assert "https://example.invalid/v1/messages" in error["message"]
 
 
-def test_arguments_that_the_sdk_refuses(worker: WorkerProcess) -> None:
+def test_arguments_that_the_sdk_refuses_are_an_error(worker: WorkerProcess) -> None:
     error = worker.ask(temperature=1)[-1]
     assert error["kind"] == "invalid_request"
     assert "temperature" in error["message"]

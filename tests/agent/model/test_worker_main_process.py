@@ -65,7 +65,7 @@ def test_silence_is_a_timeout_before_and_within_the_reply(workers: SeveralWorker
         assert error["content"] == [{"type": "text", "text": "part"}]
 
 
-def test_nobody_listens(workers: SeveralWorkers) -> None:
+def test_an_address_without_a_server_is_a_connection_error(workers: SeveralWorkers) -> None:
     with MessagesServer() as server:
         url = server.base_url
     error = workers.next(url).ask()[-1]
@@ -73,7 +73,7 @@ def test_nobody_listens(workers: SeveralWorkers) -> None:
     assert "refused" in error["message"]
 
 
-def test_no_key_and_no_base_url_asks_nobody(workers: SeveralWorkers) -> None:
+def test_without_key_and_base_url_no_request_is_sent(workers: SeveralWorkers) -> None:
     environment = {"ANTHROPIC_API_KEY": "sk-ant-from-env", "ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}
     worker = workers.next(None, api_key=None, env=environment)
     assert worker.ask()[-1]["kind"] == "authentication"
@@ -115,7 +115,7 @@ def test_a_base_url_that_is_no_url_fails_each_request(workers: SeveralWorkers) -
     assert workers.next("http://127.0.0.1:port").ask()[-1]["kind"] == "invalid_request"
 
 
-def test_it_ends_when_the_host_goes_away_in_the_middle_of_a_reply() -> None:
+def test_the_worker_ends_when_the_host_goes_away_in_the_middle_of_a_reply() -> None:
     with (
         MessagesServer(stall_midway(text_reply("partial"), after=4)) as server,
         WorkerProcess(server.base_url) as worker,
@@ -139,7 +139,7 @@ runpy.run_path(sys.argv[1], run_name="__main__")
 """
 
 
-def test_stray_prints_do_not_reach_the_host_and_it_ends_with_its_input() -> None:
+def test_stray_prints_do_not_reach_the_host_and_the_worker_ends_with_its_input() -> None:
     configure = {"type": "configure", "api_key": "k", "base_url": None, "max_retries": 0, "idle_timeout_s": 1}
     process = subprocess.run(
         [sys.executable, "-c", NOISY, str(WORKER)], input=json.dumps(configure).encode() + b"\n", capture_output=True
@@ -150,7 +150,7 @@ def test_stray_prints_do_not_reach_the_host_and_it_ends_with_its_input() -> None
 
 
 @pytest.mark.parametrize("flags", [("-P",), ()])
-def test_modules_of_the_same_names_in_the_way_do_not_matter(tmp_path, flags: tuple[str, ...]) -> None:
+def test_modules_of_the_same_names_in_the_project_are_not_imported(tmp_path, flags: tuple[str, ...]) -> None:
     for name in ("agent", "failure", "reply"):
         (tmp_path / f"{name}.py").write_text("raise RuntimeError('not this one')")
     environment = {"PYTHONPATH": os.fspath(tmp_path)}
@@ -161,7 +161,7 @@ def test_modules_of_the_same_names_in_the_way_do_not_matter(tmp_path, flags: tup
         assert worker.process.wait(10) == 0, "an idle one ends at the end of its input"
 
 
-def test_a_model_that_retires_soon_is_no_warning_of_ours_and_sigterm_ends_it() -> None:
+def test_a_model_that_retires_soon_prints_no_warning_and_sigterm_ends_the_worker() -> None:
     with (
         MessagesServer(text_reply("ok")) as server,
         WorkerProcess(server.base_url, env={"PYTHONWARNINGS": "error::DeprecationWarning"}) as worker,

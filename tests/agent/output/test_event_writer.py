@@ -12,7 +12,7 @@ from wire import events
 from wire.events import Status
 
 
-def test_while_nothing_can_be_emitted_only_the_newest_of_a_panel_waits():
+def test_only_the_newest_content_of_a_panel_waits_to_be_emitted():
     sink: list[events.Record] = []
     loop = Loop()
     writer = EventWriter(loop, Abort(), sink.append)
@@ -29,7 +29,7 @@ def test_while_nothing_can_be_emitted_only_the_newest_of_a_panel_waits():
     assert sum(isinstance(record, events.ExtNotify) for record in sink) <= PROGRESS_WAITING
 
 
-def test_what_opens_and_closes_is_never_left_out():
+def test_opened_and_closed_panels_are_never_left_out():
     sink: list[events.Record] = []
     loop = Loop()
     writer = EventWriter(loop, Abort(), sink.append)
@@ -55,7 +55,7 @@ def note(number):
     return events.ToolProgress("t1", str(number))
 
 
-def test_what_callbacks_post_keeps_its_place(loop):
+def test_posted_records_keep_their_place(loop):
     reporter, seen = reporter_of(loop)
     reporter.post(note(1))
     reporter.begin(events.TurnStart(0))
@@ -64,7 +64,7 @@ def test_what_callbacks_post_keeps_its_place(loop):
     assert seen == [events.TurnStart(0), note(1), note(2), events.TurnStart(1)]
 
 
-def test_what_is_posted_during_a_wait_is_emitted_during_the_wait(loop):
+def test_a_record_posted_during_a_wait_is_emitted_during_the_wait(loop):
     reporter, seen = reporter_of(loop)
     reporter.begin(events.TurnStart(0))
     loop.call_later(0.01, lambda: reporter.post(note(1)))
@@ -80,7 +80,7 @@ def test_a_wait_ends_by_deadline_or_abort(loop):
     assert reporter.wait(lambda: True), "what has already come about counts, abort or not"
 
 
-def test_progress_nobody_takes_is_bounded_but_nothing_else_is_dropped(loop):
+def test_waiting_progress_is_bounded_and_other_records_are_kept(loop):
     reporter, seen = reporter_of(loop)
     for number in range(10 * PROGRESS_WAITING):
         reporter.post_progress(note(number))

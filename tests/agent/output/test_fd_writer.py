@@ -33,7 +33,7 @@ def test_a_slow_reader_gets_every_byte_and_the_writer_never_blocks(loop, pipe):
     output.close()
 
 
-def test_the_descriptor_stays_blocking_for_whoever_shares_it(loop, pipe):
+def test_the_descriptor_stays_blocking_for_processes_that_share_it(loop, pipe):
     output = FdWriter(loop, pipe[1], pytest.fail)
     output.write(b"x" * 200_000)
     assert os.get_blocking(pipe[1])
@@ -50,7 +50,7 @@ def test_a_reader_that_leaves_is_noticed_without_writing(loop, pipe):
     assert (reasons, output.queued) == ([""], 0)
 
 
-def test_a_full_disk_says_so(loop):
+def test_a_full_disk_is_the_reason_of_the_failure(loop):
     reasons = []
     with open("/dev/full", "wb") as full:
         output = FdWriter(loop, full.fileno(), reasons.append)

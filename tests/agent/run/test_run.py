@@ -134,7 +134,7 @@ def test_the_model_hears_the_results_in_the_next_request(bench, tmp_path):
         ('{"path": "\\ud800"}', "invalid args: not valid JSON: "),
     ],
 )
-def test_arguments_that_are_not_what_a_tool_takes(bench, args, reason):
+def test_arguments_that_a_tool_does_not_take_are_an_error_result(bench, args, reason):
     with bench(says("", ("t1", "read", args)), says("Done.")) as trial:
         trial.run.prompt("go")
         (result,) = [record for record in trial.records if isinstance(record, events.ToolResult)]

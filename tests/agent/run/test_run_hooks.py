@@ -80,7 +80,7 @@ def test_a_prompt_can_be_refused(tmp_path: Path):
     assert kinds == ["Session", "UserMessage", "Result", "Done"]
 
 
-def test_a_result_can_be_rewritten_before_anybody_sees_it(tmp_path: Path):
+def test_a_rewritten_result_is_all_that_model_session_and_stream_get(tmp_path: Path):
     seen = guarded(tmp_path, result="redact")
     assert seen.answer_of("t1.0") == ("still [redacted]", False)
     assert "here" not in json.dumps(model_was_told(seen)[1])
@@ -107,12 +107,14 @@ def test_a_result_can_be_withheld(tmp_path: Path):
         ({"modified_args": {"a": 1}}, ("still here", False)),
     ],
 )
-def test_what_a_guard_may_make_of_a_result(tmp_path: Path, verdict: Any, expected: tuple[str, bool]):
+def test_a_guard_may_replace_content_and_error_flag_of_a_result(
+    tmp_path: Path, verdict: Any, expected: tuple[str, bool]
+):
     assert guarded(tmp_path, result=verdict).answer_of("t1.0") == expected
 
 
 @pytest.mark.parametrize(("on_failure", "expected"), [("allow", "still here"), ("deny", "its failure means deny")])
-def test_a_guard_of_results_that_makes_no_sense(tmp_path: Path, on_failure: str, expected: str):
+def test_a_malformed_verdict_on_a_result_follows_on_failure(tmp_path: Path, on_failure: str, expected: str) -> None:
     seen = guarded(tmp_path, result={"modified_result": {"content": "text"}}, manifest={"on_failure": on_failure})
     assert expected in seen.answer_of("t1.0")[0]
     assert "no_verdict" in seen.events_of("guard")

@@ -39,11 +39,11 @@ def refusal(directory: Path, content: bytes, *edits: tuple[str, str]) -> str:
         ([("bca", "x"), ("bca", "y")], "edits overlap; merge them into one edit"),
     ],
 )
-def test_refusals(tmp_path: Path, edits: list[tuple[str, str]], message: str) -> None:
+def test_edits_without_a_unique_match_are_refused(tmp_path: Path, edits: list[tuple[str, str]], message: str) -> None:
     assert refusal(tmp_path, b"abca", *edits) == message
 
 
-def test_files_that_cannot_be_edited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_special_and_large_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     args = {"path": "f", "edits": [{"oldText": "a", "newText": "b"}]}
     with pytest.raises(ToolError, match=r"^open /.*/f: no such file or directory$"):
         edit.run(args, str(tmp_path))

@@ -11,7 +11,7 @@ from agent.transcript import Text
 from tests.support.faulty_run import guarded, observe, program
 
 
-def test_what_a_guard_makes_of_a_result_is_cut_too_but_not_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_long_result_of_a_guard_is_cut_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     seen = guarded(tmp_path, result={"modified_result": {"content": [{"type": "text", "text": "x" * 200_000}]}})
     said, _ = seen.answer_of("t1.0")

@@ -77,7 +77,7 @@ def test_a_file_of_exactly_the_caps_is_not_truncated(tmp_path: Path) -> None:
     assert text_of(tmp_path, path="bytes") == "x" * MAX_BYTES + "\n"
 
 
-def test_a_limit_that_is_reached_is_no_truncation(tmp_path: Path) -> None:
+def test_reaching_the_asked_limit_is_no_truncation(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("x\n" * 5_000)
     assert "truncated" not in text_of(tmp_path, path="a", limit=MAX_LINES)
     assert "truncated" in text_of(tmp_path, path="a", limit=MAX_LINES + 1)

@@ -37,7 +37,7 @@ def test_a_lone_surrogate_is_written_as_a_replacement_character(tmp_path: Path) 
     assert (tmp_path / "a").read_text(encoding="utf-8") == "x\ufffdy"
 
 
-def test_targets_that_cannot_be_written(tmp_path: Path) -> None:
+def test_targets_that_are_no_writable_file_are_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "loop").symlink_to("loop")
     os.mkfifo(tmp_path / "pipe")

@@ -25,7 +25,7 @@ def test_secrets_cannot_be_hidden_behind_other_names():
     assert asks.endswith("more characters: read its extension.json")
 
 
-def test_a_long_command_line_does_not_look_as_if_it_ended_there():
+def test_a_long_command_line_is_marked_where_it_is_cut():
     (runs,) = (line for line in shown(args=("safe.py", " " * LINE, "-c", "evil")) if line.startswith("runs"))
     assert "evil" not in runs
     assert "more characters: read its extension.json" in runs

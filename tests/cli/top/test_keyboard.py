@@ -20,11 +20,11 @@ from cli.top.keyboard import Keys
         (b"\xff\xfeq", ["q"]),
     ],
 )
-def test_what_a_terminal_sends_for_keys(data, keys):
+def test_bytes_of_a_terminal_become_keys(data, keys):
     assert Keys().feed(data) == keys
 
 
-def test_a_sequence_in_pieces_and_an_escape_alone():
+def test_a_sequence_may_come_in_pieces_and_an_escape_alone():
     keys = Keys()
     assert keys.feed(b"\x1b") == []
     assert keys.has_open_sequence

@@ -51,7 +51,7 @@ def test_scrolling_stays_within_the_rows():
     assert pressed("end", rows=5).first == 0
 
 
-def test_sorting_goes_round():
+def test_the_sort_key_goes_through_all_columns():
     seen = [View().sort]
     while (view := pressed("s", view=View(sort=seen[-1]))).sort != seen[0]:
         seen.append(view.sort)
@@ -79,7 +79,7 @@ def test_help_and_quit():
 
 
 @given(st.lists(st.sampled_from(["up", "down", "pageup", "pagedown", "end", "/", "enter", "s", "r", "?", "x", "é"])))
-def test_no_keys_lead_out_of_the_rows(keys):
+def test_no_keys_scroll_beyond_the_rows(keys):
     view = View()
     for key in keys:
         view = press(view, key, rows=7, page=3)

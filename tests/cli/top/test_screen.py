@@ -39,7 +39,7 @@ def drawn(stats: Stats | None, view: View, width: int, height: int, histories: H
 
 @settings(max_examples=40)
 @given(st.dictionaries(names, figures_of_one, max_size=4), st.integers(1, 250), st.integers(1, 60))
-def test_nothing_wraps_and_nothing_breaks_out_whatever_is_shown(extensions, width, height):
+def test_no_line_is_wider_than_the_screen_or_has_an_escape(extensions, width, height):
     for view in (View(), View(mode=Mode.HELP), View(mode=Mode.FILTER, filter="a" * 100)):
         lines = drawn(stats_of(**extensions) if extensions else Stats(0.0, host_stats(), {}), view, width, height)
         assert len(lines) <= height
@@ -64,7 +64,7 @@ def test_a_large_terminal_has_room_for_everything():
     assert heading.split() == [column.heading for column in COLUMNS if column.heading]
 
 
-def test_one_of_no_use_says_why_instead_of_figures():
+def test_a_failed_extension_shows_its_reason_instead_of_figures():
     lines = drawn(stats_of(**BUSY), View(sort="state"), 80, 24)
     assert lines[4].split(maxsplit=2) == ["gone", "failed", '5 exits in 9 s, last exit 3: "no config"']
     assert lines[5].split(maxsplit=2) == ["waits", "backoff", "it is started again in 3 s"]
@@ -76,7 +76,7 @@ def test_scrolled_and_filtered():
     assert lines[-1].startswith("3-7 of 11  by name  filter '-29': 11 of 300")
 
 
-def test_lines_of_the_past():
+def test_histories_are_drawn_as_sparklines():
     histories = Histories()
     for step in range(HISTORY + 10):
         histories.add(stats_of(guard=extension_stats(cpu_percent=float(step % 8 * 10), rss_bytes=1000)))
@@ -96,5 +96,5 @@ def test_without_a_width_nothing_is_left_out():
     assert lines[1].plain.endswith('"no config"')
 
 
-def test_before_the_first_news():
+def test_before_the_first_figures_the_screen_says_waiting():
     assert drawn(None, View(), 80, 24) == ["waiting"]

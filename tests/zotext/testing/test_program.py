@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_a_program_that_ends_is_told_of_at_once_with_its_last_words(start: Any):
+def test_a_program_that_ends_raises_at_once_with_its_stderr(start: Any):
     with pytest.raises(ExtensionEnded, match=r"(?s)status 1;.*ValueError: too early"):
         start("raise ValueError('too early')")
     host = start("@ext.tool\ndef leave() -> None:\n    os._exit(7)")
@@ -23,7 +23,7 @@ def test_a_program_that_ends_is_told_of_at_once_with_its_last_words(start: Any):
         host.call_tool("leave")
 
 
-def test_a_wait_has_an_end(start: Any):
+def test_a_wait_has_a_deadline(start: Any):
     host = start('@ext.tool\ndef hang() -> None:\n    print("stuck", flush=True)\n    forever.wait()')
     host.begin_tool("hang")
     host.wait_for(lambda: "stuck" in host.stderr)

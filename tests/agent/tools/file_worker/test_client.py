@@ -44,7 +44,7 @@ def test_a_worker_that_dies_fails_what_is_pending_and_is_replaced(loop, files, t
     assert again.value["content"] == [{"type": "text", "text": "A\n"}]
 
 
-def test_a_call_that_is_given_up_costs_the_worker(loop, files):
+def test_giving_up_a_call_kills_the_worker(loop, files):
     files.start()
     os.kill(files.child.pid, signal.SIGSTOP)
     call = files.call("read", b'{"path": "a"}')
@@ -66,7 +66,7 @@ def test_a_late_answer_of_a_cancelled_call_is_not_that_of_the_next(loop, files, 
 
 
 @pytest.mark.parametrize("program", ["#!/bin/sh\necho not json\nread x", "#!/bin/sh\nexit 3"])
-def test_a_worker_that_is_none(loop, files, tmp_path, monkeypatch, program):
+def test_a_program_that_is_no_file_worker_fails_the_call(loop, files, tmp_path, monkeypatch, program):
     fake = tmp_path / "fake"
     fake.write_text(program)
     fake.chmod(0o755)
@@ -76,6 +76,6 @@ def test_a_worker_that_is_none(loop, files, tmp_path, monkeypatch, program):
     assert call.failure is Failure.DIED or "is not JSON" in call.value["content"][0]["text"]
 
 
-def test_a_worker_that_cannot_be_started(loop, files, monkeypatch):
+def test_a_file_worker_that_cannot_be_started_fails_the_call(loop, files, monkeypatch):
     monkeypatch.setattr(client.sys, "executable", "/nowhere/python")
     assert files.call("read", b"{}").failure is Failure.DIED

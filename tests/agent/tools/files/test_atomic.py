@@ -41,7 +41,7 @@ def no_space(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(atomic.os, "write", write_some)
 
 
-def test_modes(tmp_path: Path) -> None:
+def test_an_old_file_keeps_its_mode_and_a_new_one_follows_the_umask(tmp_path: Path) -> None:
     old_umask = os.umask(0o027)
     try:
         (tmp_path / "tool").write_text("old")

@@ -33,7 +33,7 @@ def test_the_content_decides_the_media_type_of_an_image(tmp_path: Path, content:
     assert read.run({"path": "a.PNG"}, str(tmp_path)).content == [expected]
 
 
-def test_an_image_that_is_none_or_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_is_no_image_or_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.png").write_text("<html>")
     assert (
         refusal(tmp_path, path="a.png") == "a.png is named like an image, but its content is no PNG, JPEG, GIF or WebP"

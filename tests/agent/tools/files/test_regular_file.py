@@ -16,7 +16,7 @@ def refusal(directory: Path, **args: object) -> str:
     return str(caught.value)
 
 
-def test_what_is_not_there_or_not_a_file(tmp_path: Path) -> None:
+def test_missing_files_and_folders_are_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     assert refusal(tmp_path) == "path is required"
     assert refusal(tmp_path, path="x/../gone") == f"stat {tmp_path}/gone: no such file or directory"
@@ -36,6 +36,6 @@ def test_pipes_sockets_and_devices_are_refused_without_waiting(tmp_path: Path) -
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_file_that_may_not_be_read(tmp_path: Path) -> None:
+def test_a_file_without_permission_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a").touch(mode=0)
     assert refusal(tmp_path, path="a") == f"open {tmp_path}/a: permission denied"

@@ -27,7 +27,7 @@ def test_a_command_is_over_when_its_shell_is(loop, tmp_path):
     stop_all(loop, [command])
 
 
-def test_a_command_that_is_cancelled(loop, tmp_path):
+def test_a_cancelled_command_keeps_its_output_and_ends(loop, tmp_path):
     heard = []
     command = command_of(loop, tmp_path, "echo up; sleep 600", heard)
     soon(loop, lambda: bool(heard))
@@ -38,7 +38,7 @@ def test_a_command_that_is_cancelled(loop, tmp_path):
     assert not command.child.is_running
 
 
-def test_a_command_without_a_folder(loop, tmp_path):
+def test_a_command_in_a_missing_folder_is_an_error(loop, tmp_path):
     command = command_of(loop, tmp_path / "missing", "true")
     assert command.is_over
     assert command.finish() == (f"bash: cannot start /bin/sh: its folder {tmp_path / 'missing'} does not exist", True)

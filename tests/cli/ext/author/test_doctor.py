@@ -26,7 +26,7 @@ def faults(record: dict[str, Any]) -> set[str]:
     }
 
 
-def test_doctor_of_all_that_is_installed(zot):
+def test_without_names_doctor_examines_all_installed_extensions(zot):
     installed(zot, "echo")
     installed(zot, "junk_between", env=["NO_SUCH_VARIABLE"])
     installed(zot, "bad_tools")
@@ -53,7 +53,7 @@ def test_doctor_of_all_that_is_installed(zot):
     assert found["junk_between"]["missing_env"] == ["NO_SUCH_VARIABLE"]
 
 
-def test_doctor_of_some(zot, tmp_path):
+def test_doctor_examines_the_named_extensions(zot, tmp_path):
     installed(zot, "echo", enabled=False)
     mute = extension(tmp_path, "silent", timeouts={"hello": 0.2})
     outcome = zot.run("ext", "doctor", "echo", mute)
@@ -67,7 +67,7 @@ def test_doctor_of_some(zot, tmp_path):
     assert "no such extension: 'ecko'; did you mean 'echo'?" in unknown.stderr
 
 
-def test_doctor_leaves_what_is_not_trusted_alone(zot, tmp_path):
+def test_doctor_does_not_start_untrusted_extensions(zot, tmp_path):
     """The project's extension would leave a mark if it was started."""
     mark = tmp_path / "mark"
     extension(zot.cwd / ".zot" / "extensions", "lives", str(mark), timeouts=PATIENT)
@@ -89,7 +89,7 @@ def test_doctor_examines_the_users_own_where_an_untrusted_one_has_its_name(zot, 
     }
 
 
-def test_a_name_means_what_is_installed_before_a_folder_that_lies_here(zot, tmp_path):
+def test_an_installed_name_wins_over_a_folder_of_that_name(zot, tmp_path):
     mark = tmp_path / "mark"
     extension(zot.cwd, "lives", str(mark), timeouts=PATIENT).rename(zot.cwd / "echo")
     installed(zot, "echo")
@@ -100,7 +100,7 @@ def test_a_name_means_what_is_installed_before_a_folder_that_lies_here(zot, tmp_
     assert zot.run("ext", "doctor", "other").status == 0
 
 
-def test_doctor_of_nothing(zot):
+def test_without_extensions_doctor_succeeds_and_says_so(zot):
     outcome = zot.run("ext", "doctor")
     assert outcome.status == 0
     assert "no extensions are installed" in outcome.text

@@ -7,7 +7,7 @@ from typing import Any
 from tests.support.extension_folder import folder
 
 
-def test_what_doctor_makes_of_how_one_ends(tmp_path):
+def test_each_fault_of_an_extension_has_a_finding_with_advice(tmp_path):
     from cli.doctor.checks import Level
     from cli.ext.author.doctor_findings import judge, worst
     from supervisor.harness.checkup import CheckupResult, Force

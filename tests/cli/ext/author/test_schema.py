@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 
-def test_schema_of_the_manifest_and_of_frames(zot):
+def test_schemas_of_the_manifest_and_of_frames_are_listed_and_printed(zot):
     listed = zot.run("ext", "schema").text.splitlines()
     names = [line.split()[0] for line in listed]
     assert [record["name"] for record in zot.run("ext", "schema", "--json").json_lines] == names
@@ -18,7 +18,7 @@ def test_schema_of_the_manifest_and_of_frames(zot):
     assert json.loads(zot.run("ext", "schema", "register_tool").stdout)["title"] == "frame register_tool"
 
 
-def test_schema_of_nothing(zot):
+def test_an_unknown_name_gets_a_suggestion(zot):
     outcome = zot.run("ext", "schema", "tool_cal")
     assert outcome.status == 2
     assert "did you mean 'tool_call'?" in outcome.stderr

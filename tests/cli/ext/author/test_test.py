@@ -10,7 +10,7 @@ from tests.support.extension_folder import extension
 from tests.support.extension_scripts import CALL, RESULT, write_script
 
 
-def test_scripts_of_an_extension(zot, echo):
+def test_a_failing_script_shows_the_difference(zot, echo):
     write_script(echo / "tests" / "good.jsonl", {"host": CALL}, {"extension": RESULT})
     write_script(echo / "tests" / "bad.jsonl", {"host": CALL}, {"extension": {**RESULT, "is_error": True}})
     outcome = zot.run("ext", "test", echo)
@@ -24,7 +24,7 @@ def test_scripts_of_an_extension(zot, echo):
     assert zot.run("ext", "test", echo, echo / "tests" / "good.jsonl").status == 0
 
 
-def test_for_machines(zot, echo):
+def test_json_has_each_script_and_the_totals(zot, echo):
     write_script(echo / "test.jsonl", {"host": CALL}, {"extension": {**RESULT, "is_error": True}})
     outcome = zot.run("ext", "test", echo, "--json")
     script, total = outcome.json_lines
@@ -63,7 +63,7 @@ def test_a_recording_is_a_script_that_passes(zot, echo, tmp_path):
         (["{echo}", "{bad}"], "bad.jsonl, line 1: no such member: 'hots'"),
     ],
 )
-def test_what_cannot_be_tested(echo, tmp_path, capsys, monkeypatch, args, said):
+def test_usage_errors_are_one_line_and_status_2(echo, tmp_path, capsys, monkeypatch, args, said):
     from cli.ext.author.test import ext_test
 
     monkeypatch.chdir(tmp_path)

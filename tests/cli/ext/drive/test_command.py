@@ -28,7 +28,7 @@ def piped(zot: Zot, tmp_path: Path, text: str, *args: str | Path) -> Outcome:
         return zot.run(*args, stdin=stdin)
 
 
-def test_driving_from_a_pipe(zot, echo, tmp_path):
+def test_lines_of_a_pipe_are_sent_and_recorded(zot, echo, tmp_path):
     made = tmp_path / "made.jsonl"
     text = '# a comment\n\ntool echo {"text": "hi"}\nask tool_call {"tool_name": "x", "tool_args": {}}\n'
     text += (
@@ -46,7 +46,7 @@ def test_driving_from_a_pipe(zot, echo, tmp_path):
     assert zot.run("ext", "test", echo, made).status == 0
 
 
-def test_driving_for_a_reader(zot, tmp_path):
+def test_without_a_terminal_the_output_has_no_colours(zot, tmp_path):
     outcome = piped(zot, tmp_path, "/meter\nhelp\nquit\n/meter\n", "ext", "drive", EXAMPLES / "turn-meter")
     assert outcome.status == 0
     assert "\x1b" not in outcome.text
@@ -55,7 +55,7 @@ def test_driving_for_a_reader(zot, tmp_path):
     assert "tool NAME {json}" in outcome.stderr
 
 
-def test_an_answer_that_does_not_come(zot, tmp_path):
+def test_an_answer_that_does_not_come_is_an_error(zot, tmp_path):
     mute = extension(tmp_path, "never_answers", timeouts=PATIENT)
     outcome = piped(zot, tmp_path, "tool hang {}\n", "ext", "drive", mute, "--wait", "0.05")
     assert outcome.status == 1
@@ -63,7 +63,7 @@ def test_an_answer_that_does_not_come(zot, tmp_path):
     assert outcome.leftovers == []
 
 
-def test_driving_one_that_is_broken(zot, tmp_path):
+def test_an_extension_that_does_not_start_is_an_error(zot, tmp_path):
     outcome = piped(zot, tmp_path, "ping\n", "ext", "drive", extension(tmp_path, "exits_before_hello"))
     assert outcome.status == 1
     assert "it exited before its hello (exit 3)" in outcome.stderr
@@ -71,7 +71,7 @@ def test_driving_one_that_is_broken(zot, tmp_path):
     assert outcome.stderr.count("zot ext drive:") == 1
 
 
-def test_driving_by_hand(zot, tmp_path):
+def test_a_terminal_has_prompt_editor_completion_and_colours(zot, tmp_path):
     """On a terminal: a prompt, a line editor, completion, and frames that come meanwhile."""
     ours, theirs = pty.openpty()
     late = folder(

@@ -20,7 +20,7 @@ import pytest
         ("tol echo", "no such command: 'tol'; did you mean 'tool'?"),
     ],
 )
-def test_what_cannot_be_sent(line, said):
+def test_a_line_that_is_no_command_is_refused(line, said):
     from cli.ext.drive.typed_commands import CommandError, Known, frame_for
 
     with pytest.raises(CommandError) as caught:
@@ -42,7 +42,7 @@ def test_what_cannot_be_sent(line, said):
         ('frame {"type": "odd"}', {"type": "odd"}),
     ],
 )
-def test_what_is_sent(line, frame):
+def test_a_typed_line_becomes_a_frame(line, frame):
     from cli.ext.drive.typed_commands import Known, frame_for
 
     assert frame_for(line, Known(tools={"echo"}, commands={"note"}), "d1") == frame

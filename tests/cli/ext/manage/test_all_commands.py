@@ -13,7 +13,7 @@ from tests.support.installing import manifest_in, source
 EVERY = ("list", "info guard", "install .", "update", "remove guard -y", "enable guard", "disable guard")
 
 
-def test_the_whole_life(zot, made, broken):
+def test_an_extension_is_installed_listed_disabled_updated_and_removed(zot, made, broken):
     outcome = run(zot, "ext", "install", made)
     folder = zot.home / "extensions" / "guard"
     assert (outcome.status, outcome.stdout) == (0, b"")
@@ -69,7 +69,7 @@ def test_the_whole_life(zot, made, broken):
 
 
 @pytest.mark.parametrize("command", EVERY)
-def test_all_work_beside_a_broken_one(zot, made, broken, command):
+def test_every_command_works_beside_a_broken_extension(zot, made, broken, command):
     source(zot.home / "extensions" / "guard")
     words = command.split()
     cwd = made if words[0] == "install" else zot.cwd
@@ -111,7 +111,7 @@ def test_both_scopes_need_a_flag(zot, made, installed):
         ("update nothing", 2, "no such installed extension: 'nothing'; there is guard"),
     ],
 )
-def test_what_is_refused(zot, made, installed, args, status, complaint):
+def test_usage_errors_are_one_line(zot, made, installed, args, status, complaint):
     installed(made)
     outcome = run(zot, "ext", *args.split())
     assert (outcome.status, outcome.stdout) == (status, b"")
@@ -119,7 +119,7 @@ def test_what_is_refused(zot, made, installed, args, status, complaint):
     assert len(outcome.stderr.splitlines()) == 1
 
 
-def test_terminal_escapes_of_a_stranger_are_not_shown(zot, made):
+def test_terminal_escapes_of_a_manifest_are_not_shown(zot, made):
     source(made, description="\x1b]0;title\x07\x1b[31mred", version="\x1b[2J1")
     shown = (
         run(zot, "ext", "install", made).stderr + run(zot, "ext", "list").text + run(zot, "ext", "info", "guard").text

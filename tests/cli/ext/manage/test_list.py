@@ -8,7 +8,7 @@ from tests.support.forked import run
 from tests.support.installing import source
 
 
-def test_nothing_installed(zot):
+def test_an_empty_list_is_said_on_stderr(zot):
     outcome = run(zot, "ext", "list")
     assert (outcome.status, outcome.stdout) == (0, b"")
     assert outcome.stderr.startswith("no extensions installed")
@@ -17,7 +17,7 @@ def test_nothing_installed(zot):
     assert not zot.home.exists()
 
 
-def test_names_that_are_no_unicode(zot):
+def test_folder_names_that_are_no_unicode_are_listed(zot):
     folder = source(zot.home / "extensions" / "x")
     os.rename(folder, os.fsencode(folder.parent) + b"/b\xffd")
     (folder.parent / os.fsdecode(b"b\xffd") / "extension.json").write_text("{")

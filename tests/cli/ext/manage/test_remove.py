@@ -11,7 +11,7 @@ from tests.support.forked import run
 
 
 @pytest.mark.parametrize(("answer", "said"), [("y", "removed "), ("n", "aborted"), ("", "aborted")])
-def test_on_a_terminal_it_asks(zot, made, installed, answer, said):
+def test_remove_asks_on_a_terminal(zot, made, installed, answer, said):
     installed(made)
     terminal, other = pty.openpty()
     os.write(terminal, answer.encode() + b"\n")

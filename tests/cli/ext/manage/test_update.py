@@ -9,7 +9,7 @@ from tests.support.forked import run
 from tests.support.installing import source
 
 
-def test_consent_to_more_of_the_environment(zot, made, installed):
+def test_update_asks_before_an_extension_gets_more_of_the_environment(zot, made, installed):
     installed(made)
     source(made, env=["SOME_KEY"])
     outcome = run(zot, "ext", "update")
@@ -25,7 +25,7 @@ def test_consent_to_more_of_the_environment(zot, made, installed):
     assert outcome.stderr.startswith("guard now asks for SOME_KEY; agree? [y/N] updated guard")
 
 
-def test_one_that_fails_does_not_keep_the_others_from_being_updated(zot, made, installed):
+def test_an_update_that_fails_does_not_stop_the_other_updates(zot, made, installed):
     other = source(zot.folder / "other", name="another")
     for each in (made, other):
         installed(each)

@@ -48,7 +48,7 @@ def test_nothing_is_lost_and_lanes_are_in_order(happenings):
     assert all(0 <= mark.row < lane.rows <= ROWS for lane in lanes for mark in lane.marks)
 
 
-def test_who_failed_or_blocked_has_it_in_its_own_lane_too():
+def test_failed_calls_and_blocks_are_in_the_lane_of_their_extension_too():
     lanes = lanes_of(
         [
             happening(1, "turn", name="1"),
@@ -82,7 +82,7 @@ def test_calls_that_overlap_are_below_each_other():
     assert lane.rows == 1
 
 
-def test_many_become_few_that_tell_how_many():
+def test_many_marks_become_few_with_counts():
     calls = [happening(at / 1000, "tool_call", lasts=0.0001 * at, bad=at % 100 == 0) for at in range(100_000)]
     crashes = [happening(at / 50, "exited", f"extension-{at % 300}") for at in range(5000)]
     lanes = lanes_of(sorted([*calls, *crashes], key=lambda item: item.begin), END)
@@ -107,7 +107,7 @@ def test_a_life_is_what_the_marks_say():
     )
 
 
-def test_who_first_exits_ran_before():
+def test_an_extension_that_first_exits_ran_before():
     assert lives_of([happening(5, "exited", "a")], END) == ((0, 5, Life.UP), (5, 100, Life.DOWN))
     assert lives_of([happening(5, "warning", "a")], END) == ()
 

@@ -18,7 +18,7 @@ def test_nothing_stands_out_where_all_is_well():
     assert findings_of(recording(Figures("a", state="ready", cpu_s=2, calls=9, p99_ms=3.0), Figures("b"))) == ()
 
 
-def test_each_trouble_names_who_has_it_the_worst_first():
+def test_each_trouble_names_its_extensions_the_worst_first():
     exits = [Happening(1.0, None, "exited", extension=name) for name in ("b", "a", "a")]
     found = findings_of(
         recording(

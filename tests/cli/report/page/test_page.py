@@ -69,7 +69,7 @@ def page_of(path, lines):
     return Page(render(recording, source_name=path.name, version="0.1.0"))
 
 
-def test_the_figures_are_on_it(file):
+def test_the_page_has_the_figures(file):
     page = page_of(file, recorded(4, 60, seconds=0.5))
     tiles = dict(zip((text for _, text in page.of("dt")), (text for _, text in page.of("dd")), strict=True))
     assert tiles["Duration"] == "30 s"
@@ -95,7 +95,7 @@ def test_with_many_extensions_eight_have_lines_and_all_are_embedded(file):
     assert len(page.data["times"]) <= 240
 
 
-def test_it_asks_for_nothing_from_outside(file):
+def test_the_page_loads_nothing_from_outside(file):
     page = page_of(file, recorded(4, 10))
     assert not {tag for tag, _ in page.elements} & {"link", "img", "iframe", "object", "embed", "base", "form"}
     addresses = [
@@ -109,7 +109,7 @@ def test_it_asks_for_nothing_from_outside(file):
     assert "unsafe-inline" not in re.search(r"script-src ([^;]*)", policy["content"])[1]
 
 
-def test_strangers_text_stays_text(file):
+def test_text_of_extensions_stays_text(file):
     page = page_of(file, hostile_lines())
     assert len(page.of("script")) == 2
     assert not page.of("img")
@@ -125,7 +125,7 @@ def test_strangers_text_stays_text(file):
 
 @given(held=st.lists(any_of(stats.Stats) | any_of(stats.Mark), min_size=1, max_size=6))
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-def test_whatever_the_file_says_there_is_a_page(file, held):
+def test_every_valid_file_gives_a_page(file, held):
     page = page_of(file, held)
     assert len(page.of("script")) == 2
     assert "NaN" not in json.dumps(page.data)
@@ -143,7 +143,7 @@ def test_whatever_the_file_says_there_is_a_page(file, held):
     ],
     ids=["no extensions", "one sample", "one mark", "no use at all"],
 )
-def test_little_makes_a_page_too(file, lines):
+def test_very_short_recordings_give_a_page(file, lines):
     page = page_of(file, lines)
     assert page.of("h1")
     assert not re.search(r"NaN|Infinity", json.dumps(page.data))

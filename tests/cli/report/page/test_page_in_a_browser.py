@@ -193,7 +193,7 @@ def test_one_sample_is_a_point_that_can_be_seen(show):
     assert "3 %" in texts(browser, "#tip td")
 
 
-def test_events_alone_say_what_is_missing(show, tmp_path):
+def test_a_page_of_events_says_what_is_missing(show, tmp_path):
     browser = show(write_events(tmp_path / "run.jsonl", [*RUN, RESULT, {"type": "done"}]))
     assert "zot --json --stats FILE …" in texts(browser, ".notes code")
     assert count(browser, ".panel") == 0
@@ -202,7 +202,7 @@ def test_events_alone_say_what_is_missing(show, tmp_path):
     assert count(browser, "#latency .range") == 1
 
 
-def test_what_strangers_write_does_nothing(show):
+def test_text_of_extensions_does_not_run(show):
     browser = show(hostile_lines())
     assert count(browser, "script") == 2
     assert count(browser, "img") == 0

@@ -30,7 +30,7 @@ def test_events_have_an_order_and_totals(tmp_path):
     assert "--stats FILE" in note
 
 
-def test_a_run_that_was_cut_short_shows_what_there_is(tmp_path):
+def test_a_run_that_was_cut_short_is_shown_up_to_there(tmp_path):
     path = tmp_path / "run.jsonl"
     write_events(path, RUN[:5])
     path.write_text(path.read_text() + '{"type":"tur')

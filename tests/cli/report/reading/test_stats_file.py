@@ -75,7 +75,7 @@ def test_marks_in_any_order_are_placed_by_their_time(file):
 
 
 @pytest.mark.parametrize("by", [-3600.0, 3600.0])
-def test_a_clock_that_jumps_moves_nothing(file, by):
+def test_a_clock_that_jumps_moves_no_sample_and_no_mark(file, by):
     late = STARTED + by
     found = read(
         file,
@@ -96,7 +96,7 @@ def test_a_clock_that_jumps_moves_nothing(file, by):
     assert f"jumped once, first {'back' if by < 0 else 'forward'} by 1:00:00 at 3 s" in note
 
 
-def test_of_several_runs_in_one_file_the_last_one_counts(file):
+def test_the_last_of_several_runs_in_a_file_is_shown(file):
     found = read(
         file,
         sample(1, {"old": extension_stats()}),
@@ -121,13 +121,13 @@ def test_one_sample_at_the_very_start_still_has_a_width(file):
     assert read(file, sample(0, {"a": extension_stats()})).end > 0
 
 
-def test_figures_that_no_machine_has_stay_numbers(file):
+def test_absurd_figures_stay_finite(file):
     wild = extension_stats(cpu_percent=1e308, rss_bytes=10**300, cpu_s=1e308)
     found = read(file, sample(1, {"a": wild, "b": wild}), sample(1e300, {"a": wild, "b": wild}))
     assert math.isfinite(sum(found.total.cpu_percent) + sum(found.total.rss_bytes) + found.end)
 
 
-def test_a_last_sample_that_lacks_what_the_others_need_not_have_is_left_out(file):
+def test_a_last_sample_without_its_figures_is_left_out(file):
     """Of the others only the gauges are looked at."""
     short = json.loads(encode(sample(99, {"a": extension_stats()})))
     del short["extensions"]["a"]["calls"]
@@ -137,7 +137,7 @@ def test_a_last_sample_that_lacks_what_the_others_need_not_have_is_left_out(file
     assert "`calls`" in found.notes[0]
 
 
-def test_a_sample_that_can_only_be_judged_at_the_end_is_named_too(file):
+def test_a_bad_sample_that_is_decoded_last_is_named(file):
     short = json.loads(encode(sample(1, {"a": extension_stats()})))
     del short["extensions"]["a"]["calls"]
     file.write_bytes(json.dumps(short).encode() + b"\n" + encode(mark(2, "warning")))
