@@ -1,4 +1,4 @@
-"""From what was asked for to a run that can start."""
+"""From the options of a run to a run that can start."""
 
 from __future__ import annotations
 

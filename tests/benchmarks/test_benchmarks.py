@@ -1,4 +1,4 @@
-"""Each benchmark runs, prints its tables, writes its figures and leaves no process behind. Not how fast anything is."""
+"""Each benchmark runs, prints its tables, writes its figures and leaves no process behind. Speed is not judged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A smoke run of `scale`, and what it claims can fail."""
+"""A short run of `scale`, and claims that can fail."""
 
 from __future__ import annotations
 

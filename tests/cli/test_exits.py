@@ -1,4 +1,4 @@
-"""A command that the system lets down says so in one line, whatever it was doing."""
+"""A command that fails because of the system says so in one line."""
 
 from __future__ import annotations
 

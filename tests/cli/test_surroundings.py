@@ -1,4 +1,4 @@
-"""Odd surroundings: a project with our package names, odd folder names, a home that cannot be written or is not set."""
+"""Odd surroundings: packages with our names, odd folder names, a home that is missing or read-only."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHADOWING = "raise SystemExit('the package of the user was imported')\n"
 
 @pytest.fixture
 def namesakes(zot):
-    """A project whose folders and modules have the names of ours, of our workers' modules, and of what they import."""
+    """A project with the names of our packages, of our workers' modules, and of the modules that these import."""
     for name in ("agent", "cli", "wire", "supervisor"):
         (zot.cwd / name).mkdir()
         (zot.cwd / name / "__init__.py").write_text(SHADOWING)

@@ -1,4 +1,4 @@
-"""`zot demo`, as a newcomer sees it: in a pipe, as JSON, on a real terminal, and without node."""
+"""`zot demo` in a pipe, as JSON, on a real terminal, and without node."""
 
 from __future__ import annotations
 

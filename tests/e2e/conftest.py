@@ -1,3 +1,5 @@
+"""`zot` as a process, a scripted server, and compiled children."""
+
 from tests.support.compiled_children import compiled
 from tests.support.zot_fixtures import server, zot
 

@@ -1,4 +1,4 @@
-"""The bash tool as a run uses it: limits, background processes, long output, input."""
+"""The bash tool in a run: limits, background processes, long output, input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`zot ext install` against what goes wrong while it runs: signals, full disks, a git that hangs, another install."""
+"""`zot ext install` with signals, full disks, a hanging git, and another install at the same time."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ sleep 600
 
 @pytest.fixture
 def hanging_git(zot):
-    """A `git` that writes half of a repository and then neither ends nor listens to anybody."""
+    """A `git` that writes half of a repository, then hangs and ignores signals."""
     programs = zot.folder / "bin"
     programs.mkdir()
     (programs / "git").write_text(GIT_THAT_HANGS.format(folder=zot.folder))
@@ -140,7 +140,7 @@ def test_one_of_several_installs_at_once_wins(zot):
 
 
 def test_an_example_is_installed_from_a_repository_and_run(zot):
-    """What is installed is what a host starts; and commands know that it runs."""
+    """A host starts what is installed, and the commands know that it runs."""
     made = zot.folder / "repo"
     shutil.copytree(EXAMPLES / "todo-count", made, ignore=shutil.ignore_patterns("__pycache__"))
     git(made, "init", "--quiet", "--initial-branch", "main")

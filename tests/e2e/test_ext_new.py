@@ -1,4 +1,4 @@
-"""A new extension works at once: its own tests pass, and `zot` finds nothing wrong with it."""
+"""A new extension works: its own tests pass, and `zot` finds no fault in it."""
 
 from __future__ import annotations
 

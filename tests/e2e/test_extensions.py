@@ -1,4 +1,4 @@
-"""Extensions in four languages, through the whole product: tools, guards, observers, late ones, and twenty at once."""
+"""Extensions in four languages in whole runs: tools, guards, observers, and twenty at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`zot host`: extensions without an agent, for programs that speak to its socket."""
+"""`zot host`: extensions without an agent, for clients of its socket."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_a_stopping_host_answers_status_and_begins_no_call(zot, how):
         assert host.stats()["ignores_shutdown"].state in ("stopping", "ready")
         with pytest.raises(HostError, match="the host is stopping"):
             host.call("echo", "x")
-        host.running.signal(signal.SIGINT)  # nobody needs to wait for it
+        host.running.signal(signal.SIGINT)  # a second signal: end at once
         assert host.running.finish().leftovers == []
 
 

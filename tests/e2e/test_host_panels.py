@@ -1,4 +1,4 @@
-"""What extensions show, and what a user does with it, through the socket of `zot host`."""
+"""Panels, notes and progress of extensions, through the socket of `zot host`."""
 
 from __future__ import annotations
 

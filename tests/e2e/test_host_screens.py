@@ -1,4 +1,4 @@
-"""`zot ps`, `top` and `ext` against a real host; the live screen in a real terminal (tmux)."""
+"""`zot ps`, `top` and `ext` with a real host; the live screen in a real terminal (tmux)."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_following_across_rotations(zot, log, monkeypatch):
         expected = [b"line %d %s\n" % (number, b"x" * 200) for number in range(60)]
         for number, line in enumerate(expected):
             written.write(line)
-            if number % 15 == 14:  # four files are not rotated away before the reader has looked
+            if number % 15 == 14:  # the reader looks before four files are rotated away
                 for earlier in expected[number - 14 : number + 1]:
                     assert running._read_line(time.monotonic() + PATIENCE_S) == earlier
         assert len(list(log.parent.iterdir())) > 3
@@ -208,9 +208,9 @@ class Terminal:
         return shown
 
     def modes(self) -> str:
-        """What the terminal driver is set to, and whether the cursor can be seen on the usual screen."""
+        """The settings of the terminal driver, and whether the main screen shows a cursor."""
         self._asked += 1
-        # The file has this name only once it is whole, and the screen may still show the words of earlier questions.
+        # The file gets its name when it is complete; the screen may still show earlier output.
         self.command(f"clear; stty -g > writing; mv writing modes{self._asked}; echo sa''id {self._asked}")
         self.wait_for(f"^said {self._asked}$")
         flags = self._run("display-message", "-p", "#{alternate_on} #{cursor_flag}")

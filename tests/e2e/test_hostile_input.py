@@ -1,4 +1,4 @@
-"""Too much of everything, and a system that refuses: the run says what is wrong and stays whole."""
+"""Very large and odd input, and system calls that fail: the run names the fault and its files stay complete."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_two_hundred_calls_in_one_turn_are_answered(zot):
 
 
 def test_a_huge_odd_prompt_and_an_unknown_model_are_passed_on(zot, server):
-    """Five megabytes with a NUL; and a model of which only the price is not known."""
+    """The prompt has 5 MB and a NUL; only the price of the model is unknown."""
     server.add(text_reply("Long."))
     prompt = "a\0b" + "0123456789" * 500_000
     (zot.folder / "prompt").write_text(prompt)

@@ -1,4 +1,4 @@
-"""A guard of messages sees the text before anyone else does, and what it takes out is nowhere in the output."""
+"""A guard of messages gets the text first; what it removes is nowhere in the output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `--record` keeps, `--replay` gives again: the same stream, elsewhere, without the server; or a mismatch."""
+"""`--replay` gives the stream that `--record` kept, in another folder and without the server; or a mismatch."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def run(zot, *flags):
 
 
 def comparable(outcome, zot) -> str:
-    """Without progress, which comes in pieces as the kernel likes, and the order in which extensions got ready."""
+    """Without progress, whose pieces vary, and without the order in which extensions got ready."""
     text = golden(outcome, zot).replace(str(zot.folder), "<folder>")
     lines = [line for line in text.splitlines() if not line.startswith(("tool_progress", "extension"))]
     return "\n".join(lines)

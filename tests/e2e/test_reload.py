@@ -1,4 +1,4 @@
-"""`zot ext reload`, SIGHUP and `--watch`, with the product as a process."""
+"""`zot ext reload`, SIGHUP and `--watch` with real hosts and runs."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ for frame in frames():
 
 
 class Folder:
-    """An extension's folder, of which a test writes one version after another."""
+    """An extension's folder; a test writes one version after another into it."""
 
     def __init__(self, parent: Path, name: str = "one") -> None:
         self.name = name
@@ -65,7 +65,7 @@ class Folder:
         )
 
     def code(self, code: str, **manifest: Any) -> None:
-        """The program first: with --watch a manifest without one would be tried."""
+        """Writes the program first: `--watch` would try a manifest without its program."""
         new = self.path / ".x.py.tmp"
         new.write_text(PRELUDE + code)
         os.replace(new, self.path / "x.py")
@@ -184,7 +184,7 @@ def test_a_reload_without_a_host_is_an_error(zot: Zot):
 
 
 def test_a_guard_is_never_absent(zot: Zot, folder: Folder):
-    """Verdicts without a pause, while it is reloaded twenty times."""
+    """A client asks without a pause while the extension is reloaded twenty times."""
     with hosting(zot, folder.path) as host:
         reloader = host.connect()
         verdicts: list[str] = []

@@ -1,4 +1,4 @@
-"""SIGINT, SIGTERM and SIGHUP end a run early but whole; a second one does not wait for anybody."""
+"""SIGINT, SIGTERM and SIGHUP end a run early, with a complete stream; a second signal ends it at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`zot -p "/name args"` and `zot --json "/name args"`: a command of an extension instead of a prompt."""
+"""`zot -p "/name args"` and `zot --json "/name args"` run a command of an extension."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def acts(zot: Zot) -> Path:
 
 
 def run(zot: Zot, acts: Path, mode: str, *words: str) -> Outcome:
-    """Without a key: what needs no model must work all the same."""
+    """Runs without a key: commands need no model."""
     return zot.run(mode, "--no-ext", "-e", acts, *words)
 
 

@@ -1,4 +1,4 @@
-"""The event stream of each way in which a run can go when nothing fails: the whole of it, record by record."""
+"""The complete event stream of each kind of run without a failure, record by record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A provider that fails is never success: what the stream says, the exit status, and what is kept."""
+"""When the provider fails: the stream, the exit status, and what is kept."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_an_http_error(zot, server, http, status):
     ],
 )
 def test_each_kind_of_error(zot, kind, http, status):
-    """As the model worker reports it, which has its own tests of when it does."""
+    """The tests of the model worker say when it reports each kind."""
     outcome = zot.replay(Script(zot.cwd).fail(kind, "anthropic: no", status=http))
     check_refusal(zot, outcome, "anthropic: no", status)
 

@@ -1,4 +1,4 @@
-"""`--timeout` ends a run wherever it hangs: a complete stream, nothing left running, a whole session file."""
+"""`--timeout` ends a run wherever it hangs: complete stream, no process left, whole session file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.support.zot_process import check_transcript
 from wire.events import Status
 
 SECONDS = {"model": "7"}
-"""The import of the SDK counts; everything else is quick."""
+"""Long enough for the import of the SDK."""
 
 LAST = {
     "model": "assistant_message 'Hello '\nturn_end aborted: {reason}\n",

@@ -1,4 +1,4 @@
-"""Extensions of a project run once they are trusted: real runs, a real host, and `zot ext trust`."""
+"""Extensions of a project run only when they are trusted: runs, a host, and `zot ext trust`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from wire.events import Extension, Status
 
 
 def put(zot, child: str, *args: str, name: str | None = None, parent: Path | None = None, **manifest) -> Path:
-    """One of the children as an extension of the project, in a folder of its own name."""
+    """Makes a child an extension of the project, in a folder of its name."""
     parent = parent or zot.cwd / ".zot" / "extensions"
     parent.mkdir(parents=True, exist_ok=True)
     made = extension(zot.folder, child, *args, name=name, **manifest)
@@ -71,7 +71,7 @@ def test_a_trusted_extension_runs_until_a_file_changes(zot, blocker):
 
 
 def test_committed_bytecode_is_not_run(zot, blocker):
-    """Python would take it for what the source beside it says, without looking."""
+    """Python would run the bytecode without comparing it with the source beside it."""
     (blocker / "rules.py").write_text("")
     zot.run("ext", "trust", "guard")
     evil = zot.folder / "evil.py"
@@ -290,7 +290,7 @@ class Asked:
         self.shown = ""
 
     def wait_for(self, text: str) -> str:
-        """What came up to this text, which has not been waited for before."""
+        """Output up to this text, from where the last wait ended."""
         deadline = time.monotonic() + PATIENCE_S
         while text not in self.shown:
             assert select.select([self._master], [], [], max(0.0, deadline - time.monotonic()))[0], self.shown
@@ -302,12 +302,12 @@ class Asked:
         os.write(self._master, text.encode())
 
     def end(self) -> tuple[int, str]:
-        """The exit status, and all that was still said."""
+        """The exit status and the rest of the output."""
         try:
             while data := os.read(self._master, 65_536):
                 self.shown += data.decode()
         except OSError:
-            pass  # Linux says so that nobody has the terminal any more
+            pass  # Linux reports the closed terminal this way
         os.close(self._master)
         with self.running:
             return self.running.finish().status, self.shown

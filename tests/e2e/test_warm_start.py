@@ -1,4 +1,4 @@
-"""A `zot` from a zygote is what one is that was started as a program: its words, its end, what it has and hands on."""
+"""A `zot` from a zygote behaves as one started as a program: output, status, what it inherits and passes on."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ INHERITED = (
     " ls /proc/self/fd; grep Sig /proc/self/status; umask; ulimit -a; trap;"
     ' env | grep -vE "^(ZOT_TEST_RUN|ZOT_HOST_TOKEN)=" | sort'
 )
-"""What the host has, and what a program that it starts then has."""
+"""Prints what the host inherited, and what a program that it starts inherits."""
 
 
 def both(zot, *args, **given):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 BUILT: dict[str, Path] = {}
-"""Copies of those in Go, with their programs."""
+"""Copies of the Go examples with their programs, by name."""
 
 
 @pytest.fixture(scope="session")
@@ -63,7 +63,7 @@ def greet(start: Callable[[str], Conversation], tmp_path: Path) -> Callable[[str
 def shared(
     folder_of: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Callable[[str], Conversation]]:
-    """As `greet`, for fixtures of one process for all tests of a module: their questions each stand alone."""
+    """As `greet`, for one process for all tests of a module, whose questions are independent."""
     with starting(folder_of) as start_example:
         cwd = tmp_path_factory.mktemp("project")
         yield lambda name: greeted(start_example(name), name, cwd)

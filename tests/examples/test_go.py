@@ -40,7 +40,7 @@ def test_the_source_is_tidy(name, folder_of):
 
 @pytest.mark.parametrize("name", TWINS)
 def test_the_source_has_no_tabs_or_spaces_out_of_place(name):
-    """What can be seen without Go."""
+    """Runs without Go."""
     for number, line in enumerate((EXAMPLES / name / "main.go").read_text().splitlines(), 1):
         assert line == line.rstrip(), number
         assert not line.startswith(" "), number

@@ -1,4 +1,4 @@
-"""The product as a process, everywhere with the same means."""
+"""`zot` as a process, without cgroups."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ __all__ = ["zot"]
 
 @pytest.fixture(autouse=True)
 def no_cgroups(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the host itself sees and says is looked at here. Where there are cgroups the kernel is often quicker."""
+    """These tests look at the host's own limits; with cgroups the kernel often acts first."""
     monkeypatch.setenv("ZOT_NO_CGROUP", "1")

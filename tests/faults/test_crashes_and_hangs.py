@@ -1,5 +1,5 @@
-"""One row for each way to end or to hang in the middle of a run: the call fails at once or in time, the user reads why,
-the extension comes back, and the model gets its tools again.
+"""One row for each way to end or to hang during a run: the call fails in time, the user reads the reason, the extension
+comes back, and the model gets its tools again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ DIE: Call = ("die", {})
 
 
 def check(seen: Observed) -> None:
-    """The run and the healthy one are not touched."""
+    """The run and the healthy extension are unharmed."""
     assert (seen.result.status, seen.result.text) == ("ok", "all done"), seen.stderr
     assert not seen.lines_about(HEALTHY)
     assert seen.result.extensions[HEALTHY].exit_status == "exit 0"
@@ -51,7 +51,7 @@ def test_a_crashed_extension_is_back_for_the_next_turn(tmp_path: Path) -> None:
 
 
 def test_an_extension_that_kills_its_process_group_kills_only_itself(tmp_path: Path) -> None:
-    """`kill 0`, the classic of shell scripts. Each extension leads a group of its own, in a session of its own."""
+    """`kill 0`, as shell scripts do. Each extension leads a process group and session of its own."""
     script = tmp_path / "kills.sh"
     script.write_text(
         'printf \'{"type":"hello","name":"kills"}\\n{"type":"register_tool","name":"die","schema":{}}\\n\'\n'
@@ -85,7 +85,7 @@ def test_a_run_without_an_extension_that_it_requires_fails_before_the_model_is_a
 
 
 def test_a_grandchild_that_holds_the_pipes_does_not_hide_a_death(tmp_path: Path) -> None:
-    """End of file never comes: the grandchild holds stdout and stderr, and has what is written to stdin."""
+    """The host gets no end of file: the grandchild holds stdin, stdout and stderr."""
     holder = program(
         tmp_path,
         "holder",
@@ -109,7 +109,7 @@ def test_a_grandchild_that_holds_the_pipes_does_not_hide_a_death(tmp_path: Path)
 
 
 def test_a_daemon_is_ended_with_the_process_that_left_it(tmp_path: Path) -> None:
-    """Double fork, its own session, its pipes closed: it is known by its environment."""
+    """The daemon has a session of its own and closed pipes; its environment identifies it."""
     daemon = program(
         tmp_path,
         "leaver",
@@ -214,7 +214,7 @@ def test_an_extension_that_stops_answering_pings_is_restarted(tmp_path: Path) ->
 
 @pytest.mark.parametrize("retry", [True, False])
 def test_a_crash_in_a_pool_costs_at_most_its_own_call(retry: bool, tmp_path: Path) -> None:
-    """Two workers; the first that gets the call dies over it. Where the tool may be asked twice, the other answers."""
+    """Of two workers the first that gets the call dies. A tool that may be called twice is answered by the other."""
     code = (
         'send(type="hello", name="x")\n'
         f'send(type="register_tool", name="work", schema={{"type": "object"}}, retry={retry})\n'

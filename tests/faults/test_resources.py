@@ -1,7 +1,6 @@
-"""One row for each thing that an extension can use too much of: whole runs, in which the hog is ended and started again
-or not, as its limits say, and the healthy one works on.
+"""One row for each resource that an extension can use too much of: its limits end it, and others work on.
 
-Every hog stops by itself, well before it could hurt the machine that it is tested on.
+Every hog stops by itself before it could hurt the machine.
 """
 
 from __future__ import annotations
@@ -22,8 +21,7 @@ STOP = {"breaches": 1, "action": "stop"}
 
 
 def check(seen: Observed, hog: str, figures: str, end: str) -> None:
-    """The run is a success, one line of a person's and one record of a machine's say what was too much and what comes
-    of it, and the healthy one has worked."""
+    """The run succeeds, one line and one record name the limit and its consequence, the healthy extension worked."""
     assert (seen.result.status, seen.result.text) == ("ok", "all done"), seen.stderr
     said = [line for line in seen.lines_about(hog) if "limits" in line]
     assert len(said) == 1, seen.stderr
@@ -54,8 +52,7 @@ def test_a_memory_hog_is_ended_and_restarted(tmp_path: Path) -> None:
 
 
 def test_a_fork_bomb_is_ended_whole(tmp_path: Path) -> None:
-    """Half of its processes leave their session, and all of them ignore SIGTERM. What of it is there after the run
-    fails this test."""
+    """Half of its processes leave their session, and all ignore SIGTERM. A process that survives fails this test."""
     bomb = extension(tmp_path, "fork_bomb", limits={"processes": 10}, restart=SOON)
     seen = observe(tmp_path, bomb, batches=[[("fork", {})], [ECHO]], hold={2: is_back("fork_bomb")})
     check(seen, "fork_bomb", r"\d+ processes over processes 10", "starting it again in 0.1 s")
@@ -85,7 +82,7 @@ def test_an_extension_that_computes_without_end_is_stopped_by_its_limit(tmp_path
     assert "burn" not in seen.offered(3)
     text, is_error = seen.answer_of("t3.0")
     assert is_error
-    assert "over its limits: cpu" in text, "whoever calls it all the same hears why at once"
+    assert "over its limits: cpu" in text, "a later call fails at once with the reason"
     assert seen.result.extensions["cpu_hog"].state == "failed"
 
 
@@ -97,7 +94,7 @@ def test_processor_time_is_counted_for_each_start(tmp_path: Path) -> None:
 
 
 def test_descriptors_are_counted_over_the_whole_tree(tmp_path: Path) -> None:
-    """No process of it has as many as the kernel would refuse; together they have."""
+    """No process reaches the limit; all processes together exceed it."""
     leak = extension(tmp_path, "fd_leak", limits={"open_files": 64, **STOP})
     seen = observe(tmp_path, leak, batches=[[("open", {"count": 80})], [ECHO]], hold={2: is_given_up("fd_leak")})
     check(seen, "fd_leak", r"\d+ open files over open_files 64, in 1 sample", "its limits say stop")
@@ -121,7 +118,7 @@ def test_the_kernel_refuses_a_process_more_descriptors_than_it_may_have(tmp_path
 
 
 def test_the_kernel_refuses_files_that_are_larger_than_they_may_be(tmp_path: Path) -> None:
-    """It hears of that as an error, as of a full disk, if it does not ignore it; the log of the host is not meant."""
+    """The extension gets an error, as from a full disk. The limit does not hold for the host's log."""
     file = tmp_path / "file"
     writer = program(
         tmp_path,

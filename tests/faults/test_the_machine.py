@@ -1,5 +1,4 @@
-"""One row for each thing that can happen to the host itself: it is killed at any moment, its clocks jump, it is stopped
-for a while."""
+"""One row for each thing that happens to the host: it is killed, its clocks jump, it is stopped for a while."""
 
 from __future__ import annotations
 
@@ -34,7 +33,7 @@ LEAVERS = ("daemon_grandchild", "grandchild")
 
 
 def stubborn(zot: Zot) -> list[str | Path]:
-    """Extensions that leave much behind, and one that nothing but SIGKILL ends."""
+    """Extensions that leave processes behind, and one that only SIGKILL ends."""
     folders = [extension(zot.folder, child, zot.folder / child) for child in LEAVERS]
     folders.append(extension(zot.folder, "ignores_shutdown"))
     return [word for folder in folders for word in ("-e", folder)]
@@ -44,8 +43,8 @@ def left_of(running: Running) -> list[str]:
     return [_command_line(pid) for pid in _marked(running._mark)]
 
 
-def watchdog_of(running: Running) -> int:
-    """It has not the environment by which the others are known."""
+def reaper_of(running: Running) -> int:
+    """The reaper lacks the environment that identifies other processes."""
 
     def look() -> int | None:
         children = [child.pid for child in psutil.Process(running.pid).children()]
@@ -55,7 +54,7 @@ def watchdog_of(running: Running) -> int:
 
 
 def status_of(pid: int) -> str:
-    """The kernel's letter; empty if there is no such process."""
+    """The kernel's letter for its state; empty if there is no such process."""
     try:
         with open(f"/proc/{pid}/stat") as file:
             return file.read().rpartition(")")[2].split()[0]
@@ -64,7 +63,7 @@ def status_of(pid: int) -> str:
 
 
 def has_ended(pid: int) -> bool:
-    """Whoever adopts it may not have collected it yet."""
+    """A zombie counts: its new parent may not have collected it yet."""
     return status_of(pid) in ("", "Z")
 
 
@@ -74,7 +73,7 @@ def kill(running: Running) -> None:
 
 
 def end(hosted: Hosted) -> None:
-    """In order, so that its watchdog has gone before it."""
+    """Stops the host in order, so its reaper ends first."""
     hosted.client.close()
     hosted.running.signal(signal.SIGTERM)
     assert hosted.running.finish().status == 0
@@ -90,30 +89,30 @@ def test_a_killed_host_leaves_no_process(zot: Zot, moment: str) -> None:
             hosted.settle()
             hosted.client.close()
             assert len(left_of(running)) >= 6, "the host, three extensions, a daemon and a grandchild"
-        watchdog = watchdog_of(running)
+        reaper = reaper_of(running)
         kill(running)
-        wait_until(lambda: not left_of(running) and has_ended(watchdog))
+        wait_until(lambda: not left_of(running) and has_ended(reaper))
     assert zot.run("ps", "--json").text == ""
 
 
 def test_a_killed_run_leaves_no_process(zot: Zot) -> None:
-    """Nor of its own shell commands."""
+    """Shell commands of the run end too."""
     script = Script(zot.cwd, extra={"echo": ""}).call(("bash", {"command": "setsid sleep 600 & echo up; sleep 600"}))
     with zot.start(*zot.replay_flags(script), *stubborn(zot), "go") as running:
         running.wait_for(ToolProgress)
-        watchdog = watchdog_of(running)
+        reaper = reaper_of(running)
         kill(running)
-        wait_until(lambda: not left_of(running) and has_ended(watchdog))
+        wait_until(lambda: not left_of(running) and has_ended(reaper))
 
 
 def test_the_next_host_ends_what_a_killed_host_and_reaper_left(zot: Zot) -> None:
-    """Both are killed, the watchdog first, as when memory runs out."""
+    """Both are killed, the reaper first, as when memory runs out."""
     with zot.start("host", *stubborn(zot)) as running:
         hosted = Hosted(zot, running)
         hosted.settle()
         hosted.client.close()
-        running.signal(signal.SIGSTOP)  # so that it cannot start another one
-        os.kill(watchdog_of(running), signal.SIGKILL)
+        running.signal(signal.SIGSTOP)  # so that it cannot start another reaper
+        os.kill(reaper_of(running), signal.SIGKILL)
         kill(running)
         assert len(left_of(running)) >= 3, "what knows end of file has left by itself"
         with zot.start("host", "--no-ext") as following:
@@ -124,7 +123,7 @@ def test_the_next_host_ends_what_a_killed_host_and_reaper_left(zot: Zot) -> None
 
 
 def test_a_host_that_was_stopped_for_a_while_ends_no_extension(zot: Zot) -> None:
-    """Ctrl-Z, a debugger, a laptop's lid: all deadlines have passed meanwhile, and all answers are there."""
+    """As by Ctrl-Z, a debugger or a laptop's lid: all deadlines have passed, and all answers have arrived."""
     pinged = extension(zot.folder, "pinged", watchdog_s=0.2)
     with zot.start("host", "-e", pinged) as running:
         hosted = Hosted(zot, running)
@@ -142,7 +141,7 @@ def test_a_host_that_was_stopped_for_a_while_ends_no_extension(zot: Zot) -> None
 
 
 def test_orphans_that_end_are_collected_by_the_host(zot: Zot) -> None:
-    """Otherwise they stay as zombies, until no process can be started any more."""
+    """Uncollected orphans stay as zombies until no process can be started."""
     orphans = program(
         zot.folder,
         "orphans",
@@ -167,7 +166,7 @@ def zombies_of(pid: int) -> list[int]:
 
 
 class Clock:
-    """A monotonic clock that can be moved on: hours of a machine that slept, on systems where these count."""
+    """A monotonic clock that a test moves on, as after a sleep on systems that count it."""
 
     def __init__(self) -> None:
         self.ahead = 0.0
@@ -192,7 +191,7 @@ HOURS = 7 * 3600.0
 
 
 def test_a_clock_that_jumps_during_the_start_ends_no_extension(host: Host, clock: Clock) -> None:
-    """Its hello has been said, and waits to be read."""
+    """Its hello waits in the pipe."""
     host.add("echo")
     host.launch()
     child = host.extension("echo").child
@@ -241,7 +240,7 @@ def test_a_clock_that_jumps_only_shortens_a_pause_before_a_restart(host: Host, c
 
 
 def test_a_clock_that_jumps_breaks_no_limit(host: Host, clock: Clock) -> None:
-    """Neither rates, which are of the time that has passed, nor the processor time."""
+    """Neither limits of rates, which use elapsed time, nor limits of processor time."""
     host.add("pinged", watchdog_s=600, limits={"cpu_percent": 90, "frames_per_s": 5, "cpu_seconds": 60, "breaches": 1})
     host.start()
     for _ in range(3):
@@ -262,7 +261,7 @@ JUMPS = {
 
 @pytest.mark.parametrize("jump", JUMPS)
 def test_the_wall_clock_may_jump(jump: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Deadlines, restarts and durations are of the clock that only goes on. Moments in files are the wall's."""
+    """Deadlines, restarts and durations use the monotonic clock; timestamps in files use the wall clock."""
     real, calls, by = time.time, count(), JUMPS[jump]
     monkeypatch.setattr(time, "time", lambda: real() + by(calls))
     lives = extension(tmp_path, "lives", tmp_path / "mark", restart=SOON)

@@ -34,7 +34,7 @@ def starting(folder_of: Callable[[str], Path]) -> Iterator[Callable[[str], Conve
 
 
 def greeting(extension: Conversation, name: str) -> list[dict[str, Any]]:
-    """All that it says before it waits."""
+    """All frames that it sends before it waits."""
     if name in NEVER_READY:
         return [extension.frame() for _ in range(NEVER_READY[name])]
     return extension.frames_up_to("ready")
@@ -63,7 +63,7 @@ class Supervised(Host):
         self.supervisor.start(self.found, dict(os.environ), self.folder / "data")
 
     def command(self, name: str, args: str = "") -> Any:
-        """What the command answers: its frame. One that fails is an error of the test."""
+        """The frame that the command answers; a command that fails fails the test."""
         answers: list[CommandAnswer] = []
         self.supervisor.begin_command(name, args, answers.append)
         assert self.loop.run_until(lambda: bool(answers), self.loop.clock() + PATIENCE)
@@ -71,7 +71,7 @@ class Supervised(Host):
         return answers[0].frame
 
     def finish(self) -> None:
-        """Stops it, and fails the test if it did not end in order or if anything was to be said against it."""
+        """Stops it; fails the test if it did not end in order or got a notice."""
         self.stop()
         assert self.cost(self.name).exit_status == "exit 0"
         assert self.cost(self.name).junk_lines == 0

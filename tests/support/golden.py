@@ -13,8 +13,7 @@ if TYPE_CHECKING:
 
 
 def golden(outcome: Outcome, zot: Zot | None = None) -> str:
-    """The whole stream but for the notes of extensions, which come when they are sent. With `zot`, its folders are
-    `<cwd>` and `<home>`."""
+    """The stream without notes of extensions, whose order varies. With `zot`, its folders are `<cwd>` and `<home>`."""
     text = "\n".join(_line(record) for record in outcome.records if not isinstance(record, events.ExtNotify))
     if zot is not None:
         text = text.replace(str(zot.cwd), "<cwd>").replace(str(zot.home), "<home>")

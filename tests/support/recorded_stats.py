@@ -19,7 +19,7 @@ MIB = 2**20
 
 
 def extension_stats(**given: object) -> ExtensionStats:
-    """A healthy one that has done nothing, with what is given."""
+    """Figures of an idle, healthy extension, with these changes."""
     plain: dict[str, object] = {
         "state": "ready",
         "failure": "",

@@ -1,4 +1,4 @@
-"""The conformance vectors: valid, still what the examples say, and together the whole protocol."""
+"""The conformance vectors are valid, current, and have the whole protocol."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frames of both directions survive the pipe unchanged, and no line whatever makes the decoder raise."""
+"""Frames of both directions survive the pipe unchanged, and no line makes the decoder raise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The splitter gives the same lines however the bytes are cut, stays within its memory, and names what it drops."""
+"""The splitter gives the same lines for any chunks, has bounded memory, and names the lines that it drops."""
 
 from __future__ import annotations
 

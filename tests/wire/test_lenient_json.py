@@ -1,4 +1,4 @@
-"""What zot's decoder would read is read, and nothing that is sound is touched."""
+"""Text that zot's decoder reads is read, and valid text stays unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A manifest is read as zot reads it, and each fault gives one line that names the field."""
+"""A manifest is read as zot reads it; each fault is one line that names the field."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The committed JSON Schemas are what the definitions say, and they accept what the encoders write."""
+"""The committed JSON Schemas follow the definitions, and accept what the encoders write."""
 
 from __future__ import annotations
 

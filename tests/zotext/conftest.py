@@ -1,3 +1,5 @@
+"""An extension in this process, and extensions as programs."""
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""The package stands alone: stdlib only, copied as a folder, and light to import."""
+"""The package needs the standard library only, works as a copied folder, and is quick to import."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 PACKAGE = Path(__file__).parents[2] / "zotext"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 SLOW = {"typing", "inspect", "dataclasses", "json", "re", "enum", "threading", "asyncio", "pathlib", "traceback"}
-"""What takes most of the time that a Python program needs to start. `import zotext` needs none of them."""
+"""Modules that are slow to import. `import zotext` imports none of them."""
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))

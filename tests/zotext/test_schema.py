@@ -191,7 +191,7 @@ HINTS = (str, int, float, bool, list[int], dict[str, str], Colour, Address, str 
 
 @given(st.sampled_from(HINTS), JSON)
 def test_schema_and_reader_accept_the_same_arguments(hint: Any, argument: Any):
-    """The host checks by the schema before it calls: both must agree, or one of them is wrong."""
+    """The host checks arguments with the schema before a call, so both must agree."""
     made = shape(hint)
     valid = jsonschema_rs.validator_for(made.schema).is_valid(argument)
     try:

@@ -1,4 +1,4 @@
-"""Extensions as programs: real processes, real pipes, and what people do to them."""
+"""Extensions as programs: real processes, pipes and signals."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def conversation(tmp_path: Path, code: str, said: bytes) -> subprocess.CompletedProcess[bytes]:
-    """All that is said is there at once, and then the input ends: what a shell pipe does."""
+    """All input is there at once and then ends, as with a shell pipe."""
     script = tmp_path / "main.py"
     script.write_text(f"{PRELUDE}{code}\next.run()\n")
     return subprocess.run([*PYTHON, str(script)], input=said, capture_output=True, timeout=30)

@@ -1,4 +1,4 @@
-"""The SDK and the real supervisor: each believes what the other says."""
+"""An extension of the SDK under the real supervisor."""
 
 from __future__ import annotations
 

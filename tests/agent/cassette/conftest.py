@@ -1,3 +1,5 @@
+"""The path of a cassette."""
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Each way in which a reply fails, as the model worker reports it."""
+"""Each failure of a reply, as the model worker reports it."""
 
 from __future__ import annotations
 

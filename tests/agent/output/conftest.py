@@ -1,3 +1,5 @@
+"""A pipe whose ends a test may close."""
+
 from __future__ import annotations
 
 import os

@@ -1,4 +1,4 @@
-"""What waits for a reader that is behind stays bounded, and the newest content of a panel is what comes."""
+"""Records reach the reader in order; while it is behind, what waits is bounded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One prompt in this process with a scripted model: the order of things, and an end that is whole wherever it comes."""
+"""One prompt in this process with a scripted model: the order of records, and a complete end after each abort."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Session files: zot's format, whole lines only, one owner, trouble that costs nothing else."""
+"""Session files: zot's format, whole lines, a lock, and errors that cost nothing else."""
 
 from __future__ import annotations
 

@@ -10,21 +10,7 @@ from hypothesis import strategies as st
 
 from agent.tools import edit
 from agent.tools.outcome import ToolError
-
-
-def edited(directory: Path, content: bytes, *edits: tuple[str, str]) -> tuple[bytes, str]:
-    """The file's new content, and the result text."""
-    (directory / "f").write_bytes(content)
-    outcome = edit.run({"path": "f", "edits": [{"oldText": o, "newText": n} for o, n in edits]}, str(directory))
-    assert not outcome.is_error
-    return (directory / "f").read_bytes(), outcome.content[0]["text"]
-
-
-def refusal(directory: Path, content: bytes, *edits: tuple[str, str]) -> str:
-    with pytest.raises(ToolError) as caught:
-        edited(directory, content, *edits)
-    assert (directory / "f").read_bytes() == content
-    return str(caught.value)
+from tests.support.file_tools import edited, refused_edit
 
 
 @pytest.mark.parametrize(
@@ -40,7 +26,7 @@ def refusal(directory: Path, content: bytes, *edits: tuple[str, str]) -> str:
     ],
 )
 def test_edits_without_a_unique_match_are_refused(tmp_path: Path, edits: list[tuple[str, str]], message: str) -> None:
-    assert refusal(tmp_path, b"abca", *edits) == message
+    assert refused_edit(tmp_path, b"abca", *edits) == message
 
 
 def test_missing_special_and_large_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,11 +40,11 @@ def test_missing_special_and_large_files_are_refused(tmp_path: Path, monkeypatch
         edit.run(args, str(tmp_path))
     (tmp_path / "f").unlink()
     monkeypatch.setattr(edit, "MAX_FILE_BYTES", 3)
-    assert refusal(tmp_path, b"abcd", ("a", "b")) == "f has more than 3 bytes, too many to edit; use bash"
+    assert refused_edit(tmp_path, b"abcd", ("a", "b")) == "f has more than 3 bytes, too many to edit; use bash"
 
 
 def test_edits_are_found_in_the_file_as_it_was(tmp_path: Path) -> None:
-    """Each one is: neither sees what the other has put there, whatever their order."""
+    """No edit sees the text of another, in any order."""
     assert edited(tmp_path, b"one two", ("two", "one"), ("one", "two"))[0] == b"two one"
 
 
@@ -86,7 +72,7 @@ def test_a_failed_write_leaves_the_file_alone(tmp_path: Path, monkeypatch: pytes
         raise ToolError("write f: no space left on device")
 
     monkeypatch.setattr(edit, "replace_file", refuse)
-    assert refusal(tmp_path, b"abc", ("b", "x")) == "write f: no space left on device"
+    assert refused_edit(tmp_path, b"abc", ("b", "x")) == "write f: no space left on device"
 
 
 WORDS = st.lists(st.sampled_from(["a", "b", "é", " ", "\n", "\r\n", "x\n", "long word"]), max_size=30)

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.tools import read
-from agent.tools.outcome import ToolError
 from agent.tools.read import MAX_BYTES, MAX_LINES, read_window
+from tests.support.file_tools import refusal
 
 
 def text_of(directory: Path, **args: object) -> str:
@@ -19,12 +19,6 @@ def text_of(directory: Path, **args: object) -> str:
     (block,) = outcome.content
     assert block["type"] == "text"
     return block["text"]
-
-
-def refusal(directory: Path, **args: object) -> str:
-    with pytest.raises(ToolError) as caught:
-        read.run(args, str(directory))
-    return str(caught.value)
 
 
 def test_a_final_line_end_is_added_and_carriage_returns_are_kept(tmp_path: Path) -> None:
@@ -112,7 +106,7 @@ def test_bytes_that_are_not_utf8_become_replacement_characters(tmp_path: Path) -
 def test_binary_content_is_refused_if_it_shows_early(tmp_path: Path) -> None:
     (tmp_path / "early").write_bytes(b"x" * 8_191 + b"\0")
     (tmp_path / "late").write_bytes(b"x" * 8_192 + b"\0")
-    assert refusal(tmp_path, path="early") == "early looks binary; refusing to read as text"
+    assert refusal(read.run, tmp_path, path="early") == "early looks binary; refusing to read as text"
     assert text_of(tmp_path, path="late").startswith("xxx")
 
 

@@ -43,7 +43,7 @@ def barrier(tmp_path: Path, *calls: tuple[str, int]) -> Observed:
 
 
 def test_read_only_calls_side_by_side_run_at_the_same_time_and_keep_their_order(tmp_path: Path):
-    """None of the first three is answered before all have been asked, and then the last one first."""
+    """The first three calls are answered once all are asked, the last call first."""
     seen = barrier(tmp_path, ("left", 3), ("right", 3), ("left", 3), ("alone", 1), ("alone", 1), ("right", 1))
     assert results(seen) == [
         ("t1.0", "left"), ("t1.1", "right"), ("t1.2", "left"), ("t1.3", "alone"), ("t1.4", "alone"), ("t1.5", "right"),

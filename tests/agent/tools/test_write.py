@@ -3,22 +3,8 @@
 import os
 from pathlib import Path
 
-import pytest
-
 from agent.tools import write
-from agent.tools.outcome import ToolError
-
-
-def written(directory: Path, **args: object) -> str:
-    outcome = write.run(args, str(directory))
-    assert not outcome.is_error
-    return outcome.content[0]["text"]
-
-
-def refusal(directory: Path, **args: object) -> str:
-    with pytest.raises(ToolError) as caught:
-        write.run(args, str(directory))
-    return str(caught.value)
+from tests.support.file_tools import refusal, written
 
 
 def test_the_result_is_the_content_and_parents_are_made(tmp_path: Path) -> None:
@@ -41,10 +27,10 @@ def test_targets_that_are_no_writable_file_are_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "loop").symlink_to("loop")
     os.mkfifo(tmp_path / "pipe")
-    assert refusal(tmp_path, content="x") == "path is required"
-    assert refusal(tmp_path, path=".") == f"open {tmp_path}: is a directory"
-    assert refusal(tmp_path, path="file/x") == f"mkdir {tmp_path}/file: not a directory"
-    assert refusal(tmp_path, path="file/x/y") == f"mkdir {tmp_path}/file: not a directory"
-    assert refusal(tmp_path, path="loop") == f"open {tmp_path}/loop: too many levels of symbolic links"
-    assert refusal(tmp_path, path="pipe") == f"{tmp_path}/pipe is a named pipe, not a regular file"
+    assert refusal(write.run, tmp_path, content="x") == "path is required"
+    assert refusal(write.run, tmp_path, path=".") == f"open {tmp_path}: is a directory"
+    assert refusal(write.run, tmp_path, path="file/x") == f"mkdir {tmp_path}/file: not a directory"
+    assert refusal(write.run, tmp_path, path="file/x/y") == f"mkdir {tmp_path}/file: not a directory"
+    assert refusal(write.run, tmp_path, path="loop") == f"open {tmp_path}/loop: too many levels of symbolic links"
+    assert refusal(write.run, tmp_path, path="pipe") == f"{tmp_path}/pipe is a named pipe, not a regular file"
     assert sorted(os.listdir(tmp_path)) == ["file", "loop", "pipe"]

@@ -1,4 +1,4 @@
-"""`zot doctor` says what is in force and what is wrong, and starts nothing of anybody's."""
+"""`zot doctor` names settings and faults, and starts no extension."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def found(name: str) -> list[Check]:
 
 
 def finding(name: str) -> Check:
-    """The worst one of that name."""
+    """The worst check of that name."""
     return max(found(name), key=lambda check: list(Level).index(check.level))
 
 

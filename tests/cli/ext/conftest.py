@@ -1,3 +1,5 @@
+"""An extension for the commands of authors."""
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

@@ -1,3 +1,5 @@
+"""A browser for each test module, and the name of a recording."""
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Where the prompt comes from: words, `--`, `-`, a pipe; and what is never waited for."""
+"""Where the prompt comes from: words, `--`, `-` or a pipe; and which input is never read."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_pipe_is_the_prompt(zot, dash, piped, prompt):
 
 
 def test_words_win_over_a_pipe_which_is_not_read(zot):
-    """Not even waited for: the writing end stays open, as with a daemon's or a CI runner's stdin."""
+    """The run does not wait for the pipe: its writing end stays open, as with the stdin of a daemon or a CI runner."""
     reading, writing = os.pipe()
     try:
         assert prompt_of(zot.run(*cassette(zot, "words"), "words", stdin=reading)) == "words"
@@ -109,7 +109,7 @@ def test_sigint_while_waiting_for_the_prompt_ends_quietly(zot):
         pipe = running.process.stdin
         pipe.write(b"half")
         pipe.flush()
-        wait_until(lambda: fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)) == bytes(4))  # it has taken what there is
+        wait_until(lambda: fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)) == bytes(4))  # it has read all of the pipe
         running.signal(signal.SIGINT)
         outcome = running.finish()
     assert (outcome.status, outcome.stdout, outcome.stderr) == (Status.INTERRUPTED.exit_code, b"", "")

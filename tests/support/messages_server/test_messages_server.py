@@ -1,4 +1,4 @@
-"""The scripted server that other tests rely on: it leaves nothing behind and lets go of what it holds."""
+"""The scripted server: it leaves no thread behind and releases what it holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""zot's dialect: what the supervisor means is said in its frames, on one line each."""
+"""zot's dialect: each neutral message becomes one frame on one line."""
 
 from __future__ import annotations
 

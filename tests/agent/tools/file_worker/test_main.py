@@ -1,4 +1,4 @@
-"""The worker as its host meets it: a real process on two pipes."""
+"""The file worker as a process on two pipes."""
 
 import json
 import resource

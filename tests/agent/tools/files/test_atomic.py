@@ -10,19 +10,7 @@ import pytest
 from agent.tools import write
 from agent.tools.files import atomic
 from agent.tools.files.atomic import replace_file
-from agent.tools.outcome import ToolError
-
-
-def written(directory: Path, **args: object) -> str:
-    outcome = write.run(args, str(directory))
-    assert not outcome.is_error
-    return outcome.content[0]["text"]
-
-
-def refusal(directory: Path, **args: object) -> str:
-    with pytest.raises(ToolError) as caught:
-        write.run(args, str(directory))
-    return str(caught.value)
+from tests.support.file_tools import refusal, written
 
 
 @pytest.fixture
@@ -79,7 +67,9 @@ def test_a_reader_that_has_the_old_file_open_still_sees_all_of_it(tmp_path: Path
 def test_a_full_disk_leaves_the_old_state(tmp_path: Path, exists: bool) -> None:
     if exists:
         (tmp_path / "a").write_text("old")
-    assert refusal(tmp_path, path="a", content="much longer") == f"write {tmp_path}/a: no space left on device"
+    assert (
+        refusal(write.run, tmp_path, path="a", content="much longer") == f"write {tmp_path}/a: no space left on device"
+    )
     assert os.listdir(tmp_path) == (["a"] if exists else [])
     if exists:
         assert (tmp_path / "a").read_text() == "old"
@@ -102,7 +92,9 @@ def test_writing_in_place_reserves_room_before_it_touches_the_content(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(atomic.os, "posix_fallocate", refuse, raising=False)
-    assert refusal(tmp_path, path="a", content="much longer") == f"write {tmp_path}/a: no space left on device"
+    assert (
+        refusal(write.run, tmp_path, path="a", content="much longer") == f"write {tmp_path}/a: no space left on device"
+    )
     assert (tmp_path / "a").read_text() == "old"
 
 
@@ -150,7 +142,7 @@ def test_extended_attributes_stay(tmp_path: Path) -> None:
 def test_a_read_only_file_is_refused_and_a_read_only_directory_is_not(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("old")
     (tmp_path / "a").chmod(0o444)
-    assert refusal(tmp_path, path="a", content="x") == f"open {tmp_path}/a: permission denied"
+    assert refusal(write.run, tmp_path, path="a", content="x") == f"open {tmp_path}/a: permission denied"
     (tmp_path / "a").chmod(0o644)
     tmp_path.chmod(0o555)
     try:

@@ -7,15 +7,9 @@ import pytest
 
 from agent.tools import read
 from agent.tools.files import image
-from agent.tools.outcome import ToolError
+from tests.support.file_tools import refusal
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
-
-
-def refusal(directory: Path, **args: object) -> str:
-    with pytest.raises(ToolError) as caught:
-        read.run(args, str(directory))
-    return str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -36,8 +30,9 @@ def test_the_content_decides_the_media_type_of_an_image(tmp_path: Path, content:
 def test_a_file_that_is_no_image_or_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.png").write_text("<html>")
     assert (
-        refusal(tmp_path, path="a.png") == "a.png is named like an image, but its content is no PNG, JPEG, GIF or WebP"
+        refusal(read.run, tmp_path, path="a.png")
+        == "a.png is named like an image, but its content is no PNG, JPEG, GIF or WebP"
     )
     monkeypatch.setattr(image, "MAX_BYTES", 10)
     (tmp_path / "b.png").write_bytes(PNG)
-    assert refusal(tmp_path, path="b.png").startswith("b.png is too large for an image: more than 10 bytes")
+    assert refusal(read.run, tmp_path, path="b.png").startswith("b.png is too large for an image: more than 10 bytes")

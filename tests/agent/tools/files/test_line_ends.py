@@ -4,23 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.tools import edit
-from agent.tools.outcome import ToolError
-
-
-def edited(directory: Path, content: bytes, *edits: tuple[str, str]) -> tuple[bytes, str]:
-    """The file's new content, and the result text."""
-    (directory / "f").write_bytes(content)
-    outcome = edit.run({"path": "f", "edits": [{"oldText": o, "newText": n} for o, n in edits]}, str(directory))
-    assert not outcome.is_error
-    return (directory / "f").read_bytes(), outcome.content[0]["text"]
-
-
-def refusal(directory: Path, content: bytes, *edits: tuple[str, str]) -> str:
-    with pytest.raises(ToolError) as caught:
-        edited(directory, content, *edits)
-    assert (directory / "f").read_bytes() == content
-    return str(caught.value)
+from tests.support.file_tools import edited, refused_edit
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
@@ -56,7 +40,7 @@ def test_lone_carriage_returns_are_text(tmp_path: Path) -> None:
 
 
 def test_a_change_of_line_ends_alone_is_refused(tmp_path: Path) -> None:
-    message = refusal(tmp_path, b"a\nb\n", ("a\n", "a\r\n"))
+    message = refused_edit(tmp_path, b"a\nb\n", ("a\n", "a\r\n"))
     assert message.startswith("edit 1: oldText equals newText except for line ends")
 
 

@@ -18,7 +18,7 @@ def installed(zot: Zot, child: str, *args: str, **manifest: Any) -> Path:
 
 
 def faults(record: dict[str, Any]) -> set[str]:
-    """What it is blamed for; a busy machine makes all of them slow to be ready."""
+    """Topics of its findings. Slow readiness is left out: a busy machine delays every extension."""
     return {
         finding["topic"]
         for finding in record["findings"]
@@ -68,7 +68,7 @@ def test_doctor_examines_the_named_extensions(zot, tmp_path):
 
 
 def test_doctor_does_not_start_untrusted_extensions(zot, tmp_path):
-    """The project's extension would leave a mark if it was started."""
+    """The project's extension writes a mark when it starts."""
     mark = tmp_path / "mark"
     extension(zot.cwd / ".zot" / "extensions", "lives", str(mark), timeouts=PATIENT)
     outcome = zot.run("ext", "doctor")

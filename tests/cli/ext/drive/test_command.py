@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def piped(zot: Zot, tmp_path: Path, text: str, *args: str | Path) -> Outcome:
-    """`zot` with this on its standard input."""
+    """Runs `zot` with this text on its standard input."""
     source = tmp_path / "stdin"
     source.write_text(text)
     with source.open("rb") as stdin:
@@ -67,7 +67,7 @@ def test_an_extension_that_does_not_start_is_an_error(zot, tmp_path):
     outcome = piped(zot, tmp_path, "ping\n", "ext", "drive", extension(tmp_path, "exits_before_hello"))
     assert outcome.status == 1
     assert "it exited before its hello (exit 3)" in outcome.stderr
-    assert "cannot find my configuration" in outcome.stderr  # its own words
+    assert "cannot find my configuration" in outcome.stderr  # its stderr
     assert outcome.stderr.count("zot ext drive:") == 1
 
 
@@ -97,7 +97,7 @@ for frame in frames():
         seen.until("zot> ")
         os.write(ours, b"tool sh\t")
         seen.until("tool shout ")
-        os.write(ours, '{"text": "né!"}'.encode() + b"\x1b[D\x1b[D\x7f\r")  # two to the left, and the mark is gone
+        os.write(ours, '{"text": "né!"}'.encode() + b"\x1b[D\x1b[D\x7f\r")  # twice to the left, then delete the `!`
         seen.until("NÉ")
         assert "NÉ!" not in seen.text
         seen.until("that was loud")

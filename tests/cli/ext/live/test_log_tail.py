@@ -1,4 +1,4 @@
-"""The end of a rotated log, and what is added to it."""
+"""The last lines of a rotated log, and lines added later."""
 
 from __future__ import annotations
 

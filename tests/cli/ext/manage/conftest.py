@@ -1,3 +1,5 @@
+"""Extensions to install, and one with a broken manifest."""
+
 from __future__ import annotations
 
 import pytest
@@ -11,7 +13,7 @@ from tests.support.installing import source
 
 @pytest.fixture
 def made(zot):
-    """An extension that would leave a file if it were ever started."""
+    """An extension that writes a file when it starts."""
     folder = source(zot.folder / "made", program=f"#!/bin/sh\ntouch {zot.folder}/started\n", description="Guards")
     yield folder
     assert not (zot.folder / "started").exists()
@@ -26,7 +28,7 @@ def broken(zot):
 
 @pytest.fixture
 def installed(zot):
-    """Installs a folder without the time that a process takes."""
+    """Installs a folder in this process, which is quicker."""
 
     def put(folder, scope=Scope.GLOBAL):
         install(LocalSource(folder), scope, ExtensionFolders(zot.cwd, zot.home))

@@ -1,3 +1,5 @@
+"""Steps and ticks of axes."""
+
 from __future__ import annotations
 
 import pytest

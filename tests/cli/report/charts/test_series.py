@@ -1,3 +1,5 @@
+"""Samples of an extension thinned to few points of a line."""
+
 from __future__ import annotations
 
 import math

@@ -1,3 +1,5 @@
+"""Marks of a run in lanes, and the life of an extension."""
+
 from __future__ import annotations
 
 from hypothesis import given
@@ -90,7 +92,7 @@ def test_many_marks_become_few_with_counts():
     assert len(tools.marks) <= COMMON_MARKS
     assert sum(mark.count for mark in tools.marks) == 100_000
     assert sum(mark.bad for mark in tools.marks) == 1000
-    assert not any(0 < mark.bad < mark.count for mark in tools.marks)  # what failed does not hide among the others
+    assert not any(0 < mark.bad < mark.count for mark in tools.marks)  # failed and other calls are counted apart
     own = [lane for lane in lanes if lane.kind is Kind.EXTENSION]
     assert len(own) == 300
     assert sum(len(lane.marks) for lane in own[:PROMINENT]) <= PROMINENT_MARKS

@@ -1,3 +1,5 @@
+"""Which extensions the report calls troubled."""
+
 from __future__ import annotations
 
 from array import array

@@ -1,4 +1,4 @@
-"""The page as text: complete, well-formed, self-contained, small, and deaf to what strangers write."""
+"""The page as text: complete, well-formed, self-contained, small, and safe with text of extensions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page as its reader sees it: in a real Chromium, with its script running. Skipped where there is none."""
+"""The page in a real Chromium, with its script running. Skipped without a Chromium."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SETTLED = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame
 
 @pytest.fixture
 def show(browser, tmp_path):
-    """Makes a page and opens it; afterwards nothing may have been logged and nothing fetched but the page."""
+    """Makes a page and opens it. Afterwards nothing was logged, and nothing but the page was fetched."""
     opened = []
 
     def show(held, **given):
@@ -133,7 +133,7 @@ def test_lines_can_be_hidden_and_the_axis_follows(show, two):
     browser.evaluate(f"document.querySelectorAll('button.key')[{rising}].click()")
     assert texts(browser, ".panel[data-measure=cpu][data-kind=lines] .y span")[-1] == "10 %"
     assert count(browser, ".panel .line.off") == 4  # it and the host, of both measures
-    assert drawn(browser, ".panel[data-measure=cpu] .band")[9] == (1000.0, 50.0)  # what is not shown is the rest
+    assert drawn(browser, ".panel[data-measure=cpu] .band")[9] == (1000.0, 50.0)  # hidden lines count as the rest
 
 
 def test_any_of_a_hundred_extensions_can_be_added(show):
@@ -163,7 +163,7 @@ def test_the_table_sorts_and_filters(show):
 
 def test_the_keyboard_walks_through_samples_and_events(show, two):
     browser = show(two)
-    box(browser, ".panel .plot")  # a page that scrolls hides what it tells
+    box(browser, ".panel .plot")  # a page that scrolls hides values
     browser.evaluate("document.querySelector('.panel .plot').focus()")
     for _ in range(3):
         browser.key("ArrowRight")

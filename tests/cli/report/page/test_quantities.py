@@ -1,3 +1,5 @@
+"""Numbers, bytes, times and counts as the report writes them."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,4 +1,4 @@
-"""What the reader makes of a run's events."""
+"""Reading the events of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the reader makes of a `--stats` file."""
+"""Reading a `--stats` file."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_absurd_figures_stay_finite(file):
 
 
 def test_a_last_sample_without_its_figures_is_left_out(file):
-    """Of the others only the gauges are looked at."""
+    """Only the gauges of earlier samples are read."""
     short = json.loads(encode(sample(99, {"a": extension_stats()})))
     del short["extensions"]["a"]["calls"]
     file.write_bytes(encode(sample(1, {})) + json.dumps(short).encode() + b"\n")
