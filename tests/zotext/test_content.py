@@ -10,12 +10,7 @@ from typing import Any
 import pytest
 
 import zotext
-from zotext import (
-    Extension,
-    Image,
-    Result,
-    Text,
-)
+from zotext import Extension, Image, Result, Text
 from zotext.testing import Harness
 
 PNG = b"\x89PNG\r\n\x1a\n and so on"

@@ -6,11 +6,7 @@ from typing import Any
 
 import pytest
 
-from zotext import (
-    Extension,
-    RegistrationError,
-    ToolContext,
-)
+from zotext import Extension, RegistrationError, ToolContext
 from zotext.testing import Harness
 
 

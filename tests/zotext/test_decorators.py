@@ -7,11 +7,7 @@ from typing import Any
 import pytest
 
 import zotext
-from zotext import (
-    Extension,
-    OpenPanel,
-    RegistrationError,
-)
+from zotext import Extension, OpenPanel, RegistrationError
 from zotext.testing import Harness
 
 

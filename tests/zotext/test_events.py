@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from zotext import (
-    EVENTS,
-    Event,
-    Extension,
-    Text,
-)
+from zotext import EVENTS, Event, Extension, Text
 from zotext.testing import Harness
 
 

@@ -10,9 +10,7 @@ import pytest
 from zotext.testing import Harness
 
 if TYPE_CHECKING:
-    from zotext import (
-        Extension,
-    )
+    from zotext import Extension
 
 
 def test_the_host_is_known_after_its_hello(ext: Extension, tmp_path: Any):

@@ -6,12 +6,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import zotext
-from zotext import (
-    Extension,
-    ToolContext,
-    TurnStart,
-    allow,
-)
+from zotext import Extension, ToolContext, TurnStart, allow
 from zotext.testing import Harness
 
 if TYPE_CHECKING:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from zotext import (
-    Extension,
-    RegistrationError,
-)
+from zotext import Extension, RegistrationError
 from zotext.testing import Harness
 
 

@@ -6,15 +6,7 @@ from typing import Any
 
 import pytest
 
-from zotext import (
-    CommandContext,
-    Display,
-    Error,
-    Extension,
-    Insert,
-    Noop,
-    Prompt,
-)
+from zotext import CommandContext, Display, Error, Extension, Insert, Noop, Prompt
 from zotext.testing import Harness
 
 

@@ -7,12 +7,7 @@ from typing import Any
 
 import pytest
 
-from zotext import (
-    Extension,
-    RegistrationError,
-    ToolContext,
-    ToolError,
-)
+from zotext import Extension, RegistrationError, ToolContext, ToolError
 from zotext.testing import Harness
 
 

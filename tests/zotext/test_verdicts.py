@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from zotext import (
-    replace_text,
-)
+from zotext import replace_text
 
 
 def test_an_empty_text_is_no_replacement():
