@@ -10,7 +10,6 @@ from agent.configure import RunRequest, UsageError, launch
 from agent.model.anthropic_provider import AnthropicProvider
 from agent.model.provider import ProviderUnavailable
 from agent.model.replay_provider import RecordingProvider, ReplayProvider
-from agent.runtime import ProviderUnavailable
 from wire.events import Status
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from agent.tools.outcome import Outcome
+    from agent.tools.outcome import ToolOutput
 
 
 def written(directory: Path, **args: object) -> str:
@@ -22,7 +22,7 @@ def written(directory: Path, **args: object) -> str:
     return outcome.content[0]["text"]
 
 
-def refusal(run: Callable[..., Outcome], directory: Path, **args: object) -> str:
+def refusal(run: Callable[..., ToolOutput], directory: Path, **args: object) -> str:
     """Why a tool refuses these arguments."""
     with pytest.raises(ToolError) as caught:
         run(args, str(directory))

@@ -7,7 +7,7 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.model.stream_reply import Reply
+from agent.model.stream_reply import StreamedReply
 from tests.support.messages_server import message_events, text_block, thinking_block, tool_block
 
 texts = st.text(st.characters(codec="utf-8"), max_size=30)
@@ -51,7 +51,7 @@ def test_later_counts_win_unless_they_are_zero(usages) -> None:
 
 
 def test_the_content_so_far_can_be_read_at_any_time() -> None:
-    reply = Reply()
+    reply = StreamedReply()
     events = message_events([text_block("abcd"), tool_block("read", '{"a": 1}', call_id="t")])
     lines_of(reply, events[:9])
     assert reply.content() == [

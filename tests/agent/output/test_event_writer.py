@@ -46,7 +46,7 @@ def test_opened_and_closed_panels_are_never_left_out():
     assert sink[1:-1] == posted
 
 
-def reporter_of(loop, abort=None, output=None):
+def writer_of(loop, abort=None, output=None):
     seen = []
     return EventWriter(loop, abort or Abort(), seen.append, output), seen
 
@@ -56,37 +56,37 @@ def note(number):
 
 
 def test_posted_records_keep_their_place(loop):
-    reporter, seen = reporter_of(loop)
-    reporter.post(note(1))
-    reporter.begin(events.TurnStart(0))
-    reporter.post(note(2))
-    reporter.emit(events.TurnStart(1))
+    writer, seen = writer_of(loop)
+    writer.post(note(1))
+    writer.begin(events.TurnStart(0))
+    writer.post(note(2))
+    writer.emit(events.TurnStart(1))
     assert seen == [events.TurnStart(0), note(1), note(2), events.TurnStart(1)]
 
 
 def test_a_record_posted_during_a_wait_is_emitted_during_the_wait(loop):
-    reporter, seen = reporter_of(loop)
-    reporter.begin(events.TurnStart(0))
-    loop.call_later(0.01, lambda: reporter.post(note(1)))
-    assert reporter.wait(lambda: len(seen) == 2, loop.clock() + 5)
+    writer, seen = writer_of(loop)
+    writer.begin(events.TurnStart(0))
+    loop.call_later(0.01, lambda: writer.post(note(1)))
+    assert writer.wait(lambda: len(seen) == 2, loop.clock() + 5)
 
 
 def test_a_wait_ends_by_deadline_or_abort(loop):
     abort = Abort()
-    reporter, _seen = reporter_of(loop, abort)
-    assert not reporter.wait(lambda: False, loop.clock() + 0.01)
+    writer, _seen = writer_of(loop, abort)
+    assert not writer.wait(lambda: False, loop.clock() + 0.01)
     loop.call_later(0.01, lambda: abort.request(Status.TIMEOUT, "late"))
-    assert not reporter.wait(lambda: False)
-    assert reporter.wait(lambda: True), "what has already come about counts, abort or not"
+    assert not writer.wait(lambda: False)
+    assert writer.wait(lambda: True), "what has already come about counts, abort or not"
 
 
 def test_waiting_progress_is_bounded_and_other_records_are_kept(loop):
-    reporter, seen = reporter_of(loop)
+    writer, seen = writer_of(loop)
     for number in range(10 * PROGRESS_WAITING):
-        reporter.post_progress(note(number))
-    reporter.post(events.TurnStart(7))
-    reporter.begin(events.TurnStart(0))
-    reporter.emit(events.Done())
+        writer.post_progress(note(number))
+    writer.post(events.TurnStart(7))
+    writer.begin(events.TurnStart(0))
+    writer.emit(events.Done())
     assert len(seen) == PROGRESS_WAITING + 3
     assert events.TurnStart(7) in seen
 
@@ -94,9 +94,9 @@ def test_waiting_progress_is_bounded_and_other_records_are_kept(loop):
 def test_finish_says_whether_the_reader_has_everything(loop, pipe):
     reading, writing = pipe
     output = FdWriter(loop, writing, lambda _reason: None)
-    reporter, _seen = reporter_of(loop, output=output)
+    writer, _seen = writer_of(loop, output=output)
     output.write(b"x")
-    assert reporter.finish()
+    assert writer.finish()
     os.close(reading)
     output.write(b"y")
-    assert not reporter.finish()
+    assert not writer.finish()
