@@ -1,4 +1,4 @@
-"""From what was asked for to a run that can start."""
+"""From the options of a run to a run that can start."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from agent.model.anthropic_provider import AnthropicProvider
 from agent.model.provider import ProviderUnavailable
 from agent.model.replay_provider import RecordingProvider, ReplayProvider
 from agent.options import RunRequest
-from supervisor.loop.loop import Loop
 from wire.events import Status
 
 
@@ -19,13 +18,6 @@ from wire.events import Status
 def asked(tmp_path, monkeypatch):
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     return lambda **more: RunRequest(home=tmp_path / "home", cwd=str(tmp_path), **more)
-
-
-@pytest.fixture
-def loop():
-    loop = Loop()
-    yield loop
-    loop.close()
 
 
 def test_defaults(asked, tmp_path):
@@ -58,7 +50,7 @@ def test_a_relative_folder_is_made_absolute(monkeypatch, tmp_path):
     assert launch(RunRequest(cwd="sub/../sub")).options.cwd == str(tmp_path / "sub")
 
 
-def test_which_provider(asked, loop, tmp_path, monkeypatch):
+def test_the_request_decides_the_provider(asked, loop, tmp_path, monkeypatch):
     refusal = launch(asked()).make_provider(loop)
     assert isinstance(refusal, ProviderUnavailable)
     assert refusal.status is Status.AUTHENTICATION
@@ -88,7 +80,7 @@ def test_addresses_that_cannot_be_reached(asked, url):
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1", "https://h/path?q", "http://[::1]:8080", "http://user:pw@h"])
-def test_addresses_that_can(asked, url):
+def test_addresses_that_can_be_reached(asked, url):
     launch(asked(base_url=url))
 
 
@@ -101,12 +93,12 @@ def test_addresses_that_can(asked, url):
         {"extensions": ("\udcff",)},
     ],
 )
-def test_what_cannot_be_said_in_json_is_refused(asked, more):
+def test_text_that_json_cannot_hold_is_refused(asked, more):
     with pytest.raises(UsageError, match="not valid UTF-8"):
         launch(asked(**more))
 
 
-def test_a_folder_that_cannot_be_said_in_json_is_refused(asked, tmp_path):
+def test_a_folder_name_that_json_cannot_hold_is_refused(asked, tmp_path):
     folder = tmp_path / "bad\udcff"
     folder.mkdir()
     with pytest.raises(UsageError, match="not valid UTF-8"):

@@ -1,4 +1,4 @@
-"""Each benchmark runs, prints its tables, writes its figures and leaves no process behind. Not how fast anything is."""
+"""Each benchmark runs, prints its tables, writes its figures and leaves no process behind. Speed is not judged."""
 
 from __future__ import annotations
 
@@ -7,30 +7,22 @@ import os
 import subprocess
 import sys
 import uuid
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-MARK = "ZOT_BENCH_TEST"
+from tests.support.marked_processes import MARK, marked
+from tests.support.warm_start import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
 TABLES = {
     "intercept": ["back to back, one core", "a call every 2 ms, free", "while others flood", "the layers of a call"],
     "sdk": ["importing", "import zotext", "Python"],
     "startup": ["start-up", "zot --version", "first request, one silent"],
     "throughput": ["notify frames of 128 bytes", "processor time of the host"],
 }
-
-
-def marked(mark: str) -> list[str]:
-    """The command lines of the processes with this mark in their environment."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            if f"{MARK}={mark}".encode() in (process / "environ").read_bytes().split(b"\0"):
-                found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode())
-        except OSError:
-            pass
-    return found
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="places processes on processors")

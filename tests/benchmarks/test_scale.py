@@ -1,4 +1,4 @@
-"""A smoke run of `scale`, and what it claims can fail."""
+"""A short run of `scale`, and claims that can fail."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ import pytest
 
 from benchmarks.scale import Row, claims, times
 from benchmarks.scale_host import Figures, Hold
-from tests.benchmarks.test_benchmarks import MARK, ROOT, marked
+from tests.support.marked_processes import MARK, marked
+from tests.support.warm_start import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,16 +41,17 @@ def test_runs_and_cleans_up(tmp_path: Path):
     assert marked(mark) == []
 
 
-def test_what_is_within_its_limits_passes():
+def test_figures_within_their_limits_pass():
     assert claims([row()]).exit_code == 0
 
 
 @pytest.mark.parametrize("wrong", [row(sampling_s=0.2), row(wakeups=1)])
-def test_what_is_not_fails(wrong: Row):
+def test_figures_above_their_limits_fail(wrong: Row):
     claimed = claims([row(), wrong])
     assert claimed.exit_code == 1
     assert "FAIL" in str(claimed.table)
 
 
-def test_a_ratio_is_that_of_the_same_round():
-    assert times([row()]).rows == [("sh     300", 1000.0, 500.0, 2.0, 200.0, 100.0, 2.0)]
+def test_a_ratio_compares_figures_of_the_same_round():
+    measured = row()
+    assert times([measured]).rows == [("sh     300", 1000.0, 500.0, 2.0, 200.0, 100.0, 2.0)]

@@ -13,7 +13,7 @@ def send(**frame):
 
 
 def explode():
-    """Each fork costs a byte of a pipe that all of them share and nobody fills again: that bounds the bomb."""
+    """Each fork takes a byte of a pipe that all share and that is never refilled, which bounds the bomb."""
     tokens, source = os.pipe()
     os.write(source, b"." * FORKS)
     os.close(source)

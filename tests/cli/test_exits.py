@@ -1,4 +1,4 @@
-"""A command that the system lets down says so in one line, whatever it was doing."""
+"""A command that fails because of the system says so in one line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def in_a_folder_with_one(zot):
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
 @pytest.mark.parametrize("command", COMMANDS)
-def test_output_that_cannot_be_written(in_a_folder_with_one, command):
+def test_output_that_cannot_be_written_is_one_line(in_a_folder_with_one, command):
     with open("/dev/full", "w") as full:
         outcome = in_a_folder_with_one.run("ext", *command.split(), stdout=full)
     last = outcome.stderr.splitlines()[-1]
@@ -30,7 +30,7 @@ def test_output_that_cannot_be_written(in_a_folder_with_one, command):
 
 
 @pytest.mark.parametrize("command", ["list", "trust --list", "doctor", "test .", "drive .", "install ."])
-def test_a_current_folder_that_was_removed(zot, command):
+def test_a_removed_working_folder_is_one_line(zot, command):
     gone = zot.folder / "gone"
     gone.mkdir()
     begin = ["sh", "-c", f'cd "{gone}" && rmdir "{gone}" && exec "$@"', "sh", *zot.command]
@@ -40,7 +40,7 @@ def test_a_current_folder_that_was_removed(zot, command):
     assert outcome.stderr == f"zot ext {name}: the current folder is not there any more; change to one that is\n"
 
 
-def test_drive_without_standard_input(in_a_folder_with_one):
+def test_drive_without_standard_input_is_one_line(in_a_folder_with_one):
     begin = ["sh", "-c", 'exec "$@" <&-', "sh", *in_a_folder_with_one.command]
     outcome = in_a_folder_with_one.run("ext", "drive", "guard", command=begin)
     assert outcome.status == 1
@@ -50,7 +50,7 @@ def test_drive_without_standard_input(in_a_folder_with_one):
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
 @pytest.mark.parametrize("words", [["--help"], ["ext", "--help"]])
-def test_help_that_cannot_be_written(zot, words):
+def test_help_that_cannot_be_written_is_one_line(zot, words):
     with open("/dev/full", "w") as full:
         outcome = zot.run(*words, stdout=full)
     assert (outcome.status, outcome.stderr.splitlines()[-1]) == (1, "zot: failed: No space left on device")

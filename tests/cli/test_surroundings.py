@@ -1,4 +1,4 @@
-"""Odd surroundings: a project with our package names, odd folder names, a home that cannot be written or is not set."""
+"""Odd surroundings: packages with our names, odd folder names, a home that is missing or read-only."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHADOWING = "raise SystemExit('the package of the user was imported')\n"
 
 @pytest.fixture
 def namesakes(zot):
-    """A project whose folders and modules have the names of ours, of our workers' modules, and of what they import."""
+    """A project with the names of our packages, of our workers' modules, and of the modules that these import."""
     for name in ("agent", "cli", "wire", "supervisor"):
         (zot.cwd / name).mkdir()
         (zot.cwd / name / "__init__.py").write_text(SHADOWING)
@@ -31,7 +31,7 @@ def namesakes(zot):
 
 @pytest.mark.parametrize("path", [".", "{cwd}"])
 @pytest.mark.parametrize("entry", ["module", "script"])
-def test_a_project_with_packages_of_our_names(namesakes, entry, path):
+def test_packages_of_the_project_with_our_names_are_not_imported(namesakes, entry, path):
     zot = namesakes
     if entry == "script" and not CONSOLE_SCRIPT.exists():
         pytest.skip("not installed")
@@ -44,7 +44,7 @@ def test_a_project_with_packages_of_our_names(namesakes, entry, path):
     outcome.check(Status.OK)
 
 
-def test_such_a_project_does_not_disturb_the_model_worker(namesakes, server):
+def test_packages_of_the_project_do_not_disturb_the_model_worker(namesakes, server):
     from tests.support.messages_server import text_reply
 
     server.add(text_reply("Hello"))
@@ -54,7 +54,7 @@ def test_such_a_project_does_not_disturb_the_model_worker(namesakes, server):
 
 
 @pytest.mark.parametrize("name", ["with spaces", "ünï-☃", "new\nline", "$(touch made)", "-dash", "'\"quotes"])
-def test_odd_names_of_the_project_folder(zot, name):
+def test_odd_names_of_the_project_folder_work(zot, name):
     cwd = zot.folder / name
     cwd.mkdir()
     (cwd / ".zot" / "extensions").mkdir(parents=True)
@@ -82,7 +82,7 @@ def test_cwd_is_where_tools_work_and_extensions_are_found(zot):
 
 
 @pytest.mark.parametrize("home", ["a file", "below a file", "/proc/nowhere"])
-def test_a_home_that_cannot_be_made_costs_only_what_it_would_have_kept(zot, home):
+def test_a_home_that_cannot_be_made_costs_only_its_files(zot, home):
     (zot.folder / "file").write_text("")
     path = {"a file": zot.folder / "file", "below a file": zot.folder / "file" / "home"}.get(home, home)
     ext = extension(zot.folder, "echo")
@@ -110,7 +110,7 @@ def test_the_default_home_follows_xdg(zot):
         assert list((state / "zot" / "sessions").glob("*/*.jsonl"))
 
 
-def test_an_extension_that_cannot_be_loaded_is_said_once_and_costs_nothing_else(zot):
+def test_an_extension_that_cannot_be_loaded_is_one_line(zot):
     missing = zot.folder / "missing"
     outcome = zot.replay(Script(zot.cwd).answer("Done."), "-e", missing).check(Status.OK)
     assert outcome.warnings == [f"zot: extension load: {missing}: read manifest: no such folder"]

@@ -1,4 +1,4 @@
-"""`zot demo`, as a newcomer sees it: in a pipe, as JSON, on a real terminal, and without node."""
+"""`zot demo` in a pipe, as JSON, on a real terminal, and without node."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def run(*arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_in_a_pipe_it_tells_what_happened_and_what_it_cost() -> None:
+def test_in_a_pipe_the_demo_tells_what_happened_and_what_it_cost() -> None:
     shown = run("demo")
     assert shown.returncode == 0, shown.stderr
     assert "\x1b" not in shown.stdout
@@ -50,7 +50,7 @@ def test_in_a_pipe_it_tells_what_happened_and_what_it_cost() -> None:
     assert "[redactor] warn: redacted 1 secret" in shown.stderr
 
 
-def test_as_json_it_is_the_event_stream_of_the_same_run(tmp_path: Path) -> None:
+def test_with_json_the_demo_is_the_event_stream_of_the_same_run(tmp_path: Path) -> None:
     home = tmp_path / "home"
     shown = run("demo", "--json", ZOT_HOME=str(home))
     assert shown.returncode == 0
@@ -68,7 +68,7 @@ def test_as_json_it_is_the_event_stream_of_the_same_run(tmp_path: Path) -> None:
     assert not home.exists(), "the user's own home is not touched"
 
 
-def test_without_node_it_leaves_one_extension_out_and_says_so(tmp_path: Path) -> None:
+def test_without_node_the_demo_leaves_an_extension_out_and_says_so(tmp_path: Path) -> None:
     for program in ("python3", "sh", "env", "sed", "grep", "cat", "rm", "dirname", "basename", "awk", "wc", "tr"):
         if found := shutil.which(program):
             (tmp_path / program).symlink_to(Path(found).resolve() if program == "python3" else found)
@@ -81,7 +81,7 @@ def test_without_node_it_leaves_one_extension_out_and_says_so(tmp_path: Path) ->
 
 
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
-def test_on_a_terminal_it_is_coloured_and_fits(tmp_path: Path) -> None:
+def test_on_a_terminal_the_demo_is_coloured_and_fits(tmp_path: Path) -> None:
     socket = ["tmux", "-S", str(tmp_path / "tmux")]
     done = tmp_path / "done"
     command = f"{sys.executable} -m pyzot demo; touch {done}; exec sleep 60"

@@ -1,25 +1,6 @@
-"""The product as a process, and a scripted server to talk to."""
+"""`zot` as a process, a scripted server, and compiled children."""
 
-from __future__ import annotations
+from tests.support.compiled_children import compiled
+from tests.support.zot_fixtures import server, zot
 
-from typing import TYPE_CHECKING
-
-import pytest
-
-from tests.support.messages_server import MessagesServer
-from tests.support.zot_process import Zot
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-
-@pytest.fixture
-def zot(tmp_path: Path) -> Zot:
-    return Zot(tmp_path)
-
-
-@pytest.fixture
-def server() -> Iterator[MessagesServer]:
-    with MessagesServer() as server:
-        yield server
+__all__ = ["compiled", "server", "zot"]

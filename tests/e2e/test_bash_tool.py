@@ -1,4 +1,4 @@
-"""The bash tool as a run uses it: limits, background processes, long output, input."""
+"""The bash tool in a run: limits, background processes, long output, input."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_a_timeout_says_so_and_keeps_the_output(zot):
     assert re.search(r"\n\nbefore\n\ntimed out after 1s, killed by SIGTERM\n\[exit -1\]  Took 1\.\ds$", text)
 
 
-def test_a_timeout_ends_what_has_left_the_session_too(zot):
+def test_a_timeout_ends_processes_that_left_the_session(zot):
     pid_file = zot.cwd / "pid"
     command = "setsid sh -c 'echo $$ > pid; trap \"\" TERM; sleep 600' & sleep 600"
     text, _is_error = bash(zot, command, timeout=1)
@@ -65,7 +65,7 @@ def test_the_end_of_long_output_is_shown_and_all_of_it_is_in_the_log(zot):
     assert Path(log).stat().st_mode & 0o777 == 0o600
 
 
-def test_input_is_empty_rather_than_awaited(zot):
+def test_a_command_has_empty_input(zot):
     text, is_error = bash(zot, "cat; read x || echo no more")
     assert (is_error, "\n\nno more\n" in text) == (False, True)
 
@@ -85,13 +85,13 @@ def test_progress_comes_while_the_command_runs(zot):
         running.finish().check(Status.MAX_STEPS)
 
 
-def test_output_that_is_not_text(zot):
+def test_output_that_is_no_text_is_replaced(zot):
     text, is_error = bash(zot, r"printf '\377\376\000\033[31mred\n'; head -c 100000 /dev/urandom")
     assert not is_error
     assert "full output: " in text
 
 
-def test_arguments_that_make_no_command(zot):
+def test_arguments_without_a_command_are_an_error(zot):
     script = Script(zot.cwd).call(
         ("bash", {}),
         ("bash", {"command": "a\0b"}),
@@ -106,7 +106,7 @@ def test_arguments_that_make_no_command(zot):
     assert timeout.startswith("invalid args: ")
 
 
-def test_a_folder_that_is_gone(zot):
+def test_a_project_folder_that_is_gone_is_an_error(zot):
     gone = zot.folder / "gone"
     gone.mkdir()
     script = Script(gone).call(("bash", {"command": f"rmdir {gone}"}), ("bash", {"command": "true"}))

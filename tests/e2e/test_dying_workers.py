@@ -1,4 +1,4 @@
-"""The processes that do the product's own work are killed in the middle of it."""
+"""Processes of the product are killed during their work."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from wire.events import Status, TextDelta
 
 
 def test_the_model_worker_is_killed_between_requests_and_in_the_middle_of_a_reply(zot, server):
-    """The first time it is started again; the second time half a reply has been shown, so the run ends."""
+    """After the first kill the worker is restarted; at the second, half a reply is shown already, so the run ends."""
     server.add(tool_reply([("bash", {"command": "echo up > up; until [ -e go ]; do sleep 0.01; done"})]))
     server.add(stall_midway(text_reply("Hello there"), after=4))
     with zot.start("--json", "--base-url", server.base_url, "go", cold=True) as running:
@@ -50,7 +50,7 @@ def test_the_file_worker_is_killed_in_the_middle_of_a_call_and_the_next_call_wor
 
 
 def has_input(pid: int) -> bool:
-    """Whether something waits in the pipe to a process; looking does not take it."""
+    """Whether the pipe to a process holds bytes; they stay there."""
     fd = os.open(f"/proc/{pid}/fd/0", os.O_RDONLY | os.O_NONBLOCK)
     try:
         return fcntl.ioctl(fd, termios.FIONREAD, bytes(4)) != bytes(4)
@@ -58,7 +58,7 @@ def has_input(pid: int) -> bool:
         os.close(fd)
 
 
-def test_the_host_is_killed_and_nothing_of_ours_stays(zot, server):
+def test_no_process_outlives_a_killed_host(zot, server):
     server.add(stall_midway(text_reply("Hello there"), after=4))
     with zot.start("--json", "--base-url", server.base_url, "go", cold=True) as running:
         running.wait_for(TextDelta)

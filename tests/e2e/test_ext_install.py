@@ -1,4 +1,4 @@
-"""`zot ext install` against what goes wrong while it runs: signals, full disks, a git that hangs, another install."""
+"""`zot ext install` with signals, full disks, a hanging git, and another install at the same time."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ sleep 600
 
 @pytest.fixture
 def hanging_git(zot):
-    """A `git` that writes half of a repository and then neither ends nor listens to anybody."""
+    """A `git` that writes half of a repository, then hangs and ignores signals."""
     programs = zot.folder / "bin"
     programs.mkdir()
     (programs / "git").write_text(GIT_THAT_HANGS.format(folder=zot.folder))
@@ -51,7 +51,7 @@ def is_alive(file: Path) -> bool:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_interrupted_while_git_hangs(zot, hanging_git, number):
+def test_an_install_can_be_interrupted_while_git_hangs(zot, hanging_git, number):
     parent = zot.home / "extensions"
     with zot.start("ext", "install", "https://127.0.0.1:9/guard") as running:
         wait_until(hanging_git.exists)
@@ -67,7 +67,7 @@ def test_interrupted_while_git_hangs(zot, hanging_git, number):
     assert not zot.home.exists()
 
 
-def test_git_that_does_not_finish_in_time(zot, hanging_git):
+def test_a_git_that_does_not_finish_in_time_is_ended(zot, hanging_git):
     outcome = zot.run("ext", "install", "https://127.0.0.1:9/guard", "--timeout", "1")
     assert outcome.status == 1
     assert "git has not finished in 1 s; --timeout gives it longer" in outcome.stderr
@@ -76,7 +76,7 @@ def test_git_that_does_not_finish_in_time(zot, hanging_git):
     assert not zot.home.exists()
 
 
-def test_killed_in_the_middle_and_swept_by_the_next(zot, hanging_git):
+def test_a_killed_install_is_swept_by_the_next(zot, hanging_git):
     parent = zot.home / "extensions"
     with zot.start("ext", "install", "https://127.0.0.1:9/guard") as running:
         wait_until(hanging_git.exists)
@@ -101,7 +101,7 @@ def test_a_running_install_is_not_swept(zot, hanging_git):
     assert contents(parent) == ["guard"]
 
 
-def test_no_git(zot):
+def test_an_install_without_git_says_so(zot):
     programs = zot.folder / "bin"
     programs.mkdir()
     outcome = zot.run("ext", "install", "https://127.0.0.1:9/guard", env={"PATH": str(programs)})
@@ -109,7 +109,7 @@ def test_no_git(zot):
     assert "git is not installed; install it, or give a folder" in outcome.stderr
 
 
-def test_a_full_disk(zot):
+def test_an_install_on_a_full_disk_leaves_nothing(zot):
     made = source(zot.folder / "made")
     (made / "big").write_bytes(os.urandom(3 << 20))
     command = within(zot.home, "size=2m", zot.command)
@@ -121,26 +121,26 @@ def test_a_full_disk(zot):
     assert "No space left on device; nothing was changed" in error
 
 
-def test_of_many_at_once_one_wins(zot):
+def test_one_of_several_installs_at_once_wins(zot):
     sources = [source(zot.folder / f"made-{n}", version=str(n)) for n in range(3)]
     for n, made in enumerate(sources):
         (made / f"only-{n}").write_text("")
     running = [zot.start("ext", "install", made) for made in sources]
     outcomes = []
-    for one in running:
-        with one:
-            outcomes.append(one.finish())
-    assert sorted(one.status for one in outcomes) == [0, 1, 1]
-    for one in outcomes:
-        assert one.status == 0 or "installed" in one.stderr, one.stderr
+    for process in running:
+        with process:
+            outcomes.append(process.finish())
+    assert sorted(outcome.status for outcome in outcomes) == [0, 1, 1]
+    for outcome in outcomes:
+        assert outcome.status == 0 or "installed" in outcome.stderr, outcome.stderr
     folder = zot.home / "extensions" / "guard"
     assert contents(folder.parent) == ["guard"]
-    (winner,) = [n for n, one in enumerate(outcomes) if one.status == 0]
+    (winner,) = [n for n, outcome in enumerate(outcomes) if outcome.status == 0]
     assert sorted(os.listdir(folder)) == [".zot-install.json", "extension.json", f"only-{winner}", "run"]
 
 
 def test_an_example_is_installed_from_a_repository_and_run(zot):
-    """What is installed is what a host starts; and commands know that it runs."""
+    """A host starts what is installed, and the commands know that it runs."""
     made = zot.folder / "repo"
     shutil.copytree(EXAMPLES / "todo-count", made, ignore=shutil.ignore_patterns("__pycache__"))
     git(made, "init", "--quiet", "--initial-branch", "main")

@@ -1,4 +1,4 @@
-"""A new extension works at once: its own tests pass, and `zot` finds nothing wrong with it."""
+"""A new extension works: its own tests pass, and `zot` finds no fault in it."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def test_a_new_extension_works(zot, made, language):
     doctor = zot.run("ext", "doctor", folder, "--json")
     assert doctor.status == 0
     record = json.loads(doctor.stdout)
-    findings = [one for one in record["findings"] if one["topic"] != "ready"]  # which a busy machine delays
-    assert {one["level"] for one in findings} == {"ok"}, record
+    findings = [finding for finding in record["findings"] if finding["topic"] != "ready"]  # which a busy machine delays
+    assert {finding["level"] for finding in findings} == {"ok"}, record
     assert (record["tools"], record["commands"]) == (["my_first_count"], ["my-first"])
     assert record["shutdown_ack"] is True
 
@@ -86,7 +86,7 @@ def test_its_own_tests_pass_and_can_fail(made, zot, language, command):
     assert "Bye, Ada!" in zot.run("ext", "test", folder).text
 
 
-def test_what_is_there_is_left_alone(zot, tmp_path):
+def test_an_existing_folder_is_left_alone(zot, tmp_path):
     (tmp_path / "mine").write_text("my own")
     outcome = zot.run("ext", "new", "mine", "--dir", tmp_path)
     assert outcome.status == 2
@@ -96,7 +96,7 @@ def test_what_is_there_is_left_alone(zot, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["../evil", "a/b", "", ".hidden", "two words", "-x", "a.b", 'q"', "x" * 65, "ü"])
-def test_names_that_will_not_do(tmp_path, capsys, name):
+def test_unusable_names_are_refused(tmp_path, capsys, name):
     assert run_new(name, "sh", str(tmp_path), as_json=False) == 2
     said = capsys.readouterr()
     assert "cannot be the name of an extension" in said.err
@@ -104,11 +104,11 @@ def test_names_that_will_not_do(tmp_path, capsys, name):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_name_that_looks_like_a_flag(zot):
+def test_a_name_that_looks_like_a_flag_is_refused(zot):
     assert zot.run("ext", "new", "--", "-x").status == 2
 
 
-def test_a_folder_that_cannot_be_written(tmp_path, capsys, monkeypatch):
+def test_a_folder_that_cannot_be_written_is_an_error(tmp_path, capsys, monkeypatch):
     assert run_new("x", "sh", str(tmp_path / "nix"), as_json=False) == 2
     assert "no such folder" in capsys.readouterr().err
     monkeypatch.setattr("cli.ext.author.new_folder.write_templates", full_disk)
@@ -122,7 +122,7 @@ def full_disk(_source, target: Path, _values) -> None:
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def test_for_machines(zot, tmp_path):
+def test_json_names_the_folder(zot, tmp_path):
     outcome = zot.run("ext", "new", "hi", "--lang", "sh", "--dir", tmp_path, "--json")
     record = json.loads(outcome.stdout)
     assert record["folder"] == str(tmp_path / "hi")

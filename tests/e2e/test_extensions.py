@@ -1,4 +1,4 @@
-"""Extensions in four languages, through the whole product: tools, guards, observers, late ones, and twenty at once."""
+"""Extensions in four languages in whole runs: tools, guards, observers, and twenty at once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import sys
 
 import pytest
 
-from tests.children.conftest import compiled  # noqa: F401  the fixture
 from tests.support.extension_folder import EXAMPLES, extension, folder
 from tests.support.messages_server import text_reply, tool_reply
 from tests.support.replay_script import Script, error, ok
@@ -150,7 +149,7 @@ def test_a_hanging_tool_times_out_by_the_manifest(zot):
     assert outcome.result.extensions["answers_late"].timeouts == 1
 
 
-def test_twenty_at_once_and_one_that_is_broken(zot):
+def test_twenty_extensions_run_beside_a_broken_one(zot):
     flags = []
     for number in range(20):
         flags += ["-e", extension(zot.folder, "echo", f"e{number}", name=f"e{number}")]
@@ -164,7 +163,7 @@ def test_twenty_at_once_and_one_that_is_broken(zot):
     assert set(notices(outcome, "exits_before_hello")) <= {"exited", "failed"}
 
 
-def test_the_examples_together(zot, server):
+def test_the_examples_run_together(zot, server):
     (zot.cwd / "todo.py").write_text("# TODO one\n# FIXME two\n")
     server.add(
         tool_reply([("todo_count", {"path": "todo.py"}), ("bash", {"command": "rm -rf /"})]),
@@ -181,7 +180,7 @@ def test_the_examples_together(zot, server):
 
 
 @pytest.mark.parametrize("scope", ["project", "global"])
-def test_extensions_are_found_without_flags_unless_told_not_to(zot, scope):
+def test_extensions_are_found_without_flags_except_with_no_ext(zot, scope):
     parent = zot.cwd / ".zot" / "extensions" if scope == "project" else zot.home / "extensions"
     parent.mkdir(parents=True)
     shutil.move(extension(zot.folder, "blocker", "turn_start", "no"), parent / "blocker")

@@ -1,4 +1,4 @@
-"""`zot host`: extensions without an agent, for programs that speak to its socket."""
+"""`zot host`: extensions without an agent, for clients of its socket."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_tools_verdicts_and_events_for_two_clients_at_once(zot):
         assert (info.pid, info.kind, info.cwd) == (host.pid, "host", str(zot.cwd))
         assert info.extensions == ("echo", "blocker", "recorder")
         tools = other.ask(control.Registered("r"), control.Registrations).tools
-        assert [(one.name, one.extension) for one in tools] == [("echo", "echo")]
+        assert [(tool.name, tool.extension) for tool in tools] == [("echo", "echo")]
         assert (host.call("echo", "hello"), host.call("echo", "and you", other)) == ("hello", "and you")
         verdict = other.ask(frames.EventIntercept("v", "turn_start", step=1), frames.InterceptResponse)
         assert (verdict.block, verdict.reason) == (True, "not today")
@@ -60,7 +60,7 @@ def test_many_calls_at_once_are_each_answered_once(zot):
         assert host.stats()["echo"].calls == 500
 
 
-def test_a_call_that_its_extension_does_not_survive_fails_and_the_extension_comes_back(zot):
+def test_a_call_that_kills_its_extension_fails_and_the_extension_is_restarted(zot):
     with hosting(zot, extension(zot.folder, "dies_in_call", restart={"backoff_s": [0.01, 0.01]})) as host:
         host.client.ask(control.Watch("w", notices=True), control.Ok)
         with pytest.raises(HostError, match=r"the tool die failed \(died\): .*exit 7"):
@@ -94,7 +94,7 @@ def test_a_client_that_does_not_read_costs_only_itself(zot):
         assert host.call("echo", "fine") == "fine"
 
 
-def test_restart_and_a_name_with_a_slip(zot):
+def test_an_extension_is_restarted_and_a_misspelt_name_gets_a_suggestion(zot):
     with hosting(zot, extension(zot.folder, "echo")) as host:
         (before,) = host.stats()["echo"].pids
         assert host.zot.run("ext", "restart", "ecko").stderr.startswith(
@@ -119,7 +119,7 @@ def test_a_signal_stops_everything_in_order(zot, number):
     assert "[zot] ended: exit 0" in (zot.home / "logs" / "ext-echo.log").read_text()
 
 
-def test_stop_waits_until_it_is_gone(zot):
+def test_zot_stop_waits_until_the_host_is_gone(zot):
     with hosting(zot, extension(zot.folder, "echo")) as host:
         outcome = zot.run("stop")
         assert (outcome.status, outcome.stdout) == (0, b"")
@@ -142,7 +142,7 @@ def test_a_second_signal_stops_at_once(zot):
 
 
 @pytest.mark.parametrize("how", ["stop", "signal"])
-def test_while_it_stops_it_can_be_looked_at_and_begins_nothing(zot, how):
+def test_a_stopping_host_answers_status_and_begins_no_call(zot, how):
     with hosting(zot, extension(zot.folder, "ignores_shutdown")) as host:
         if how == "stop":
             host.client.ask(control.StopHost("s"), control.Ok)
@@ -152,11 +152,11 @@ def test_while_it_stops_it_can_be_looked_at_and_begins_nothing(zot, how):
         assert host.stats()["ignores_shutdown"].state in ("stopping", "ready")
         with pytest.raises(HostError, match="the host is stopping"):
             host.call("echo", "x")
-        host.running.signal(signal.SIGINT)  # nobody needs to wait for it
+        host.running.signal(signal.SIGINT)  # a second signal: end at once
         assert host.running.finish().leftovers == []
 
 
-def test_a_host_that_nobody_could_reach_does_not_start(zot):
+def test_a_host_without_a_usable_socket_path_does_not_start(zot):
     zot.env.pop("XDG_RUNTIME_DIR", None)
     zot.home.mkdir()
     (zot.home / "run").write_text("in the way")
@@ -167,7 +167,7 @@ def test_a_host_that_nobody_could_reach_does_not_start(zot):
     ]
 
 
-def test_a_host_without_what_it_requires_stops(zot):
+def test_a_host_without_a_required_extension_stops(zot):
     zot.env.pop("XDG_RUNTIME_DIR", None)
     made = extension(zot.folder, "exits_before_hello", required=True, restart={"policy": "temporary"})
     outcome = zot.run("host", "-e", made, "-e", extension(zot.folder, "echo"))
@@ -175,7 +175,7 @@ def test_a_host_without_what_it_requires_stops(zot):
     assert "stopped by the required extension exits_before_hello, which could not be started" in outcome.stderr
 
 
-def test_what_a_killed_host_left_is_removed_by_the_next(zot):
+def test_the_next_host_removes_the_files_of_a_killed_host(zot):
     with hosting(zot) as host:
         host.running.signal(signal.SIGKILL)
         host.running.finish()
@@ -221,14 +221,14 @@ def test_a_command_line_that_cannot_be_run(zot, args, complaint):
 
 
 @pytest.mark.parametrize("args", [["top"], ["stop"], ["ext", "stats", "x"], ["ext", "restart", "x"]])
-def test_without_a_host_it_is_said_how_to_start_one(zot, args):
+def test_without_a_host_the_message_says_how_to_start_one(zot, args):
     zot.env.pop("XDG_RUNTIME_DIR", None)
     outcome = zot.run(*args)
     assert (outcome.status, outcome.stdout) == (1, b"")
     assert outcome.stderr == f"zot {' '.join(args).removesuffix(' x')}: no host is running; start one with zot host\n"
 
 
-def test_with_several_hosts_one_has_to_be_named(zot):
+def test_with_several_hosts_the_pid_must_be_given(zot):
     with hosting(zot, extension(zot.folder, "echo")) as first, zot.start("host", "--no-ext") as running:
         second = Hosted(zot, running)
         outcome = zot.run("top")

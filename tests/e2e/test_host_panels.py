@@ -1,4 +1,4 @@
-"""What extensions show, and what a user does with it, through the socket of `zot host`."""
+"""Panels, notes and progress of extensions, through the socket of `zot host`."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def host(zot: Zot) -> Iterator[Hosted]:
         script = zot.folder / f"{name}.py"
         script.write_text(PRELUDE + code)
         made.append(folder(zot.folder, name, [sys.executable, "-I", "-S", str(script)]))
-    with hosting(zot, *made) as one:
-        one.client.ask(control.Watch(one.client.next_id(), shown=True), control.Ok)
-        yield one
+    with hosting(zot, *made) as running:
+        running.client.ask(control.Watch(running.client.next_id(), shown=True), control.Ok)
+        yield running
 
 
 def run(host: Hosted, command: str, args: str = "") -> frames.CommandResponse:
@@ -61,7 +61,7 @@ def shown(host: Hosted, kind: type) -> Any:
     raise AssertionError(f"no {kind.__name__}")
 
 
-def test_a_panel_for_a_client(host: Hosted):
+def test_a_client_draws_a_panel_and_sends_it_keys(host: Hosted):
     client = host.client
     client.send(frames.CommandInvoked("open", "open"))
     assert shown(host, events.PanelOpen) == events.PanelOpen("x", "p", "T", ("one",), "f")
@@ -92,7 +92,7 @@ def test_progress_and_cancellation(host: Hosted):
     assert client.ask(control.Info("i"), control.HostInfoReply).pid == host.pid, "what is over cannot be cancelled"
 
 
-def test_notes_are_news_for_those_who_look(host: Hosted):
+def test_notes_reach_clients_that_watch(host: Hosted):
     other = host.connect()
     run(host, "note", "error")
     assert shown(host, events.ExtNotify) == events.ExtNotify("x", "error", "look")
@@ -103,7 +103,7 @@ def test_notes_are_news_for_those_who_look(host: Hosted):
     other.close()
 
 
-def test_a_verdict_on_a_result(host: Hosted):
+def test_a_client_can_ask_for_a_verdict_on_a_result(host: Hosted):
     content = [frames.ContentBlock("text", text="quiet")]
     question = frames.EventIntercept("v", "tool_result", tool_name="bash", is_error=False, content=content)
     answer = host.client.ask(question, frames.InterceptResponse)

@@ -1,4 +1,4 @@
-"""`zot ps`, `top` and `ext` against a real host; the live screen in a real terminal (tmux)."""
+"""`zot ps`, `top` and `ext` with a real host; the live screen in a real terminal (tmux)."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ NO_RESTART = {"restart": {"policy": "temporary"}}
 @pytest.fixture
 def host(zot):
     made = [extension(zot.folder, "echo"), extension(zot.folder, "exits_before_hello", **NO_RESTART)]
-    with hosting(zot, *made) as one:
-        yield one
+    with hosting(zot, *made) as running:
+        yield running
 
 
 def test_ps(host):
@@ -78,7 +78,7 @@ def test_top_off_a_terminal_prints_one_table(host, flags):
     assert len(lines) == 6
 
 
-def test_top_for_machines(host):
+def test_top_with_json_is_one_sample(host):
     outcome = host.zot.run("top", str(host.pid), "--once", "--json")
     (line,) = outcome.stdout.splitlines()
     found = stats.decode(line)
@@ -97,7 +97,7 @@ def test_ext_stats(host):
     assert (record["name"], record["host"], record["calls"]) == ("echo", host.pid, 1)
 
 
-def test_a_reader_that_leaves(host):
+def test_a_reader_that_leaves_ends_the_command_quietly(host):
     read, write = os.pipe()
     os.close(read)
     with host.zot.start("ext", "stats", "echo", stdout=write) as running:
@@ -136,7 +136,7 @@ def test_following_across_rotations(zot, log, monkeypatch):
         expected = [b"line %d %s\n" % (number, b"x" * 200) for number in range(60)]
         for number, line in enumerate(expected):
             written.write(line)
-            if number % 15 == 14:  # four files are not rotated away before the reader has looked
+            if number % 15 == 14:  # the reader looks before four files are rotated away
                 for earlier in expected[number - 14 : number + 1]:
                     assert running._read_line(time.monotonic() + PATIENCE_S) == earlier
         assert len(list(log.parent.iterdir())) > 3
@@ -208,9 +208,9 @@ class Terminal:
         return shown
 
     def modes(self) -> str:
-        """What the terminal driver is set to, and whether the cursor can be seen on the usual screen."""
+        """The settings of the terminal driver, and whether the main screen shows a cursor."""
         self._asked += 1
-        # The file has this name only once it is whole, and the screen may still show the words of earlier questions.
+        # The file gets its name when it is complete; the screen may still show earlier output.
         self.command(f"clear; stty -g > writing; mv writing modes{self._asked}; echo sa''id {self._asked}")
         self.wait_for(f"^said {self._asked}$")
         flags = self._run("display-message", "-p", "#{alternate_on} #{cursor_flag}")
@@ -224,12 +224,12 @@ class Terminal:
 def terminal(host):
     if shutil.which("tmux") is None:
         pytest.skip("no tmux on this machine: the live screen is not looked at")
-    one = Terminal(host.zot)
+    terminal = Terminal(host.zot)
     try:
-        one.wait_for(r"^ready>$")
-        yield one
+        terminal.wait_for(r"^ready>$")
+        yield terminal
     finally:
-        one.close()
+        terminal.close()
 
 
 def test_the_live_screen_and_its_keys(host, terminal):
@@ -258,7 +258,7 @@ def test_the_live_screen_and_its_keys(host, terminal):
     assert terminal.modes() == before
 
 
-def test_the_terminal_is_given_back_whatever_ends_it(host, terminal):
+def test_every_end_of_top_restores_the_terminal(host, terminal):
     before = terminal.modes()
     terminal.command(f"{terminal.zot} top & echo $! > pid; fg; echo status $?")
     terminal.wait_for(r"q quit")
@@ -280,7 +280,7 @@ def test_the_terminal_is_given_back_whatever_ends_it(host, terminal):
     assert terminal.modes() == before
 
 
-def test_the_screen_is_put_away_and_taken_out_again(host, terminal):
+def test_ctrl_z_restores_the_terminal_and_fg_draws_again(host, terminal):
     before = terminal.modes()
     terminal.command(f"{terminal.zot} top")
     terminal.wait_for(r"q quit")

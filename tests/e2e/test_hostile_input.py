@@ -1,4 +1,4 @@
-"""Too much of everything, and a system that refuses: the run says what is wrong and stays whole."""
+"""Very large and odd input, and system calls that fail: the run names the fault and its files stay complete."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PNG = base64.b64decode(
 )
 
 
-def test_two_hundred_calls_in_one_turn(zot):
+def test_two_hundred_calls_in_one_turn_are_answered(zot):
     (zot.cwd / "a.txt").write_text("alpha\n")
     calls = [("read", {"path": "a.txt"}) if number % 2 else ("nope", {}) for number in range(200)]
     results = [ok("alpha\n") if number % 2 else error('unknown tool "nope"') for number in range(200)]
@@ -29,7 +29,7 @@ def test_two_hundred_calls_in_one_turn(zot):
 
 
 def test_a_huge_odd_prompt_and_an_unknown_model_are_passed_on(zot, server):
-    """Five megabytes with a NUL; and a model of which only the price is not known."""
+    """The prompt has 5 MB and a NUL; only the price of the model is unknown."""
     server.add(text_reply("Long."))
     prompt = "a\0b" + "0123456789" * 500_000
     (zot.folder / "prompt").write_text(prompt)
@@ -110,21 +110,21 @@ def test_parallel_runs_share_a_home(zot):
     flags = zot.replay_flags(Script(zot.cwd).answer("Hi"))
     running = [zot.start(*flags, "go") for _ in range(6)]
     outcomes = []
-    for one in running:
-        with one:
-            outcomes.append(one.finish().check(Status.OK))
+    for process in running:
+        with process:
+            outcomes.append(process.finish().check(Status.OK))
     files = zot.session_files()
     assert len(files) == len({outcome.result.session for outcome in outcomes}) == 6
     for path in files:
         check_transcript(rows(path.read_bytes()))
 
 
-def test_no_session_leaves_no_file(zot):
+def test_no_session_writes_no_file(zot):
     zot.replay(Script(zot.cwd).answer("Hi"), "--no-session").check(Status.OK)
     assert zot.session_files() == []
 
 
-def test_all_flags_that_shape_a_request_do(zot, server):
+def test_each_flag_about_the_request_changes_the_request(zot, server):
     server.add(text_reply("Hi"))
     flags = ["--model", "claude-haiku-4-5", "--system-prompt", "Be brief.", "--append-system-prompt", "One.",
              "--append-system-prompt", "Two.", "--reasoning", "low", "--tools", "read,bash"]  # fmt: skip

@@ -1,20 +1,14 @@
-"""A guard of messages sees the text before anyone else does, and what it takes out is nowhere in the output."""
+"""A guard of messages gets the text first; what it removes is nowhere in the output."""
 
 from __future__ import annotations
 
-from textwrap import dedent
-
 from tests.support.extension_folder import EXAMPLES, extension
-from tests.support.golden import golden, shape
+from tests.support.golden import golden, lines, shape
 from tests.support.replay_script import Script, ok
 from tests.support.zot_process import check_transcript
 from wire.events import AssistantMessage, Status, TextDelta
 
 SECRET = "AKIAIOSFODNN7EXAMPLE"
-
-
-def lines(text: str) -> str:
-    return dedent(text).strip()
 
 
 def test_a_suppressed_message_appears_nowhere(zot):
@@ -93,7 +87,7 @@ def test_a_rewritten_call_is_run_as_rewritten_and_announced_as_the_model_wrote_i
     assert outcome.tool_texts() == ["right file\n"]
 
 
-def test_in_zots_order_deltas_come_before_the_verdict(zot):
+def test_stream_before_guards_sends_deltas_before_the_verdict(zot):
     guard = extension(zot.folder, "blocker", "assistant_message", "too late")
     script = Script(zot.cwd).answer("Hello there")
     outcome = zot.replay(script, "-e", guard, "--stream-before-guards").check(Status.BLOCKED)
@@ -109,7 +103,7 @@ def test_print_mode_prints_the_visible_text_only(zot):
     assert outcome.warnings == ["[redactor] warn: redacted 1 secret: 1 aws-key-id"]
 
 
-def test_a_guard_that_gives_no_verdict_allows_unless_told_otherwise(zot):
+def test_no_verdict_of_a_guard_allows_unless_guards_are_strict(zot):
     guard = extension(zot.folder, "dies_in_intercept", name="frail")
     script = Script(zot.cwd).call(("bash", {"command": "touch made"}), text="Now.")
     outcome = zot.replay(script, "-e", guard, "--strict-guards").check(Status.BLOCKED)

@@ -1,4 +1,4 @@
-"""Whoever reads the output: one that leaves, one that is slow, one that was never there."""
+"""Readers of the output that leave, are slow, or were never there."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from wire.events import Status, TextDelta, ToolProgress
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_a_reader_that_leaves_ends_the_run_without_a_word(zot, place):
+def test_a_reader_that_leaves_ends_the_run_silently(zot, place):
     with hanging(zot, place) as running:
         started = time.monotonic()
         running.process.stdout.close()
@@ -41,7 +41,7 @@ def test_a_reader_that_takes_one_line_as_head_does(zot):
 
 
 def test_a_slow_reader_gets_everything(zot):
-    """More than the pipe, the outbox and the reader together can hold: the run must wait for the reader."""
+    """The output exceeds pipe, outbox and reader together, so the run must wait for the reader."""
     text = "0123456789abcdef" * 200_000
     script = Script(zot.cwd).answer(text, chunks=512)
     with zot.start(*zot.replay_flags(script), "--no-session", "go") as running:
@@ -72,7 +72,7 @@ def test_an_aborted_run_does_not_wait_for_a_reader_that_does_not_read(zot):
 
 
 def test_stdout_closed_from_the_start(zot):
-    """As `>&-` in a shell. Nothing else may get the number of the descriptor, and then the events."""
+    """As `>&-` in a shell. No other file may get the number of the descriptor, and with it the events."""
     shell = ["/bin/sh", "-c", 'exec "$@" >&-', "sh", *zot.command]
     guard = extension(zot.folder, "echo")
     script = Script(zot.cwd, extra={"echo": "Returns its text."})

@@ -1,4 +1,4 @@
-"""What `--record` keeps, `--replay` gives again: the same stream, elsewhere, without the server; or a mismatch."""
+"""`--replay` gives the stream that `--record` kept, in another folder and without the server; or a mismatch."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def run(zot, *flags):
 
 
 def comparable(outcome, zot) -> str:
-    """Without progress, which comes in pieces as the kernel likes, and the order in which extensions got ready."""
+    """Without progress, whose pieces vary, and without the order in which extensions got ready."""
     text = golden(outcome, zot).replace(str(zot.folder), "<folder>")
     lines = [line for line in text.splitlines() if not line.startswith(("tool_progress", "extension"))]
     return "\n".join(lines)
@@ -90,7 +90,7 @@ def test_a_replay_gives_the_same_stream_also_in_another_folder(recorded, tmp_pat
     assert again.result.cost_usd == first.result.cost_usd
 
 
-def test_a_cassette_is_private_and_has_no_machine_in_it(recorded):
+def test_a_cassette_is_private_and_has_no_paths_of_the_machine(recorded):
     assert recorded.cassette.stat().st_mode & 0o777 == 0o600
     text = recorded.cassette.read_text()
     assert str(recorded.zot.cwd) not in text
@@ -113,7 +113,7 @@ def test_a_mismatch_shows_the_difference(recorded, zot):
     ]
 
 
-def test_another_prompt_and_a_run_that_goes_on_too_long(recorded, zot):
+def test_another_prompt_or_one_request_more_is_a_mismatch(recorded, zot):
     outcome = zot.run("--json", "--replay", recorded.cassette, "other words").check(Status.ERROR)
     assert 'recorded: "go"' in outcome.stderr
     assert 'asked:    "other words"' in outcome.stderr

@@ -1,4 +1,4 @@
-"""`zot ext reload`, SIGHUP and `--watch`, with the product as a process."""
+"""`zot ext reload`, SIGHUP and `--watch` with real hosts and runs."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ for frame in frames():
 
 
 class Folder:
-    """An extension's folder, of which a test writes one version after another."""
+    """An extension's folder; a test writes one version after another into it."""
 
     def __init__(self, parent: Path, name: str = "one") -> None:
         self.name = name
@@ -65,7 +65,7 @@ class Folder:
         )
 
     def code(self, code: str, **manifest: Any) -> None:
-        """The program first: with --watch a manifest without one would be tried."""
+        """Writes the program first: `--watch` would try a manifest without its program."""
         new = self.path / ".x.py.tmp"
         new.write_text(PRELUDE + code)
         os.replace(new, self.path / "x.py")
@@ -87,7 +87,7 @@ class Folder:
 
 
 @pytest.fixture
-def one(zot: Zot) -> Folder:
+def folder(zot: Zot) -> Folder:
     return Folder(zot.folder)
 
 
@@ -98,14 +98,14 @@ def verdict(host: Hosted) -> str:
 
 
 @contextmanager
-def waiting_run(zot: Zot, one: Folder, *flags: str) -> Iterator[Running]:
+def waiting_run(zot: Zot, folder: Folder, *flags: str) -> Iterator[Running]:
     """A run that has begun to call a tool, goes on after `go_on`, and is then to have the tool `more`."""
-    one.version("v1", guards=())
+    folder.version("v1", guards=())
     script = Script(zot.cwd, extra={"which": "", "slow": ""})
     script.call(("bash", {"command": COMMAND}), results=[ok(f"$ {COMMAND}\n\non\n\n[exit 0]  Took 0.0s")])
     script.offer("more").answer("done")
     os.mkfifo(zot.cwd / "pipe")
-    with zot.start(*zot.replay_flags(script), "--ext-wait", "20", *flags, "-e", one.path, "go") as running:
+    with zot.start(*zot.replay_flags(script), "--ext-wait", "20", *flags, "-e", folder.path, "go") as running:
         running.wait_for(events.ToolCall)
         yield running
 
@@ -118,17 +118,17 @@ def go_on(zot: Zot) -> None:
 # --- the command ------------------------------------------------------------------------------------------------
 
 
-def test_a_reload_while_a_call_is_under_way(zot: Zot, one: Folder):
-    with hosting(zot, one.path) as host:
+def test_a_call_under_way_ends_in_the_old_version(zot: Zot, folder: Folder):
+    with hosting(zot, folder.path) as host:
         caller = host.connect()
         caller.send(frames.ToolCall("slow", "slow", frames.Raw(b"{}")))
-        wait_until(lambda: one.is_asked)
-        one.version("v2", tools=("which",))
+        wait_until(lambda: folder.is_asked)
+        folder.version("v2", tools=("which",))
         outcome = zot.run("ext", "reload", "one")
         assert (outcome.status, outcome.text, outcome.stderr) == (0, "one  reloaded\n", "")
         assert (host.call("which"), verdict(host)) == ("v2", "v2")
         assert len(host.stats()["one"].pids) == 2
-        one.touch_gate()
+        folder.touch_gate()
         answer = caller.answer_to("slow", frames.ToolResult)
         assert answer.content is not None
         assert answer.content[0].text == "v1"
@@ -139,9 +139,9 @@ def test_a_reload_while_a_call_is_under_way(zot: Zot, one: Folder):
     assert "zot: extension one: reload 1: pid " in host.running.errors()
 
 
-def test_a_version_that_does_not_start(zot: Zot, one: Folder):
-    with hosting(zot, one.path) as host:
-        one.code("print('no key', file=sys.stderr); sys.exit(3)")
+def test_a_version_that_does_not_start_leaves_the_old_one(zot: Zot, folder: Folder):
+    with hosting(zot, folder.path) as host:
+        folder.code("print('no key', file=sys.stderr); sys.exit(3)")
         outcome = zot.run("ext", "reload", "one", "--json")
         assert outcome.status == 1
         assert json.loads(outcome.stdout) == {
@@ -154,12 +154,12 @@ def test_a_version_that_does_not_start(zot: Zot, one: Folder):
         again = zot.run("ext", "reload", "one")
         assert (again.status, again.text) == (1, 'one  kept: it exited before its hello (exit 3): "no key"\n')
         assert host.running.errors().count("reload failed: it exited before its hello (exit 3)") == 2
-        one.manifest.write_text("{")
+        folder.manifest.write_text("{")
         assert zot.run("ext", "reload").status == 1
         assert host.call("which") == "v1"
 
 
-def test_all_with_those_that_are_new_and_those_that_are_gone(zot: Zot):
+def test_a_reload_of_all_starts_new_and_stops_removed_extensions(zot: Zot):
     parent = zot.home / "extensions"
     stays, goes = Folder(parent, "stays"), Folder(parent, "goes")
     with hosting(zot) as host:
@@ -168,7 +168,7 @@ def test_all_with_those_that_are_new_and_those_that_are_gone(zot: Zot):
         goes.version("v2", enabled=False)
         outcome = zot.run("ext", "reload", "--json")
         assert outcome.status == 0
-        said = {one["name"]: one["outcome"] for one in map(json.loads, outcome.stdout.splitlines())}
+        said = {line["name"]: line["outcome"] for line in map(json.loads, outcome.stdout.splitlines())}
         assert said == {"stays": "reloaded", "goes": "stopped", "new": "started"}
         wait_until(lambda: not host.stats()["goes"].pids)
         goes.version("v3", enabled=True)
@@ -178,18 +178,18 @@ def test_all_with_those_that_are_new_and_those_that_are_gone(zot: Zot):
         assert "no such extension: 'nobody'" in outcome.stderr
 
 
-def test_without_a_host(zot: Zot):
+def test_a_reload_without_a_host_is_an_error(zot: Zot):
     outcome = zot.run("ext", "reload")
     assert (outcome.status, outcome.stderr) == (1, "zot ext reload: no host is running; start one with zot host\n")
 
 
-def test_a_guard_is_never_absent(zot: Zot, one: Folder):
-    """Verdicts without a pause, while it is reloaded twenty times."""
-    with hosting(zot, one.path) as host:
+def test_a_guard_is_never_absent(zot: Zot, folder: Folder):
+    """A client asks without a pause while the extension is reloaded twenty times."""
+    with hosting(zot, folder.path) as host:
         reloader = host.connect()
         verdicts: list[str] = []
         for number in range(20):
-            one.version(f"v{number + 2}")
+            folder.version(f"v{number + 2}")
             reloader.send(control.Reload(reloader.next_id(), "one"))
             while (reply := reloader.next(0.0005)) is None:
                 verdicts.append(verdict(host))
@@ -203,9 +203,9 @@ def test_a_guard_is_never_absent(zot: Zot, one: Folder):
         reloader.close()
 
 
-def test_a_run_can_be_reloaded_and_the_model_gets_the_new_tools(zot: Zot, one: Folder):
-    with waiting_run(zot, one) as running:
-        one.version("v2", tools=("which", "slow", "more"), guards=())
+def test_a_run_can_be_reloaded_and_the_model_gets_the_new_tools(zot: Zot, folder: Folder):
+    with waiting_run(zot, folder) as running:
+        folder.version("v2", tools=("which", "slow", "more"), guards=())
         outcome = zot.run("ext", "reload", "one", "--host", str(running.pid))
         assert (outcome.status, outcome.text) == (0, "one  reloaded\n"), outcome.stderr
         assert running.wait_for(events.Extension, event="reloaded").extension == "one"
@@ -216,11 +216,11 @@ def test_a_run_can_be_reloaded_and_the_model_gets_the_new_tools(zot: Zot, one: F
 # --- signals ----------------------------------------------------------------------------------------------------
 
 
-def test_a_hang_up_reloads_all_where_there_is_no_terminal(zot: Zot, one: Folder):
+def test_a_hang_up_reloads_all_where_there_is_no_terminal(zot: Zot, folder: Folder):
     other = Folder(zot.folder, "other")
-    with hosting(zot, one.path, other.path, flags=("--no-ext",)) as host:
+    with hosting(zot, folder.path, other.path, flags=("--no-ext",)) as host:
         host.client.ask(control.Watch("w", notices=True), control.Ok)
-        one.version("v2")
+        folder.version("v2")
         other.code("sys.exit(1)")
         host.running.signal(signal.SIGHUP)
         assert host.next_notice("reloaded").extension == "one"
@@ -231,7 +231,7 @@ def test_a_hang_up_reloads_all_where_there_is_no_terminal(zot: Zot, one: Folder)
         assert (outcome.status, outcome.leftovers) == (0, [])
 
 
-def test_a_hang_up_of_its_terminal_stops_it_in_order(zot: Zot, one: Folder):
+def test_a_hang_up_of_its_terminal_stops_the_host_in_order(zot: Zot, folder: Folder):
     ours, theirs = pty.openpty()
 
     def take_terminal() -> None:
@@ -239,11 +239,11 @@ def test_a_hang_up_of_its_terminal_stops_it_in_order(zot: Zot, one: Folder):
         ioctl(theirs, termios.TIOCSCTTY, 0)
 
     zot.env.pop("XDG_RUNTIME_DIR", None)
-    with zot.start("host", "--no-ext", "-e", one.path, preexec_fn=take_terminal) as running:
+    with zot.start("host", "--no-ext", "-e", folder.path, preexec_fn=take_terminal) as running:
         os.close(theirs)
         host = Hosted(zot, running)
         host.settle()
-        one.version("v2")
+        folder.version("v2")
         running.signal(signal.SIGHUP)
         wait_until(lambda: host.call("which") == "v2")
         host.client.close()
@@ -253,10 +253,10 @@ def test_a_hang_up_of_its_terminal_stops_it_in_order(zot: Zot, one: Folder):
     assert outcome.warnings[-1] == f"zot host {running.pid}: stopped by SIGHUP"
 
 
-def test_the_host_is_killed_in_the_middle_of_a_reload(zot: Zot, one: Folder):
-    with hosting(zot, one.path) as host:
+def test_no_process_outlives_a_host_killed_in_a_reload(zot: Zot, folder: Folder):
+    with hosting(zot, folder.path) as host:
         begun = zot.folder / "begun"
-        one.code(f"open({str(begun)!r}, 'w').close()\ntime.sleep(600)")
+        folder.code(f"open({str(begun)!r}, 'w').close()\ntime.sleep(600)")
         host.client.send(control.Reload("r", "one"))
         wait_until(begun.exists)
         assert len(host.stats()["one"].pids) == 2
@@ -270,22 +270,22 @@ def test_the_host_is_killed_in_the_middle_of_a_reload(zot: Zot, one: Folder):
 
 def test_watch_reloads_when_files_change(zot: Zot):
     parent = zot.home / "extensions"
-    one = Folder(parent)
+    folder = Folder(parent)
     with hosting(zot, flags=("--watch",)) as host:
-        one.version("v2")
+        folder.version("v2")
         wait_until(lambda: host.call("which") == "v2")
-        one.code("this is no Python")
+        folder.code("this is no Python")
         wait_until(lambda: "reload failed: " in host.running.errors())
         assert host.call("which") == "v2"
-        one.version("v3")
+        folder.version("v3")
         wait_until(lambda: host.call("which") == "v3")
         Folder(parent, "two")
         wait_until(lambda: "two" in host.stats() and host.stats()["two"].state == "ready")
 
 
-def test_a_run_watches_too(zot: Zot, one: Folder):
-    with waiting_run(zot, one, "--watch") as running:
-        one.version("v2", tools=("which", "slow", "more"), guards=())
+def test_a_run_with_watch_reloads_when_files_change(zot: Zot, folder: Folder):
+    with waiting_run(zot, folder, "--watch") as running:
+        folder.version("v2", tools=("which", "slow", "more"), guards=())
         running.wait_for(events.Extension, event="reloaded")
         go_on(zot)
         running.finish().check(Status.OK)

@@ -1,4 +1,4 @@
-"""SIGINT, SIGTERM and SIGHUP end a run early but whole; a second one does not wait for anybody."""
+"""SIGINT, SIGTERM and SIGHUP end a run early, with a complete stream; a second signal ends it at once."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_hang_up_ends_the_run_unless_it_is_ignored(zot):
         running.finish().check(Status.INTERRUPTED)
 
 
-def test_under_nohup_a_hang_up_is_nothing(zot):
+def test_under_nohup_a_hang_up_is_ignored(zot):
     (zot.cwd / "go.sh").write_text('trap "" HUP; exec "$@"')
     script = Script(zot.cwd).call(("bash", {"command": "echo up; read x < pipe"}))
     shell = ["/bin/sh", str(zot.cwd / "go.sh"), *zot.command]
@@ -68,7 +68,7 @@ def test_under_nohup_a_hang_up_is_nothing(zot):
     assert "interrupted" not in outcome.text
 
 
-def test_interrupted_while_it_is_still_importing(zot):
+def test_sigint_during_the_imports_ends_the_program_quietly(zot):
     source = """
 import sys
 class Interrupt:

@@ -1,4 +1,4 @@
-"""`zot -p "/name args"` and `zot --json "/name args"`: a command of an extension instead of a prompt."""
+"""`zot -p "/name args"` and `zot --json "/name args"` run a command of an extension."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def acts(zot: Zot) -> Path:
 
 
 def run(zot: Zot, acts: Path, mode: str, *words: str) -> Outcome:
-    """Without a key: what needs no model must work all the same."""
+    """Runs without a key: commands need no model."""
     return zot.run(mode, "--no-ext", "-e", acts, *words)
 
 
@@ -81,7 +81,7 @@ def run(zot: Zot, acts: Path, mode: str, *words: str) -> Outcome:
         ("/prompt", ""),
     ],
 )
-def test_what_is_printed(zot: Zot, acts: Path, command: str, stdout: str):
+def test_print_mode_prints_what_the_command_displays(zot: Zot, acts: Path, command: str, stdout: str):
     outcome = run(zot, acts, "-p", command)
     assert (outcome.status, outcome.text, outcome.stderr) == (0, stdout, "")
 
@@ -95,7 +95,7 @@ def test_what_is_printed(zot: Zot, acts: Path, command: str, stdout: str):
         ("/note x", events.ExtNotify("acts", "warn", "mind x")),
     ],
 )
-def test_what_machines_read(zot: Zot, acts: Path, command: str, record: Any):
+def test_json_mode_has_the_records_of_the_command(zot: Zot, acts: Path, command: str, record: Any):
     outcome = run(zot, acts, "--json", command).check(Status.OK)
     name, _, args = command[1:].partition(" ")
     assert outcome.of(events.Command) == [events.Command("acts", name, args)]
@@ -117,7 +117,7 @@ def test_what_machines_read(zot: Zot, acts: Path, command: str, record: Any):
         ),
     ],
 )
-def test_what_goes_wrong(zot: Zot, acts: Path, command: str, reason: str):
+def test_a_failing_command_is_an_error_of_the_run(zot: Zot, acts: Path, command: str, reason: str):
     outcome = run(zot, acts, "--json", command).check(Status.ERROR)
     assert outcome.result.reason == reason
     assert f"zot: {reason}" in outcome.warnings
@@ -149,7 +149,7 @@ def test_a_prompt_of_a_command_is_sent_to_the_model(zot: Zot, acts: Path):
         (["/usr/bin is full"], "/usr/bin is full"),
     ],
 )
-def test_text_that_is_no_command(zot: Zot, acts: Path, words: list[str], prompt: str):
+def test_text_that_is_no_command_is_a_prompt(zot: Zot, acts: Path, words: list[str], prompt: str):
     path = Script(zot.cwd, prompt).answer("I see.").write(zot.folder / "cassette")
     outcome = zot.run("--json", "--no-ext", "-e", acts, "--replay", path, *words).check(Status.OK)
     assert not outcome.of(events.Command)
@@ -157,7 +157,7 @@ def test_text_that_is_no_command(zot: Zot, acts: Path, words: list[str], prompt:
 
 
 @pytest.mark.parametrize("order", [("slow", "quick"), ("quick", "slow")])
-def test_of_two_with_one_command_the_first_has_it_not_the_faster_one(zot: Zot, order: tuple[str, str]):
+def test_the_first_extension_with_a_command_has_it(zot: Zot, order: tuple[str, str]):
     made = {}
     for name in order:
         script = zot.folder / f"{name}.py"

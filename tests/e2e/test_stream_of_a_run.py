@@ -1,18 +1,12 @@
-"""The event stream of each way in which a run can go when nothing fails: the whole of it, record by record."""
+"""The complete event stream of each kind of run without a failure, record by record."""
 
 from __future__ import annotations
 
-from textwrap import dedent
-
 from tests.support.extension_folder import extension
-from tests.support.golden import golden
+from tests.support.golden import golden, lines
 from tests.support.replay_script import Script, error, ok
 from tests.support.zot_process import check_transcript
 from wire.events import Session, Status, UserMessage
-
-
-def lines(text: str) -> str:
-    return dedent(text).strip()
 
 
 def test_a_plain_reply(zot):

@@ -1,13 +1,12 @@
-"""A provider that fails is never success: what the stream says, the exit status, and what is kept."""
+"""When the provider fails: the stream, the exit status, and what is kept."""
 
 from __future__ import annotations
 
 import socket
-from textwrap import dedent
 
 import pytest
 
-from tests.support.golden import golden
+from tests.support.golden import golden, lines
 from tests.support.messages_server import (
     MessagesServer,
     drop_before_headers,
@@ -31,10 +30,6 @@ def ask(zot, server: MessagesServer, *args):
     return zot.run("--json", "--base-url", server.base_url, *args, "go", env={"ANTHROPIC_API_KEY": "sk-ant-secret"})
 
 
-def lines(text: str) -> str:
-    return dedent(text).strip()
-
-
 @pytest.mark.parametrize(("http", "status"), [(401, Status.AUTHENTICATION), (529, Status.RATE_LIMIT)])
 def test_an_http_error(zot, server, http, status):
     server.add(*[http_error(http, "no, sk-ant-secret is", retry_after_ms=1)] * 3)
@@ -53,7 +48,7 @@ def test_an_http_error(zot, server, http, status):
     ],
 )
 def test_each_kind_of_error(zot, kind, http, status):
-    """As the model worker reports it, which has its own tests of when it does."""
+    """The tests of the model worker say when it reports each kind."""
     outcome = zot.replay(Script(zot.cwd).fail(kind, "anthropic: no", status=http))
     check_refusal(zot, outcome, "anthropic: no", status)
 

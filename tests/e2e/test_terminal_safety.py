@@ -1,4 +1,4 @@
-"""What extensions and models write is for reading: on a terminal it must not be able to do anything."""
+"""Text of extensions and models cannot control a terminal."""
 
 from __future__ import annotations
 

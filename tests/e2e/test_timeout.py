@@ -1,4 +1,4 @@
-"""`--timeout` ends a run wherever it hangs: a complete stream, nothing left running, a whole session file."""
+"""`--timeout` ends a run wherever it hangs: complete stream, no process left, whole session file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.support.zot_process import check_transcript
 from wire.events import Status
 
 SECONDS = {"model": "7"}
-"""The import of the SDK counts; everything else is quick."""
+"""Long enough for the import of the SDK."""
 
 LAST = {
     "model": "assistant_message 'Hello '\nturn_end aborted: {reason}\n",
@@ -40,7 +40,7 @@ def test_a_command_that_was_cut_off_says_so(zot):
     assert told.startswith("$ echo up; sleep 600 & sleep 600\n\nup\n\ncancelled, killed by SIGTERM\n[exit -1]")
 
 
-def test_the_time_of_a_run_that_does_not_hang_is_no_matter(zot):
+def test_a_run_that_ends_in_time_is_not_affected_by_the_timeout(zot):
     from tests.support.replay_script import Script
 
     zot.replay(Script(zot.cwd).answer("Quick."), "--timeout", "60").check(Status.OK)

@@ -1,4 +1,4 @@
-"""Extensions of a project run once they are trusted: real runs, a real host, and `zot ext trust`."""
+"""Extensions of a project run only when they are trusted: runs, a host, and `zot ext trust`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from wire.events import Extension, Status
 
 
 def put(zot, child: str, *args: str, name: str | None = None, parent: Path | None = None, **manifest) -> Path:
-    """One of the children as an extension of the project, in a folder of its own name."""
+    """Makes a child an extension of the project, in a folder of its name."""
     parent = parent or zot.cwd / ".zot" / "extensions"
     parent.mkdir(parents=True, exist_ok=True)
     made = extension(zot.folder, child, *args, name=name, **manifest)
@@ -46,7 +46,7 @@ def said(outcome) -> list[str]:
 
 
 def reports(outcome) -> list[tuple[str, str, str]]:
-    return [(one.extension, one.event, one.message) for one in outcome.of(Extension)]
+    return [(record.extension, record.event, record.message) for record in outcome.of(Extension)]
 
 
 # --- runs -------------------------------------------------------------------------------------------------------
@@ -60,7 +60,7 @@ def test_an_extension_never_seen_is_left_out_loudly(zot, blocker):
     assert outcome.records[0].extensions == ()
 
 
-def test_it_runs_once_it_is_trusted_until_a_file_changes_and_again_when_trusted_again(zot, blocker):
+def test_a_trusted_extension_runs_until_a_file_changes(zot, blocker):
     trusted = zot.run("ext", "trust", "guard")
     assert (trusted.status, trusted.stderr) == (0, "")
     run(zot, status=Status.BLOCKED)
@@ -70,8 +70,8 @@ def test_it_runs_once_it_is_trusted_until_a_file_changes_and_again_when_trusted_
     assert said(run(zot, status=Status.BLOCKED)) == []
 
 
-def test_bytecode_that_a_commit_has_brought_is_not_run(zot, blocker):
-    """Python would take it for what the source beside it says, without looking."""
+def test_committed_bytecode_is_not_run(zot, blocker):
+    """Python would run the bytecode without comparing it with the source beside it."""
     (blocker / "rules.py").write_text("")
     zot.run("ext", "trust", "guard")
     evil = zot.folder / "evil.py"
@@ -81,7 +81,7 @@ def test_bytecode_that_a_commit_has_brought_is_not_run(zot, blocker):
     assert "not trusted (its files have changed)" in said(run(zot))[0]
 
 
-def test_what_runs_in_a_project_leaves_no_bytecode_that_would_cost_its_trust(zot, blocker):
+def test_a_run_leaves_no_bytecode_that_changes_the_content_hash(zot, blocker):
     said_before = manifest_in(blocker)
     program, *words = said_before["args"][2:]
     (blocker / "rules.py").write_text("")
@@ -98,21 +98,21 @@ def test_trust_project_is_for_one_run(zot, blocker):
     assert len(said(run(zot))) == 1
 
 
-def test_strict_guards_do_not_go_on_without_one(zot, blocker):
+def test_with_strict_guards_an_untrusted_extension_blocks_the_run(zot, blocker):
     outcome = run(zot, "--strict-guards", status=Status.BLOCKED)
     assert outcome.result.reason.startswith("with strict guards every extension must load; guard: not trusted")
 
 
-def test_one_named_with_ext_needs_no_trust(zot, blocker):
+def test_an_extension_named_with_ext_needs_no_trust(zot, blocker):
     assert said(run(zot, "-e", str(blocker), status=Status.BLOCKED)) == []
 
 
-def test_global_ones_need_no_trust(zot):
+def test_global_extensions_need_no_trust(zot):
     put(zot, "blocker", "turn_start", "no", name="guard", parent=zot.home / "extensions")
     assert said(run(zot, status=Status.BLOCKED)) == []
 
 
-def test_an_untrusted_one_does_not_hide_a_global_one_of_its_name(zot):
+def test_an_untrusted_extension_does_not_hide_a_global_one_of_its_name(zot):
     put(zot, "blocker", "turn_start", "the user's own", name="guard", parent=zot.home / "extensions")
     put(zot, "echo", name="guard")
     outcome = run(zot, status=Status.BLOCKED)
@@ -131,7 +131,7 @@ def test_a_damaged_record_trusts_nothing_and_says_so(zot, blocker):
     assert "remove it and trust again" in failed.stderr
 
 
-def test_without_a_required_one_that_is_not_trusted_nothing_runs(zot):
+def test_a_required_extension_that_is_not_trusted_fails_the_run(zot):
     put(zot, "echo", required=True)
     outcome = run(zot, status=Status.REQUIRED_EXTENSION)
     assert outcome.result.reason.startswith("extension echo is required and not trusted (never seen)")
@@ -140,7 +140,7 @@ def test_without_a_required_one_that_is_not_trusted_nothing_runs(zot):
     assert "extension echo of this project is not trusted (never seen)" in outcome.stderr
 
 
-def test_a_host_starts_what_is_trusted_and_says_what_is_not(zot):
+def test_a_host_starts_trusted_extensions_and_names_the_others(zot):
     put(zot, "echo")
     put(zot, "env_dump")
     zot.run("ext", "trust", "echo")
@@ -178,7 +178,7 @@ SECRETS = {"ANTHROPIC_API_KEY": "k", "ZOTCORE_RPC_TOKEN": "t", "AWS_SECRET": "s"
     ],
     ids=["nothing asked", "asked by name", "minimal"],
 )
-def test_a_child_sees_no_secret_that_it_has_not_asked_for(zot, manifest, seen):
+def test_an_extension_gets_only_the_secrets_that_its_manifest_asks_for(zot, manifest, seen):
     zot.home.mkdir()
     (zot.home / "config.json").write_text('{"secrets": ["AWS_*"]}')
     child = put(zot, "env_dump", **manifest)
@@ -238,7 +238,7 @@ def data_dir_of(zot, *extensions: Path) -> Path:
         return Path(host.call("data_dir"))
 
 
-def test_data_goes_to_a_folder_of_its_own_that_exists_and_is_private(zot):
+def test_each_extension_has_a_private_data_folder(zot):
     keeper(zot.home / "extensions")
     told = data_dir_of(zot)
     assert told == zot.home / "data" / "keeper"
@@ -259,7 +259,7 @@ def test_two_projects_do_not_share_data(zot):
     assert data_dir_of(zot, folder) == told, "named with --ext it is the same extension"
 
 
-def test_where_no_folder_can_be_made_it_starts_with_a_warning(zot):
+def test_without_a_data_folder_an_extension_starts_with_a_warning(zot):
     folder = keeper(zot.folder)
     zot.home.mkdir()
     (zot.home / "data").write_text("not a folder")
@@ -290,7 +290,7 @@ class Asked:
         self.shown = ""
 
     def wait_for(self, text: str) -> str:
-        """What came up to this text, which has not been waited for before."""
+        """Output up to this text, from where the last wait ended."""
         deadline = time.monotonic() + PATIENCE_S
         while text not in self.shown:
             assert select.select([self._master], [], [], max(0.0, deadline - time.monotonic()))[0], self.shown
@@ -302,12 +302,12 @@ class Asked:
         os.write(self._master, text.encode())
 
     def end(self) -> tuple[int, str]:
-        """The exit status, and all that was still said."""
+        """The exit status and the rest of the output."""
         try:
             while data := os.read(self._master, 65_536):
                 self.shown += data.decode()
         except OSError:
-            pass  # Linux says so that nobody has the terminal any more
+            pass  # Linux reports the closed terminal this way
         os.close(self._master)
         with self.running:
             return self.running.finish().status, self.shown

@@ -1,4 +1,4 @@
-"""A `zot` from a zygote is what one is that was started as a program: its words, its end, what it has and hands on."""
+"""A `zot` from a zygote behaves as one started as a program: output, status, what it inherits and passes on."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ INHERITED = (
     " ls /proc/self/fd; grep Sig /proc/self/status; umask; ulimit -a; trap;"
     ' env | grep -vE "^(ZOT_TEST_RUN|ZOT_HOST_TOKEN)=" | sort'
 )
-"""What the host has, and what a program that it starts then has."""
+"""Prints what the host inherited, and what a program that it starts inherits."""
 
 
 def both(zot, *args, **given):
@@ -61,13 +61,13 @@ def test_commands_say_the_same_and_end_the_same(zot, args):
     assert (warm.status, warm.stdout, warm.stderr) == (cold.status, cold.stdout, cold.stderr)
 
 
-def test_a_help_that_depends_on_the_environment(zot):
+def test_help_follows_the_environment_of_the_child(zot):
     for env in ({"FORCE_COLOR": "1"}, {"COLUMNS": "40"}, {"NO_COLOR": "1", "FORCE_COLOR": "1"}):
         cold, warm = both(zot, "-h", env=env)
         assert warm.stdout == cold.stdout
 
 
-def test_a_run_has_and_passes_on_the_same(zot):
+def test_a_run_inherits_and_passes_on_the_same(zot):
     script = Script(zot.cwd).call(("bash", {"command": INHERITED}))
     cold, warm = both(zot, *zot.replay_flags(script), "--max-steps", "1", "go")
     for outcome in (cold, warm):
@@ -75,7 +75,7 @@ def test_a_run_has_and_passes_on_the_same(zot):
     assert "SigIgn" in cold.tool_texts()[0], "or nothing is compared"
     said = [re.sub(r"Took [0-9.]+s", "", outcome.tool_texts()[0]) for outcome in (cold, warm)]
     assert said[1] == said[0]
-    kinds = [[type(one) for one in made.records if not isinstance(one, ToolProgress)] for made in (cold, warm)]
+    kinds = [[type(record) for record in made.records if not isinstance(record, ToolProgress)] for made in (cold, warm)]
     assert kinds[1] == kinds[0]
 
 
@@ -83,15 +83,18 @@ def test_a_model_worker_says_the_same(zot, server):
     for reply in (lambda: text_reply("Hello"), lambda: http_error(400, "no")):
         server.add(reply(), reply())
         cold, warm = both(zot, "--json", "--base-url", server.base_url, "--no-session", "go")
-        said = [[one for one in made.records if not isinstance(one, Session | Result | Done)] for made in (cold, warm)]
-        assert [type(one) for one in said[1]] == [type(one) for one in said[0]]
+        said = [
+            [record for record in made.records if not isinstance(record, Session | Result | Done)]
+            for made in (cold, warm)
+        ]
+        assert [type(record) for record in said[1]] == [type(record) for record in said[0]]
         assert (warm.status, warm.stderr, warm.result.text) == (cold.status, cold.stderr, cold.result.text)
-    bodies = [(one.body, {**one.headers, "content-length": ""}.keys()) for one in server.requests]
+    bodies = [(request.body, {**request.headers, "content-length": ""}.keys()) for request in server.requests]
     assert bodies[0] == bodies[1]
 
 
 @pytest.mark.parametrize("cold", [True, False])
-def test_it_is_a_child_of_ours_with_the_group_that_was_asked_for(zot, cold):
+def test_the_process_is_our_child_in_the_group_that_was_asked_for(zot, cold):
     script = Script(zot.cwd).call(("bash", {"command": "echo up; sleep 600"}))
     for given in ({}, {"start_new_session": True}, {"process_group": 0}):
         with zot.start(*zot.replay_flags(script), "go", cold=cold, **given) as running:
@@ -104,7 +107,7 @@ def test_it_is_a_child_of_ours_with_the_group_that_was_asked_for(zot, cold):
             assert running.finish().status == 130
 
 
-def test_what_a_zygote_cannot_give_is_started_as_a_program(zot):
+def test_options_that_a_zygote_lacks_start_a_program(zot):
     for given in ({"env": {"PYTHONPATH": f".:{warm_start.ROOT}"}}, {"preexec_fn": int}, {"env": {"LC_ALL": "POSIX"}}):
         with zot.start("--version", **given) as running:
             assert type(running.process) is subprocess.Popen

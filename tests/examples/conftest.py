@@ -1,31 +1,27 @@
-"""Starts the example extensions by their manifest, in their own folder: by hand, or under a supervisor."""
+"""Fixtures that start an example by its name."""
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
-from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
 
 import pytest
 
-from supervisor.discovery.discover import Found, Scope, read_manifest
-from tests.children.conversation import Conversation
-from tests.support.host import PATIENCE, Host
-from tests.vectors.record import EXAMPLES, lacks
+from tests.support.example_extensions import Supervised, greeted, starting
+from tests.support.extension_folder import EXAMPLES
+from tests.vectors.record import lacks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from supervisor.calls.command_call import CommandAnswer
+    from tests.support.conversation import Conversation
 
-EXTENSIONS = EXAMPLES
-NEVER_READY = {"clock": 3}
-"""Examples that do not say `ready`, and how many frames they say before they wait."""
+
 BUILT: dict[str, Path] = {}
-"""Copies of those in Go, with their programs."""
+"""Copies of the Go examples with their programs, by name."""
 
 
 @pytest.fixture(scope="session")
@@ -33,7 +29,7 @@ def folder_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]
     """The folder of an example, ready to run. Skips the test if the program that runs or builds it is missing."""
 
     def find(name: str) -> Path:
-        folder = EXTENSIONS / name
+        folder = EXAMPLES / name
         if (folder / "go.mod").exists():
             if shutil.which("go") is None:
                 pytest.skip(f"no go here, which builds {name}")
@@ -48,36 +44,6 @@ def folder_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]
         return folder
 
     return find
-
-
-# --- by hand ------------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def starting(folder_of: Callable[[str], Path]) -> Iterator[Callable[[str], Conversation]]:
-    with ExitStack() as running:
-
-        def start_example(name: str) -> Conversation:
-            folder = folder_of(name)
-            manifest = read_manifest(folder)
-            program = folder / manifest.exec if manifest.exec.startswith("./") else manifest.exec
-            return running.enter_context(Conversation(program, *manifest.args or (), cwd=folder))
-
-        yield start_example
-
-
-def greeting(extension: Conversation, name: str) -> list[dict[str, Any]]:
-    """All that it says before it waits."""
-    if name in NEVER_READY:
-        return [extension.frame() for _ in range(NEVER_READY[name])]
-    return extension.frames_up_to("ready")
-
-
-def greeted(extension: Conversation, name: str, cwd: Path) -> Conversation:
-    """Completes the handshake."""
-    greeting(extension, name)
-    extension.send("hello_ack", protocol_version=1, zot_version="1.0.0", provider="replay", model="none", cwd=str(cwd))
-    return extension
 
 
 @pytest.fixture
@@ -97,44 +63,10 @@ def greet(start: Callable[[str], Conversation], tmp_path: Path) -> Callable[[str
 def shared(
     folder_of: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Callable[[str], Conversation]]:
-    """As `greet`, for fixtures of one process for all tests of a module: their questions each stand alone."""
+    """As `greet`, for one process for all tests of a module, whose questions are independent."""
     with starting(folder_of) as start_example:
         cwd = tmp_path_factory.mktemp("project")
         yield lambda name: greeted(start_example(name), name, cwd)
-
-
-# --- under a supervisor -------------------------------------------------------------------------------------
-
-
-class Supervised(Host):
-    """One example under the real supervisor, with a data folder that outlives it."""
-
-    def __init__(self, folder: Path, example: Path) -> None:
-        super().__init__(folder)
-        self.found = [Found(example, read_manifest(example), Scope.EXPLICIT)]
-        self.name = self.found[0].manifest.name
-
-    @property
-    def data(self) -> Path:
-        return self.folder / "data" / self.name
-
-    def launch(self) -> None:
-        self.supervisor.start(self.found, dict(os.environ), self.folder / "data")
-
-    def command(self, name: str, args: str = "") -> Any:
-        """What the command answers: its frame. One that fails is an error of the test."""
-        answers: list[CommandAnswer] = []
-        self.supervisor.begin_command(name, args, answers.append)
-        assert self.loop.run_until(lambda: bool(answers), self.loop.clock() + PATIENCE)
-        assert answers[0].frame is not None, answers[0]
-        return answers[0].frame
-
-    def finish(self) -> None:
-        """Stops it, and fails the test if it did not end in order or if anything was to be said against it."""
-        self.stop()
-        assert self.cost(self.name).exit_status == "exit 0"
-        assert self.cost(self.name).junk_lines == 0
-        assert self.said_of(self.name) == []
 
 
 @pytest.fixture

@@ -9,31 +9,32 @@ import re
 import pytest
 
 from supervisor.discovery.data_dir import state_in
-from tests.examples.conftest import EXTENSIONS, NEVER_READY, greeting
+from tests.support.example_extensions import NEVER_READY, greeting
+from tests.support.extension_folder import EXAMPLES
 from wire.frames import FromExtension, Hello, Ready, ShutdownAck, decode_from_extension
 from wire.manifest import parse_manifest
 
-EXAMPLES = sorted(folder.name for folder in EXTENSIONS.iterdir() if (folder / "extension.json").exists())
-pytestmark = pytest.mark.parametrize("name", EXAMPLES)
+NAMES = sorted(folder.name for folder in EXAMPLES.iterdir() if (folder / "extension.json").exists())
+pytestmark = pytest.mark.parametrize("name", NAMES)
 
 
 def test_manifest_is_valid_and_complete(name):
-    manifest = parse_manifest((EXTENSIONS / name / "extension.json").read_bytes())
+    manifest = parse_manifest((EXAMPLES / name / "extension.json").read_bytes())
     assert manifest.name == name
     assert manifest.version
     assert manifest.language
     assert manifest.description
     assert manifest.is_enabled
     if manifest.exec.startswith("./") and manifest.language != "go":
-        assert os.access(EXTENSIONS / name / manifest.exec, os.X_OK)
+        assert os.access(EXAMPLES / name / manifest.exec, os.X_OK)
 
 
 def test_has_a_readme_with_its_name(name):
-    assert (EXTENSIONS / name / "README.md").read_text().startswith(f"# {name}\n")
+    assert (EXAMPLES / name / "README.md").read_text().startswith(f"# {name}\n")
 
 
 def test_nothing_in_its_folder_is_taken_for_state(name):
-    assert state_in(EXTENSIONS / name) == []
+    assert state_in(EXAMPLES / name) == []
 
 
 SKIPPED = re.compile("ignored a line|skipped a line")

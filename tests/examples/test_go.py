@@ -15,14 +15,14 @@ TWINS = {"hello-go": "hello", "weather-go": "weather"}
 
 
 @pytest.mark.parametrize("name", TWINS)
-def test_its_scripts_pass(name, folder_of):
+def test_a_go_example_passes_its_scripts(name, folder_of):
     folder = folder_of(name)
     outcome = run_script(folder, read_script(folder / "tests" / "conversation.jsonl"))
     assert outcome.failure is None, "\n".join([*outcome.failure.lines(), *outcome.stderr])
 
 
 @pytest.mark.parametrize(("name", "twin"), TWINS.items())
-def test_it_says_what_its_twin_says(name, twin, folder_of):
+def test_a_go_example_says_what_its_twin_says(name, twin, folder_of):
     vector = (HERE / f"{twin}.jsonl").read_bytes()
     vector = vector.replace(f'"name":"{twin}","version"'.encode(), f'"name":"{name}","version"'.encode())
     vector = vector.replace(f'"error":"{twin} has'.encode(), f'"error":"{name} has'.encode())
@@ -40,7 +40,7 @@ def test_the_source_is_tidy(name, folder_of):
 
 @pytest.mark.parametrize("name", TWINS)
 def test_the_source_has_no_tabs_or_spaces_out_of_place(name):
-    """What can be seen without Go."""
+    """Runs without Go."""
     for number, line in enumerate((EXAMPLES / name / "main.go").read_text().splitlines(), 1):
         assert line == line.rstrip(), number
         assert not line.startswith(" "), number

@@ -9,8 +9,8 @@ import pytest
 
 from supervisor.harness.script import parse_script
 from tests.examples.vendored import ROOT
+from tests.support.extension_folder import EXAMPLES
 from tests.support.script_runs import run_script
-from tests.vectors.record import EXAMPLES
 
 GUIDE = (ROOT / "docs" / "extensions.md").read_text()
 

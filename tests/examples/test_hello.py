@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 
+from tests.support.extension_folder import EXAMPLES
 from tests.support.zot_process import Zot
-from tests.vectors.record import EXAMPLES
 
 
 @pytest.fixture

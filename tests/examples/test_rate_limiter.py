@@ -32,7 +32,7 @@ def test_a_turn_passes_and_is_counted_and_old_ones_are_forgotten(limiter):
     assert len(turns(limiter)) == 3
 
 
-def test_the_turn_too_many_is_refused_and_is_not_counted(limiter):
+def test_a_turn_above_the_limit_is_refused_and_not_counted(limiter):
     write(limiter, *range(23, 11, -1))
     refused = limiter.ask("turn_start", step=1)
     assert refused.is_blocked
@@ -51,12 +51,12 @@ def test_it_counts_over_sessions(supervise):
     assert supervise("rate-limiter").ask("turn_start", step=1).is_blocked
 
 
-def test_a_file_that_holds_something_else_stops_nobody(limiter):
+def test_a_foreign_file_lets_turns_pass(limiter):
     (limiter.data / "turns").write_bytes(b"\xff\x00nonsense\n\n{}\n")
     assert not limiter.ask("turn_start", step=1).is_blocked
 
 
-def test_turns_that_cannot_be_counted_stop_nobody(limiter):
+def test_turns_that_cannot_be_counted_pass(limiter):
     (limiter.data / "turns").mkdir()
     assert not limiter.ask("turn_start", step=1).is_blocked
     limiter.finish()

@@ -46,7 +46,7 @@ def ask(redactor, **fields):
 
 
 def is_still_working(redactor):
-    """True if the next thing that it says is its answer: it has said nothing unasked."""
+    """True if its next frame is the answer, so it said nothing unasked."""
     return ask(redactor, text="plain") == {"type": "event_intercept_response", "id": "9"}
 
 

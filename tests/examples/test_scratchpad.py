@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.vectors.record import EXAMPLES
+from tests.support.extension_folder import EXAMPLES
 
 SDK = Path(__file__).parents[2] / "sdk" / "typescript"
 COMPILER = SDK / "node_modules" / "typescript" / "bin" / "tsc"
@@ -35,7 +35,7 @@ def test_notes_are_kept_shown_read_and_forgotten(pad):
     pad.finish()
 
 
-def test_they_outlive_the_process_and_belong_to_a_project(supervise):
+def test_notes_outlive_the_process_and_belong_to_a_project(supervise):
     first = supervise("scratchpad")
     first.command("note", "mine")
     first.finish()

@@ -51,7 +51,7 @@ def test_the_model_and_the_user_share_a_list(todo):
         ({"action": "remove"}, "there is no todo 0"),
     ],
 )
-def test_what_cannot_be_done(todo, args, fault):
+def test_unknown_items_and_bad_actions_are_errors(todo, args, fault):
     answer = todo.call("todo_manage", **args)
     assert answer.frame.is_error
     assert answer.frame.content[0].text == fault

@@ -24,7 +24,7 @@ def test_the_weather_is_always_the_same(weather, city, text):
 
 
 @pytest.mark.parametrize("args", ["{}", "null", "[]", '{"city":7}', '{"city":" "}', '{"city":null}'])
-def test_what_is_no_city_is_an_error(weather, args):
+def test_an_unknown_city_is_an_error(weather, args):
     weather.send_bytes(b'{"type":"tool_call","id":"1","name":"weather","args":%s}\n' % args.encode())
     result = weather.frame()
     assert result["is_error"]

@@ -1,23 +1,15 @@
-"""The product as a process, everywhere with the same means."""
+"""`zot` as a process, without cgroups."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
-from tests.support.zot_process import Zot
+from tests.support.zot_fixtures import zot
 
-if TYPE_CHECKING:
-    from pathlib import Path
+__all__ = ["zot"]
 
 
 @pytest.fixture(autouse=True)
 def no_cgroups(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the host itself sees and says is looked at here. Where there are cgroups the kernel is often quicker."""
+    """These tests look at the host's own limits; with cgroups the kernel often acts first."""
     monkeypatch.setenv("ZOT_NO_CGROUP", "1")
-
-
-@pytest.fixture
-def zot(tmp_path: Path) -> Zot:
-    return Zot(tmp_path)

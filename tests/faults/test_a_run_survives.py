@@ -1,6 +1,6 @@
-"""One row for each way in which an extension can be bad: the run goes on, the others work, one line says what happened.
+"""One row for each fault of an extension: the run goes on, other extensions work, one line names the fault.
 
-That nothing survives is checked after every test by a fixture for the whole suite.
+A fixture for the whole suite checks after every test that no process survives.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ class Row:
     child: str
     """File in tests/children."""
     says: str
-    """What the one line on stderr must hold; empty: there is nothing that a user need know."""
+    """What the line on stderr must hold; empty: no line."""
     calls: tuple[Call, ...] = ()
-    """Tools of the bad one that are called before the healthy one's."""
+    """Tools of the bad extension that are called before the tool of the healthy one."""
     answers: tuple[str, ...] = ()
     """What each of these calls must answer, in part."""
     args: tuple[str, ...] = ()
@@ -36,7 +36,7 @@ class Row:
 
 
 NO_FAULT = ("its tool 'echo' is hidden", "ready after the first request", "still starting")
-"""Lines that would be said of a sound extension too."""
+"""Lines that a sound extension would get too."""
 DIE: tuple[Call, ...] = (("die", {}), ("die", {}))
 ROWS = [
     Row("silent", "said no hello within 1 s", state="backoff"),
@@ -98,7 +98,7 @@ def test_the_run_goes_on(row: Row, tmp_path: Path) -> None:
 
 
 def test_calls_of_a_dead_extension_fail_at_once(tmp_path: Path) -> None:
-    """With zot's minute as the deadline: waiting for it would show."""
+    """The deadline is zot's minute: waiting for it would show."""
     bad = extension(tmp_path, "dies_in_call")
     seen = observe(tmp_path, bad, batches=[[("die", {})], [("die", {})], [ECHO]])
     assert seen.result.status == "ok"
@@ -108,7 +108,7 @@ def test_calls_of_a_dead_extension_fail_at_once(tmp_path: Path) -> None:
     assert "die" not in seen.offered(2), "it is not offered any more"
 
 
-def test_a_guard_that_dies_is_no_verdict_and_recorded(tmp_path: Path) -> None:
+def test_a_guard_that_dies_is_recorded_as_no_verdict(tmp_path: Path) -> None:
     bad = extension(tmp_path, "dies_in_intercept")
     seen = observe(tmp_path, bad, batches=[[ECHO]])
     assert seen.result.status == "ok"
@@ -150,7 +150,7 @@ def test_a_manifest_that_cannot_be_read_costs_only_itself_unless_guards_are_stri
 
 
 def test_a_large_frame_to_an_extension_that_does_not_read(tmp_path: Path) -> None:
-    """100 KB is more than its pipe holds. The host waits for the verdict only, and later requests fail at once."""
+    """100 KB exceeds its pipe. The host waits for the verdict only; later requests fail at once."""
     bad = extension(tmp_path, "deaf", timeouts={"intercept": 0.5, "tool_call": 0.5})
     large: Call = ("echo", {"text": "x" * 49_000, "more": "y" * 51_000})
     seen = observe(tmp_path, bad, batches=[[large], [large], [large], [large], [ECHO]])
@@ -162,7 +162,7 @@ def test_a_large_frame_to_an_extension_that_does_not_read(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("child", ["grandchild", "daemon_grandchild"])
-def test_what_an_extension_leaves_behind_is_ended(child: str, tmp_path: Path) -> None:
+def test_processes_that_an_extension_leaves_behind_are_ended(child: str, tmp_path: Path) -> None:
     pid_file = tmp_path / "pid"
     bad = extension(tmp_path, child, pid_file)
     seen = observe(tmp_path, bad, batches=[[ECHO]], healthy_first=True)

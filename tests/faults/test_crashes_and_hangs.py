@@ -1,5 +1,5 @@
-"""One row for each way to end or to hang in the middle of a run: the call fails at once or in time, the user reads why,
-the extension comes back, and the model gets its tools again.
+"""One row for each way to end or to hang during a run: the call fails in time, the user reads the reason, the extension
+comes back, and the model gets its tools again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ DIE: Call = ("die", {})
 
 
 def check(seen: Observed) -> None:
-    """The run and the healthy one are not touched."""
+    """The run and the healthy extension are unharmed."""
     assert (seen.result.status, seen.result.text) == ("ok", "all done"), seen.stderr
     assert not seen.lines_about(HEALTHY)
     assert seen.result.extensions[HEALTHY].exit_status == "exit 0"
@@ -30,7 +30,7 @@ def check(seen: Observed) -> None:
 # --- crashes ---------------------------------------------------------------------------------------------------
 
 
-def test_one_that_crashes_is_back_for_the_next_turn(tmp_path: Path) -> None:
+def test_a_crashed_extension_is_back_for_the_next_turn(tmp_path: Path) -> None:
     lives = extension(tmp_path, "lives", tmp_path / "mark", restart=SOON)
     seen = observe(
         tmp_path,
@@ -50,8 +50,8 @@ def test_one_that_crashes_is_back_for_the_next_turn(tmp_path: Path) -> None:
     assert seen.events_of("lives") == ["started", "exited", "restarted"]
 
 
-def test_one_that_kills_all_that_it_can_reach_by_its_group_kills_itself(tmp_path: Path) -> None:
-    """`kill 0`, the classic of shell scripts. Each extension leads a group of its own, in a session of its own."""
+def test_an_extension_that_kills_its_process_group_kills_only_itself(tmp_path: Path) -> None:
+    """`kill 0`, as shell scripts do. Each extension leads a process group and session of its own."""
     script = tmp_path / "kills.sh"
     script.write_text(
         'printf \'{"type":"hello","name":"kills"}\\n{"type":"register_tool","name":"die","schema":{}}\\n\'\n'
@@ -64,7 +64,7 @@ def test_one_that_kills_all_that_it_can_reach_by_its_group_kills_itself(tmp_path
     assert seen.answer_of("t2.0") == ("still here", False)
 
 
-def test_one_that_crashes_in_every_start_is_given_up_and_can_be_seen_everywhere(tmp_path: Path) -> None:
+def test_an_extension_that_crashes_at_every_start_is_given_up_and_shown_so(tmp_path: Path) -> None:
     crashes = extension(tmp_path, "exits_before_hello", restart={**SOON, "max": 3})
     seen = observe(tmp_path, crashes, batches=[[ECHO]], hold={1: is_given_up("exits_before_hello")})
     check(seen)
@@ -84,8 +84,8 @@ def test_a_run_without_an_extension_that_it_requires_fails_before_the_model_is_a
     assert not seen.requests
 
 
-def test_a_process_of_its_own_that_holds_its_pipes_hides_no_death(tmp_path: Path) -> None:
-    """End of file never comes: the grandchild holds stdout and stderr, and has what is written to stdin."""
+def test_a_grandchild_that_holds_the_pipes_does_not_hide_a_death(tmp_path: Path) -> None:
+    """The host gets no end of file: the grandchild holds stdin, stdout and stderr."""
     holder = program(
         tmp_path,
         "holder",
@@ -109,7 +109,7 @@ def test_a_process_of_its_own_that_holds_its_pipes_hides_no_death(tmp_path: Path
 
 
 def test_a_daemon_is_ended_with_the_process_that_left_it(tmp_path: Path) -> None:
-    """Double fork, its own session, its pipes closed: it is known by its environment."""
+    """The daemon has a session of its own and closed pipes; its environment identifies it."""
     daemon = program(
         tmp_path,
         "leaver",
@@ -149,7 +149,7 @@ HANGS = {
 
 
 @pytest.mark.parametrize("hang", HANGS)
-def test_one_that_hangs_is_started_again_after_its_deadlines(hang: str, tmp_path: Path) -> None:
+def test_a_hanging_extension_is_restarted_after_its_deadlines(hang: str, tmp_path: Path) -> None:
     code, state = HANGS[hang]
     hangs = program(
         tmp_path,
@@ -182,7 +182,7 @@ def test_one_that_hangs_is_started_again_after_its_deadlines(hang: str, tmp_path
     assert seen.result.extensions["hangs"].timeouts == 2
 
 
-def test_one_that_closes_its_stdout_is_started_again(tmp_path: Path) -> None:
+def test_an_extension_that_closes_its_stdout_is_restarted(tmp_path: Path) -> None:
     mute = program(
         tmp_path,
         "mute",
@@ -201,7 +201,7 @@ def test_one_that_closes_its_stdout_is_started_again(tmp_path: Path) -> None:
     assert seen.result.extensions["mute"].timeouts == 0, "its call has failed at once"
 
 
-def test_one_that_stops_answering_pings_is_started_again(tmp_path: Path) -> None:
+def test_an_extension_that_stops_answering_pings_is_restarted(tmp_path: Path) -> None:
     pinged = extension(tmp_path, "pinged", watchdog_s=0.2, restart=SOON)
     hush: list[list[Call]] = [[("hush", {"text": "bye"})], [ECHO]]
     seen = observe(tmp_path, pinged, batches=hush, hold={2: is_back("pinged")})
@@ -213,8 +213,8 @@ def test_one_that_stops_answering_pings_is_started_again(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("retry", [True, False])
-def test_a_crash_in_a_pool_costs_its_own_call_or_none(retry: bool, tmp_path: Path) -> None:
-    """Two workers; the first that gets the call dies over it. Where the tool may be asked twice, the other answers."""
+def test_a_crash_in_a_pool_costs_at_most_its_own_call(retry: bool, tmp_path: Path) -> None:
+    """Of two workers the first that gets the call dies. A tool that may be called twice is answered by the other."""
     code = (
         'send(type="hello", name="x")\n'
         f'send(type="register_tool", name="work", schema={{"type": "object"}}, retry={retry})\n'
@@ -235,4 +235,4 @@ def test_a_crash_in_a_pool_costs_its_own_call_or_none(retry: bool, tmp_path: Pat
 
 
 def is_full(name: str, workers: int) -> Any:
-    return lambda supervisor: [one.state.value for one in supervisor.find(name).workers] == ["ready"] * workers
+    return lambda supervisor: [worker.state.value for worker in supervisor.find(name).workers] == ["ready"] * workers

@@ -1,4 +1,4 @@
-"""One row for each way in which files cannot be written: it is said, and costs only these files."""
+"""One row for each way in which files cannot be written: the user is told, and only these files are lost."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def echo_script(zot: Zot) -> Script:
 # --- full --------------------------------------------------------------------------------------------------------
 
 
-def test_a_disk_that_fills_up_in_the_middle_of_a_run(zot: Zot) -> None:
-    """A real one, of 1 MiB, that the run itself fills. Then the session, the log, the stats and the metrics are all
-    behind, and the run is not."""
+def test_a_disk_that_fills_up_does_not_end_the_run(zot: Zot) -> None:
+    """The run itself fills a real disk of 1 MiB. Then session, log, stats and metrics are incomplete, and the run
+    goes on."""
     command = within(zot.home, "size=1m", zot.command)
     fill = f"cat /dev/zero > {zot.home}/filler 2> /dev/null; true"
     script = Script(zot.cwd, extra={"say": ""})
@@ -69,7 +69,7 @@ def full_log(tmp_path: Path) -> Path:
 
 
 def test_a_log_on_a_full_disk_costs_only_itself(full_log: Path, tmp_path: Path) -> None:
-    """Its last words are still in the reason of its death."""
+    """The reason of its death still has its last stderr lines."""
     lives = extension(tmp_path, "lives", tmp_path / "mark", restart=SOON)
     seen = observe(
         tmp_path, lives, batches=[[("die", {})], [ECHO]], hold={2: is_back("lives")}, home=full_log, extension_wait=9.0
@@ -92,7 +92,7 @@ def test_stats_on_a_full_disk_cost_only_themselves(tmp_path: Path) -> None:
 
 
 def test_metrics_that_cannot_be_replaced_keep_their_last_version(tmp_path: Path) -> None:
-    """The new version is written beside the old one: when the folder is gone by then, or full."""
+    """Each new version is written beside the old one, here into a folder that is gone or full."""
     folder = tmp_path / "collected"
     folder.mkdir()
     away = tmp_path / "away"
@@ -110,7 +110,7 @@ def test_metrics_that_cannot_be_replaced_keep_their_last_version(tmp_path: Path)
 
 
 @pytest.mark.parametrize("flag", ["--stats", "--metrics"])
-def test_a_file_that_cannot_be_begun_is_said_before_anything_is_started(zot: Zot, flag: str) -> None:
+def test_a_file_that_cannot_be_created_is_an_error_before_the_start(zot: Zot, flag: str) -> None:
     outcome = zot.replay(echo_script(zot), "-e", extension(zot.folder, "echo"), flag, zot.folder / "no" / "file")
     assert outcome.status in (1, 2)
     assert outcome.stderr.splitlines() == [f"zot: {flag} {zot.folder}/no/file: No such file or directory"]
@@ -118,7 +118,7 @@ def test_a_file_that_cannot_be_begun_is_said_before_anything_is_started(zot: Zot
 
 
 def test_metrics_replace_no_device_and_no_link(zot: Zot) -> None:
-    """They are written by renaming, which would put a file in the place of `/dev/null` or of a link."""
+    """Metrics are written by renaming, which would replace `/dev/null` or a link by a file."""
     pipe, link = zot.folder / "pipe", zot.folder / "link"
     os.mkfifo(pipe)
     link.symlink_to(zot.folder / "metrics")
@@ -132,8 +132,8 @@ def test_metrics_replace_no_device_and_no_link(zot: Zot) -> None:
     assert (zot.folder / "metrics").read_text().endswith("# EOF\n")
 
 
-def test_a_line_of_stats_that_was_cut_spoils_no_other(zot: Zot) -> None:
-    """With a limit on the size of files (and no disk that is full), lines are whole or not there."""
+def test_a_stats_line_that_was_cut_spoils_no_other_line(zot: Zot) -> None:
+    """With a limit on the size of files, each line is whole or missing."""
     limited = ["/bin/sh", "-c", 'ulimit -f 8; exec "$@"', "sh", *zot.command]
     script = echo_script(zot)
     for _ in range(40):
@@ -156,7 +156,7 @@ HOMES = ("a file", "below /proc", "read-only", "closed")
 
 @pytest.fixture(params=HOMES)
 def unusable(request: pytest.FixtureRequest, zot: Zot) -> Zot:
-    """A home that can be made into nothing."""
+    """A home in which nothing can be created."""
     if request.param == "a file":
         zot.home.write_text("")
     elif request.param == "below /proc":
@@ -170,7 +170,7 @@ def unusable(request: pytest.FixtureRequest, zot: Zot) -> Zot:
     return zot
 
 
-def test_a_home_that_cannot_be_written_costs_its_files_and_no_run(unusable: Zot) -> None:
+def test_a_home_that_cannot_be_written_costs_its_files_only(unusable: Zot) -> None:
     echo = extension(unusable.folder, "echo")
     outcome = unusable.replay(echo_script(unusable).answer("Done."), "-e", echo).check(Status.OK)
     assert outcome.tool_texts() == ["still here"]
@@ -181,7 +181,7 @@ def test_a_home_that_cannot_be_written_costs_its_files_and_no_run(unusable: Zot)
     assert len(outcome.warnings) <= 5
 
 
-def test_a_host_that_nobody_could_reach_says_where_it_could_be_reached(unusable: Zot) -> None:
+def test_a_host_without_a_usable_socket_path_says_what_to_set(unusable: Zot) -> None:
     outcome = unusable.run("host", "-e", extension(unusable.folder, "echo"))
     assert (outcome.status, outcome.stdout, outcome.leftovers) == (1, b"", [])
     assert len(outcome.warnings) == 1

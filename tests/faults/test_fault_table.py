@@ -1,5 +1,4 @@
-"""The table in docs/reliability.md is a promise: each row names tests that exist, and no weakness of the reference is
-left without a row."""
+"""Each row of the table in docs/reliability.md names tests that exist, and each weakness of the reference has a row."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ def cells(line: str) -> list[str]:
 
 
 def rows(first: str) -> list[list[str]]:
-    """The rows whose first cell begins like this."""
+    """Rows whose first cell begins with `first` and a digit."""
     return [cells(line) for line in TEXT.splitlines() if re.match(rf"\| {first}\d", line)]
 
 
@@ -30,8 +29,7 @@ FAULTS = rows("F")
 
 @cache
 def names_in(path: str) -> tuple[set[str], set[str]]:
-    """Names of the test functions in a file, and all strings in it: parameters are among them. A parameter can also be
-    a word of the file, where it comes from a list elsewhere."""
+    """Names of the test functions of a file, and all its strings, which include parameters."""
     module = ast.parse((ROOT / "tests" / path).read_text(encoding="utf-8"))
     names = {node.name for node in module.body if isinstance(node, ast.FunctionDef)}
     strings = {
@@ -47,7 +45,7 @@ def test_there_are_rows() -> None:
 def test_each_row_has_an_id_of_its_own() -> None:
     ids = [row[0] for row in FAULTS]
     assert len(set(ids)) == len(ids)
-    assert ids == sorted(ids, key=lambda one: int(one[1:]))
+    assert ids == sorted(ids, key=lambda row_id: int(row_id[1:]))
 
 
 @pytest.mark.parametrize("row", FAULTS, ids=lambda row: row[0])
@@ -81,7 +79,7 @@ def test_what_is_not_promised_is_said() -> None:
 
 
 def test_every_test_of_a_whole_run_has_a_row() -> None:
-    """Tests of faults that nobody can find in the table are half a proof."""
+    """A reader finds every fault test through the table."""
     named = {(path, name) for row in FAULTS for path, name, _ in NAMED_TEST.findall(row[4])}
     for file in sorted(Path(__file__).parent.glob("test_*.py")):
         if file.name in (Path(__file__).name, "test_a_run_survives.py"):

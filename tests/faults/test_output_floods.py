@@ -36,7 +36,7 @@ def test_after_a_flood_its_last_words_are_in_the_reason_of_a_death(tmp_path: Pat
 # --- stdout ---------------------------------------------------------------------------------------------------
 
 
-def test_notes_for_a_reader_that_does_not_read_hold_up_nobody(zot: Zot) -> None:
+def test_notes_for_a_blocked_stderr_are_dropped_and_answers_come(zot: Zot) -> None:
     """stderr is a pipe that is full: what does not fit is dropped, and the answers behind it come."""
     script = Script(zot.cwd, extra={"note": ""})
     for _ in range(3):

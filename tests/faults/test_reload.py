@@ -1,4 +1,4 @@
-"""New versions of extensions in the middle of a run: those that do not start change nothing, and no call is lost."""
+"""New versions of extensions during a run: a version that does not start changes nothing, and no call is lost."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ for frame in frames():
 
 
 def version(folder: Path, code: str, **manifest: Any) -> Path:
-    """Writes one into the folder of the extension `one`."""
+    """Writes a version into the folder of the extension `one`."""
     (folder / "x.py").write_text(PRELUDE + code)
     fields = {"name": "one", "exec": sys.executable, "args": ["-I", "-S", str(folder / "x.py")], **manifest}
     (folder / "extension.json").write_text(json.dumps({"timeouts": {"hello": 10}, **fields}))
@@ -38,7 +38,7 @@ def good(name: str, *tools: str) -> str:
 
 
 def reloading(change: Callable[[], object]) -> Callable[[Supervisor], bool]:
-    """For `hold`: changes something, reloads, and goes on when that has come to an end."""
+    """For `hold`: changes files, reloads, and goes on when the reload has ended."""
     got: list[Any] = []
     begun: list[bool] = []
 
@@ -89,7 +89,7 @@ def test_a_new_version_that_does_not_start_changes_nothing_in_a_run(tmp_path: Pa
     assert seen.result.extensions["one"].exit_status == "exit 0"
 
 
-def test_a_new_version_is_there_for_the_next_turn(tmp_path: Path) -> None:
+def test_a_new_version_has_its_tools_in_the_next_turn(tmp_path: Path) -> None:
     folder = tmp_path / "ext-one"
     folder.mkdir()
     version(folder, good("v1", "which", "old"))

@@ -1,7 +1,6 @@
-"""One row for each thing that an extension can use too much of: whole runs, in which the hog is ended and started again
-or not, as its limits say, and the healthy one works on.
+"""One row for each resource that an extension can use too much of: its limits end it, and others work on.
 
-Every hog stops by itself, well before it could hurt the machine that it is tested on.
+Every hog stops by itself before it could hurt the machine.
 """
 
 from __future__ import annotations
@@ -22,8 +21,7 @@ STOP = {"breaches": 1, "action": "stop"}
 
 
 def check(seen: Observed, hog: str, figures: str, end: str) -> None:
-    """The run is a success, one line of a person's and one record of a machine's say what was too much and what comes
-    of it, and the healthy one has worked."""
+    """The run succeeds, one line and one record name the limit and its consequence, the healthy extension worked."""
     assert (seen.result.status, seen.result.text) == ("ok", "all done"), seen.stderr
     said = [line for line in seen.lines_about(hog) if "limits" in line]
     assert len(said) == 1, seen.stderr
@@ -40,7 +38,7 @@ def check(seen: Observed, hog: str, figures: str, end: str) -> None:
 # --- memory, processes, descriptors, processor time ------------------------------------------------------------
 
 
-def test_a_memory_hog_is_ended_and_started_again(tmp_path: Path) -> None:
+def test_a_memory_hog_is_ended_and_restarted(tmp_path: Path) -> None:
     hog = extension(tmp_path, "memory_hog", limits={"rss_mb": 60}, restart=SOON)
     seen = observe(
         tmp_path, hog, batches=[[("eat", {"mb": 100})], [ECHO], [("eat", {"mb": 1})]], hold={2: is_back("memory_hog")}
@@ -54,8 +52,7 @@ def test_a_memory_hog_is_ended_and_started_again(tmp_path: Path) -> None:
 
 
 def test_a_fork_bomb_is_ended_whole(tmp_path: Path) -> None:
-    """Half of its processes leave their session, and all of them ignore SIGTERM. What of it is there after the run
-    fails this test."""
+    """Half of its processes leave their session, and all ignore SIGTERM. A process that survives fails this test."""
     bomb = extension(tmp_path, "fork_bomb", limits={"processes": 10}, restart=SOON)
     seen = observe(tmp_path, bomb, batches=[[("fork", {})], [ECHO]], hold={2: is_back("fork_bomb")})
     check(seen, "fork_bomb", r"\d+ processes over processes 10", "starting it again in 0.1 s")
@@ -64,7 +61,7 @@ def test_a_fork_bomb_is_ended_whole(tmp_path: Path) -> None:
     assert seen.result.extensions["fork_bomb"].processes_peak > 10
 
 
-def test_a_few_processes_too_many_are_waited_for(tmp_path: Path) -> None:
+def test_a_breach_of_the_process_limit_counts_after_two_samples(tmp_path: Path) -> None:
     crowd = program(
         tmp_path,
         "crowd",
@@ -78,14 +75,14 @@ def test_a_few_processes_too_many_are_waited_for(tmp_path: Path) -> None:
     assert seen.result.extensions["crowd"].state == "failed"
 
 
-def test_one_that_computes_without_end_is_stopped_where_its_limits_say_so(tmp_path: Path) -> None:
+def test_an_extension_that_computes_without_end_is_stopped_by_its_limit(tmp_path: Path) -> None:
     hog = extension(tmp_path, "cpu_hog", limits={"cpu_percent": 5, **STOP})
     seen = observe(tmp_path, hog, batches=[[("burn", {})], [ECHO], [("burn", {})]], hold={2: is_given_up("cpu_hog")})
     check(seen, "cpu_hog", r"cpu \d+ % over cpu_percent 5, in 1 sample", "not started again: its limits say stop")
     assert "burn" not in seen.offered(3)
     text, is_error = seen.answer_of("t3.0")
     assert is_error
-    assert "over its limits: cpu" in text, "whoever calls it all the same hears why at once"
+    assert "over its limits: cpu" in text, "a later call fails at once with the reason"
     assert seen.result.extensions["cpu_hog"].state == "failed"
 
 
@@ -97,7 +94,7 @@ def test_processor_time_is_counted_for_each_start(tmp_path: Path) -> None:
 
 
 def test_descriptors_are_counted_over_the_whole_tree(tmp_path: Path) -> None:
-    """No process of it has as many as the kernel would refuse; together they have."""
+    """No process reaches the limit; all processes together exceed it."""
     leak = extension(tmp_path, "fd_leak", limits={"open_files": 64, **STOP})
     seen = observe(tmp_path, leak, batches=[[("open", {"count": 80})], [ECHO]], hold={2: is_given_up("fd_leak")})
     check(seen, "fd_leak", r"\d+ open files over open_files 64, in 1 sample", "its limits say stop")
@@ -121,7 +118,7 @@ def test_the_kernel_refuses_a_process_more_descriptors_than_it_may_have(tmp_path
 
 
 def test_the_kernel_refuses_files_that_are_larger_than_they_may_be(tmp_path: Path) -> None:
-    """It hears of that as an error, as of a full disk, if it does not ignore it; the log of the host is not meant."""
+    """The extension gets an error, as from a full disk. The limit does not hold for the host's log."""
     file = tmp_path / "file"
     writer = program(
         tmp_path,
@@ -145,7 +142,7 @@ def test_the_kernel_refuses_files_that_are_larger_than_they_may_be(tmp_path: Pat
 # --- what it says ----------------------------------------------------------------------------------------------
 
 
-def test_one_that_talks_without_end_is_stopped_where_a_rate_is_set(tmp_path: Path) -> None:
+def test_an_extension_that_talks_without_end_is_stopped_by_its_rate_limit(tmp_path: Path) -> None:
     flood = extension(tmp_path, "flood_notify", limits={"frames_per_s": 200, **STOP})
     seen = observe(tmp_path, flood, batches=[[ECHO], [ECHO]], hold={2: is_given_up("flood_notify")})
     check(seen, "flood_notify", r"\d+ frames/s over frames_per_s 200", "its limits say stop")
@@ -173,7 +170,7 @@ def test_an_answer_that_is_longer_than_allowed_costs_only_its_call(tmp_path: Pat
 
 
 @pytest.mark.parametrize("own", [{}, {"rss_mb": 1000}])
-def test_limits_for_all_are_in_the_config_and_a_manifest_may_say_otherwise(own: dict[str, int], tmp_path: Path) -> None:
+def test_limits_of_the_config_hold_for_all_and_a_manifest_overrides_them(own: dict[str, int], tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
     (home / "config.json").write_text(json.dumps({"limits": {"rss_mb": 60, **STOP}}))
@@ -187,7 +184,7 @@ def test_limits_for_all_are_in_the_config_and_a_manifest_may_say_otherwise(own: 
         check(seen, "memory_hog", r"rss \d+ MiB over rss_mb 60, in 1 sample", "its limits say stop")
 
 
-def test_one_that_breaks_its_limits_after_every_start_is_given_up(tmp_path: Path) -> None:
+def test_an_extension_that_breaks_its_limits_after_every_start_is_given_up(tmp_path: Path) -> None:
     greedy = program(
         tmp_path,
         "greedy",

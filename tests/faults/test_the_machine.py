@@ -1,5 +1,4 @@
-"""One row for each thing that can happen to the host itself: it is killed at any moment, its clocks jump, it is stopped
-for a while."""
+"""One row for each thing that happens to the host: it is killed, its clocks jump, it is stopped for a while."""
 
 from __future__ import annotations
 
@@ -34,7 +33,7 @@ LEAVERS = ("daemon_grandchild", "grandchild")
 
 
 def stubborn(zot: Zot) -> list[str | Path]:
-    """Extensions that leave much behind, and one that nothing but SIGKILL ends."""
+    """Extensions that leave processes behind, and one that only SIGKILL ends."""
     folders = [extension(zot.folder, child, zot.folder / child) for child in LEAVERS]
     folders.append(extension(zot.folder, "ignores_shutdown"))
     return [word for folder in folders for word in ("-e", folder)]
@@ -44,18 +43,18 @@ def left_of(running: Running) -> list[str]:
     return [_command_line(pid) for pid in _marked(running._mark)]
 
 
-def watchdog_of(running: Running) -> int:
-    """It has not the environment by which the others are known."""
+def reaper_of(running: Running) -> int:
+    """The reaper lacks the environment that identifies other processes."""
 
     def look() -> int | None:
-        children = [one.pid for one in psutil.Process(running.pid).children()]
+        children = [child.pid for child in psutil.Process(running.pid).children()]
         return next((pid for pid in children if "reaper_main" in _command_line(pid)), None)
 
     return wait_until(look)
 
 
 def status_of(pid: int) -> str:
-    """The kernel's letter; empty if there is no such process."""
+    """The kernel's letter for its state; empty if there is no such process."""
     try:
         with open(f"/proc/{pid}/stat") as file:
             return file.read().rpartition(")")[2].split()[0]
@@ -64,7 +63,7 @@ def status_of(pid: int) -> str:
 
 
 def has_ended(pid: int) -> bool:
-    """Whoever adopts it may not have collected it yet."""
+    """A zombie counts: its new parent may not have collected it yet."""
     return status_of(pid) in ("", "Z")
 
 
@@ -74,14 +73,14 @@ def kill(running: Running) -> None:
 
 
 def end(hosted: Hosted) -> None:
-    """In order, so that its watchdog has gone before it."""
+    """Stops the host in order, so its reaper ends first."""
     hosted.client.close()
     hosted.running.signal(signal.SIGTERM)
     assert hosted.running.finish().status == 0
 
 
 @pytest.mark.parametrize("moment", ["starting", "serving"])
-def test_a_host_that_is_killed_leaves_nothing(zot: Zot, moment: str) -> None:
+def test_a_killed_host_leaves_no_process(zot: Zot, moment: str) -> None:
     with zot.start("host", *stubborn(zot)) as running:
         if moment == "starting":
             running.child("grandchild.py")
@@ -90,30 +89,30 @@ def test_a_host_that_is_killed_leaves_nothing(zot: Zot, moment: str) -> None:
             hosted.settle()
             hosted.client.close()
             assert len(left_of(running)) >= 6, "the host, three extensions, a daemon and a grandchild"
-        watchdog = watchdog_of(running)
+        reaper = reaper_of(running)
         kill(running)
-        wait_until(lambda: not left_of(running) and has_ended(watchdog))
+        wait_until(lambda: not left_of(running) and has_ended(reaper))
     assert zot.run("ps", "--json").text == ""
 
 
-def test_a_run_that_is_killed_leaves_nothing(zot: Zot) -> None:
-    """Nor of its own shell commands."""
+def test_a_killed_run_leaves_no_process(zot: Zot) -> None:
+    """Shell commands of the run end too."""
     script = Script(zot.cwd, extra={"echo": ""}).call(("bash", {"command": "setsid sleep 600 & echo up; sleep 600"}))
     with zot.start(*zot.replay_flags(script), *stubborn(zot), "go") as running:
         running.wait_for(ToolProgress)
-        watchdog = watchdog_of(running)
+        reaper = reaper_of(running)
         kill(running)
-        wait_until(lambda: not left_of(running) and has_ended(watchdog))
+        wait_until(lambda: not left_of(running) and has_ended(reaper))
 
 
-def test_what_a_host_and_its_watchdog_left_is_ended_by_the_next(zot: Zot) -> None:
-    """Both are killed, the watchdog first, as when memory runs out."""
+def test_the_next_host_ends_what_a_killed_host_and_reaper_left(zot: Zot) -> None:
+    """Both are killed, the reaper first, as when memory runs out."""
     with zot.start("host", *stubborn(zot)) as running:
         hosted = Hosted(zot, running)
         hosted.settle()
         hosted.client.close()
-        running.signal(signal.SIGSTOP)  # so that it cannot start another one
-        os.kill(watchdog_of(running), signal.SIGKILL)
+        running.signal(signal.SIGSTOP)  # so that it cannot start another reaper
+        os.kill(reaper_of(running), signal.SIGKILL)
         kill(running)
         assert len(left_of(running)) >= 3, "what knows end of file has left by itself"
         with zot.start("host", "--no-ext") as following:
@@ -123,8 +122,8 @@ def test_what_a_host_and_its_watchdog_left_is_ended_by_the_next(zot: Zot) -> Non
             assert f"processes that a host (pid {running.pid}), which was killed, had left" in following.finish().stderr
 
 
-def test_a_host_that_was_stopped_for_a_while_blames_nobody(zot: Zot) -> None:
-    """Ctrl-Z, a debugger, a laptop's lid: all deadlines have passed meanwhile, and all answers are there."""
+def test_a_host_that_was_stopped_for_a_while_ends_no_extension(zot: Zot) -> None:
+    """As by Ctrl-Z, a debugger or a laptop's lid: all deadlines have passed, and all answers have arrived."""
     pinged = extension(zot.folder, "pinged", watchdog_s=0.2)
     with zot.start("host", "-e", pinged) as running:
         hosted = Hosted(zot, running)
@@ -141,8 +140,8 @@ def test_a_host_that_was_stopped_for_a_while_blames_nobody(zot: Zot) -> None:
         end(hosted)
 
 
-def test_orphans_that_come_to_the_host_and_end_are_collected(zot: Zot) -> None:
-    """Otherwise they stay as zombies, until no process can be started any more."""
+def test_orphans_that_end_are_collected_by_the_host(zot: Zot) -> None:
+    """Uncollected orphans stay as zombies until no process can be started."""
     orphans = program(
         zot.folder,
         "orphans",
@@ -160,14 +159,14 @@ def test_orphans_that_come_to_the_host_and_end_are_collected(zot: Zot) -> None:
 
 
 def zombies_of(pid: int) -> list[int]:
-    return [one.pid for one in psutil.Process(pid).children() if status_of(one.pid) == "Z"]
+    return [child.pid for child in psutil.Process(pid).children() if status_of(child.pid) == "Z"]
 
 
 # --- clocks ------------------------------------------------------------------------------------------------------
 
 
 class Clock:
-    """A monotonic clock that can be moved on: hours of a machine that slept, on systems where these count."""
+    """A monotonic clock that a test moves on, as after a sleep on systems that count it."""
 
     def __init__(self) -> None:
         self.ahead = 0.0
@@ -183,16 +182,16 @@ def clock() -> Clock:
 
 @pytest.fixture
 def host(tmp_path: Path, clock: Clock) -> Iterator[Host]:
-    with Host(tmp_path) as one:
-        one.loop.clock = clock
-        yield one
+    with Host(tmp_path) as running:
+        running.loop.clock = clock
+        yield running
 
 
 HOURS = 7 * 3600.0
 
 
-def test_hours_that_pass_at_once_during_the_start_hurt_nobody(host: Host, clock: Clock) -> None:
-    """Its hello has been said, and waits to be read."""
+def test_a_clock_that_jumps_during_the_start_ends_no_extension(host: Host, clock: Clock) -> None:
+    """Its hello waits in the pipe."""
     host.add("echo")
     host.launch()
     child = host.extension("echo").child
@@ -204,9 +203,7 @@ def test_hours_that_pass_at_once_during_the_start_hurt_nobody(host: Host, clock:
     assert host.said_of("echo") == []
 
 
-def test_hours_that_pass_at_once_during_a_call_leave_an_answer_that_is_there_an_answer(
-    host: Host, clock: Clock
-) -> None:
+def test_a_clock_that_jumps_during_a_call_keeps_an_answer_that_has_arrived(host: Host, clock: Clock) -> None:
     host.add("echo")
     host.start()
     answers: list[object] = []
@@ -220,7 +217,7 @@ def test_hours_that_pass_at_once_during_a_call_leave_an_answer_that_is_there_an_
     assert host.cost("echo").timeouts == 0
 
 
-def test_hours_that_pass_at_once_in_a_call_without_an_answer_end_it_once(host: Host, clock: Clock) -> None:
+def test_a_clock_that_jumps_during_a_call_without_an_answer_ends_it_once(host: Host, clock: Clock) -> None:
     host.add("never_answers")
     host.start()
     answers: list[object] = []
@@ -232,9 +229,7 @@ def test_hours_that_pass_at_once_in_a_call_without_an_answer_end_it_once(host: H
     assert host.cost("never_answers").timeouts == 1
 
 
-def test_hours_that_pass_at_once_shorten_a_pause_before_a_restart_and_no_more(
-    host: Host, clock: Clock, tmp_path: Path
-) -> None:
+def test_a_clock_that_jumps_only_shortens_a_pause_before_a_restart(host: Host, clock: Clock, tmp_path: Path) -> None:
     host.add("lives", tmp_path / "mark", restart={"backoff_s": [600, 600]})
     host.start()
     assert host.call("die").frame is None
@@ -244,8 +239,8 @@ def test_hours_that_pass_at_once_shorten_a_pause_before_a_restart_and_no_more(
     assert '"life": 1' in host.text("life")
 
 
-def test_hours_that_pass_at_once_break_no_limit(host: Host, clock: Clock) -> None:
-    """Neither rates, which are of the time that has passed, nor the processor time."""
+def test_a_clock_that_jumps_breaks_no_limit(host: Host, clock: Clock) -> None:
+    """Neither limits of rates, which use elapsed time, nor limits of processor time."""
     host.add("pinged", watchdog_s=600, limits={"cpu_percent": 90, "frames_per_s": 5, "cpu_seconds": 60, "breaches": 1})
     host.start()
     for _ in range(3):
@@ -265,8 +260,8 @@ JUMPS = {
 
 
 @pytest.mark.parametrize("jump", JUMPS)
-def test_the_clock_on_the_wall_may_jump_as_it_likes(jump: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Deadlines, restarts and durations are of the clock that only goes on. Moments in files are the wall's."""
+def test_the_wall_clock_may_jump(jump: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Deadlines, restarts and durations use the monotonic clock; timestamps in files use the wall clock."""
     real, calls, by = time.time, count(), JUMPS[jump]
     monkeypatch.setattr(time, "time", lambda: real() + by(calls))
     lives = extension(tmp_path, "lives", tmp_path / "mark", restart=SOON)
@@ -287,4 +282,4 @@ def test_the_clock_on_the_wall_may_jump_as_it_likes(jump: str, tmp_path: Path, m
     assert [line for line in lines if isinstance(line, Stats)]
     durations = [line.duration_ms for line in lines if isinstance(line, Mark) and line.duration_ms is not None]
     assert durations
-    assert all(0 <= one <= seen.seconds * 1000 + 1000 for one in durations), durations
+    assert all(0 <= duration <= seen.seconds * 1000 + 1000 for duration in durations), durations

@@ -25,7 +25,7 @@ needs_typescript = pytest.mark.skipif(
 
 
 def node(*argv: str | Path) -> None:
-    """Fails the test with all that was said if the exit status is not 0."""
+    """Runs node; fails the test with all its output if the exit status is not 0."""
     run = subprocess.run([NODE, *argv], cwd=SDK, capture_output=True, text=True, timeout=PATIENCE)
     assert run.returncode == 0, run.stdout[-20_000:] + run.stderr
 

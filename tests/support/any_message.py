@@ -1,4 +1,4 @@
-"""Hypothesis strategies for every frame and record, made from their definitions: a new field is covered by itself."""
+"""Hypothesis strategies for every frame and record, made from their definitions, so a new field is covered."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec import UNSET, Raw
 
 EACH_TYPE = settings(max_examples=50)
-"""For a property of every type: with some sixty of them this is thousands of examples of it."""
+"""Examples of a property for each type; with some sixty types these are thousands."""
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | TEXT,
@@ -33,7 +33,7 @@ SIMPLE = {
 
 @cache
 def any_of(struct: type) -> st.SearchStrategy[Any]:
-    """Instances of a Struct, optional fields now there and now not. Made once: that takes longer than to draw of it."""
+    """Instances of a Struct with and without optional fields. Cached: making the strategy takes longer than drawing."""
     fields = {field.name: values(msgspec.inspect.type_info(field.type)) for field in msgspec.structs.fields(struct)}
     for field in msgspec.structs.fields(struct):
         if field.default is UNSET:
@@ -41,12 +41,12 @@ def any_of(struct: type) -> st.SearchStrategy[Any]:
     return st.fixed_dictionaries(fields).map(lambda chosen: struct(**chosen))
 
 
-def values(kind: msgspec.inspect.Type) -> st.SearchStrategy[Any]:  # noqa: C901  (a table, as it were)
+def values(kind: msgspec.inspect.Type) -> st.SearchStrategy[Any]:  # noqa: C901  (a table)
     match kind:
         case msgspec.inspect.Metadata(type=inner):
             return values(inner)
         case msgspec.inspect.UnionType(types=types):
-            return st.one_of(*(values(one) for one in types))
+            return st.one_of(*(values(part) for part in types))
         case msgspec.inspect.ListType(item_type=item):
             return st.lists(values(item), max_size=3)
         case msgspec.inspect.VarTupleType(item_type=item):

@@ -4,7 +4,6 @@ the document after its script has run, what was logged, and what was asked from 
 
 from __future__ import annotations
 
-import base64
 import fcntl
 import json
 import os
@@ -77,7 +76,7 @@ class Browser:
         self._buffer = b""
         self._last_id = 0
         self.happened: list[dict[str, Any]] = []
-        """Everything that the page's session has told by itself."""
+        """All events of the page's session."""
         try:
             target = self.call("Target.createTarget", url="about:blank")["targetId"]
             self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
@@ -115,7 +114,7 @@ class Browser:
         return json.loads(message)
 
     def open(self, path: Path, *, width: int = 1200, height: int = 900, dark: bool = False) -> None:
-        """Returns when the page's own script is through."""
+        """Returns when the page's own script has ended."""
         self.happened.clear()
         self.on_page(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
@@ -159,13 +158,9 @@ class Browser:
         return [each for each in self.happened if each.get("method") in kinds]
 
     def requests(self) -> list[str]:
-        """Addresses of everything that was asked for."""
+        """Addresses of all requests."""
         kind = "Network.requestWillBeSent"
         return [each["params"]["request"]["url"] for each in self.happened if each.get("method") == kind]
-
-    def screenshot(self, path: Path, *, whole: bool = True) -> None:
-        taken = self.on_page("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
-        path.write_bytes(base64.b64decode(taken["data"]))
 
     def close(self) -> None:
         family = psutil.Process(self._process.pid).children(recursive=True)

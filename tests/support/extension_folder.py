@@ -9,7 +9,6 @@ from typing import Any
 
 CHILDREN = Path(__file__).parents[1] / "children"
 EXAMPLES = Path(__file__).parents[2] / "examples" / "extensions"
-OBJECT = {"type": "object"}
 
 
 def extension(parent: Path, child: str, *args: str | Path, name: str | None = None, **manifest: Any) -> Path:

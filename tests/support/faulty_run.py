@@ -1,6 +1,6 @@
 """A whole run, in this process, with one healthy extension and some bad ones; the model is a script.
 
-What a person would see on stderr goes to a file, and the deadlines are short, so that every fault shows within seconds.
+stderr goes to a file, and the deadlines are short, so every fault shows within seconds.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 QUICK = {"hello": 1.0, "ready": 0.6, "tool_call": 0.8, "intercept": 0.4}
 SOON = {"backoff_s": [0.1, 0.1]}
-"""A restart policy under which a restart is not waited for."""
+"""A restart policy whose restarts come at once."""
 PATIENCE_S = 30.0
-"""After which a run is ended that would hang because of a defect; its status is then `timeout`."""
+"""A run that hangs because of a defect ends after this time, with status `timeout`."""
 HEALTHY = "echo"
 Call = tuple[str, dict[str, Any]]
 ECHO: Call = ("echo", {"text": "still here"})
@@ -46,7 +46,7 @@ class ScriptedProvider:
         self._batches = list(batches)
         self.requests: list[dict[str, Any]] = []
         self.may_answer: Callable[[int], bool] = lambda _turn: True
-        """Whether the model may be done with this turn; it is asked again after every turn of the loop."""
+        """Whether the model may end this turn; it is asked again after every pass of the loop."""
 
     def start(self) -> None:
         pass
@@ -84,7 +84,7 @@ class _Held(Stream):
 
 @dataclass
 class Observed:
-    """What came of a run."""
+    """The outcome of a run."""
 
     records: list[events.Record]
     result: events.Result
@@ -107,8 +107,10 @@ class Observed:
         return {tool["name"] for tool in self.requests[turn - 1].get("tools", [])}
 
     def events_of(self, name: str) -> list[str]:
-        """What happened to an extension, by the stream of the run."""
-        return [one.event for one in self.records if isinstance(one, events.Extension) and one.extension == name]
+        """The events of an extension in the stream of the run."""
+        return [
+            record.event for record in self.records if isinstance(record, events.Extension) and record.extension == name
+        ]
 
 
 def program(place: Path, name: str, code: str, *args: str | Path, **manifest: Any) -> Path:
@@ -119,7 +121,7 @@ def program(place: Path, name: str, code: str, *args: str | Path, **manifest: An
 
 
 def is_back(name: str, restarts: int = 1) -> Callable[[Supervisor], bool]:
-    """It has been started again so often, and is ready."""
+    """The extension was restarted so often."""
     return lambda supervisor: supervisor.find(name).account.restarts >= restarts
 
 
@@ -136,8 +138,8 @@ def observe(
     home: Path | None = None,
     **asked: Any,
 ) -> Observed:
-    """Runs a prompt with the bad extensions beside the healthy one. `hold` names turns in which the model takes its
-    time, before it says anything, until something has come about."""
+    """Runs a prompt with the bad extensions beside the healthy one. `hold` gives conditions by turn: the model says
+    nothing in that turn before its condition holds."""
     healthy = extension(place, "echo", name=HEALTHY)
     folders = [healthy, *bad] if healthy_first else [*bad, healthy]
     project = place / "project"
@@ -170,3 +172,25 @@ def observe(
         stderr.seek(0)
         lines = stderr.read().decode().splitlines()
     return Observed(records, result, lines, provider.requests, seconds)
+
+
+GUARD = """
+hello(intercept=["user_prompt", "tool_result"])
+send(type="ready")
+for frame in frames():
+    said = {}
+    if frame["event"] == "user_prompt":
+        said = %r
+    elif frame["event"] == "tool_result":
+        said = %r
+        if said == "redact":
+            text = frame["content"][0]["text"].replace("here", "[redacted]")
+            said = {"modified_result": {"content": [{"type": "text", "text": text}]}}
+    send(type="event_intercept_response", id=frame["id"], **said)
+"""
+
+
+def guarded(place: Path, *, prompt: Any = None, result: Any = None, **asked: Any) -> Observed:
+    """A run with a guard that answers questions about prompts and results with these verdicts."""
+    guard = program(place, "guard", GUARD % (prompt or {}, result or {}), **asked.pop("manifest", {}))
+    return observe(place, guard, batches=[[ECHO]], **asked)

@@ -1,4 +1,4 @@
-"""`zot` in a fork of the process that runs the tests: the same command, without the time that its imports take."""
+"""`zot` in a fork of the process that runs the tests: the same command without its import time."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
 from wire import events
@@ -12,13 +13,17 @@ if TYPE_CHECKING:
 
 
 def golden(outcome: Outcome, zot: Zot | None = None) -> str:
-    """The whole stream but for the notes of extensions, which come when they are sent. With `zot`, its folders are
-    `<cwd>` and `<home>`."""
+    """The stream without notes of extensions, whose order varies. With `zot`, its folders are `<cwd>` and `<home>`."""
     text = "\n".join(_line(record) for record in outcome.records if not isinstance(record, events.ExtNotify))
     if zot is not None:
         text = text.replace(str(zot.cwd), "<cwd>").replace(str(zot.home), "<home>")
     text = re.sub(r"127\.0\.0\.1:\d+", "<server>", text)
     return re.sub(r"Took \d+\.\ds", "Took <time>", text)
+
+
+def lines(text: str) -> str:
+    """A stream as a test writes it: indented, between blank lines."""
+    return dedent(text).strip()
 
 
 def shape(outcome: Outcome) -> list[str]:

@@ -37,7 +37,7 @@ class Hosted:
 
     def settle(self) -> None:
         """Waits until every extension is ready or has failed."""
-        wait_until(lambda: all(one.state not in STARTING for one in self.stats().values()))
+        wait_until(lambda: all(stats.state not in STARTING for stats in self.stats().values()))
 
     def stats(self) -> dict[str, Any]:
         return dict(self.client.ask(control.GetStats(self.client.next_id()), control.StatsReply).stats.extensions)
@@ -49,7 +49,7 @@ class Hosted:
         return "".join(block.text or "" for block in result.content or ())
 
     def next_notice(self, event: str) -> Any:
-        """The next of this kind, of those that are watched for."""
+        """The next watched message of this kind."""
         deadline = time.monotonic() + PATIENCE_S
         while (reply := self.client.next(deadline - time.monotonic())) is not None:
             if getattr(reply, "event", None) == event:
@@ -59,7 +59,7 @@ class Hosted:
 
 @contextmanager
 def hosting(zot: Zot, *extensions: Path, flags: tuple[str, ...] = ()) -> Iterator[Hosted]:
-    """A `zot host` with these extensions, all of them settled."""
+    """A `zot host` whose extensions are all ready or failed."""
     zot.env.pop("XDG_RUNTIME_DIR", None)
     named = [word for path in extensions for word in ("-e", path)]
     with zot.start("host", *named, *flags) as running:

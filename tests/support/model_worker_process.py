@@ -120,13 +120,13 @@ class WorkerProcess:
         return self.finish(self.start(**params))
 
     def stderr(self) -> str:
-        """What it printed; only once it has ended."""
+        """What it printed. Call it after its end."""
         assert self.process.stderr
         return self.process.stderr.read().decode()
 
 
 class SeveralWorkers(WorkerProcess):
-    """As many workers as a test asks for, one after the other. How a worker starts and ends is not to be seen here."""
+    """Workers one after the other in one process; their start and end are not tested here."""
 
     def __init__(self) -> None:
         self._start([sys.executable, "-c", SEVERAL], dict(os.environ))
@@ -140,7 +140,7 @@ class SeveralWorkers(WorkerProcess):
         idle_timeout_s: float = 20.0,
         env: dict[str, str] | None = None,
     ) -> WorkerProcess:
-        """Replaces the worker by one with these settings, and waits until it is ready."""
+        """Replaces the worker by a worker with these settings, and waits until it is ready."""
         self.send({**configure(base_url, api_key, max_retries, idle_timeout_s), "environment": env or {}})
         assert self.read() == {"type": "ready"}
         return self

@@ -1,4 +1,4 @@
-"""What one process of a test is given or denied, by namespaces: small and read-only file systems, and privileges."""
+"""Namespaces for a process of a test: small or read-only file systems, and fewer privileges."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NAMESPACES = (["unshare", "-m"], ["unshare", "-U", "-r", "-m"])
-"""The second one for those who are not root."""
+"""The second prefix is for users other than root."""
 
 
 def within(folder: Path, options: str, command: Sequence[str]) -> list[str]:
-    """The command to start in place of `command`, which then finds a fresh tmpfs at `folder`. Skips the test where that
-    is not allowed."""
+    """The command to start instead of `command`, to give it a new tmpfs at `folder`. Skips the test where that is not
+    allowed."""
     if (namespace := _namespace()) is None:
         pytest.skip("no mount may be made here")
     folder.mkdir(exist_ok=True)
@@ -28,8 +28,8 @@ def within(folder: Path, options: str, command: Sequence[str]) -> list[str]:
 
 
 def without_privileges(command: Sequence[str]) -> list[str]:
-    """For root, whom no mode of a file stops: still the owner of its files, and nothing more. Skips the test where that
-    is not allowed."""
+    """Takes root's right to ignore file modes; it stays the owner of its files. Skips the test where that is not
+    allowed."""
     if not _works(["unshare", "-U", "true"]):
         pytest.skip("no user namespace may be made here")
     return ["unshare", "-U", *command]

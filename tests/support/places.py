@@ -1,4 +1,4 @@
-"""The four places where a run can hang. Each is reached for certain before anything is done to the run."""
+"""The four places where a run can hang. A run has reached its place before a test acts on it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PATIENT = {"timeouts": {"intercept": 600, "tool_call": 600}}
 
 @contextmanager
 def hanging(zot: Zot, place: str, *flags: str) -> Iterator[Running]:
-    """A run that hangs in this place, and was seen to get there."""
+    """A run that has reached this place and hangs there."""
     if place == "model":
         with (
             MessagesServer(stall_midway(text_reply("Hello there"), after=4)) as server,

@@ -6,6 +6,8 @@ import random
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from wire.stats import ExtensionStats, HostStats, Mark, Stats, encode
 
 if TYPE_CHECKING:
@@ -17,7 +19,7 @@ MIB = 2**20
 
 
 def extension_stats(**given: object) -> ExtensionStats:
-    """A healthy one that has done nothing, with what is given."""
+    """Figures of an idle, healthy extension, with these changes."""
     plain: dict[str, object] = {
         "state": "ready",
         "failure": "",
@@ -182,17 +184,17 @@ def recorded(extensions: int, samples: int, *, seconds: float = 1.0, seed: int =
         )
         for index in range(extensions)
     ]
-    lines: list[Stats | Mark] = [mark(0.05 + index * 0.01, "started", one.name) for index, one in enumerate(cast)]
+    lines: list[Stats | Mark] = [mark(0.05 + index * 0.01, "started", member.name) for index, member in enumerate(cast)]
     turn_began, turn = 0.3, 1
     for index in range(samples):
         at = (index + 1) * seconds
         if index == samples - 1:
-            for one in cast:
-                one.histogram = latency(one.middle_ms, one.calls, one.chance) if one.calls else ()
-        stats = sample(at, {one.name: one.step(at, seconds) for one in cast})
-        new = [each for one in cast for each in one.marks]
-        for one in cast:
-            one.marks.clear()
+            for member in cast:
+                member.histogram = latency(member.middle_ms, member.calls, member.chance) if member.calls else ()
+        stats = sample(at, {member.name: member.step(at, seconds) for member in cast})
+        new = [each for member in cast for each in member.marks]
+        for member in cast:
+            member.marks.clear()
         caller = chance.choice(cast)
         if chance.random() < 0.6:
             wrong = "exit 2: no such file" if chance.random() < 0.08 else ""
@@ -207,3 +209,30 @@ def recorded(extensions: int, samples: int, *, seconds: float = 1.0, seed: int =
             turn_began, turn = at, turn + 1
         lines += [*sorted(new, key=lambda each: each.time), stats]
     return lines
+
+
+HOSTILE = [
+    "</script><script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "'onmouseover='alert(1)",
+    "<!--<script>",
+    "]]>&lt;b&gt;",
+    "\u202egnp.exe",
+    "\u2028\u2029\x00\x1b[2J\x7f",
+    "javascript:alert(1)",
+    "${alert(1)}`{{x}}",
+    "  ",
+    "ü" * 500,
+    "__proto__",
+    "constructor",
+]
+
+
+def hostile_lines():
+    names = [f"{text}{at}" for at, text in enumerate(HOSTILE)] + HOSTILE
+    ill = {name: extension_stats(state=name, failure=name, exit_status=name, cpu_s=9.0, p99_ms=1.0) for name in names}
+    yield sample(1, ill)
+    for at, text in enumerate(HOSTILE):
+        for kind in ("exited", "warning", "tool_call", "turn", "intercept", "limit", "failed"):
+            yield mark(1 + at / 10, kind, text, text, text, ms=50)
+    yield msgspec.structs.replace(sample(9, ill), host=msgspec.structs.replace(sample(9, {}).host, cwd=HOSTILE[0]))

@@ -1,4 +1,4 @@
-"""Writes cassettes for a run that has not happened: what the model will say, and what it will have been told by then.
+"""Writes cassettes for runs that have not happened: what the model says, and what it was told before.
 
 A replayed request must equal the recorded one, so the tool results that a script names are assertions too.
 """
@@ -36,7 +36,7 @@ def error(text: str) -> tuple[str, bool]:
 
 
 class Script:
-    """What one run asks the model and is told, turn by turn. `write` makes it a cassette for `--replay`."""
+    """The requests and replies of a run, turn by turn. `write` makes a cassette for `--replay`."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class Script:
         self._home = home
 
     def offer(self, name: str, description: str = "") -> Script:
-        """From now on the model knows of one more tool."""
+        """Offers one more tool to the model from now on."""
         self._tools.append(ToolSpec(name, description, {"type": "object"}))
         return self
 

@@ -8,7 +8,7 @@ from typing import Any
 
 
 def reopen() -> None:
-    """The standard streams, new, with the encodings that the interpreter has chosen."""
+    """Opens new standard streams with the encodings that the interpreter chose."""
     for fd, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         old = getattr(sys, name)
         at_once = old.write_through  # PYTHONUNBUFFERED

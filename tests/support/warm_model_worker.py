@@ -23,7 +23,7 @@ from supervisor.process import child
 
 COMMAND = [sys.executable, "-P", str(WORKER)]
 OF_PYTHON = {signal.SIGINT: signal.default_int_handler, signal.SIGPIPE: signal.SIG_IGN, signal.SIGXFSZ: signal.SIG_IGN}
-"""How signals are handled in an interpreter that has just begun; all others: as the kernel does."""
+"""Signal handlers of a new interpreter; all other signals have the kernel's default."""
 
 
 def warm_up() -> None:
@@ -36,7 +36,7 @@ def warm_up() -> None:
 
 
 def install() -> None:
-    """What the supervisor starts from now on with the worker's command line is a fork."""
+    """From now on the supervisor starts the worker's command line as a fork."""
     child.subprocess = SimpleNamespace(**{**vars(subprocess), "Popen": start})  # type: ignore[attr-defined]
 
 

@@ -1,9 +1,8 @@
-"""Starts `zot` from a process that has its modules in memory (`zygote.py`): a quarter of a second less, per start.
+"""Starts `zot` from a process that has its modules in memory (`zygote.py`), which saves 0.25 s per start.
 
-What such a child is, and sees, is what `python -m pyzot` would: its own process, whose parent is this one, with its
-arguments, environment, folder, standard streams and nothing else. The exceptions: its command line in /proc is that of
-the zygote, and so is its environment there, but for the mark of the run. Where that is not enough, or what is asked for
-cannot be had (`can`), the command itself is started.
+The child equals `python -m pyzot`: a process of its own, whose parent is this process, with its arguments, environment,
+folder and standard streams. Exceptions: in /proc it has the command line and the environment of the zygote, except for
+the mark of the run. Where the zygote lacks an option (`can`), the command itself is started.
 """
 
 from __future__ import annotations
@@ -29,20 +28,20 @@ TURNED_OFF = "ZOT_TEST_COLD"
 PATIENCE_S = 30.0
 REPLY_BYTES = 4096
 REQUEST_BYTES = 100_000
-"""A request is one packet; what is longer is started as a program."""
+"""A request is one packet; a longer request is started as a program."""
 AT_START = ("PYTHON", "LC_", "LANG", "_TYPER", "LD_", "MALLOC_")
-"""Variables that an interpreter, or typer, reads as it starts: the zygote has read its own."""
+"""Prefixes of variables that Python or typer reads at its start, which the zygote has already done."""
 KNOWN = {"cwd", "stdin", "stdout", "stderr", "start_new_session", "process_group"}
-"""Of what `Popen` can do, what a zygote can."""
+"""The options of `Popen` that a zygote supports."""
 OF_A_PROCESS = ("Umask", "Uid", "Gid", "Groups", "SigBlk", "SigIgn", "CapInh", "CapEff", "NoNewPrivs", "Seccomp:")
 
 
 class ZygoteGoneError(Exception):
-    """A test of a host within this process has ended it with all that is below this process."""
+    """A test with a host in this process has ended the zygote with all other children."""
 
 
 class WarmProcess(subprocess.Popen[bytes]):
-    """A child that a zygote has made; in all else what `Popen` is."""
+    """A `Popen` whose child a zygote has forked."""
 
     def __init__(self, argv: list[str], *, zygote: Zygote, **popen: Any) -> None:
         self._zygote = zygote
@@ -60,7 +59,7 @@ class WarmProcess(subprocess.Popen[bytes]):
 
 
 class Zygote:
-    """The process, and the way to it. The process ends when the way is closed."""
+    """The process and the socket to it. The process ends when the socket is closed."""
 
     def __init__(self, kind: str) -> None:
         self._surroundings = surroundings()
@@ -80,7 +79,7 @@ class Zygote:
             self._is_ready = False
 
     def can(self, argv: list[str], env: dict[str, str], popen: dict[str, Any]) -> bool:
-        """Whether a child of the zygote would be what is asked for."""
+        """Whether a child of the zygote has all that is asked for."""
         return (
             self._is_ready
             and popen.keys() <= KNOWN
@@ -119,18 +118,18 @@ def read_at_start(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def surroundings() -> list[str]:
-    """What a child inherits beside its environment and streams: a child of the zygote has what that has."""
+    """What a child inherits besides environment and streams; a child of the zygote inherits it from the zygote."""
     status = Path("/proc/self/status").read_text().splitlines()
     inherited = [line for line in status if line.startswith(OF_A_PROCESS)]
     return [*inherited, Path("/proc/self/limits").read_text(), Path("/proc/self/cgroup").read_text()]
 
 
 _of_this_process: dict[str, Zygote] = {}
-"""By what they have in memory: `plain`, or the SDK as well, for a run that is to ask a `model`."""
+"""Zygotes by kind: `plain`, or `model` with the SDK in memory as well."""
 
 
 def start(argv: list[str], *, env: dict[str, str], **popen: Any) -> subprocess.Popen[bytes]:
-    """`python -m pyzot …` from a zygote, if that makes no difference; any other program as it is."""
+    """Starts `python -m pyzot …` from a zygote if that makes no difference, any other program directly."""
     if sys.platform == "linux" and argv[: len(COMMAND)] == COMMAND and TURNED_OFF not in os.environ:
         kind = "model" if "--base-url" in argv else "plain"
         if kind in _of_this_process and _of_this_process[kind].has_gone():
@@ -146,8 +145,8 @@ def start(argv: list[str], *, env: dict[str, str], **popen: Any) -> subprocess.P
 
 
 def own_children() -> set[int]:
-    """Children of this process that are no child of a test."""
-    return {one.pid for one in _of_this_process.values()}
+    """Pids of the zygotes, which belong to no test."""
+    return {zygote.pid for zygote in _of_this_process.values()}
 
 
 def stop() -> None:

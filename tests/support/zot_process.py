@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import select
 import signal
 import subprocess
@@ -53,6 +54,10 @@ class Outcome:
         return self.stdout.decode()
 
     @property
+    def json_lines(self) -> list[Any]:
+        return [msgspec.json.decode(line) for line in self.stdout.splitlines()]
+
+    @property
     def warnings(self) -> list[str]:
         return self.stderr.splitlines()
 
@@ -63,8 +68,15 @@ class Outcome:
         """The texts of all tool results, in order."""
         return ["".join(part.text for part in result.content) for result in self.of(events.ToolResult)]
 
+    def refusal(self) -> str:
+        """The complaint about a command line, on one line; nothing else was said or done."""
+        assert (self.status, self.stdout, self.leftovers) == (events.Status.USAGE.exit_code, b"", []), self
+        assert "Traceback" not in self.stderr
+        assert "\x1b" not in self.stderr
+        return " ".join(re.sub("[│╭╮╰╯─]", " ", self.stderr).split())
+
     def check(self, status: events.Status) -> Outcome:
-        """The promises that hold for every stream, whatever happened."""
+        """Checks the promises that hold for every stream."""
         records = self.records
         assert isinstance(records[0], events.Session)
         assert [type(record) for record in records[-2:]] == [events.Result, events.Done]
@@ -79,7 +91,7 @@ class Outcome:
 
 
 class Running:
-    """A `zot` that was started; its output is read as the test asks for it."""
+    """A started `zot`. Its output is read when the test asks for it."""
 
     def __init__(self, argv: list[str], *, env: dict[str, str], cwd: Path, folder: Path, **popen: Any) -> None:
         self._mark = env[MARK]
@@ -103,15 +115,15 @@ class Running:
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
-        self._wait_for_watchdog()
+        self._wait_for_reaper()
         for stream in (self.process.stdin, self.process.stdout):
             if stream is not None and not stream.closed:
                 stream.close()
         for pid in _marked(self._mark):
             os.kill(pid, signal.SIGKILL)
 
-    def _wait_for_watchdog(self) -> None:
-        """It ends what a killed `zot` has left, and then itself. By now it is a child of ours, and to be waited for."""
+    def _wait_for_reaper(self) -> None:
+        """The reaper of a killed `zot` ends what that left, then itself. By now it is our child, to be collected."""
         for child in psutil.Process().children():
             try:
                 command = child.cmdline()
@@ -155,7 +167,7 @@ class Running:
         return Outcome(status, bytes(self._taken), self.errors(), [_command_line(pid) for pid in _marked(self._mark)])
 
     def _read_line(self, deadline: float) -> bytes:
-        """The next line, or what there is of it at the end of the output."""
+        """The next line; at the end of the output, an incomplete line."""
         stdout = self.process.stdout
         assert stdout is not None
         while not self._lines:
@@ -176,7 +188,7 @@ class Running:
 
 
 class Zot:
-    """A home, a project folder, and an environment without a key of the developer's."""
+    """A home, a project folder, and an environment without the developer's keys."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -190,7 +202,7 @@ class Zot:
         self.command = warm_start.COMMAND
 
     def start(self, *args: str | Path, cold: bool = False, **popen: Any) -> Running:
-        """From a zygote where possible; `cold` is for what depends on how the program itself begins."""
+        """Starts from a zygote where possible; `cold` starts the program itself."""
         env = {**self.env, **popen.pop("env", {}), MARK: uuid.uuid4().hex}
         argv = [*popen.pop("command", self.command), *map(str, args)]
         begin = subprocess.Popen if cold else warm_start.start
@@ -216,7 +228,7 @@ class Zot:
 
 
 def wait_until(condition: Callable[[], Any]) -> Any:
-    """For what another process does without telling us: looks again and again, and returns what it found."""
+    """Polls the condition, for changes that another process does not announce; returns its value."""
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         if found := condition():
@@ -231,7 +243,7 @@ def rows(data: bytes) -> list[Any]:
 
 
 def check_transcript(session: list[Any]) -> None:
-    """A session as any reader of the format may rely on: a header, and a result for each tool call."""
+    """Checks a session: it has a header, and a result for each tool call."""
     assert session[0]["type"] == "meta"
     assert {row["type"] for row in session} <= {"meta", "message", "usage"}
     messages = [row["message"] for row in session if row["type"] == "message"]
@@ -247,7 +259,7 @@ def check_transcript(session: list[Any]) -> None:
 
 
 def _marked(mark: str) -> list[int]:
-    """Processes that inherited the mark, zombies left out."""
+    """Processes that inherited the mark, without zombies."""
     wanted = f"{MARK}={mark}".encode()
     found = []
     for name in os.listdir("/proc"):

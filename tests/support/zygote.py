@@ -1,9 +1,9 @@
-"""A process that has the modules of `zot` in memory, and becomes a `zot` of its own for each request.
+"""A process that has the modules of `zot` in memory, and forks a `zot` for each request.
 
-A program of its own, so that nothing of the tests (their modules, threads, handlers, warning filters) is in it.
+It is a program of its own, so it has no modules, threads, handlers or warning filters of the tests.
 Usage: `zygote.py FD plain|model`; FD is its end of a SEQPACKET pair; with `model`, the SDK is in memory as well, and a
 run makes its model worker of it. A request is `[argv, env, cwd, new session, process group]` with three descriptors;
-the reply is `{"pid": N}`, or `{"pid": N, "errno": N, "why": TEXT}` if the child could not be had and has ended. The
+the reply is `{"pid": N}`, or `{"pid": N, "errno": N, "why": TEXT}` if the child could not start and has ended. The
 child's parent is the nearest subreaper above. `warm_start.py` is the other end.
 """
 
@@ -26,15 +26,14 @@ from standard_streams import reopen
 
 REQUEST_BYTES = 1 << 17
 MARK = b"ZOT_TEST_RUN="
-"""What is inherited, and looked for in /proc: its value there is the one that the process was started with."""
+"""Inherited variable that tests look for in /proc, which shows the value at the start of the process."""
 MARK_BYTES = 32
 ENV_START = 47
-"""Where the environment begins: this word of /proc/self/stat, counted after the name."""
+"""Index of the word of /proc/self/stat, after the name, with the address of the environment."""
 
 
 def warm_up() -> None:
-    """All modules of the command, and with them what a run imports. Typer's own help reads the environment as it is
-    imported, and is left to those who ask for it."""
+    """Imports all modules of the command and of a run, but not typer's help, which reads the environment then."""
     import cli
 
     for module in pkgutil.walk_packages(cli.__path__, "cli."):
@@ -42,7 +41,7 @@ def warm_up() -> None:
 
 
 def serve(server: socket.socket) -> None:
-    """Returns in each child, which is then to go on as `zot`. The zygote itself ends here, with its last client."""
+    """Returns in each child, which goes on as `zot`. The zygote itself ends here, with its last client."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.collect()
     gc.freeze()
@@ -64,7 +63,7 @@ def serve(server: socket.socket) -> None:
 
 
 def become(server: socket.socket, between: int, request: list[Any], fds: list[int]) -> None:
-    """As `python -m pyzot` is when it begins. The parent, streams, folder and group are there when this is told."""
+    """Makes the child equal to a new `python -m pyzot`; replies when parent, streams, folder and group are set."""
     argv, env, cwd, new_session, group = request
     while os.getppid() == between:
         time.sleep(0.0002)

@@ -37,8 +37,8 @@ class VectorError(Exception):
 
 
 def sources() -> list[Source]:
-    """`tests/conversation.jsonl` of NAME becomes `NAME.jsonl`; another script, `NAME.SCRIPT.jsonl`. The examples in Go
-    have none: they are held against those of their twins in other languages."""
+    """`tests/conversation.jsonl` of NAME becomes `NAME.jsonl`; another script, `NAME.SCRIPT.jsonl`. The Go
+    examples have none: they are compared with the vectors of their twins in other languages."""
     found = []
     folders = [folder for folder in sorted(EXAMPLES.iterdir()) if not (folder / "go.mod").exists()]
     for folder in [*folders, HERE / "everything"]:
@@ -49,7 +49,7 @@ def sources() -> list[Source]:
 
 
 def lacks(folder: Path) -> str:
-    """The program that is missing here to run it; empty if none is."""
+    """The programs that this machine lacks to run it; empty if it has all."""
     manifest = found_in(folder).manifest
     needed = ["jq"] if folder.name in NEEDS_JQ else []
     if "/" not in manifest.exec:
@@ -87,7 +87,7 @@ def vector_of(source: Source) -> bytes:
 
 
 def settled(expected: Any, said: Any) -> Any:
-    """What was said, with `${any}` where the script has it: there it is something else each time."""
+    """What was said, with `${any}` where the script has it, for text that differs each time."""
     if isinstance(expected, str) and ANY in expected:
         if not isinstance(said, str):
             raise VectorError(f"{ANY} stands for {said!r}, which is no text: a vector could not be valid")
@@ -95,7 +95,7 @@ def settled(expected: Any, said: Any) -> Any:
     if isinstance(expected, dict) and isinstance(said, dict):
         return {name: settled(expected.get(name), value) for name, value in said.items()}
     if isinstance(expected, list) and isinstance(said, list):
-        return [settled(one, other) for one, other in zip(expected, said, strict=True)]
+        return [settled(wanted, heard) for wanted, heard in zip(expected, said, strict=True)]
     return said
 
 

@@ -1,4 +1,4 @@
-"""The conformance vectors: valid, still what the examples say, and together the whole protocol."""
+"""The conformance vectors are valid, current, and have the whole protocol."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_the_vector_is_what_its_script_gives(source):
     assert source.vector.read_bytes() == fresh, f"run python -m tests.vectors.record {source.folder.name}"
 
 
-def test_there_is_none_without_an_example():
+def test_there_is_no_vector_without_an_example():
     assert set(VECTORS) <= {source.vector for source in SOURCES}
 
 
@@ -90,37 +90,37 @@ def test_there_is_none_without_an_example():
 
 
 @pytest.mark.parametrize("side", Side)
-def test_every_frame_is_in_them(side: Side):
+def test_the_vectors_have_every_frame(side: Side):
     assert {frame["type"] for frame in said(side)} == set(FRAMES[side])
 
 
 @pytest.mark.parametrize("side", Side)
-def test_every_member_of_every_frame_is_in_them(side: Side):
+def test_the_vectors_have_every_member_of_every_frame(side: Side):
     for kind, cls in FRAMES[side].items():
         found = {name for frame in said(side, kind) for name, value in frame.items() if value is not None}
         assert set(cls.__struct_fields__) - found == set(), kind
 
 
-def test_every_member_of_what_is_inside_of_frames_is_in_them():
+def test_the_vectors_have_every_member_inside_of_frames():
     blocks = [block for frame in said(Side.EXTENSION, "tool_result") for block in frame["content"]]
     assert {name for block in blocks for name in block} == set(frames.ContentBlock.__struct_fields__)
     panels = [frame["open_panel"] for frame in said(Side.EXTENSION, "command_response") if "open_panel" in frame]
     assert {name for panel in panels for name in panel} == set(frames.Panel.__struct_fields__)
     results = [frame.get("modified_result") for frame in said(Side.EXTENSION, "event_intercept_response")]
-    assert {name for one in results if one for name in one} == set(frames.ModifiedResult.__struct_fields__)
+    assert {name for result in results if result for name in result} == set(frames.ModifiedResult.__struct_fields__)
 
 
-def test_every_event_and_every_question_is_in_them():
+def test_the_vectors_have_every_event_and_every_question():
     assert {frame["event"] for frame in said(Side.HOST, "event")} == set(EVENTS)
     assert {frame["event"] for frame in said(Side.HOST, "event_intercept")} == GUARDED
 
 
-def test_every_action_of_a_command_is_in_them():
+def test_the_vectors_have_every_action_of_a_command():
     found = {frame.get("action") for frame in said(Side.EXTENSION, "command_response")}
     assert found >= {"prompt", "insert", "display", "noop", "open_panel"}
 
 
-def test_both_kinds_of_close_and_every_key_are_in_them():
+def test_the_vectors_have_both_kinds_of_close_and_every_key():
     assert list(said(Side.HOST, "panel_close"))
     assert list(said(Side.EXTENSION, "panel_close"))
     keys = {frame["key"] for frame in said(Side.HOST, "panel_key")}
@@ -136,7 +136,7 @@ def test_both_kinds_of_close_and_every_key_are_in_them():
 @pytest.mark.parametrize(
     ("right", "wrong"), [(b'"shown"', b'"show"'), (b'"id":"3","text":"hold', b'"id":"4","text":"hold')]
 )
-def test_what_is_said_otherwise_is_found(right: bytes, wrong: bytes):
+def test_a_conversation_that_differs_is_found(right: bytes, wrong: bytes):
     text = (HERE / "everything.jsonl").read_bytes()
     assert right in text
     script = parse_script(text.replace(right, wrong), "changed")
@@ -144,7 +144,7 @@ def test_what_is_said_otherwise_is_found(right: bytes, wrong: bytes):
     assert outcome.failure is not None
 
 
-def test_what_differs_each_time_must_be_a_text():
+def test_only_a_text_may_differ_each_time():
     assert settled({"a": "${any} s", "b": [1]}, {"a": "1 s", "b": [2], "c": None}) == {
         "a": "${any} s", "b": [2], "c": None,
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Records survive the stream unchanged, with the members and the order that readers written for zot expect."""
+"""Records survive the stream unchanged, with zot's members in zot's order."""
 
 from __future__ import annotations
 

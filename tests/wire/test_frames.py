@@ -1,4 +1,4 @@
-"""Frames of both directions survive the pipe unchanged, and no line whatever makes the decoder raise."""
+"""Frames of both directions survive the pipe unchanged, and no line makes the decoder raise."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_a_required_field_that_is_wrong_is_named(side: str, cls: type, name: str
     ],
     ids=lambda value: str(value[:30]),
 )
-def test_what_is_not_a_frame_says_why(line: bytes, reason: str):
+def test_a_line_that_is_no_frame_has_a_reason(line: bytes, reason: str):
     assert decode_from_extension(line) == Malformed(reason)
 
 

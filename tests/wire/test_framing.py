@@ -1,4 +1,4 @@
-"""The splitter gives the same lines however the bytes are cut, stays within its memory, and names what it drops."""
+"""The splitter gives the same lines for any chunks, has bounded memory, and names the lines that it drops."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def pieces(data: bytes, cuts: list[int]) -> list[bytes]:
 )
 @example(data=b"abc\ndef", cuts=[4], limit=3)
 @example(data=b"abcd", cuts=[1, 2, 3], limit=3)
-def test_any_cutting_gives_what_one_look_at_the_whole_gives(data: bytes, cuts: list[int], limit: int):
+def test_any_chunks_give_the_lines_of_the_whole(data: bytes, cuts: list[int], limit: int):
     splitter = LineSplitter(limit)
     lines = [line for piece in pieces(data, cuts) for line in splitter.feed(piece)]
     assert (lines, splitter.finish()) == split_by_model(data, limit)
 
 
 @given(data=STREAM, cuts=st.lists(st.integers(0, 10_000), max_size=12), limit=st.integers(1, 40))
-def test_what_is_held_back_stays_within_the_limit(data: bytes, cuts: list[int], limit: int):
+def test_held_bytes_stay_within_the_limit(data: bytes, cuts: list[int], limit: int):
     splitter = LineSplitter(limit)
     for piece in pieces(data, cuts):
         splitter.feed(piece)

@@ -1,4 +1,4 @@
-"""What zot's decoder would read is read, and nothing that is sound is touched."""
+"""Text that zot's decoder reads is read, and valid text stays unchanged."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def test_lone_surrogates_become_the_replacement_character(text: str):
         (b'{"\xff":"\xed\xa0\x80"}', {"\ufffd": "\ufffd\ufffd\ufffd"}),
     ],
 )
-def test_repairs(text: bytes, value: object):
+def test_each_defect_is_repaired(text: bytes, value: object):
     assert read(text)[0] == value
     assert json.loads(read(text)[1]) == value
 
 
 @given(st.binary(max_size=100))
-def test_reading_raises_nothing_but_what_it_says(text: bytes):
+def test_reading_raises_its_documented_errors_only(text: bytes):
     try:
         value, mended = read(text)
     except UNREADABLE as error:

@@ -1,4 +1,4 @@
-"""A manifest is read as zot reads it, and each fault gives one line that names the field."""
+"""A manifest is read as zot reads it; each fault is one line that names the field."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_absent_or_null_means_enabled(enabled: bool | None, is_enabled: bool):
 
 
 @pytest.mark.parametrize("field", ["args", "version", "language", "description", "enabled"])
-def test_null_is_as_good_as_absent(field: str):
+def test_null_means_absent(field: str):
     assert parse(**{field: None}) == parse()
 
 
@@ -100,7 +100,7 @@ def test_a_bad_field_is_named(fields: dict, wanted: str):
     ],
     ids=lambda value: str(value[:30]),
 )
-def test_what_is_no_manifest_says_so(text: bytes, line: str):
+def test_text_that_is_no_manifest_is_named(text: bytes, line: str):
     assert fault(text).startswith(line)
 
 

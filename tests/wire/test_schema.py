@@ -1,4 +1,4 @@
-"""The committed JSON Schemas are what the definitions say, and they accept what the encoders write."""
+"""The committed JSON Schemas follow the definitions, and accept what the encoders write."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ def test_the_committed_schemas_are_current():
     assert schema.stale() == []
 
 
-def test_every_message_has_one():
+def test_every_message_has_a_schema():
     assert set(MESSAGES) <= set(schema.definitions())
 
 
 @pytest.mark.parametrize("name", sorted(schema.definitions()))
-def test_each_is_valid_itself(name: str):
+def test_each_schema_is_valid(name: str):
     jsonschema_rs.meta.validate(json.loads((schema.FOLDER / f"{name}.json").read_text()))
 
 
 @EACH_TYPE
 @given(st.data())
 @pytest.mark.parametrize("name", sorted(MESSAGES))
-def test_what_is_written_is_valid(name: str, data: st.DataObject):
+def test_encoded_messages_are_valid(name: str, data: st.DataObject):
     message = plain(data.draw(any_of(MESSAGES[name])))
     validator(name).validate(message)
 
@@ -100,7 +100,7 @@ def test_the_unions_accept_each_of_their_members(name: str, union: object, data:
     ],
     ids=str,
 )
-def test_what_is_wrong_is_not_valid(name: str, wrong: dict):
+def test_wrong_messages_are_not_valid(name: str, wrong: dict):
     assert not validator(name).is_valid(wrong)
 
 

@@ -1,4 +1,4 @@
-"""The package stands alone: stdlib only, copied as a folder, and light to import."""
+"""The package needs the standard library only, works as a copied folder, and is quick to import."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import pytest
 PACKAGE = Path(__file__).parents[2] / "zotext"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 SLOW = {"typing", "inspect", "dataclasses", "json", "re", "enum", "threading", "asyncio", "pathlib", "traceback"}
-"""What takes most of the time that a Python program needs to start. `import zotext` needs none of them."""
+"""Modules that are slow to import. `import zotext` imports none of them."""
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_a_module_imports_only_its_like_and_the_standard_library(module: Path):
+def test_a_module_imports_only_the_package_and_the_standard_library(module: Path):
     for node in ast.walk(ast.parse(module.read_text())):
         if isinstance(node, ast.Import):
             assert {name.name.split(".")[0] for name in node.names} <= sys.stdlib_module_names
@@ -25,7 +25,7 @@ def test_a_module_imports_only_its_like_and_the_standard_library(module: Path):
             assert str(node.module).split(".")[0] in sys.stdlib_module_names
 
 
-def test_importing_it_imports_nothing_slow():
+def test_importing_the_package_imports_nothing_slow():
     code = f"import sys; before = set(sys.modules); sys.path.insert(0, {str(PACKAGE.parent)!r}); import zotext; "
     code += "print(*set(sys.modules) - before)"
     done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=True)
@@ -54,11 +54,11 @@ def test_a_copied_folder_works_next_to_an_extension(tmp_path: Path):
     assert Path(done.stdout.strip()) == tmp_path / "zotext" / "__init__.py"
 
 
-def test_an_older_python_is_told_which_one_is_needed():
+def test_an_older_python_gets_an_error_with_the_needed_version():
     code = f"import sys; sys.version_info = (3, 8, 18); sys.path.insert(0, {str(PACKAGE.parent)!r}); import zotext"
     done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True)
     assert "ImportError: zotext needs Python 3.9 or later" in done.stderr.splitlines()[-1]
 
 
-def test_it_says_that_it_is_typed():
+def test_the_package_is_marked_as_typed():
     assert (PACKAGE / "py.typed").exists()

@@ -1,4 +1,4 @@
-"""Every example of docs/sdk-python.md runs as it stands, and every public name is in it."""
+"""Every example of docs/sdk-python.md runs, and every public name is in it."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def test_an_example_runs(code: str, tmp_path: Path):
 
 
 BASES = {"CallContext", "RegistrationError", "Response", "HostInfo", "EVENTS", "Cancelled"}
-"""Nobody needs to write them."""
+"""Names that authors need not write."""
 VERDICTS = {"Allow", "Block", "RewriteArgs", "ReplaceText", "ReplaceResult"}
-"""Named by the functions that make them."""
+"""Classes that the docs name by the functions that make them."""
 
 
 def public(kind: type) -> set[str]:

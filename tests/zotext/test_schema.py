@@ -190,12 +190,12 @@ HINTS = (str, int, float, bool, list[int], dict[str, str], Colour, Address, str 
 
 
 @given(st.sampled_from(HINTS), JSON)
-def test_what_the_schema_takes_is_what_is_read(hint: Any, argument: Any):
-    """The host checks by the schema before it calls: both must agree, or one of them is wrong."""
-    one = shape(hint)
-    valid = jsonschema_rs.validator_for(one.schema).is_valid(argument)
+def test_schema_and_reader_accept_the_same_arguments(hint: Any, argument: Any):
+    """The host checks arguments with the schema before a call, so both must agree."""
+    made = shape(hint)
+    valid = jsonschema_rs.validator_for(made.schema).is_valid(argument)
     try:
-        one.read(argument, "p")
+        made.read(argument, "p")
         read = True
     except BadArgument:
         read = False
@@ -294,21 +294,3 @@ def test_description_defaults_and_context_of_a_whole_tool():
         "retry": True,
         "read_only": True,
     }
-
-
-def test_parameters_in_field_lists():
-    ext = Extension("x")
-
-    @ext.tool
-    def f(a: str, b: int = 0) -> None:
-        """Do it.
-
-        :param a: The first,
-            and more of it.
-        :param int b: The second.
-        :returns: Nothing.
-        """
-
-    properties = ext.registry.tools["f"].schema["properties"]
-    assert ext.registry.tools["f"].description == "Do it."
-    assert [one["description"] for one in properties.values()] == ["The first, and more of it.", "The second."]

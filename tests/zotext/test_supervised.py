@@ -1,4 +1,4 @@
-"""The SDK and the real supervisor: each believes what the other says."""
+"""An extension of the SDK under the real supervisor."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ ext.run()
 def host(tmp_path: Path):
     (tmp_path / "main.py").write_text(f"import sys\nsys.path.insert(0, {str(ROOT)!r})\n{SOURCE}")
     manifest = b'{"name": "sample", "exec": "%s", "args": ["main.py"], "watchdog_s": 0.2}'
-    with Host(tmp_path) as one:
+    with Host(tmp_path) as supervised:
         text = manifest % os.fsencode(sys.executable)
-        one.found.append(Found(tmp_path, parse_manifest(text), Scope.EXPLICIT, 0))
-        one.start()
-        yield one
+        supervised.found.append(Found(tmp_path, parse_manifest(text), Scope.EXPLICIT, 0))
+        supervised.start()
+        yield supervised
 
 
-def test_a_whole_life(host: Host):
+def test_an_extension_of_the_sdk_runs_under_the_real_supervisor(host: Host):
     assert host.tools() == {"weather", "broken", "slow"}
     answer = host.call("weather", city="Oslo", days=2)
     assert answer.frame is not None

@@ -1,4 +1,4 @@
-"""The placeholders: what they replace, and that the model's words survive them."""
+"""What placeholders replace; words of the model come back unchanged."""
 
 from __future__ import annotations
 

@@ -30,8 +30,11 @@ def test_an_alias_and_its_dated_form_are_the_same_model(alias: str, dated: str) 
     by_alias, by_date = find(alias), find(dated)
     assert by_alias is not None
     assert by_date is not None
-    assert by_alias.prices == by_date.prices
-    assert (by_alias.context_window, by_alias.max_output) == (by_date.context_window, by_date.max_output)
+    assert (by_alias.prices, by_alias.context_window, by_alias.max_output) == (
+        by_date.prices,
+        by_date.context_window,
+        by_date.max_output,
+    )
 
 
 @pytest.mark.parametrize("model_id", ["", "claude", "claude-sonnet-4", "claude-sonnet-4-5-latest", "llama3"])
@@ -95,5 +98,5 @@ def test_cost_is_never_negative_and_grows_with_the_answer(info, prompt: int, out
         ("qwen3:8b", Thinking.BUDGET),
     ],
 )
-def test_how_to_ask_for_reasoning(model_id: str, style: Thinking) -> None:
+def test_each_model_has_its_way_to_ask_for_reasoning(model_id: str, style: Thinking) -> None:
     assert thinking_of(model_id) is style

@@ -201,7 +201,7 @@ def test_a_block_that_no_worker_sends_is_refused(block: dict) -> None:
         (Image("image/png", ""), "[an empty image]"),
     ],
 )
-def test_an_image_that_would_cost_the_whole_request_is_said_instead(image: Image, said: str):
+def test_an_image_that_the_api_refuses_becomes_a_text(image: Image, said: str):
     params = build(user(image), results(ToolResult("t1", (image,))))
     first, second = params["messages"]
     for block in (first["content"][0], second["content"][0]["content"][0]):

@@ -135,7 +135,7 @@ def test_requests_reuse_the_connection(worker: WorkerProcess, server: MessagesSe
     server.add(*(text_reply("again") for _ in range(10)))
     for _ in range(10):
         worker.ask()
-    # Not just one, as a reply's last bytes are read behind the scenes and may still be when the next request is made.
+    # Perhaps two: the last bytes of a reply may still be read when the next request is made.
     assert len({request.connection for request in server.requests[-10:]}) < 5
 
 

@@ -1,14 +1,18 @@
-"""What waits for a reader that is behind stays bounded, and the newest content of a panel is what comes."""
+"""Records reach the reader in order; while it is behind, what waits is bounded."""
 
 from __future__ import annotations
 
+import os
+
 from agent.abort import Abort
 from agent.output.event_writer import PROGRESS_WAITING, EventWriter
+from agent.output.fd_writer import FdWriter
 from supervisor.loop.loop import Loop
 from wire import events
+from wire.events import Status
 
 
-def test_while_nothing_can_be_emitted_only_the_newest_of_a_panel_waits():
+def test_only_the_newest_content_of_a_panel_waits_to_be_emitted():
     sink: list[events.Record] = []
     loop = Loop()
     writer = EventWriter(loop, Abort(), sink.append)
@@ -25,7 +29,7 @@ def test_while_nothing_can_be_emitted_only_the_newest_of_a_panel_waits():
     assert sum(isinstance(record, events.ExtNotify) for record in sink) <= PROGRESS_WAITING
 
 
-def test_what_opens_and_closes_is_never_left_out():
+def test_opened_and_closed_panels_are_never_left_out():
     sink: list[events.Record] = []
     loop = Loop()
     writer = EventWriter(loop, Abort(), sink.append)
@@ -40,3 +44,59 @@ def test_what_opens_and_closes_is_never_left_out():
     writer.emit(events.Done())
     loop.close()
     assert sink[1:-1] == posted
+
+
+def writer_of(loop, abort=None, output=None):
+    seen = []
+    return EventWriter(loop, abort or Abort(), seen.append, output), seen
+
+
+def note(number):
+    return events.ToolProgress("t1", str(number))
+
+
+def test_posted_records_keep_their_place(loop):
+    writer, seen = writer_of(loop)
+    writer.post(note(1))
+    writer.begin(events.TurnStart(0))
+    writer.post(note(2))
+    writer.emit(events.TurnStart(1))
+    assert seen == [events.TurnStart(0), note(1), note(2), events.TurnStart(1)]
+
+
+def test_a_record_posted_during_a_wait_is_emitted_during_the_wait(loop):
+    writer, seen = writer_of(loop)
+    writer.begin(events.TurnStart(0))
+    loop.call_later(0.01, lambda: writer.post(note(1)))
+    assert writer.wait(lambda: len(seen) == 2, loop.clock() + 5)
+
+
+def test_a_wait_ends_by_deadline_or_abort(loop):
+    abort = Abort()
+    writer, _seen = writer_of(loop, abort)
+    assert not writer.wait(lambda: False, loop.clock() + 0.01)
+    loop.call_later(0.01, lambda: abort.request(Status.TIMEOUT, "late"))
+    assert not writer.wait(lambda: False)
+    assert writer.wait(lambda: True), "what has already come about counts, abort or not"
+
+
+def test_waiting_progress_is_bounded_and_other_records_are_kept(loop):
+    writer, seen = writer_of(loop)
+    for number in range(10 * PROGRESS_WAITING):
+        writer.post_progress(note(number))
+    writer.post(events.TurnStart(7))
+    writer.begin(events.TurnStart(0))
+    writer.emit(events.Done())
+    assert len(seen) == PROGRESS_WAITING + 3
+    assert events.TurnStart(7) in seen
+
+
+def test_finish_says_whether_the_reader_has_everything(loop, pipe):
+    reading, writing = pipe
+    output = FdWriter(loop, writing, lambda _reason: None)
+    writer, _seen = writer_of(loop, output=output)
+    output.write(b"x")
+    assert writer.finish()
+    os.close(reading)
+    output.write(b"y")
+    assert not writer.finish()

@@ -1,4 +1,4 @@
-"""A reply put together line by line: what a reader gets and when, what is kept, what it means for the run."""
+"""A reply built line by line: its records, what is kept, and how the run goes on."""
 
 from __future__ import annotations
 

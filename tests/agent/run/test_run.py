@@ -1,4 +1,4 @@
-"""One prompt in this process with a scripted model: the order of things, and an end that is whole wherever it comes."""
+"""One prompt in this process with a scripted model: the order of records, and a complete end after each abort."""
 
 from __future__ import annotations
 
@@ -113,14 +113,14 @@ def bench(tmp_path):
 
 def test_the_model_hears_the_results_in_the_next_request(bench, tmp_path):
     (tmp_path / "a.txt").write_text("alpha\n")
-    with bench(says("", ("t1", "read", {"path": "a.txt"}), ("t2", "nope", {})), says("Done.")) as runner:
-        assert runner.run.prompt("go").status is Status.OK
-        *_, results = runner.model.asked[1]["messages"]
+    with bench(says("", ("t1", "read", {"path": "a.txt"}), ("t2", "nope", {})), says("Done.")) as trial:
+        assert trial.run.prompt("go").status is Status.OK
+        *_, results = trial.model.asked[1]["messages"]
     first, second = results["content"]
     assert first == {"type": "tool_result", "tool_use_id": "t1", "content": [{"type": "text", "text": "alpha\n"}]}
     assert second["is_error"] is True
-    assert runner.run.text == "Done."
-    assert runner.run.cumulative.input == 2
+    assert trial.run.text == "Done."
+    assert trial.run.cumulative.input == 2
 
 
 @pytest.mark.parametrize(
@@ -134,13 +134,13 @@ def test_the_model_hears_the_results_in_the_next_request(bench, tmp_path):
         ('{"path": "\\ud800"}', "invalid args: not valid JSON: "),
     ],
 )
-def test_arguments_that_are_not_what_a_tool_takes(bench, args, reason):
-    with bench(says("", ("t1", "read", args)), says("Done.")) as runner:
-        runner.run.prompt("go")
-        (result,) = [record for record in runner.records if isinstance(record, events.ToolResult)]
+def test_arguments_that_a_tool_does_not_take_are_an_error_result(bench, args, reason):
+    with bench(says("", ("t1", "read", args)), says("Done.")) as trial:
+        trial.run.prompt("go")
+        (result,) = [record for record in trial.records if isinstance(record, events.ToolResult)]
         assert result.is_error
         assert result.content[0].text.startswith(reason)
-        assert runner.model.asked[1]["messages"][1]["content"][0]["input"] in ({}, {"path": 1})
+        assert trial.model.asked[1]["messages"][1]["content"][0]["input"] in ({}, {"path": 1})
 
 
 @pytest.mark.parametrize("withhold", [False, True])
@@ -156,42 +156,42 @@ def test_an_abort_after_any_record_leaves_a_whole_stream_and_transcript(bench, t
     ended = None
     while ended is not Status.OK:
         after += 1
-        with bench(*script, stream_before_guards=not withhold) as runner:
-            runner.abort_after = after
-            end = runner.run.prompt("go")
-            ended = end.status
-            announced = [record.id for record in runner.records if isinstance(record, events.ToolCall)]
-            answered = [record.id for record in runner.records if isinstance(record, events.ToolResult)]
-            assert announced == answered, runner.kinds()
-            if runner.abort.requested and ended is not Status.OK:
-                assert (end.status, end.reason) == (Status.INTERRUPTED, "enough")
-                assert runner.records[-1] == events.TurnEnd("aborted", "enough")
-            calls = [b.id for m in runner.run.transcript for b in m.content if isinstance(b, ToolCall)]
-            results = [b.call_id for m in runner.run.transcript for b in m.content if isinstance(b, ToolResult)]
+        with bench(*script, stream_before_guards=not withhold) as trial:
+            trial.abort_after = after
+            ending = trial.run.prompt("go")
+            ended = ending.status
+            announced = [record.id for record in trial.records if isinstance(record, events.ToolCall)]
+            answered = [record.id for record in trial.records if isinstance(record, events.ToolResult)]
+            assert announced == answered, trial.kinds()
+            if trial.abort.requested and ended is not Status.OK:
+                assert (ending.status, ending.reason) == (Status.INTERRUPTED, "enough")
+                assert trial.records[-1] == events.TurnEnd("aborted", "enough")
+            calls = [b.id for m in trial.run.transcript for b in m.content if isinstance(b, ToolCall)]
+            results = [b.call_id for m in trial.run.transcript for b in m.content if isinstance(b, ToolResult)]
             assert calls == results
-            starts = runner.kinds().count("TurnStart")
-            ends = runner.kinds().count("TurnEnd")
+            starts = trial.kinds().count("TurnStart")
+            ends = trial.kinds().count("TurnEnd")
             assert ends - starts in (0, 1), "an abort between the tools adds the end that the run stops with"
     assert after > 25
 
 
 def test_steps_are_counted_and_limited(bench):
-    with bench(*[says("", (f"t{n}", "nope", {})) for n in range(5)], max_steps=3) as runner:
-        end = runner.run.prompt("go")
-        assert (end.status, end.reason, runner.run.steps) == (Status.MAX_STEPS, "max steps (3) exceeded", 3)
+    with bench(*[says("", (f"t{n}", "nope", {})) for n in range(5)], max_steps=3) as trial:
+        ending = trial.run.prompt("go")
+        assert (ending.status, ending.reason, trial.run.steps) == (Status.MAX_STEPS, "max steps (3) exceeded", 3)
 
 
 def test_an_empty_reply_is_an_answer(bench):
-    with bench(says("")) as runner:
-        assert runner.run.prompt("go").status is Status.OK
-        assert runner.kinds() == ["UserMessage", "TurnStart", "AssistantStart", "Usage", "TurnEnd"]
-        assert [message.role for message in runner.run.transcript] == ["user"]
+    with bench(says("")) as trial:
+        assert trial.run.prompt("go").status is Status.OK
+        assert trial.kinds() == ["UserMessage", "TurnStart", "AssistantStart", "Usage", "TurnEnd"]
+        assert [message.role for message in trial.run.transcript] == ["user"]
 
 
 def test_several_texts_are_one_for_the_guards_and_stay_apart_for_readers(bench):
     reply = says("a")
     reply[-1]["content"] = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
-    with bench(reply) as runner:
-        runner.run.prompt("go")
-        (message,) = [record for record in runner.records if isinstance(record, events.AssistantMessage)]
+    with bench(reply) as trial:
+        trial.run.prompt("go")
+        (message,) = [record for record in trial.records if isinstance(record, events.AssistantMessage)]
         assert [part.text for part in message.content] == ["a", "b"]

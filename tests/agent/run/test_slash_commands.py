@@ -1,4 +1,4 @@
-"""What is taken for a slash command, and what for a prompt."""
+"""Which text is a slash command, and which a prompt."""
 
 from __future__ import annotations
 

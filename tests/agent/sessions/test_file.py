@@ -1,4 +1,4 @@
-"""Session files: zot's format, whole lines only, one owner, trouble that costs nothing else."""
+"""Session files: zot's format, whole lines, a lock, and errors that cost nothing else."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_a_file_in_use_is_locked(session):
         fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def test_a_home_that_cannot_be_written(tmp_path):
+def test_a_home_that_cannot_be_written_costs_the_session_file_only(tmp_path):
     (tmp_path / "home").write_text("a file")
     session = SessionFile(tmp_path / "home", cwd="/p", provider="p", model="m", version="1")
     session.message(say("hi"))

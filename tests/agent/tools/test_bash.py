@@ -89,7 +89,7 @@ def test_the_log_of_a_complete_output_is_not_named() -> None:
         (ShellExit(-200, 1), "killed by signal 200\n[exit -1]  Took 1.0s"),
     ],
 )
-def test_an_early_end_is_said(ending: ShellExit, trailer: str) -> None:
+def test_the_result_names_an_early_end(ending: ShellExit, trailer: str) -> None:
     assert result_text("x", Tail(""), ending) == f"$ x\n\n{trailer}"
     assert ending.is_error
 

@@ -1,4 +1,4 @@
-"""The `edit` tool: what it accepts, what it leaves alone, and its line ends."""
+"""The `edit` tool: what it accepts, what it refuses, and what it leaves alone."""
 
 import os
 import time
@@ -10,21 +10,7 @@ from hypothesis import strategies as st
 
 from agent.tools import edit
 from agent.tools.outcome import ToolError
-
-
-def edited(directory: Path, content: bytes, *edits: tuple[str, str]) -> tuple[bytes, str]:
-    """The file's new content, and the result text."""
-    (directory / "f").write_bytes(content)
-    outcome = edit.run({"path": "f", "edits": [{"oldText": o, "newText": n} for o, n in edits]}, str(directory))
-    assert not outcome.is_error
-    return (directory / "f").read_bytes(), outcome.content[0]["text"]
-
-
-def refusal(directory: Path, content: bytes, *edits: tuple[str, str]) -> str:
-    with pytest.raises(ToolError) as caught:
-        edited(directory, content, *edits)
-    assert (directory / "f").read_bytes() == content
-    return str(caught.value)
+from tests.support.file_tools import edited, refused_edit
 
 
 @pytest.mark.parametrize(
@@ -39,11 +25,11 @@ def refusal(directory: Path, content: bytes, *edits: tuple[str, str]) -> str:
         ([("bca", "x"), ("bca", "y")], "edits overlap; merge them into one edit"),
     ],
 )
-def test_refusals(tmp_path: Path, edits: list[tuple[str, str]], message: str) -> None:
-    assert refusal(tmp_path, b"abca", *edits) == message
+def test_edits_without_a_unique_match_are_refused(tmp_path: Path, edits: list[tuple[str, str]], message: str) -> None:
+    assert refused_edit(tmp_path, b"abca", *edits) == message
 
 
-def test_files_that_cannot_be_edited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_special_and_large_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     args = {"path": "f", "edits": [{"oldText": "a", "newText": "b"}]}
     with pytest.raises(ToolError, match=r"^open /.*/f: no such file or directory$"):
         edit.run(args, str(tmp_path))
@@ -54,11 +40,11 @@ def test_files_that_cannot_be_edited(tmp_path: Path, monkeypatch: pytest.MonkeyP
         edit.run(args, str(tmp_path))
     (tmp_path / "f").unlink()
     monkeypatch.setattr(edit, "MAX_FILE_BYTES", 3)
-    assert refusal(tmp_path, b"abcd", ("a", "b")) == "f has more than 3 bytes, too many to edit; use bash"
+    assert refused_edit(tmp_path, b"abcd", ("a", "b")) == "f has more than 3 bytes, too many to edit; use bash"
 
 
 def test_edits_are_found_in_the_file_as_it_was(tmp_path: Path) -> None:
-    """Each one is: neither sees what the other has put there, whatever their order."""
+    """No edit sees the text of another, in any order."""
     assert edited(tmp_path, b"one two", ("two", "one"), ("one", "two"))[0] == b"two one"
 
 
@@ -70,61 +56,6 @@ def test_the_byte_order_mark_and_foreign_bytes_stay(tmp_path: Path) -> None:
     content, diff = edited(tmp_path, b"\xef\xbb\xbfcaf\xe9 old\n", ("old", "new"))
     assert content == b"\xef\xbb\xbfcaf\xe9 new\n"
     assert diff == "-caf\ufffd old\n+caf\ufffd new\n"
-
-
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
-@pytest.mark.parametrize("new_end", ["\n", "\r\n"])
-@pytest.mark.parametrize("file_end", ["\n", "\r\n"])
-def test_line_ends_match_either_way_and_become_those_of_the_file(
-    tmp_path: Path, end: str, new_end: str, file_end: str
-) -> None:
-    content = f"a{file_end}b{file_end}c{file_end}".encode()
-    old, new = f"a{end}b{end}", f"a{new_end}x{new_end}y{new_end}"
-    assert edited(tmp_path, content, (old, new))[0] == f"a{file_end}x{file_end}y{file_end}c{file_end}".encode()
-
-
-def test_mixed_line_ends_outside_of_the_change_stay(tmp_path: Path) -> None:
-    content, diff = edited(tmp_path, b"a\r\nb\nc\r\nd\n", ("a\nb\nc\nd", "a\nB\nc\nd"))
-    assert content == b"a\r\nB\nc\r\nd\n"
-    assert diff == " a\n-b\n+B\n c\n d\n"
-
-
-def test_new_lines_take_the_line_end_of_the_place_they_are_put_at(tmp_path: Path) -> None:
-    content = b"a\r\nb\nc\r\n"
-    assert edited(tmp_path, content, ("b", "b\nx"))[0] == b"a\r\nb\nx\nc\r\n"
-    assert edited(tmp_path, content, ("c", "c\nx"))[0] == b"a\r\nb\nc\r\nx\r\n"
-    assert edited(tmp_path, content, ("a\n", "a\nx\n"))[0] == b"a\r\nx\r\nb\nc\r\n"
-
-
-def test_without_any_line_end_in_the_file_new_ones_are_kept_as_given(tmp_path: Path) -> None:
-    assert edited(tmp_path, b"ab", ("b", "b\r\nc"))[0] == b"ab\r\nc"
-
-
-def test_lone_carriage_returns_are_text(tmp_path: Path) -> None:
-    assert edited(tmp_path, b"a\rb\n", ("\rb", "\rc"))[0] == b"a\rc\n"
-
-
-def test_a_change_of_line_ends_alone_is_refused(tmp_path: Path) -> None:
-    message = refusal(tmp_path, b"a\nb\n", ("a\n", "a\r\n"))
-    assert message.startswith("edit 1: oldText equals newText except for line ends")
-
-
-def test_a_crlf_file_shows_only_the_changed_line(tmp_path: Path) -> None:
-    content = "".join(f"line {n}\r\n" for n in range(1000)).encode()
-    new, diff = edited(tmp_path, content, ("line 500", "LINE 500"))
-    assert new == content.replace(b"line 500", b"LINE 500")
-    assert diff == "".join(
-        [
-            " line 497\n",
-            " line 498\n",
-            " line 499\n",
-            "-line 500\n",
-            "+LINE 500\n",
-            " line 501\n",
-            " line 502\n",
-            " line 503\n",
-        ]
-    )
 
 
 def test_a_rewrite_of_every_line_of_a_large_file_is_not_quadratic(tmp_path: Path) -> None:
@@ -141,7 +72,7 @@ def test_a_failed_write_leaves_the_file_alone(tmp_path: Path, monkeypatch: pytes
         raise ToolError("write f: no space left on device")
 
     monkeypatch.setattr(edit, "replace_file", refuse)
-    assert refusal(tmp_path, b"abc", ("b", "x")) == "write f: no space left on device"
+    assert refused_edit(tmp_path, b"abc", ("b", "x")) == "write f: no space left on device"
 
 
 WORDS = st.lists(st.sampled_from(["a", "b", "é", " ", "\n", "\r\n", "x\n", "long word"]), max_size=30)

@@ -1,9 +1,6 @@
-"""The `read` tool: windows of any file, images, and what it refuses."""
+"""The `read` tool: windows of any text file, and what it refuses."""
 
-import base64
 import io
-import os
-import socket
 import tracemalloc
 from pathlib import Path
 
@@ -12,11 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.tools import read
-from agent.tools.files import image
-from agent.tools.outcome import ToolError
 from agent.tools.read import MAX_BYTES, MAX_LINES, read_window
-
-PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
+from tests.support.file_tools import refusal
 
 
 def text_of(directory: Path, **args: object) -> str:
@@ -25,12 +19,6 @@ def text_of(directory: Path, **args: object) -> str:
     (block,) = outcome.content
     assert block["type"] == "text"
     return block["text"]
-
-
-def refusal(directory: Path, **args: object) -> str:
-    with pytest.raises(ToolError) as caught:
-        read.run(args, str(directory))
-    return str(caught.value)
 
 
 def test_a_final_line_end_is_added_and_carriage_returns_are_kept(tmp_path: Path) -> None:
@@ -83,7 +71,7 @@ def test_a_file_of_exactly_the_caps_is_not_truncated(tmp_path: Path) -> None:
     assert text_of(tmp_path, path="bytes") == "x" * MAX_BYTES + "\n"
 
 
-def test_a_limit_that_is_reached_is_no_truncation(tmp_path: Path) -> None:
+def test_reaching_the_asked_limit_is_no_truncation(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("x\n" * 5_000)
     assert "truncated" not in text_of(tmp_path, path="a", limit=MAX_LINES)
     assert "truncated" in text_of(tmp_path, path="a", limit=MAX_LINES + 1)
@@ -118,58 +106,8 @@ def test_bytes_that_are_not_utf8_become_replacement_characters(tmp_path: Path) -
 def test_binary_content_is_refused_if_it_shows_early(tmp_path: Path) -> None:
     (tmp_path / "early").write_bytes(b"x" * 8_191 + b"\0")
     (tmp_path / "late").write_bytes(b"x" * 8_192 + b"\0")
-    assert refusal(tmp_path, path="early") == "early looks binary; refusing to read as text"
+    assert refusal(read.run, tmp_path, path="early") == "early looks binary; refusing to read as text"
     assert text_of(tmp_path, path="late").startswith("xxx")
-
-
-def test_what_is_not_there_or_not_a_file(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    assert refusal(tmp_path) == "path is required"
-    assert refusal(tmp_path, path="x/../gone") == f"stat {tmp_path}/gone: no such file or directory"
-    assert refusal(tmp_path, path="file/x") == f"stat {tmp_path}/file/x: not a directory"
-    assert refusal(tmp_path, path=".") == f"{tmp_path} is a directory"
-    assert refusal(tmp_path, path="~/x") == f"stat {tmp_path}/~/x: no such file or directory"
-    assert refusal(tmp_path, path="a\0b") == "path must not contain a NUL character"
-
-
-def test_pipes_sockets_and_devices_are_refused_without_waiting(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    assert refusal(tmp_path, path="pipe") == f"{tmp_path}/pipe is a named pipe, not a regular file"
-    assert refusal(tmp_path, path="/dev/zero") == "/dev/zero is a character device, not a regular file"
-    with socket.socket(socket.AF_UNIX) as server:
-        server.bind(str(tmp_path / "s"))
-        assert refusal(tmp_path, path="s") == f"{tmp_path}/s is a socket, not a regular file"
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_file_that_may_not_be_read(tmp_path: Path) -> None:
-    (tmp_path / "a").touch(mode=0)
-    assert refusal(tmp_path, path="a") == f"open {tmp_path}/a: permission denied"
-
-
-@pytest.mark.parametrize(
-    ("content", "mime_type"),
-    [
-        (PNG, "image/png"),
-        (b"\xff\xd8\xff\xe0", "image/jpeg"),
-        (b"GIF89a", "image/gif"),
-        (b"RIFF\1\0\0\0WEBP", "image/webp"),
-    ],
-)
-def test_the_content_decides_the_media_type_of_an_image(tmp_path: Path, content: bytes, mime_type: str) -> None:
-    (tmp_path / "a.PNG").write_bytes(content)
-    expected = {"type": "image", "mime_type": mime_type, "data": base64.b64encode(content).decode()}
-    assert read.run({"path": "a.PNG"}, str(tmp_path)).content == [expected]
-
-
-def test_an_image_that_is_none_or_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "a.png").write_text("<html>")
-    assert (
-        refusal(tmp_path, path="a.png") == "a.png is named like an image, but its content is no PNG, JPEG, GIF or WebP"
-    )
-    monkeypatch.setattr(image, "MAX_BYTES", 10)
-    (tmp_path / "b.png").write_bytes(PNG)
-    assert refusal(tmp_path, path="b.png").startswith("b.png is too large for an image: more than 10 bytes")
 
 
 CONTENT = st.lists(st.sampled_from([b"", b"a", b"\r", b"\xc3\xa9", b"\xff", b"x" * 30_000]), max_size=12).map(

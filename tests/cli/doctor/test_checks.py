@@ -1,4 +1,4 @@
-"""`zot doctor` says what is in force and what is wrong, and starts nothing of anybody's."""
+"""`zot doctor` names settings and faults, and starts no extension."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def found(name: str) -> list[Check]:
 
 
 def finding(name: str) -> Check:
-    """The worst one of that name."""
+    """The worst check of that name."""
     return max(found(name), key=lambda check: list(Level).index(check.level))
 
 
@@ -65,7 +65,7 @@ def extension(folder: Path, name: str, **manifest: Any) -> Path:
     return made
 
 
-def test_a_healthy_machine(home: Path):
+def test_a_healthy_machine_has_no_failures(home: Path):
     done = run()
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
@@ -76,7 +76,7 @@ def test_a_healthy_machine(home: Path):
     assert list(home.iterdir()) == [], "it only looks"
 
 
-def test_for_machines(home: Path):
+def test_json_has_every_check(home: Path):
     extension(home / "extensions", "broken", exec="/nowhere/program")
     done = run("--json")
     said = json.loads(done.stdout)
@@ -96,7 +96,7 @@ def test_the_names_of_all_checks(home: Path):
     ]  # fmt: skip
 
 
-def test_whatever_is_wrong_says_what_to_do(home: Path):
+def test_every_finding_says_what_to_do(home: Path):
     extension(home / "extensions", "broken", exec="nowhere-to-be-found")
     (home / "config.json").write_text("{")
     assert all(check.advice for check in examine() if check.level is not Level.OK)
@@ -119,7 +119,7 @@ def test_a_system_without_pidfd(home: Path, monkeypatch: pytest.MonkeyPatch):
     assert finding("exits").level is Level.WARN
 
 
-def test_a_watchdog_that_does_not_start(home: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_reaper_that_does_not_start_is_found(home: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("supervisor.cleanup.reaper.sys.executable", "/nowhere/python")
     check = finding("watchdog")
     assert check.level is Level.WARN
@@ -239,7 +239,7 @@ def test_each_broken_extension_is_a_line(home: Path):
     assert failed[1].message.endswith("run.sh: no such file")
 
 
-def test_more_extensions_than_descriptors(home: Path, monkeypatch: pytest.MonkeyPatch):
+def test_more_extensions_than_descriptors_is_found(home: Path, monkeypatch: pytest.MonkeyPatch):
     extension(home / "extensions", "many", workers=64)
     monkeypatch.setattr("resource.getrlimit", lambda _: (100, 300))
     check = finding("open files")
@@ -247,7 +247,7 @@ def test_more_extensions_than_descriptors(home: Path, monkeypatch: pytest.Monkey
     assert "64 processes" in check.message
 
 
-def test_a_folder_of_odd_bytes(home: Path):
+def test_odd_bytes_in_a_folder_name_are_not_printed(home: Path):
     odd = home / "extensions" / os.fsdecode(b"\xff\x1b[31m")
     odd.mkdir(parents=True)
     for flags in ((), ("--json",)):
@@ -257,7 +257,7 @@ def test_a_folder_of_odd_bytes(home: Path):
         assert "\x1b" not in done.stdout
 
 
-def test_a_working_folder_that_is_gone(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_working_folder_that_is_gone_is_found(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "project").rmdir()
     assert finding("extensions").level is Level.OK
     monkeypatch.chdir(tmp_path)

@@ -1,3 +1,5 @@
+"""A browser for each test module, and the name of a recording."""
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -8,6 +10,7 @@ from tests.support.browser import Browser
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 
 @pytest.fixture(scope="module")
@@ -17,3 +20,8 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
         yield browser
     finally:
         browser.close()
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "run.stats"

@@ -78,7 +78,7 @@ def test_a_folder_is_no_recording(tmp_path, capsys):
     assert "is a folder" in capsys.readouterr().err
 
 
-def test_a_pipe_has_no_name_for_the_page(capsys):
+def test_a_pipe_needs_an_output_name(capsys):
     assert make_report("-", None) == make_report("/dev/null", None) == 2
     assert capsys.readouterr().err.count("-o - for stdout") == 2
 
@@ -100,14 +100,14 @@ def report_process(*arguments, **given):
     return subprocess.Popen([sys.executable, "-c", code, *arguments], cwd=ROOT, stderr=subprocess.PIPE, **given)
 
 
-def test_to_stdout_from_a_pipe(run):
+def test_a_pipe_is_reported_to_stdout(run):
     process = report_process("-", "-", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     page, said = process.communicate(run.read_bytes())
     assert (process.returncode, said) == (0, b"")
     assert page.endswith(b"</html>\n")
 
 
-def test_a_reader_that_goes_away_is_no_noise(run):
+def test_a_reader_that_goes_away_causes_no_message(run):
     reader, writer = os.pipe()
     os.close(reader)
     process = report_process(str(run), "-", stdout=writer)

@@ -1,3 +1,5 @@
+"""Numbers, bytes, times and counts as the report writes them."""
+
 from __future__ import annotations
 
 import pytest
@@ -11,7 +13,7 @@ from cli.report.quantities import bytes_text, clock_text, count_text, duration_t
     ("value", "said"),
     [(0, "0"), (0.00123, "0.0012"), (0.5, "0.5"), (1.234, "1.23"), (12.34, "12.3"), (123.4, "123"), (12345, "12,345")],
 )
-def test_three_digits_matter(value, said):
+def test_numbers_have_three_digits(value, said):
     assert short(value) == said
 
 
@@ -42,7 +44,7 @@ def test_latencies(milliseconds, said):
         (1e300, "1e+300 s"),
     ],
 )
-def test_stretches_of_a_run(seconds, said):
+def test_elapsed_times_have_units(seconds, said):
     assert elapsed(seconds) == said
 
 
@@ -52,7 +54,7 @@ def test_counts(value, said):
 
 
 @pytest.mark.parametrize("beyond", [1e18, -1e18, float("inf"), None])
-def test_a_time_that_no_calendar_knows_is_not_told(beyond):
+def test_a_time_outside_the_calendar_is_left_out(beyond):
     assert clock_text(beyond) == ""
 
 

@@ -1,4 +1,4 @@
-"""Where the prompt comes from: words, `--`, `-`, a pipe; and what is never waited for."""
+"""Where the prompt comes from: words, `--`, `-` or a pipe; and which input is never read."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def prompt_of(outcome):
         ([b"broken \xff byte"], "broken \ufffd byte"),
     ],
 )
-def test_words(zot, args, prompt):
+def test_words_are_the_prompt(zot, args, prompt):
     decoded = [arg if isinstance(arg, str) else os.fsdecode(arg) for arg in args]
     assert prompt_of(zot.run(*cassette(zot, prompt), *decoded)) == prompt
 
@@ -50,7 +50,7 @@ def test_words(zot, args, prompt):
     ],
     ids=["text", "bytes", "1 MB"],
 )
-def test_a_pipe(zot, dash, piped, prompt):
+def test_a_pipe_is_the_prompt(zot, dash, piped, prompt):
     source = zot.folder / "prompt"
     source.write_bytes(piped)
     with source.open("rb") as stdin:
@@ -58,7 +58,7 @@ def test_a_pipe(zot, dash, piped, prompt):
 
 
 def test_words_win_over_a_pipe_which_is_not_read(zot):
-    """Not even waited for: the writing end stays open, as with a daemon's or a CI runner's stdin."""
+    """The run does not wait for the pipe: its writing end stays open, as with the stdin of a daemon or a CI runner."""
     reading, writing = os.pipe()
     try:
         assert prompt_of(zot.run(*cassette(zot, "words"), "words", stdin=reading)) == "words"
@@ -81,7 +81,7 @@ def test_words_win_over_a_pipe_which_is_not_read(zot):
         ("--json", ["  \n"], "", "its words are empty"),
     ],
 )
-def test_no_prompt_at_all(zot, mode, args, stdin, reason):
+def test_an_empty_prompt_is_a_usage_error(zot, mode, args, stdin, reason):
     shell = ["/bin/sh", "-c", f'exec "$@" {stdin or "</dev/null"}', "sh", *zot.command]
     outcome = zot.run(mode, *args, command=shell)
     assert (outcome.status, outcome.stdout) == (Status.USAGE.exit_code, b"")
@@ -104,12 +104,12 @@ def test_a_terminal_is_not_read_unless_asked_for(zot):
         os.close(terminal)
 
 
-def test_interrupted_while_waiting_for_the_prompt(zot):
+def test_sigint_while_waiting_for_the_prompt_ends_quietly(zot):
     with zot.start("-p", "-", stdin=subprocess.PIPE) as running:
         pipe = running.process.stdin
         pipe.write(b"half")
         pipe.flush()
-        wait_until(lambda: fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)) == bytes(4))  # it has taken what there is
+        wait_until(lambda: fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)) == bytes(4))  # it has read all of the pipe
         running.signal(signal.SIGINT)
         outcome = running.finish()
     assert (outcome.status, outcome.stdout, outcome.stderr) == (Status.INTERRUPTED.exit_code, b"", "")

@@ -1,4 +1,4 @@
-"""The API key goes to the server and nowhere else."""
+"""The API key goes to the server only."""
 
 from __future__ import annotations
 

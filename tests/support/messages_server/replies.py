@@ -182,7 +182,7 @@ def http_error(
     retry_after: float | str | None = None,
     retry_after_ms: float | None = None,
 ) -> Reply:
-    """An error with the API's JSON body. Note that the SDK takes `retry-after: 0` for none and waits half a second."""
+    """An error with the API's JSON body. The SDK ignores `retry-after: 0` and waits half a second."""
     body = error_event(error_type or ERROR_TYPES.get(status, "api_error"), message)
     headers = {"request-id": f"req_{next(_ids):04}"}
     if retry_after is not None:

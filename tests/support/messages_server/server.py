@@ -56,11 +56,11 @@ class MessagesServer:
 
     @property
     def unused(self) -> int:
-        """Replies that nobody has asked for yet."""
+        """The number of replies that were not requested yet."""
         return len(self._script)
 
     def release(self) -> None:
-        """Lets one `Hold` go on, now or when it is reached."""
+        """Releases one `Hold`, now or when it is reached."""
         with self._changed:
             self._releases += 1
             self._changed.notify_all()

@@ -1,4 +1,4 @@
-"""The scripted server that other tests rely on: it leaves nothing behind and lets go of what it holds."""
+"""The scripted server: it leaves no thread behind and releases what it holds."""
 
 from __future__ import annotations
 
@@ -54,6 +54,6 @@ def test_requests_are_remembered_in_order() -> None:
             connection.close()
 
 
-def test_waiting_for_what_does_not_come_is_an_error() -> None:
+def test_waiting_for_a_request_that_does_not_come_is_an_error() -> None:
     with MessagesServer() as server, pytest.raises(TimeoutError, match="no 1 requests"):
         server.wait_for_requests(1, timeout_s=0.01)

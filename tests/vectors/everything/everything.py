@@ -93,7 +93,7 @@ def command(frame):
 
 
 def cancel(frame):
-    """Nobody waits for this answer any more, and yet it may come."""
+    """An answer may come after its caller stopped waiting."""
     if held.pop(frame["id"], None) == "hold":
         result(frame["id"], text(f"cancelled: {frame.get('reason')}"), is_error=True)
 
@@ -103,7 +103,7 @@ def judge(frame):
     said = json.dumps([frame.get("text"), frame.get("tool_args"), frame.get("content")])
     if "forbidden" in said or frame.get("step") == 4:
         verdict = {"block": True, "reason": f"{event} is forbidden"}
-    elif "nothing" in said:  # as they who write down all members do
+    elif "nothing" in said:  # as an extension that writes all members does
         verdict = {"block": None, "reason": None, "modified_args": None, "replace_text": None, "modified_result": None}
     elif "secret" in said and event == "tool_call":
         verdict = {"modified_args": {"command": "echo ***"}}

@@ -1,4 +1,4 @@
-"""zot's dialect: what the supervisor means is said in its frames, on one line each."""
+"""zot's dialect: each neutral message becomes one frame on one line."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_the_greeting_has_all_of_zots_members_in_its_order(model: str, cwd: str,
     ]
 
 
-def test_what_is_empty_is_not_said():
+def test_empty_members_are_left_out():
     assert DIALECT.tell(frames.Event("session_start")) == b'{"type":"event","event":"session_start"}\n'
     assert DIALECT.tell(frames.Event("turn_start", step=1)) == b'{"type":"event","event":"turn_start","step":1}\n'
     assert DIALECT.invoke("1", "greet", "") == b'{"type":"command_invoked","id":"1","name":"greet"}\n'

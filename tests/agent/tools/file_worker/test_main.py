@@ -1,4 +1,4 @@
-"""The worker as its host meets it: a real process on two pipes."""
+"""The file worker as a process on two pipes."""
 
 import json
 import resource
@@ -71,7 +71,9 @@ def test_failures_are_answers(host: Host, tmp_path: Path) -> None:
         (b'{"id":8,"name":"read","args":[]}', 8, "invalid args: the arguments must be an object, not an array"),
     ],
 )
-def test_a_request_that_makes_no_sense(host: Host, tmp_path: Path, line: bytes, identity: object, message: str) -> None:
+def test_a_malformed_request_is_answered_with_an_error(
+    host: Host, tmp_path: Path, line: bytes, identity: object, message: str
+) -> None:
     host.send(line)
     answer = host.receive()
     assert answer["id"] == identity

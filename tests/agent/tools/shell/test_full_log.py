@@ -36,7 +36,7 @@ def test_the_file_holds_everything_from_the_first_byte(tmp_path: Path, output: b
     assert stat.S_IMODE(log.path.stat().st_mode) == 0o600
 
 
-def test_what_exceeds_the_cap_is_counted_at_the_end(tmp_path: Path) -> None:
+def test_bytes_above_the_cap_are_counted_at_the_end(tmp_path: Path) -> None:
     log = FullLog(tmp_path, max_bytes=60_000)
     log.feed(b"a" * 59_999)
     log.feed(b"bbb")

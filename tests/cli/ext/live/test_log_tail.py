@@ -1,4 +1,4 @@
-"""The end of a rotated log, and what is added to it."""
+"""The last lines of a rotated log, and lines added later."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_only_its_own_files_count(log):
     assert rotation(log.parent / "nowhere" / "x.log") == []
 
 
-def test_nothing_is_lost_or_said_twice_across_rotations(log):
+def test_across_rotations_each_line_is_read_once(log):
     log.write_bytes(b"old\n")
     follower = Follower(log)
     assert follower.read() == b""
@@ -80,7 +80,7 @@ def test_nothing_is_lost_or_said_twice_across_rotations(log):
     follower.close()
 
 
-def test_what_is_written_and_rotated_between_two_looks_is_read(log, monkeypatch):
+def test_lines_written_and_rotated_between_two_looks_are_read(log, monkeypatch):
     log.write_bytes(b"")
     follower = Follower(log)
     look = follower._newer
@@ -98,7 +98,7 @@ def test_what_is_written_and_rotated_between_two_looks_is_read(log, monkeypatch)
     follower.close()
 
 
-def test_what_was_rotated_away_before_it_could_be_read_is_owned_up_to(log):
+def test_lines_that_were_rotated_away_unread_are_announced(log):
     log.write_bytes(b"")
     follower = Follower(log)
     log.rename(log.with_name("gone"))
@@ -109,7 +109,7 @@ def test_what_was_rotated_away_before_it_could_be_read_is_owned_up_to(log):
     follower.close()
 
 
-def test_a_log_that_comes_later_or_is_emptied(log):
+def test_a_log_may_appear_later_or_be_emptied(log):
     follower = Follower(log)
     assert follower.read() == b""
     log.write_bytes(b"first\n")

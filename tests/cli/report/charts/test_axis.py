@@ -1,3 +1,5 @@
+"""Steps and ticks of axes."""
+
 from __future__ import annotations
 
 import pytest
@@ -38,8 +40,8 @@ def test_ticks_of_an_order_are_thinned():
 
 
 @given(st.floats(1e-4, 1e9), st.floats(1e-4, 1e9))
-def test_decades_hold_both_ends(one, other):
-    low, high = sorted((one, other))
+def test_decades_hold_both_ends(value, other):
+    low, high = sorted((value, other))
     first, last = decades(low, high)
     assert 10.0**first <= low * (1 + 1e-9)
     assert high <= 10.0**last * (1 + 1e-9)

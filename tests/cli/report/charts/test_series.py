@@ -1,3 +1,5 @@
+"""Samples of an extension thinned to few points of a line."""
+
 from __future__ import annotations
 
 import math
@@ -37,7 +39,7 @@ def test_samples_at_one_moment_are_one_point():
     assert point_groups([5.0] * 10, 4) == [(0, 10)]
 
 
-def test_of_processor_time_the_mean_and_of_memory_the_highest():
+def test_a_point_has_mean_processor_time_and_highest_memory():
     line = thinned(track([10, 30, 2], [1, 5, 3]), [(0, 2), (2, 3)])
     assert line.cpu_percent == (20, 2)
     assert line.rss_bytes == (5, 3)

@@ -1,3 +1,5 @@
+"""Marks of a run in lanes, and the life of an extension."""
+
 from __future__ import annotations
 
 from hypothesis import given
@@ -35,7 +37,7 @@ HAPPENINGS = st.lists(
         bad=st.booleans(),
     ),
     max_size=60,
-).map(lambda held: sorted(held, key=lambda one: one.begin))
+).map(lambda held: sorted(held, key=lambda item: item.begin))
 
 
 @given(HAPPENINGS)
@@ -48,7 +50,7 @@ def test_nothing_is_lost_and_lanes_are_in_order(happenings):
     assert all(0 <= mark.row < lane.rows <= ROWS for lane in lanes for mark in lane.marks)
 
 
-def test_who_failed_or_blocked_has_it_in_its_own_lane_too():
+def test_failed_calls_and_blocks_are_in_the_lane_of_their_extension_too():
     lanes = lanes_of(
         [
             happening(1, "turn", name="1"),
@@ -82,15 +84,15 @@ def test_calls_that_overlap_are_below_each_other():
     assert lane.rows == 1
 
 
-def test_many_become_few_that_tell_how_many():
+def test_many_marks_become_few_with_counts():
     calls = [happening(at / 1000, "tool_call", lasts=0.0001 * at, bad=at % 100 == 0) for at in range(100_000)]
     crashes = [happening(at / 50, "exited", f"extension-{at % 300}") for at in range(5000)]
-    lanes = lanes_of(sorted([*calls, *crashes], key=lambda one: one.begin), END)
+    lanes = lanes_of(sorted([*calls, *crashes], key=lambda item: item.begin), END)
     tools = lanes[0]
     assert len(tools.marks) <= COMMON_MARKS
     assert sum(mark.count for mark in tools.marks) == 100_000
     assert sum(mark.bad for mark in tools.marks) == 1000
-    assert not any(0 < mark.bad < mark.count for mark in tools.marks)  # what failed does not hide among the others
+    assert not any(0 < mark.bad < mark.count for mark in tools.marks)  # failed and other calls are counted apart
     own = [lane for lane in lanes if lane.kind is Kind.EXTENSION]
     assert len(own) == 300
     assert sum(len(lane.marks) for lane in own[:PROMINENT]) <= PROMINENT_MARKS
@@ -107,7 +109,7 @@ def test_a_life_is_what_the_marks_say():
     )
 
 
-def test_who_first_exits_ran_before():
+def test_an_extension_that_first_exits_ran_before():
     assert lives_of([happening(5, "exited", "a")], END) == ((0, 5, Life.UP), (5, 100, Life.DOWN))
     assert lives_of([happening(5, "warning", "a")], END) == ()
 

@@ -1,3 +1,5 @@
+"""Which extensions the report calls troubled."""
+
 from __future__ import annotations
 
 from array import array
@@ -18,7 +20,7 @@ def test_nothing_stands_out_where_all_is_well():
     assert findings_of(recording(Figures("a", state="ready", cpu_s=2, calls=9, p99_ms=3.0), Figures("b"))) == ()
 
 
-def test_each_trouble_names_who_has_it_the_worst_first():
+def test_each_trouble_names_its_extensions_the_worst_first():
     exits = [Happening(1.0, None, "exited", extension=name) for name in ("b", "a", "a")]
     found = findings_of(
         recording(
@@ -28,7 +30,7 @@ def test_each_trouble_names_who_has_it_the_worst_first():
             happenings=exits,
         )
     )
-    told = {one.trouble: [(case.extension, case.said) for case in one.cases] for one in found}
+    told = {finding.trouble: [(case.extension, case.said) for case in finding.cases] for finding in found}
     assert list(told) == [Trouble.GIVEN_UP, Trouble.EXITS, Trouble.TIMEOUTS, Trouble.ERRORS]
     assert told[Trouble.GIVEN_UP] == [("b", "5 exits in 41 s")]
     assert told[Trouble.EXITS] == [("a", "2 times, 2 restarted")]
@@ -67,4 +69,4 @@ def test_growth_is_steady_and_large(mib, grown):
     values = array("d", [value * MIB for value in mib])
     assert (growth(values) is not None) is grown
     found = findings_of(recording(Figures("a"), tracks={"a": Track(values, values)}))
-    assert [one.trouble for one in found] == ([Trouble.GROWTH] if grown else [])
+    assert [finding.trouble for finding in found] == ([Trouble.GROWTH] if grown else [])

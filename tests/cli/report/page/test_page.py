@@ -1,4 +1,4 @@
-"""The page as text: complete, well-formed, self-contained, small, and deaf to what strangers write."""
+"""The page as text: complete, well-formed, self-contained, small, and safe with text of extensions."""
 
 from __future__ import annotations
 
@@ -14,27 +14,12 @@ from hypothesis import strategies as st
 from cli.report.page.page import render
 from cli.report.reading.source import read_recording
 from tests.support.any_message import any_of
-from tests.support.recorded_stats import extension_stats, latency, mark, recorded, sample, write
+from tests.support.recorded_stats import extension_stats, hostile_lines, latency, mark, recorded, sample, write
 from wire import stats
 
 SAMPLES = 260
 """More than a page draws."""
 VOID = {"meta", "input", "br", "link"}
-HOSTILE = [
-    "</script><script>alert(1)</script>",
-    '"><img src=x onerror=alert(1)>',
-    "'onmouseover='alert(1)",
-    "<!--<script>",
-    "]]>&lt;b&gt;",
-    "\u202egnp.exe",
-    "\u2028\u2029\x00\x1b[2J\x7f",
-    "javascript:alert(1)",
-    "${alert(1)}`{{x}}",
-    "  ",
-    "ü" * 500,
-    "__proto__",
-    "constructor",
-]
 
 
 class Page(HTMLParser):
@@ -84,12 +69,7 @@ def page_of(path, lines):
     return Page(render(recording, source_name=path.name, version="0.1.0"))
 
 
-@pytest.fixture
-def file(tmp_path):
-    return tmp_path / "run.stats"
-
-
-def test_the_figures_are_on_it(file):
+def test_the_page_has_the_figures(file):
     page = page_of(file, recorded(4, 60, seconds=0.5))
     tiles = dict(zip((text for _, text in page.of("dt")), (text for _, text in page.of("dd")), strict=True))
     assert tiles["Duration"] == "30 s"
@@ -105,7 +85,9 @@ def test_the_figures_are_on_it(file):
 def test_with_many_extensions_eight_have_lines_and_all_are_embedded(file):
     page = page_of(file, recorded(100, 300))
     panels = [
-        one for one in page.of("path") if (one[0].get("class") or "").startswith("line c") and "data-key" in one[0]
+        element
+        for element in page.of("path")
+        if (element[0].get("class") or "").startswith("line c") and "data-key" in element[0]
     ]
     assert len(panels) == 2 * 8
     assert "the other 92, summed" in page.text
@@ -113,7 +95,7 @@ def test_with_many_extensions_eight_have_lines_and_all_are_embedded(file):
     assert len(page.data["times"]) <= 240
 
 
-def test_it_asks_for_nothing_from_outside(file):
+def test_the_page_loads_nothing_from_outside(file):
     page = page_of(file, recorded(4, 10))
     assert not {tag for tag, _ in page.elements} & {"link", "img", "iframe", "object", "embed", "base", "form"}
     addresses = [
@@ -127,17 +109,7 @@ def test_it_asks_for_nothing_from_outside(file):
     assert "unsafe-inline" not in re.search(r"script-src ([^;]*)", policy["content"])[1]
 
 
-def hostile_lines():
-    names = [f"{text}{at}" for at, text in enumerate(HOSTILE)] + HOSTILE
-    ill = {name: extension_stats(state=name, failure=name, exit_status=name, cpu_s=9.0, p99_ms=1.0) for name in names}
-    yield sample(1, ill)
-    for at, text in enumerate(HOSTILE):
-        for kind in ("exited", "warning", "tool_call", "turn", "intercept", "limit", "failed"):
-            yield mark(1 + at / 10, kind, text, text, text, ms=50)
-    yield msgspec.structs.replace(sample(9, ill), host=msgspec.structs.replace(sample(9, {}).host, cwd=HOSTILE[0]))
-
-
-def test_strangers_text_stays_text(file):
+def test_text_of_extensions_stays_text(file):
     page = page_of(file, hostile_lines())
     assert len(page.of("script")) == 2
     assert not page.of("img")
@@ -153,7 +125,7 @@ def test_strangers_text_stays_text(file):
 
 @given(held=st.lists(any_of(stats.Stats) | any_of(stats.Mark), min_size=1, max_size=6))
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-def test_whatever_the_file_says_there_is_a_page(file, held):
+def test_every_valid_file_gives_a_page(file, held):
     page = page_of(file, held)
     assert len(page.of("script")) == 2
     assert "NaN" not in json.dumps(page.data)
@@ -171,7 +143,7 @@ def test_whatever_the_file_says_there_is_a_page(file, held):
     ],
     ids=["no extensions", "one sample", "one mark", "no use at all"],
 )
-def test_little_makes_a_page_too(file, lines):
+def test_very_short_recordings_give_a_page(file, lines):
     page = page_of(file, lines)
     assert page.of("h1")
     assert not re.search(r"NaN|Infinity", json.dumps(page.data))
@@ -185,7 +157,7 @@ def test_three_hundred_extensions_with_trouble_stay_below_3_mb(file):
     held = {
         name: extension_stats(calls=9, p50_ms=1.0, p99_ms=9.0, latency_ms=latency(1.0, 200, chance)) for name in names
     }
-    slim = {name: msgspec.structs.replace(one, latency_ms=()) for name, one in held.items()}
+    slim = {name: msgspec.structs.replace(figures, latency_ms=()) for name, figures in held.items()}
 
     def lines():
         for at in range(SAMPLES):

@@ -1,0 +1,57 @@
+"""A tool result of an extension that is too long is cut, and kept as a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent.tools.extension_result import within_bounds
+from agent.transcript import Text
+from tests.support.faulty_run import guarded, observe, program
+
+
+def test_a_long_result_of_a_guard_is_cut_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    seen = guarded(tmp_path, result={"modified_result": {"content": [{"type": "text", "text": "x" * 200_000}]}})
+    said, _ = seen.answer_of("t1.0")
+    assert len(said) < 52_000
+    assert said.count("[cut: this is the start of 200000 bytes") == 1
+    again = within_bounds((Text(said),), tmp_path)
+    assert again == (Text(said),)
+
+
+LONG = """
+hello("long")
+send(type="ready")
+for frame in frames():
+    result(frame, frame["args"]["text"] * frame["args"]["times"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "times", "shown"),
+    [("0123456789\n", 10_000, "0123456789\n" * 1000), ("x\n", 3000, "x\n" * 1900), ("é", 60_000, "é" * 25_000)],
+)
+def test_a_result_that_is_too_long_is_cut_and_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, times: int, shown: str
+):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    long = program(tmp_path, "long", LONG)
+    seen = observe(tmp_path, long, batches=[[("long", {"text": text, "times": times})]])
+    said, is_error = seen.answer_of("t1.0")
+    assert not is_error
+    assert said.startswith(shown)
+    assert len(said.encode()) < 52_000
+    start, _, pointer = said.rpartition("\n... [cut: this is the start of ")
+    assert start
+    kept = Path(pointer.rpartition("the whole text: ")[2].rstrip("]"))
+    assert kept.read_text() == text * times
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert pointer.startswith(f"{len((text * times).encode())} bytes, ")
+
+
+def test_a_long_result_that_cannot_be_kept_is_cut_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "none"))
+    seen = observe(tmp_path, program(tmp_path, "long", LONG), batches=[[("long", {"text": "x" * 99, "times": 999})]])
+    assert seen.answer_of("t1.0")[0].endswith("the whole could not be kept: No such file or directory]")

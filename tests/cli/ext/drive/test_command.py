@@ -1,0 +1,123 @@
+"""`zot ext drive` from a pipe and on a terminal."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from tests.support.extension_folder import EXAMPLES, extension, folder
+from tests.support.extension_scripts import PATIENT
+from tests.support.host import PRELUDE
+from tests.support.zot_process import PATIENCE_S
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.support.zot_process import Outcome, Zot
+
+
+def piped(zot: Zot, tmp_path: Path, text: str, *args: str | Path) -> Outcome:
+    """Runs `zot` with this text on its standard input."""
+    source = tmp_path / "stdin"
+    source.write_text(text)
+    with source.open("rb") as stdin:
+        return zot.run(*args, stdin=stdin)
+
+
+def test_lines_of_a_pipe_are_sent_and_recorded(zot, echo, tmp_path):
+    made = tmp_path / "made.jsonl"
+    text = '# a comment\n\ntool echo {"text": "hi"}\nask tool_call {"tool_name": "x", "tool_args": {}}\n'
+    text += (
+        'event turn_end {"stop": "end_turn"}\n{"type": "tool_call", "id": "7", "name": "echo", "args": {"text": "é"}}'
+    )
+    outcome = piped(zot, tmp_path, text, "ext", "drive", echo, "--json", "--record", made)
+    assert outcome.status == 0, outcome.stderr
+    said = outcome.json_lines
+    heard = [line["extension"] for line in said if "extension" in line]
+    assert heard[0]["type"] == "hello"
+    assert heard[-4]["id"] == "d1"
+    assert heard[-3]["type"] == "event_intercept_response"
+    assert heard[-2]["content"][0]["text"] == "é"
+    assert heard[-1] == {"type": "shutdown_ack"}
+    assert zot.run("ext", "test", echo, made).status == 0
+
+
+def test_without_a_terminal_the_output_has_no_colours(zot, tmp_path):
+    outcome = piped(zot, tmp_path, "/meter\nhelp\nquit\n/meter\n", "ext", "drive", EXAMPLES / "turn-meter")
+    assert outcome.status == 0
+    assert "\x1b" not in outcome.text
+    assert outcome.text.count("command_invoked") == 1
+    assert '"action": "display"' in outcome.text
+    assert "tool NAME {json}" in outcome.stderr
+
+
+def test_an_answer_that_does_not_come_is_an_error(zot, tmp_path):
+    mute = extension(tmp_path, "never_answers", timeouts=PATIENT)
+    outcome = piped(zot, tmp_path, "tool hang {}\n", "ext", "drive", mute, "--wait", "0.05")
+    assert outcome.status == 1
+    assert "no tool_result within 0.05 s" in outcome.stderr
+    assert outcome.leftovers == []
+
+
+def test_an_extension_that_does_not_start_is_an_error(zot, tmp_path):
+    outcome = piped(zot, tmp_path, "ping\n", "ext", "drive", extension(tmp_path, "exits_before_hello"))
+    assert outcome.status == 1
+    assert "it exited before its hello (exit 3)" in outcome.stderr
+    assert "cannot find my configuration" in outcome.stderr  # its stderr
+    assert outcome.stderr.count("zot ext drive:") == 1
+
+
+def test_a_terminal_has_prompt_editor_completion_and_colours(zot, tmp_path):
+    """On a terminal: a prompt, a line editor, completion, and frames that come meanwhile."""
+    ours, theirs = pty.openpty()
+    late = folder(
+        tmp_path,
+        "late",
+        [sys.executable, "-I", "-S", str(tmp_path / "late.py")],
+        timeouts=PATIENT,
+    )
+    (tmp_path / "late.py").write_text(
+        PRELUDE
+        + """
+hello("shout")
+send(type="ready")
+for frame in frames():
+    result(frame, frame["args"]["text"].upper())
+    send(type="notify", level="info", message="that was loud")
+"""
+    )
+    env = {"TERM": "xterm-256color"}
+    with zot.start("ext", "drive", late, stdin=theirs, stdout=theirs, env=env) as running:
+        os.close(theirs)
+        seen = Terminal(ours)
+        seen.until("zot> ")
+        os.write(ours, b"tool sh\t")
+        seen.until("tool shout ")
+        os.write(ours, '{"text": "né!"}'.encode() + b"\x1b[D\x1b[D\x7f\r")  # twice to the left, then delete the `!`
+        seen.until("NÉ")
+        assert "NÉ!" not in seen.text
+        seen.until("that was loud")
+        assert "\x1b[36m" in seen.text  # colours
+        os.write(ours, b"\x04")
+        seen.until("shutdown_ack")
+        outcome = running.finish()
+    os.close(ours)
+    assert outcome.status == 0
+    assert outcome.leftovers == []
+
+
+class Terminal:
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self.text = ""
+
+    def until(self, wanted: str) -> None:
+        deadline = time.monotonic() + PATIENCE_S
+        while wanted not in self.text:
+            ready, _, _ = select.select([self._fd], [], [], max(0.0, deadline - time.monotonic()))
+            assert ready, f"{wanted!r} did not come: {self.text!r}"
+            self.text += os.read(self._fd, 65536).decode()

@@ -1,0 +1,48 @@
+"""Which frame a typed line sends, and why a line is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('tool ecko {"text": 1}', "no such tool: 'ecko'; did you mean 'echo'?"),
+        ("tool echo {", "not JSON"),
+        ("tool echo []", "must be a JSON object"),
+        ("/x", "no such command: 'x'; there is none"),
+        ("event", "event NAME {json}"),
+        ('event turn_end {"step": "one"}', "bad event frame"),
+        ("key", "key PANEL KEY"),
+        ("resize a b c", "resize PANEL WIDTH HEIGHT"),
+        ('{"id": "1"}', 'a frame needs a "type"'),
+        ("tol echo", "no such command: 'tol'; did you mean 'tool'?"),
+    ],
+)
+def test_a_line_that_is_no_command_is_refused(line, said):
+    from cli.ext.drive.typed_commands import CommandError, Known, frame_for
+
+    with pytest.raises(CommandError) as caught:
+        frame_for(line, Known(tools={"echo"}), "d1")
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "frame"),
+    [
+        ("/note buy milk ", {"type": "command_invoked", "id": "d1", "name": "note", "args": "buy milk"}),
+        ("/note", {"type": "command_invoked", "id": "d1", "name": "note"}),
+        ("tool echo", {"type": "tool_call", "id": "d1", "name": "echo", "args": {}}),
+        ("key list down", {"type": "panel_key", "panel_id": "list", "key": "down"}),
+        ("key list x", {"type": "panel_key", "panel_id": "list", "key": "rune", "text": "x"}),
+        ("resize list 80 24", {"type": "panel_resize", "panel_id": "list", "width": 80, "height": 24}),
+        ("ping", {"type": "ping", "id": "d1"}),
+        ("event session_start", {"type": "event", "event": "session_start"}),
+        ('frame {"type": "odd"}', {"type": "odd"}),
+    ],
+)
+def test_a_typed_line_becomes_a_frame(line, frame):
+    from cli.ext.drive.typed_commands import Known, frame_for
+
+    assert frame_for(line, Known(tools={"echo"}, commands={"note"}), "d1") == frame

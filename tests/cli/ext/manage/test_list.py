@@ -1,0 +1,25 @@
+"""`zot ext list`: an empty list, and names that are no Unicode."""
+
+from __future__ import annotations
+
+import os
+
+from tests.support.forked import run
+from tests.support.installing import source
+
+
+def test_an_empty_list_is_said_on_stderr(zot):
+    outcome = run(zot, "ext", "list")
+    assert (outcome.status, outcome.stdout) == (0, b"")
+    assert outcome.stderr.startswith("no extensions installed")
+    assert run(zot, "ext", "list", "--json").stdout == b""
+    assert run(zot, "ext", "update").stderr == "nothing to update: no extension was installed with zot ext install\n"
+    assert not zot.home.exists()
+
+
+def test_folder_names_that_are_no_unicode_are_listed(zot):
+    folder = source(zot.home / "extensions" / "x")
+    os.rename(folder, os.fsencode(folder.parent) + b"/b\xffd")
+    (folder.parent / os.fsdecode(b"b\xffd") / "extension.json").write_text("{")
+    assert "b?d" in run(zot, "ext", "list").text
+    assert run(zot, "ext", "list", "--json").json_lines[0]["name"] == "b?d"

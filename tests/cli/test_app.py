@@ -1,0 +1,79 @@
+"""Help, the version, and command lines that are refused before anything starts."""
+
+from __future__ import annotations
+
+import pytest
+
+from wire.events import Status
+
+
+@pytest.mark.parametrize(
+    ("args", "complaint"),
+    [
+        (["hello"], "no such command: 'hello'. To send a prompt, use -p or --json; commands: demo, doctor, ext,"),
+        (["demoo"], "no such command: 'demoo'; did you mean 'demo'?"),
+        (["--json", "-p", "x"], "choose one of --json and --print"),
+        (["--json", "--nope", "x"], "No such option: --nope"),
+        (["--json", "--modle", "m", "x"], "No such option: --modle (Possible options: --model"),
+        (["--json", "--model"], "Option '--model' requires an argument"),
+        (
+            ["-p", "--provider", "antropic", "x"],
+            "'antropic' is not one of anthropic, replay; did you mean 'anthropic'?",
+        ),
+        (["-p", "--provider", "replay", "x"], "--provider replay needs a cassette: --replay FILE"),
+        (["-p", "--provider", "anthropic", "--replay", "c", "x"], "exclude each other"),
+        (["-p", "--record", "a", "--replay", "b", "x"], "--replay and --record exclude each other"),
+        (["-p", "--tools", "read,bsh", "x"], "'bsh' is not one of read, write, edit, bash; did you mean 'bash'?"),
+        (["-p", "--reasoning", "hgh", "x"], "'hgh' is not one of 'low', 'medium', 'high'"),
+        (["-p", "--max-steps", "0", "x"], "'--max-steps': 0 is not in the range"),
+        (["-p", "--max-steps", "two", "x"], "'--max-steps'"),
+        (["-p", "--timeout", "0", "x"], "'--timeout'"),
+        (["-p", "--timeout", "-1", "x"], "'--timeout'"),
+        (["-p", "--timeout", "nan", "x"], "'--timeout'"),
+        (["-p", "--timeout", "inf", "x"], "'--timeout': inf is not a number of seconds; leave it out for no limit"),
+        (["-p", "--timeout", "soon", "x"], "'--timeout'"),
+        (["-p", "--ext-wait", "nan", "x"], "'--ext-wait'"),
+        (["-p", "--cwd", "missing", "x"], "--cwd missing: no such folder"),
+        (["-p", "--cwd", "a-file", "x"], "--cwd a-file: not a folder"),
+        (["-p", "--base-url", "localhost:1", "x"], "--base-url localhost:1: must start with http:// or https://"),
+        (["-p", "--base-url", "http://", "x"], "--base-url http://: names no host to connect to"),
+        (["-p", "--base-url", "http://[::bad", "x"], "--base-url http://[::bad: Invalid IPv6 URL"),
+        (["-p", "--model", "b\udcffd", "x"], "--model 'b\ufffdd': not valid UTF-8"),
+        (["schema", "manifst"], "'manifst' is not one of manifest,"),
+        (["demo", "more"], "Got unexpected extra argument(s) (more)"),
+    ],
+)
+def test_a_bad_command_line_is_refused_with_one_complaint(zot, args, complaint):
+    (zot.cwd / "a-file").write_text("")
+    assert complaint in zot.run(*args).refusal()
+    assert not zot.home.exists()
+
+
+def test_zot_alone_prints_help_as_a_usage_error(zot):
+    outcome = zot.run()
+    assert outcome.status == Status.USAGE.exit_code
+    assert "Usage: zot" in outcome.text
+    assert outcome.stderr == ""
+
+
+@pytest.mark.parametrize("flag", ["-h", "--help"])
+def test_help(zot, flag):
+    outcome = zot.run(flag)
+    assert (outcome.status, outcome.stderr) == (0, "")
+    for word in ("zot demo", "--strict-guards", "--replay", "130 interrupted", "schema"):
+        assert word in outcome.text
+    assert "\x1b" not in outcome.text
+
+
+def test_help_is_coloured_on_request_only(zot):
+    assert "\x1b" in zot.run("-h", env={"FORCE_COLOR": "1"}).text
+    assert "\x1b[3" not in zot.run("-h", env={"FORCE_COLOR": "1", "NO_COLOR": "1"}).text
+
+
+@pytest.mark.parametrize("flag", ["-v", "--version"])
+def test_version(zot, flag):
+    from cli.version import VERSION
+
+    outcome = zot.run(flag)
+    assert (outcome.status, outcome.text, outcome.stderr) == (0, f"zot {VERSION}\n", "")
+    assert zot.run("--json", flag).text == outcome.text

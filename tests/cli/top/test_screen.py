@@ -1,0 +1,100 @@
+"""What `zot top` draws, without a terminal or a host."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from cli.top.model import COLUMNS, HISTORY, SORT_KEYS, Histories, Mode, View
+from cli.top.screen import page_height, screen, table
+from tests.support.busy_stats import BUSY, stats_of
+from tests.support.control_peer import extension_stats, host_stats
+from wire.stats import Stats
+
+many = {f"extension-{number}": extension_stats(cpu_percent=float(number)) for number in range(300)}
+names = st.text(min_size=1, max_size=70)
+figures_of_one = st.builds(
+    extension_stats,
+    state=st.sampled_from(["ready", "failed", "unheard of"]),
+    failure=st.one_of(st.just(""), st.text(max_size=300)),
+    cpu_percent=st.floats(0, 1e6),
+    rss_bytes=st.integers(0, 2**50),
+    calls=st.integers(0, 2**60),
+    frames_in_per_s=st.floats(0, 1e12),
+    p99_ms=st.one_of(st.none(), st.floats(0, 1e9)),
+    uptime_s=st.one_of(st.none(), st.floats(0, 1e10)),
+    open_files=st.one_of(st.none(), st.integers(0, 10**9)),
+)
+
+
+def drawn(stats: Stats | None, view: View, width: int, height: int, histories: Histories | None = None) -> list[str]:
+    if histories is None:
+        histories = Histories()
+        if stats is not None:
+            histories.add(stats)
+    lines = screen(stats, view, histories, (width, height), ascii_only=False, waiting="waiting")
+    return [line.plain for line in lines]
+
+
+@settings(max_examples=40)
+@given(st.dictionaries(names, figures_of_one, max_size=4), st.integers(1, 250), st.integers(1, 60))
+def test_no_line_is_wider_than_the_screen_or_has_an_escape(extensions, width, height):
+    for view in (View(), View(mode=Mode.HELP), View(mode=Mode.FILTER, filter="a" * 100)):
+        lines = drawn(stats_of(**extensions) if extensions else Stats(0.0, host_stats(), {}), view, width, height)
+        assert len(lines) <= height
+        for line in lines:
+            assert cell_len(line) <= width
+            assert "\x1b" not in line
+            assert "\n" not in line
+
+
+def test_a_small_terminal():
+    lines = drawn(Stats(0.0, host_stats(), many), View(), 80, 24)
+    assert len(lines) == 24
+    assert lines[1].startswith("300 extensions  300 ready")
+    assert lines[3].split() == ["NAME", "STATE", "CPU%", "RSS", "CALLS", "ERRS", "P99ms", "RST", "SINCE"]
+    assert lines[4].startswith("extension-299")
+    assert lines[-1].startswith("1-19 of 300  by cpu")
+    assert len([line for line in lines if line.startswith("extension-")]) == page_height(24) == 19
+
+
+def test_a_large_terminal_has_room_for_everything():
+    heading = drawn(stats_of(**BUSY), View(), 160, 50)[3]
+    assert heading.split() == [column.heading for column in COLUMNS if column.heading]
+
+
+def test_a_failed_extension_shows_its_reason_instead_of_figures():
+    lines = drawn(stats_of(**BUSY), View(sort="state"), 80, 24)
+    assert lines[4].split(maxsplit=2) == ["gone", "failed", '5 exits in 9 s, last exit 3: "no config"']
+    assert lines[5].split(maxsplit=2) == ["waits", "backoff", "it is started again in 3 s"]
+
+
+def test_scrolled_and_filtered():
+    lines = drawn(Stats(0.0, host_stats(), many), View(sort="name", filter="-29", first=2), 100, 10)
+    assert [line.split()[0] for line in lines[4:9]] == [f"extension-{number}" for number in range(291, 296)]
+    assert lines[-1].startswith("3-7 of 11  by name  filter '-29': 11 of 300")
+
+
+def test_histories_are_drawn_as_sparklines():
+    histories = Histories()
+    for step in range(HISTORY + 10):
+        histories.add(stats_of(guard=extension_stats(cpu_percent=float(step % 8 * 10), rss_bytes=1000)))
+    assert len(histories.of["guard"].cpu) == HISTORY
+    lines = drawn(stats_of(guard=extension_stats()), View(), 160, 10, histories)
+    assert "▃▄▅▆▇█▁▂" in lines[4]
+    assert "▁▁▁▁▁▁▁▁" in lines[4], "memory that does not change is flat"
+    histories.add(stats_of(other=extension_stats()))
+    assert set(histories.of) == {"other"}
+
+
+def test_without_a_width_nothing_is_left_out():
+    name = "n" * 64
+    lines = table(stats_of(**{name: BUSY["gone"]}), [name], View(), None, None, ascii_only=True)
+    assert len(lines[0].plain.split()) == len(SORT_KEYS)
+    assert name in lines[1].plain
+    assert lines[1].plain.endswith('"no config"')
+
+
+def test_before_the_first_figures_the_screen_says_waiting():
+    assert drawn(None, View(), 80, 24) == ["waiting"]

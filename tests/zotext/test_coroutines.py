@@ -1,0 +1,38 @@
+"""Handlers that are coroutines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from zotext import Extension, RegistrationError, ToolContext
+from zotext.testing import Harness
+
+
+def test_coroutines_are_waited_for_and_cancelled_with_their_call(ext: Extension):
+    import asyncio
+
+    @ext.tool
+    async def slow(ctx: ToolContext) -> str:
+        ctx.progress("started")
+        await asyncio.sleep(600)
+        return "never"
+
+    @ext.tool
+    async def quick(text: str) -> str:
+        await asyncio.sleep(0)
+        return text
+
+    with Harness(ext) as host:
+        pending = host.begin_tool("slow")
+        pending.wait_progress()
+        assert host.call_tool("quick", text="a").text == "a"
+        pending.cancel("aborted")
+        assert pending.wait().text == "cancelled: aborted"
+
+    with pytest.raises(RegistrationError, match="async generator"):
+
+        @ext.tool
+        async def several() -> Any:
+            yield 1

@@ -1,0 +1,142 @@
+"""Guards: which questions they are asked, and what their answers do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from zotext import (
+    AssistantMessage,
+    Extension,
+    Image,
+    Text,
+    ToolCall,
+    ToolResult,
+    TurnStart,
+    UserPrompt,
+    allow,
+    block,
+    replace_result,
+    replace_text,
+    rewrite_args,
+)
+from zotext.testing import Harness
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def test_a_guard_of_named_tools_is_asked_about_each_call_of_these(ext: Extension):
+    @ext.intercept_tool_call(tools=(name for name in ("bash", "write")))  # type: ignore[arg-type]
+    def no(call: ToolCall) -> Any:
+        return block("no")
+
+    with Harness(ext) as host:
+        asked = [host.intercept_tool_call(name, {}).blocked for name in ("write", "read", "bash", "write")]
+    assert asked == [True, False, True, True]
+
+
+def test_a_tool_call_is_allowed_blocked_or_rewritten(ext: Extension):
+    @ext.intercept_tool_call
+    def judge(call: ToolCall) -> Any:
+        if call.name == "bash":
+            return block(f"no {call.args['command']}")
+        if call.name == "write":
+            return rewrite_args({**call.args, "path": "/safe"})
+        return allow() if call.name == "read" else None
+
+    with Harness(ext) as host:
+        assert host.guarded == {"tool_call"}
+        verdict = host.intercept_tool_call("bash", {"command": "rm"})
+        assert (verdict.blocked, verdict.reason) == (True, "no rm")
+        verdict = host.intercept_tool_call("write", {"text": "a"})
+        assert (verdict.blocked, verdict.args) == (False, {"text": "a", "path": "/safe"})
+        for name in ("read", "edit"):
+            verdict = host.intercept_tool_call(name)
+            assert (verdict.blocked, verdict.args) == (False, None)
+
+
+def test_rewrites_chain_and_the_first_block_wins(ext: Extension):
+    @ext.intercept_tool_call(tools=["bash"])
+    def first(call: ToolCall) -> Any:
+        call.args["changed"] = "without effect"
+        return rewrite_args({"n": call.args["n"] + 1})
+
+    @ext.intercept_tool_call
+    def second(call: ToolCall) -> Any:
+        return block("odd") if call.args["n"] % 2 else rewrite_args({**call.args, "seen": True})
+
+    @ext.intercept_tool_call
+    def third(call: ToolCall) -> None:
+        assert "changed" not in call.args
+
+    with Harness(ext) as host:
+        assert host.intercept_tool_call("bash", {"n": 1}).args == {"n": 2, "seen": True}
+        assert host.intercept_tool_call("other", {"n": 2}).args == {"n": 2, "seen": True}
+        assert host.intercept_tool_call("bash", {"n": 2}).reason == "odd"
+
+
+def test_each_point_has_its_own_verdicts(ext: Extension):
+    @ext.intercept_turn_start
+    def turn(turn: TurnStart) -> Any:
+        return block("enough") if turn.step > 3 else None
+
+    @ext.intercept_assistant_message
+    async def message(message: AssistantMessage) -> Any:
+        return replace_text(message.text.replace("secret", "***"))
+
+    @ext.intercept_user_prompt
+    def prompt(prompt: UserPrompt) -> Any:
+        return replace_text(f"{prompt.text}!")
+
+    @ext.intercept_tool_result(tools=["read"])
+    def result(result: ToolResult) -> Any:
+        return replace_result([result.text.upper(), Image(PNG)], is_error=not result.is_error)
+
+    with Harness(ext) as host:
+        assert not host.intercept("turn_start", step=3).blocked
+        assert host.intercept("turn_start", step=4).reason == "enough"
+        assert host.intercept("assistant_message", text="a secret").text == "a ***"
+        assert host.intercept("user_prompt", text="hi").text == "hi!"
+        content = [{"type": "text", "text": "abc"}]
+        changed = host.intercept("tool_result", tool_id="1", tool_name="read", is_error=False, content=content).result
+        assert changed is not None
+        assert (changed.content, changed.is_error) == ([Text("ABC"), Image(PNG)], True)
+        assert host.intercept("tool_result", tool_name="bash", content=content).result is None
+
+
+def raising(_call: ToolCall) -> Any:
+    raise ValueError("boom")
+
+
+def leaving(_call: ToolCall) -> Any:
+    raise SystemExit(0)
+
+
+@pytest.mark.parametrize(
+    ("guard", "reason"),
+    [
+        (raising, "guard 'raising' failed: ValueError: boom"),
+        (leaving, "guard 'leaving' failed: SystemExit: 0"),
+        (lambda call: True, "True is no verdict on a tool_call; return None, block(...) or rewrite_args(...)"),
+        (lambda call: "no", "'no' is no verdict"),
+        (lambda call: replace_text("x"), "is no verdict on a tool_call"),
+        (lambda call: rewrite_args({"a": object()}), "not JSON serializable"),
+        (lambda call: rewrite_args(None), "a tool's arguments are a dict"),  # type: ignore[arg-type]
+    ],
+)
+def test_a_guard_that_fails_blocks(ext: Extension, guard: Any, reason: str, capsys: Any):
+    ext.intercept_tool_call(guard)
+    with Harness(ext) as host:
+        verdict = host.intercept_tool_call("bash")
+    assert verdict.blocked
+    assert reason in verdict.reason
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_a_guard_that_the_host_never_asks_prints_a_warning(ext: Extension, capsys: Any):
+    ext.intercept_user_prompt(lambda prompt: block())
+    with Harness(ext, features=()):
+        assert "intercept_user_prompt has no effect here" in capsys.readouterr().err
+    with Harness(ext):
+        assert capsys.readouterr().err == ""
