@@ -12,6 +12,7 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -33,6 +34,10 @@ settings.load_profile("patient")
 # process passes it on to the workers of pytest-xdist and to all that they start.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+# What tests build with Go needs no network, and a cache also where no home folder can be written to.
+os.environ |= {"GOPROXY": "off", "GOTOOLCHAIN": "local"}
+if not any(os.access(os.environ.get(name, ""), os.W_OK) for name in ("GOCACHE", "XDG_CACHE_HOME", "HOME")):
+    os.environ["GOCACHE"] = os.path.join(tempfile.gettempdir(), f"zot-tests-go-{os.getuid()}")
 # A shell starts background jobs with SIGINT ignored, and children inherit that: `zot` could not be interrupted.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
