@@ -19,6 +19,7 @@ TABLES = {
     "startup": ["start-up", "zot --version", "first request, one silent"],
     "throughput": ["notify frames of 128 bytes", "processor time of the host"],
 }
+LONG = ("startup", "throughput")
 
 
 def marked(mark: str) -> list[str]:
@@ -34,7 +35,7 @@ def marked(mark: str) -> list[str]:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="places processes on processors")
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in TABLES])
 def test_runs_and_cleans_up(name: str, tmp_path: Path):
     figures, mark = tmp_path / "figures.json", uuid.uuid4().hex
     argv = [sys.executable, "-m", f"benchmarks.{name}", "--quick", "--json", str(figures)]

@@ -43,6 +43,7 @@ def started(fault: type) -> Conversation:
 # --- the run ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @linux_only
 def test_every_call_ends_once_and_nothing_is_left(tmp_path: Path):
     figures, mark = tmp_path / "figures.json", uuid.uuid4().hex
