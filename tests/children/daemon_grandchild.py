@@ -12,13 +12,15 @@ def send(**frame):
 
 
 def start_daemon(pid_file):
+    read, write = os.pipe()
     if middle := os.fork():
         os.waitpid(middle, 0)
-        wait_for_sleep(int(Path(pid_file).read_text()))
+        wait_for_sleep(int(os.read(read, 20)))
         return
     os.setsid()
     if daemon := os.fork():
         Path(pid_file).write_text(str(daemon))
+        os.write(write, b"%d" % daemon)
         os._exit(0)
     null = os.open(os.devnull, os.O_RDWR)
     for fd in (0, 1, 2):
