@@ -16,17 +16,18 @@ if TYPE_CHECKING:
 
 
 class Expected(NamedTuple):
-    """Patterns as of `fnmatch`; in a test id, `[` stands for itself."""
+    """Patterns as of `fnmatch`, of the name without its file and of the reason; in a name, `[` stands for itself."""
 
     test: str
     reason: str
 
     def matches(self, test: str, reason: str) -> bool:
-        return fnmatchcase(test, self.test.replace("[", "[[]")) and fnmatchcase(reason, self.reason)
+        name = test.partition("::")[2]
+        return fnmatchcase(name, self.test.replace("[", "[[]")) and fnmatchcase(reason, self.reason)
 
 
 def read_expected(path: Path) -> list[Expected]:
-    """One a line: test id, `|`, reason. Lines that begin with `#` are comments."""
+    """One a line: name, `|`, reason. Lines that begin with `#` are comments."""
     lines = [line for line in path.read_text().splitlines() if line.strip() and not line.startswith("#")]
     return [Expected(*(part.strip() for part in line.split("|", 1))) for line in lines]
 
