@@ -6,13 +6,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTEST_FLAGS ?= -n 4 --dist worksteal -q
 
-.PHONY: help demo test setup lint types contract schemas docs-check unit bench clean
+.PHONY: help demo test setup lint types contract schemas docs-check unit test-slow bench clean
 
 help:
-	@echo "make demo    set up, then show a complete run (no key needed)"
-	@echo "make test    set up, then check and test everything"
-	@echo "make bench   set up, then run all benchmarks (about seventeen minutes)"
-	@echo "make clean   remove the environment and caches"
+	@echo "make demo       set up, then show a complete run (no key needed)"
+	@echo "make test       set up, then check everything and run the tests"
+	@echo "make test-slow  run the tests that make test leaves out: kill storms, benchmarks, a soak"
+	@echo "make bench      set up, then run all benchmarks (about seventeen minutes)"
+	@echo "make clean      remove the environment and caches"
 
 demo: $(VENV)/.installed
 	@$(BIN)/zot demo
@@ -38,7 +39,10 @@ docs-check: $(VENV)/.dev
 	$(BIN)/python docs/generate.py --check
 
 unit: $(VENV)/.dev
-	$(BIN)/python -m pytest $(PYTEST_FLAGS)
+	$(BIN)/python -m pytest -m "not slow" $(PYTEST_FLAGS)
+
+test-slow: $(VENV)/.dev
+	$(BIN)/python -m pytest -m slow $(PYTEST_FLAGS)
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.startup

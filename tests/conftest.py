@@ -12,6 +12,7 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -21,9 +22,12 @@ from hypothesis import HealthCheck, settings
 
 from supervisor.process.table import become_subreaper
 from tests.support import warm_start
+from tests.support.expected_skips import ExpectedSkips
 
 GRACE_S = 0.25
 """A process that was sent SIGKILL or has lost its pipes takes a moment to be gone; its parent may be gone before it."""
+ALARM_AGAIN_S = 20
+"""After a test has taken too long: the time for each step of its cleanup."""
 OUTLIVED = pytest.StashKey[list[str]]()
 TASKS = Path("/proc/self/task")
 # The machines are shared: a slow example is no finding.
@@ -33,6 +37,10 @@ settings.load_profile("patient")
 # process passes it on to the workers of pytest-xdist and to all that they start.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+# What tests build with Go needs no network, and a cache also where no home folder can be written to.
+os.environ |= {"GOPROXY": "off", "GOTOOLCHAIN": "local"}
+if not any(os.access(os.environ.get(name, ""), os.W_OK) for name in ("GOCACHE", "XDG_CACHE_HOME", "HOME")):
+    os.environ["GOCACHE"] = os.path.join(tempfile.gettempdir(), f"zot-tests-go-{os.getuid()}")
 # A shell starts background jobs with SIGINT ignored, and children inherit that: `zot` could not be interrupted.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -116,6 +124,20 @@ def no_process_outlives_its_test():
     yield
     if children_now() - before and (left := leaked(before)):
         pytest.fail(f"processes outlive the test: {describe_and_end(left)}", pytrace=False)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_timeout_set_timer(item: pytest.Item, settings):
+    """pytest-timeout fails a test that hangs once; a cleanup that hangs after it is to fail too."""
+    is_set = yield
+    if settings.method == "signal" and settings.timeout:
+        signal.setitimer(signal.ITIMER_REAL, settings.timeout, min(settings.timeout, ALARM_AGAIN_S))
+    return is_set
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if table := os.environ.get("ZOT_TEST_EXPECTED_SKIPS"):
+        config.pluginmanager.register(ExpectedSkips(Path(table)))
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from supervisor.harness.observed_handshake import Handshake, Phase
 from supervisor.process.child import SpawnError
-from supervisor.process.stop_policy import Patience
+from supervisor.process.stop_policy import Stage
 from supervisor.registry.registry import Registry
 from wire import frames
 from wire.dialects.zot import ZotDialect
@@ -183,9 +183,10 @@ class _Checkup:
         self._teardown = self._harness.teardown(self._process, self._over)
 
     def _over(self) -> None:
-        process, handshake, result = self._process, self._handshake, self.result
+        process, handshake, teardown, result = self._process, self._handshake, self._teardown, self.result
         assert process is not None
         assert handshake is not None
+        assert teardown is not None
         self._state = _CheckupState.OVER
         self._harness.processes.remove(process)
         result.phase = handshake.phase
@@ -198,18 +199,16 @@ class _Checkup:
         if process.asked_at is not None and process.ended_at is not None:
             result.stop_s = process.ended_at - process.asked_at
         if result.force is not Force.NOTHING:
-            result.force = _force_of(process)
+            result.force = _force_of(process, teardown)
         _register_all(process, result)
 
 
-def _force_of(process: RecordedProcess) -> Force:
-    """Decided by the time of the end, not by the exit status: a program may exit with 0 on SIGTERM."""
-    patience = Patience()
-    assert process.asked_at is not None
-    lasted = float("inf") if process.ended_at is None else process.ended_at - process.asked_at
-    if lasted >= patience.ask + patience.term:
+def _force_of(process: RecordedProcess, teardown: Teardown) -> Force:
+    """By what was done to it, not by its exit status: a program may end in order on SIGTERM."""
+    reached = teardown.reached(process)
+    if reached in (Stage.KILLED, Stage.STUCK):
         return Force.SIGKILL
-    if lasted >= patience.ask:
+    if reached is Stage.TERMINATED:
         return Force.SIGTERM
     return Force.ASKING if process.has_acked or process.stdin_closed_at is None else Force.CLOSED_STDIN
 

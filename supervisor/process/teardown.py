@@ -46,6 +46,8 @@ class _Target:
         self.owner = owner
         self.child = child
         self.stage = stage
+        self.reached = stage
+        """The stage in which the child itself has ended; later ones are for its descendants."""
         self.entered = now
         self.others = {process.identity.pid: process for process in known}
 
@@ -81,6 +83,8 @@ class _Target:
             others_live=bool(self.others),
             patience=patience,
         )
+        if self.child.is_running:
+            self.reached = stage
         if stage is not self.stage:
             self.stage, self.entered = stage, now
         if step is StopStep.CLOSE_STDIN:
@@ -148,6 +152,10 @@ class Teardown:
     def stuck(self) -> list[Stoppable]:
         """Owners of the processes that could not be killed."""
         return [target.owner for target in self._targets if target.stage is Stage.STUCK]
+
+    def reached(self, owner: Stoppable) -> Stage:
+        """How far it had to go until the child of this owner had ended."""
+        return next(target.reached for target in self._targets if target.owner is owner)
 
     def cancel(self) -> list[Process]:
         """Ends this teardown, for another one to take over; returns the descendants that are known to live."""

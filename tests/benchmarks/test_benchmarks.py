@@ -23,10 +23,11 @@ TABLES = {
     "startup": ["start-up", "zot --version", "first request, one silent"],
     "throughput": ["notify frames of 128 bytes", "processor time of the host"],
 }
+LONG = ("startup", "throughput")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="places processes on processors")
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in TABLES])
 def test_runs_and_cleans_up(name: str, tmp_path: Path):
     figures, mark = tmp_path / "figures.json", uuid.uuid4().hex
     argv = [sys.executable, "-m", f"benchmarks.{name}", "--quick", "--json", str(figures)]

@@ -25,6 +25,7 @@ def row(*, sampling_s: float = 0.05, wakeups: int = 0) -> Row:
     return Row("sh", 300, [Figures(1.0, 0.2, 4096, 1800, hold, hold)], [Figures(0.5, 0.1, 1024, 600)])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="finds processes by /proc")
 def test_runs_and_cleans_up(tmp_path: Path):
     figures, mark = tmp_path / "figures.json", uuid.uuid4().hex

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="finds processes by /proc")
 
 
+@pytest.mark.slow
 @linux_only
 def test_every_call_ends_once_and_nothing_is_left(tmp_path: Path):
     figures, mark = tmp_path / "figures.json", uuid.uuid4().hex

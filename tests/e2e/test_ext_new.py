@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NEEDED = {"python": "python3", "typescript": "node", "sh": "jq", "go": "go"}
+BUILD = {"go": ["go", "build", "-o", "bin/my_first", "."]}
+"""As its README says, at first and after each change."""
 
 
 @pytest.fixture
@@ -42,6 +44,11 @@ def need(language: str) -> None:
         pytest.skip(f"no {NEEDED[language]} here, which runs {language}")
 
 
+def build(zot, language: str, folder: Path) -> None:
+    if language in BUILD:
+        subprocess.run(BUILD[language], cwd=folder, check=True, env=zot.env)
+
+
 @pytest.mark.parametrize("language", NEEDED)
 def test_a_new_extension_works(zot, made, language):
     folder = made(language)
@@ -52,8 +59,7 @@ def test_a_new_extension_works(zot, made, language):
             assert not re.search(r"\{\{\w+\}\}", file.read_text()), file
             assert file.suffix != ".template"
     need(language)
-    if language == "go":
-        subprocess.run(["go", "build", "-o", "bin/my_first", "."], cwd=folder, check=True, env=zot.env)
+    build(zot, language, folder)
     outcome = zot.run("ext", "test", ".", cwd=folder)
     assert outcome.status == 0, outcome.text
     assert "6 lines" in outcome.text
@@ -83,7 +89,23 @@ def test_its_own_tests_pass_and_can_fail(made, zot, language, command):
     (program,) = (folder / name for name in ("main.py", "main.js", "main.go") if (folder / name).exists())
     program.write_text(program.read_text().replace("Hello", "Bye"))
     assert subprocess.run(command, cwd=folder, capture_output=True, text=True, env=env).returncode != 0
+    build(zot, language, folder)
     assert "Bye, Ada!" in zot.run("ext", "test", folder).text
+
+
+def test_the_next_steps_and_the_readme_build_a_program_that_has_to_be_built(zot, tmp_path):
+    for language, command in BUILD.items():
+        outcome = zot.run("ext", "new", "my-first", "--lang", language, "--dir", tmp_path)
+        assert outcome.text.splitlines()[3].strip() == " ".join(command)
+        assert f"    {' '.join(command)}\n" in (tmp_path / "my-first" / "README.md").read_text()
+
+
+def test_a_program_that_is_not_built_yet_is_said_to_be_missing(zot, made):
+    folder = made("go")
+    outcome = zot.run("ext", "test", folder)
+    assert outcome.status == 1
+    assert f"cannot start {folder / 'bin' / 'my_first'}: no such file" in outcome.text
+    assert "if it has to be built, build it" in zot.run("ext", "doctor", folder).text
 
 
 def test_an_existing_folder_is_left_alone(zot, tmp_path):

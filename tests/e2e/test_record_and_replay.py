@@ -67,7 +67,8 @@ def run(zot, *flags):
     if not (zot.folder / "ext-echo").exists():
         extension(zot.folder, "echo")
     exts = ["-e", zot.folder / "ext-echo", "-e", EXAMPLES / "guard", "-e", EXAMPLES / "redactor"]
-    return zot.run("--json", *flags, *exts, "go")
+    # Each request is to offer the same tools: the first one waits for all extensions.
+    return zot.run("--json", "--ext-wait", "20", *flags, *exts, "go")
 
 
 def comparable(outcome, zot) -> str:

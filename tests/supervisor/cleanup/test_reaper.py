@@ -31,10 +31,11 @@ linux_only = pytest.mark.skipif(sys.platform != "linux", reason="found by /proc 
 
 
 @linux_only
-def test_nothing_survives_a_host_killed_at_any_moment(tmp_path: Path, bystanders):
-    """Two rounds of five hosts at once: a stubborn process takes one second each time."""
+@pytest.mark.parametrize("rounds", [1, pytest.param(25, marks=[pytest.mark.slow, pytest.mark.timeout(300)])])
+def test_nothing_survives_a_host_killed_at_any_moment(tmp_path: Path, bystanders, rounds: int):
+    """Rounds of five hosts at once: a stubborn process takes one second each time."""
     random.seed()
-    for round_ in range(2):
+    for round_ in range(rounds):
         hosts = [Doomed(tmp_path / f"{round_}-{i}", pause_s=0.01) for i in range(5)]
         moments = sorted((random.uniform(0, 0.3), i) for i in range(5))
         began = time.monotonic()

@@ -32,6 +32,7 @@ from supervisor.cleanup.startup_sweep import StartupSweep, SweptHost
 from supervisor.loop.loop import Loop
 from supervisor.process.table import read_process
 from tests.support.doomed import PATIENCE_S, Doomed, collect_orphans, sleeper
+from tests.support.zot_process import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -152,7 +153,7 @@ def test_a_living_host_is_left_alone(tmp_path: Path):
         host.hear("all there")
         assert sweep_leftovers(tmp_path) == []
         assert os.listdir(tmp_path) == [f"{host.process.pid}.json"]
-        assert len(host.survivors()) == 1
+        assert len(wait_until(host.survivors)) == 1, "which shows no command line while it becomes a sleep"
 
 
 @linux_only

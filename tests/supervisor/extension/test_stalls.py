@@ -185,7 +185,8 @@ def test_stop_right_after_a_stall_does_not_wait_for_it(host: Host):
 
 
 def test_a_worker_with_dump_on_stall_writes_where_it_is(host: Host):
-    host.add("dumps_on_quit", restart=SOON, stall_after=1, timeouts={"tool_call": 0.1}, dump_on_stall=True)
+    # Long enough for the worker to have read the call.
+    host.add("dumps_on_quit", restart=SOON, stall_after=1, timeouts={"tool_call": 1.0}, dump_on_stall=True)
     host.start()
     host.call("hang")
     assert host.extension("dumps_on_quit").state is State.READY, "it is given the time to write it"

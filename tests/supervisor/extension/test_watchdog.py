@@ -39,7 +39,7 @@ PATIENCE = Patience()
 
 
 def test_a_worker_that_answers_pings_is_left_alone(host: Host):
-    host.add("pinged", watchdog_s=0.05)
+    host.add("pinged", watchdog_s=0.3)
     host.start()
     before = host.cost("pinged").frames_in
     host.until(lambda: host.cost("pinged").frames_in >= before + 4)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from supervisor.extension.lifecycle import State
-from supervisor.process.stop_policy import Patience
+from supervisor.process.stop_policy import Patience, Stage
 from supervisor.process.table import read_process
-from supervisor.process.teardown import stop_all
+from supervisor.process.teardown import Teardown, stop_all
 from tests.support.host import Host
 
 if TYPE_CHECKING:
@@ -166,6 +166,26 @@ def test_a_signal_from_outside_is_an_exit_like_any_other(host: Host):
     os.kill(host.extension("echo").pid, signal.SIGTERM)
     host.until(lambda: host.said_of("echo"))
     assert host.said_of("echo") == [("exited", f"it ended (signal SIGTERM) (log: {host.extension('echo').log.path})")]
+
+
+def test_it_knows_how_far_it_had_to_go_with_each(host: Host, tmp_path: Path):
+    stay = "signal.signal(signal.SIGTERM, signal.SIG_IGN); print(flush=True); signal.pause()"
+    host.write(
+        "leaves_one",
+        f'child = subprocess.Popen([sys.executable, "-ISc", "import signal; {stay}"], stdout=subprocess.PIPE)\n'
+        'child.stdout.readline()\nhello()\nsend(type="ready")\nfor _ in frames(): pass',
+    )
+    host.write("eof", 'hello()\nsend(type="ready")\nwhile os.read(0, 65536): pass')
+    host.add("deaf")
+    host.add("ignores_shutdown")
+    host.start()
+    workers = {extension.name: extension.workers[0] for extension in host.supervisor.extensions}
+    teardown = Teardown(host.loop, list(workers.values()))
+    assert teardown.reached(workers["deaf"]) is Stage.ASKED
+    host.until(teardown.hurry)
+    reached = {name: teardown.reached(worker) for name, worker in workers.items()}
+    assert reached.pop("leaves_one") in (Stage.ASKED, Stage.HINTED), "what it has left was killed, not itself"
+    assert reached == {"eof": Stage.HINTED, "deaf": Stage.TERMINATED, "ignores_shutdown": Stage.KILLED}
 
 
 def test_stop_all_without_extensions_does_nothing(host: Host):

@@ -47,7 +47,7 @@ def test_a_version_that_does_not_start_changes_nothing(host: Host, folder: Folde
     assert host.ask().reason == "v1"
     assert folder.extension.timeouts.hello == QUICK["hello"]
     lone(host, folder.extension)
-    folder.version("v2")
+    folder.version("v2", timeouts=QUICK)
     assert folder.reload().outcome == "reloaded"
 
 

@@ -1,0 +1,64 @@
+"""A test that hangs fails, wherever it hangs, and shows where; its fixtures clean up, and the next test runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.nested_pytest import run_pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HANGING = """
+import select, signal, subprocess
+from pathlib import Path
+import pytest
+from supervisor.loop.loop import Loop
+
+@pytest.fixture
+def cleaned():
+    yield
+    Path("cleaned").touch()
+
+def test_in_a_loop(cleaned):
+    loop = Loop()
+    with loop.signals([signal.SIGTERM], print):
+        loop.run_until(lambda: False)
+
+def test_in_the_kernel():
+    select.select([], [], [])
+
+def test_in_its_cleanup_too():
+    with subprocess.Popen(["sleep", "600"]) as child:
+        child.wait()
+
+@pytest.fixture
+def endless():
+    yield
+    select.select([], [], [])
+
+def test_in_a_fixture(endless): ...
+
+def test_next(): ...
+"""
+
+
+@pytest.mark.parametrize("flags", [(), ("-n", "1")], ids=["alone", "xdist"])
+def test_one_that_hangs_fails_and_the_others_run(tmp_path: Path, flags: tuple[str, ...]):
+    ini = "timeout = 0.4\ntimeout_method = signal\n"
+    ran = run_pytest(tmp_path, HANGING, *flags, ini=ini)
+    said = ran.stdout + ran.stderr
+    assert ran.returncode == 1, said
+    for line in (
+        "FAILED test_x.py::test_in_a_loop - Failed: Timeout",
+        "FAILED test_x.py::test_in_the_kernel - Failed: Timeout",
+        "FAILED test_x.py::test_in_its_cleanup_too - Failed: Timeout",
+        "ERROR test_x.py::test_in_a_fixture - Failed: Timeout",
+    ):
+        assert line in said, said
+    assert "loop.run_until(lambda: False)" in said
+    assert (tmp_path / "cleaned").exists()
+    # the child of the third outlives it, which is an error of its own
+    assert ran.stdout.splitlines()[-1].startswith("3 failed, 2 passed, 2 errors in "), said
