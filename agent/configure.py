@@ -8,7 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.cassette import CassetteError, Player, Recorder
+from agent.cassette import CassetteError, CassettePlayer, CassetteRecorder
 from agent.model import catalogue
 from agent.model.anthropic_provider import AnthropicProvider, key_from_environment
 from agent.model.provider import ProviderUnavailable
@@ -45,7 +45,7 @@ class Prepared:
     make_provider: Callable[[Loop], Provider | ProviderUnavailable]
 
 
-def launch(request: RunRequest) -> Prepared:
+def prepare(request: RunRequest) -> Prepared:
     """The options of the run, and what makes its provider. Raises `UsageError`."""
     cwd = _folder(request.cwd)
     home = request.home or zot_home()
@@ -153,15 +153,15 @@ def _check_url(url: str) -> None:
         raise UsageError(f"--base-url {url}: names no host to connect to")
 
 
-def _player(path: str, cwd: str) -> Player:
+def _player(path: str, cwd: str) -> CassettePlayer:
     try:
-        return Player.load(path, cwd=cwd)
+        return CassettePlayer.load(path, cwd=cwd)
     except CassetteError as error:
         raise UsageError(f"--replay: {error}") from None
 
 
-def _recorder(path: str, cwd: str) -> Recorder:
+def _recorder(path: str, cwd: str) -> CassetteRecorder:
     try:
-        return Recorder(path, cwd=cwd)
+        return CassetteRecorder(path, cwd=cwd)
     except CassetteError as error:
         raise UsageError(f"--record: {error}") from None

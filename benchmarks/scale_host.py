@@ -99,13 +99,13 @@ class Supervised:
         loop, sampler = self._loop, self._supervisor.sampler
         cost_before = cost = sampler.cpu_s
         self._await_sample()
-        began, cpu, turns, samples = loop.clock(), time.process_time(), loop.turns, sampler.samples
+        began, cpu, passes, samples = loop.clock(), time.process_time(), loop.passes, sampler.samples
         while loop.clock() - began < seconds:
             cost = sampler.cpu_s
             self._await_sample()
         samples = sampler.samples - samples
         used, taken = time.process_time() - cpu, loop.clock() - began
-        return Hold(taken, used, samples, cost - cost_before, loop.turns - turns - samples)
+        return Hold(taken, used, samples, cost - cost_before, loop.passes - passes - samples)
 
     def await_idle(self) -> None:
         """Waits until the pause between samples is as long as it gets."""

@@ -62,7 +62,7 @@ class Host:
 
     With `discover_more` the project's and the user's extensions are started besides the folders in `extensions`; the
     project's only if they are trusted, or with the user's `consent`. Call `run`; a test without signals calls `start`,
-    the loop, and `stop`. Raises `ConfigError` and `RecordingError`.
+    the loop, and `stop`. Raises `ConfigError` and `StatsFileError`.
     """
 
     def __init__(

@@ -26,7 +26,7 @@ from supervisor.monitoring.sampler import Sampler
 from supervisor.process import fd_limit
 from supervisor.process.shared_table import SharedProcessTable
 from supervisor.process.table import become_subreaper
-from supervisor.process.teardown import stop_all, sweep
+from supervisor.process.teardown import end_descendants, stop_all
 from wire.dialects.zot import ZotDialect
 
 if TYPE_CHECKING:
@@ -332,7 +332,7 @@ class Supervisor(Listener):
         on_error: Callable[[str], None],
     ) -> StatsFile:
         """Writes the figures to these files from now on. The caller closes the returned object after `stop`.
-        `on_error` gets a line for the user. Raises `RecordingError`."""
+        `on_error` gets a line for the user. Raises `StatsFileError`."""
         from supervisor.monitoring.stats_file import StatsFile
 
         written = StatsFile(
@@ -386,7 +386,7 @@ class Supervisor(Listener):
         left = {worker: known for extension in self.extensions for worker, known in extension.retire().items()}
         stuck = stop_all(self.loop, [*left, *others], at_once=at_once, known=left, shared_table=self._shared_table)
         if self._owns_process:
-            sweep(self.loop)
+            end_descendants(self.loop)
         for extension in self.extensions:
             for worker in extension.all_workers:
                 if worker in stuck:

@@ -22,7 +22,7 @@ VERSION = 1
 SHOWN_DIFFERENCES = 5
 
 
-class Player:
+class CassettePlayer:
     def __init__(self, path: Path, exchanges: Sequence[Json], *, cwd: str, home: str | None) -> None:
         self._path = path
         self._exchanges = exchanges
@@ -31,7 +31,7 @@ class Player:
         self._played = 0
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], *, cwd: str, home: str | None = None) -> Player:
+    def load(cls, path: str | os.PathLike[str], *, cwd: str, home: str | None = None) -> CassettePlayer:
         """Reads and checks a whole cassette. Raises CassetteError, which names the file and the line."""
         file = Path(path)
         try:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-class Recorder:
+class CassetteRecorder:
     """Starts a new cassette at `path`. Only the owner can read it, as it has the whole conversation.
 
     An older cassette at `path` is replaced when the first exchange is complete, so a run that fails before keeps it.
@@ -56,7 +56,7 @@ class Recorder:
             os.close(self._fd)
             self._fd = -1
 
-    def __enter__(self) -> Recorder:
+    def __enter__(self) -> CassetteRecorder:
         return self
 
     def __exit__(self, *exc: object) -> None:

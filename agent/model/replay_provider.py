@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agent.cassette import CassetteError, Player, Recorder
+from agent.cassette import CassetteError, CassettePlayer, CassetteRecorder
 from agent.model.provider import TERMINAL, Stream
 from agent.model.worker_lines import problem_of
 
@@ -22,7 +22,7 @@ class ReplayProvider:
     is_ready = True
     error: str | None = None
 
-    def __init__(self, player: Player) -> None:
+    def __init__(self, player: CassettePlayer) -> None:
         self._player = player
 
     def start(self) -> None:
@@ -55,7 +55,7 @@ class RecordingProvider:
     A write error (a full disk) ends the recording, not the run.
     """
 
-    def __init__(self, inner: Provider, recorder: Recorder) -> None:
+    def __init__(self, inner: Provider, recorder: CassetteRecorder) -> None:
         self.name = inner.name
         self.error: str | None = None
         self._inner = inner

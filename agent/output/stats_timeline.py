@@ -23,7 +23,7 @@ DETAIL_LENGTH = 200
 
 
 class Timeline:
-    """Does nothing without a stats or metrics file. Raises `RecordingError` for a file that cannot be written."""
+    """Does nothing without a stats or metrics file. Raises `StatsFileError` for a file that cannot be written."""
 
     def __init__(
         self,

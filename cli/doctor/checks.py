@@ -10,7 +10,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from supervisor.cleanup.host_record import HostStatus, fate_of, records_in
+from supervisor.cleanup.host_record import HostStatus, host_status, records_in
 from supervisor.cleanup.reaper import Reaper, ReaperState
 from supervisor.discovery.admission import Admission, Consent
 from supervisor.discovery.discover import discover
@@ -252,7 +252,7 @@ def _credential() -> Iterator[Check]:
 def _hosts(home: Path) -> Iterator[Check]:
     folders = runtime_dirs(home)
     records = [record for folder in folders for record in records_in(folder)]
-    fates = {record: fate_of(record) for record in records}
+    fates = {record: host_status(record) for record in records}
     living = {record.pid for record, fate in fates.items() if fate is HostStatus.LIVING}
     living |= {pid for folder in folders for pid, _ in sockets_in(folder) if is_alive(pid)}
     running = f"{len(living)} running" + (f": {', '.join(map(str, sorted(living)))}" if living else "")

@@ -13,7 +13,7 @@ from supervisor.discovery.admission import Consent
 from supervisor.home.config import ConfigError
 from supervisor.home.zot_home import zot_home
 from supervisor.host import CannotServeError, Host, Phase
-from supervisor.monitoring.stats_file import RecordingError
+from supervisor.monitoring.stats_file import StatsFileError
 from wire.events import Status
 from wire.text import printable, valid_text
 
@@ -51,7 +51,7 @@ def run_host(
         )
     except KeyboardInterrupt:
         return Status.INTERRUPTED.exit_code
-    except (ConfigError, RecordingError) as error:
+    except (ConfigError, StatsFileError) as error:
         raise CommandLineError(str(error)) from None
     # A terminal that is paused with Ctrl-S must not stop the host.
     stderr = FdWriter(host.loop, 2, _ignore, lossy=True)

@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from agent.configure import launch
+from agent.configure import prepare
 from agent.demo import CASSETTE, EXTENSIONS, PROJECT, PROMPT
 from agent.headless import Headless
 from agent.options import RunRequest
@@ -20,7 +20,7 @@ def run_demo(*, as_json: bool) -> int:
         project = Path(folder) / "project"
         shutil.copytree(PROJECT, project)
         (project / "build").mkdir()
-        prepared = launch(
+        prepared = prepare(
             RunRequest(
                 replay=str(CASSETTE),
                 cwd=str(project),

@@ -6,13 +6,13 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from agent.configure import Prepared, UsageError, launch
+from agent.configure import Prepared, UsageError, prepare
 from agent.headless import Headless
 from cli.exits import discard_output
 from cli.run.prompt import is_piped, is_terminal, read_prompt
 from cli.run.status_line import StatusLine
 from cli.version import VERSION
-from supervisor.monitoring.stats_file import RecordingError
+from supervisor.monitoring.stats_file import StatsFileError
 from wire.events import Status
 from wire.text import printable
 
@@ -24,7 +24,7 @@ def run(request: RunRequest, words: tuple[str, ...], *, literal: bool, as_json: 
     """Returns the exit status. With `literal` the words are a prompt even if they look like a command."""
     try:
         prompt = read_prompt(words, request.timeout)
-        prepared = launch(request)
+        prepared = prepare(request)
         if request.discover and not (as_json or request.trust_project):
             prepared = _with_consent(prepared)
     except TimeoutError as error:
@@ -45,7 +45,7 @@ def run(request: RunRequest, words: tuple[str, ...], *, literal: bool, as_json: 
             before_line=status.clear if status else None,
             stdout=1 if as_json else None,
         )
-    except RecordingError as error:
+    except StatsFileError as error:
         print(f"zot: {error}", file=sys.stderr)  # noqa: T201
         return Status.USAGE.exit_code
     result = headless.run(prompt, literal=literal or is_piped(words))

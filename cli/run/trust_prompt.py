@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from supervisor.discovery.content_hash import Content
     from supervisor.discovery.discover import Found
-    from supervisor.discovery.trust_rules import Judged
+    from supervisor.discovery.trust_rules import TrustJudgement
     from supervisor.home.config import Config
     from wire.manifest import Manifest
 
@@ -40,7 +40,7 @@ def ask(explicit: tuple[str, ...], cwd: str, home: Path) -> Consent:
     from supervisor.home.config import load_config
 
     store = TrustStore(home)
-    judged: dict[Path, Judged] = {}
+    judged: dict[Path, TrustJudgement] = {}
 
     def distrust(found: Found) -> str:
         judged[found.folder] = store.judge(found)
@@ -80,7 +80,7 @@ def can_ask() -> bool:
         return False
 
 
-def card(found: Found, judged: Judged, config: Config) -> Iterator[str]:
+def card(found: Found, judged: TrustJudgement, config: Config) -> Iterator[str]:
     """Lines about an extension, for the decision whether to trust it."""
     from cli.number_format import size
     from supervisor.discovery.environment import policy_of

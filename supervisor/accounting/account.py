@@ -45,7 +45,7 @@ class Account:
         self.rss_peak = max(self.rss_peak, rss)
         self.processes_peak = max(self.processes_peak, processes)
 
-    def sent_by(self, now: float) -> None:
+    def update_send_rate(self, now: float) -> None:
         """Computes the rate of frames sent to the extension since the last sample."""
         before, count = self._sent
         if now > before:

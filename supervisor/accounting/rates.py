@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from supervisor.accounting.limits import Reading
 
 
-class Usage(msgspec.Struct, frozen=True):
+class TreeUse(msgspec.Struct, frozen=True):
     at: float | None = None
     """When the sample was taken, on the loop's clock; None before the first one."""
     cpu_s: float = 0.0
@@ -42,7 +42,7 @@ SHORTEST_S = 0.05
 """Two samples closer than this give no rate, and count as one sample in a row."""
 
 
-def follow(before: Usage, now: Usage) -> Usage:
+def with_rates(before: TreeUse, now: TreeUse) -> TreeUse:
     """The later sample, completed with its rates. `cpu_s` of a tree falls when a part of it ends unseen."""
     assert now.at is not None
     spent = before.spent_s + max(0.0, now.cpu_s - before.cpu_s)

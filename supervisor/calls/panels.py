@@ -125,7 +125,7 @@ class Panels:
     def _redraw(self, panel: OpenPanel) -> None:
         if panel.timer is not None:
             return
-        if panel.gate.admits(self._loop.turn_time):
+        if panel.gate.admits(self._loop.pass_time):
             self._show(events.PanelRender(panel.extension.name, panel.id, panel.title, panel.lines, panel.footer))
         else:
             panel.timer = self._loop.call_later(1 / RENDERS_PER_SECOND, lambda: self._redraw_late(panel))

@@ -112,7 +112,7 @@ def decide_status(record: HostRecord, ours: PidSpace, *, lives: bool) -> HostSta
     return HostStatus.FOREIGN
 
 
-def fate_of(record: HostRecord) -> HostStatus:
+def host_status(record: HostRecord) -> HostStatus:
     """Looks for the host's process, and decides."""
     found = read_process(record.pid)
     lives = found is not None and not found.is_zombie and found.identity == Identity(record.pid, record.started)

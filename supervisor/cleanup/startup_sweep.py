@@ -16,7 +16,7 @@ from supervisor.cleanup.host_record import (
     UNFINISHED,
     HostStatus,
     RecordFile,
-    fate_of,
+    host_status,
     names_in,
     open_record,
     record_paths,
@@ -113,7 +113,7 @@ class StartupSweep:
             return False
         if os.environ.get(TOKEN) == record.token:
             return False  # that host has started us: its processes are ourselves and our callers
-        status = fate_of(record)
+        status = host_status(record)
         if status is HostStatus.OF_ANOTHER_BOOT or (status is HostStatus.FOREIGN and file.age_s > EXPIRY_S):
             file.remove()
         return status is HostStatus.DEAD

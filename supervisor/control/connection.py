@@ -25,7 +25,7 @@ HIGH_WATER = 1024 * 1024
 OUTBOX_LIMIT = 16 * 1024 * 1024
 """Bytes of waiting output above which the client is dropped. Only answers to its own requests can reach that."""
 STUCK_S = 10.0
-LINES_PER_TURN = 64
+LINES_PER_PASS = 64
 WORK_S = 2e-3
 """Seconds of one pass of the loop for the lines of one client. A line that takes longer is finished."""
 READ = 64 * 1024
@@ -114,7 +114,7 @@ class Connection:
         read."""
         self._work = None
         until = self._loop.clock() + WORK_S
-        for _ in range(LINES_PER_TURN):
+        for _ in range(LINES_PER_PASS):
             if not self._lines or self.is_slow or not self.is_open:
                 break
             self._on_line(self._lines.popleft())

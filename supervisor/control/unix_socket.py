@@ -34,7 +34,7 @@ def listen(folder: Path, pid: int) -> tuple[socket.socket, Path]:
     runtime_dir.prepare(folder)
     sweep(folder)
     path = runtime_dir.socket_of(folder, pid)
-    if somebody_listens(path):
+    if has_listener(path):
         raise OSError(f"another host listens on {path} already; set XDG_RUNTIME_DIR to another folder")
     temporary = runtime_dir.temporary_of(folder, pid)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | getattr(socket, "SOCK_NONBLOCK", 0))
@@ -58,13 +58,13 @@ def sweep(folder: Path) -> None:
     """Removes the sockets of hosts that have ended. A socket whose pid is in use again stays; `connect` removes it."""
     for pid, path in runtime_dir.sockets_in(folder):
         # A host in another container has a pid that is not alive here, but it listens.
-        if not runtime_dir.is_alive(pid) and not somebody_listens(path):
+        if not runtime_dir.is_alive(pid) and not has_listener(path):
             _remove(path)
     for path in runtime_dir.abandoned_in(folder):
         _remove(path)
 
 
-def somebody_listens(path: Path) -> bool:
+def has_listener(path: Path) -> bool:
     with socket.socket(socket.AF_UNIX) as probe:
         probe.setblocking(False)
         try:

@@ -33,7 +33,7 @@ PROGRAM_FILES = (
     "test*", "*.test.*", "*_test.*", ".*",
 )  # fmt: skip
 """Names among them that usually belong to a program."""
-MADE = frozenset({"node_modules", "__pycache__", "venv", "target", "dist", "build"})
+TOOL_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "target", "dist", "build"})
 """Folders that build tools make beside a program."""
 
 
@@ -75,7 +75,7 @@ def name_of(found: Found) -> str:
 def state_in(folder: Path) -> list[str]:
     """Names of the files that an extension has written into the folder of its program, sorted.
 
-    For an installed extension: all that was not installed, except names that begin with a dot and `MADE`. For
+    For an installed extension: all that was not installed, except names that begin with a dot and `TOOL_FOLDERS`. For
     others: files whose names are those of state, such as `todo.json` or `cache.sqlite3`, and not of a program.
     """
     try:
@@ -86,7 +86,7 @@ def state_in(folder: Path) -> list[str]:
     installed = _installed(folder)
     if installed is None:
         return [name for name, is_file in names if is_file and is_state(name)]
-    return [name for name, _ in names if not (name in installed or name in MADE or name.startswith("."))]
+    return [name for name, _ in names if not (name in installed or name in TOOL_FOLDERS or name.startswith("."))]
 
 
 def is_state(name: str) -> bool:

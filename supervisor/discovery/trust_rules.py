@@ -43,7 +43,7 @@ class TrustRecord(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class Judged:
+class TrustJudgement:
     standing: TrustState
     reason: str
     """In a few words: why it is not trusted. Empty if it is."""

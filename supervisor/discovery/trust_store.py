@@ -15,7 +15,7 @@ import msgspec
 from supervisor.discovery.content_hash import Content, ContentError, hash_content
 from supervisor.discovery.discover import Scope
 from supervisor.discovery.trust_file import TrustError, TrustFile
-from supervisor.discovery.trust_rules import Judged, TrustRecord, TrustState, changes, decide, state_reason
+from supervisor.discovery.trust_rules import TrustJudgement, TrustRecord, TrustState, changes, decide, state_reason
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -41,22 +41,22 @@ class TrustStore:
     def path(self) -> Path:
         return self._file.path
 
-    def judge(self, found: Found) -> Judged:
+    def judge(self, found: Found) -> TrustJudgement:
         """Whether it may start. Only an extension of a project is examined; nothing is raised."""
         if found.scope is not Scope.PROJECT:
-            return Judged(TrustState.TRUSTED, "")
+            return TrustJudgement(TrustState.TRUSTED, "")
         return self.examine(found.folder, found.manifest)
 
-    def examine(self, folder: Path, manifest: Manifest) -> Judged:
+    def examine(self, folder: Path, manifest: Manifest) -> TrustJudgement:
         """Whether its content now is what the user has trusted, for an extension of any scope."""
         try:
             record = self.entries().get(key_of(folder))
             content = hash_content(folder, manifest)
         except (TrustError, ContentError) as error:
-            return Judged(TrustState.UNKNOWN, str(error))
+            return TrustJudgement(TrustState.UNKNOWN, str(error))
         state = decide(record, content.hash, manifest.env)
         changed = changes(record.parts, _storable(content.parts)) if record is not None and record.parts else ()
-        return Judged(state, state_reason(state, record, manifest), content, changed)
+        return TrustJudgement(state, state_reason(state, record, manifest), content, changed)
 
     def trust(self, folder: Path, manifest: Manifest, content: Content | None = None) -> None:
         """Records its content now, or the `content` that the user has been shown. Raises `TrustError` and

@@ -174,7 +174,7 @@ class RequestChannel:
         pending = self.pending.get(frame.id)
         if pending is None or pending.on_progress is None:
             return  # the call ended meanwhile, or its caller takes no progress
-        if self._progress_gate.admits(self._loop.turn_time):
+        if self._progress_gate.admits(self._loop.pass_time):
             pending.on_progress(frame.text[:PROGRESS_LENGTH])
         else:
             self.account.notes_dropped += 1

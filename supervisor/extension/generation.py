@@ -26,7 +26,7 @@ from supervisor.extension.restart import Cause, Decision, RestartIn, StayDown, W
 from supervisor.extension.slot import WorkerSlot
 from supervisor.extension.stalls import Heartbeat, StallHandler
 from supervisor.extension.worker import Worker
-from supervisor.process.stop_policy import Stage
+from supervisor.process.stop_policy import StopStage
 from wire.dialects.zot import ZotDialect
 from wire.framing import DEFAULT_FRAME_LIMIT
 from wire.text import one_line
@@ -380,4 +380,4 @@ class Generation:
 
 def _clear_after(slot: WorkerSlot, ending: WorkerEnding) -> None:
     if slot.worker.child is not None:
-        slot.clear(Stage.KILLED if ending.cause is Cause.OVER_LIMIT else Stage.TERMINATED)
+        slot.clear(StopStage.KILLED if ending.cause is Cause.OVER_LIMIT else StopStage.TERMINATED)

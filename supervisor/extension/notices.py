@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from supervisor.loop.rate_limit import LENGTH, TokenBucket
+from supervisor.loop.rate_limit import NOTE_LENGTH, TokenBucket
 from wire.text import one_line
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Notices:
 
     def remark(self, text: str) -> None:
         """Writes a line into the log. Lines above `REMARKS_PER_SECOND` are left out and counted."""
-        if not self._remark_gate.admits(self._loop.turn_time):
+        if not self._remark_gate.admits(self._loop.pass_time):
             self._remarks_left_out += 1
             return
         self._log_left_out()
@@ -82,9 +82,9 @@ class Notices:
 
     def note(self, frame: frames.Notify) -> None:
         """Passes on a note from the extension. Notes that come too fast are dropped and counted."""
-        if self._note_gate.admits(self._loop.turn_time):
+        if self._note_gate.admits(self._loop.pass_time):
             message = frame.message or ""
-            shown = message if len(message) <= LENGTH else message[: LENGTH - 2] + " …"
+            shown = message if len(message) <= NOTE_LENGTH else message[: NOTE_LENGTH - 2] + " …"
             self._on_note((frame.level or "info")[:20], shown)
             return
         if not self._account.notes_dropped:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from supervisor.cleanup.env_marks import START
 from supervisor.extension.restart import History
 from supervisor.process.spawn_limits import Confinement, launch
-from supervisor.process.stop_policy import Stage
+from supervisor.process.stop_policy import StopStage
 from supervisor.process.teardown import Teardown
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class WorkerSlot:
 
     # --- clearing -------------------------------------------------------------------------------------------
 
-    def clear(self, first: Stage) -> None:
+    def clear(self, first: StopStage) -> None:
         """Ends the worker's process and all that it started, beginning with this stage."""
         self._teardown = Teardown(
             self._loop,
@@ -143,7 +143,7 @@ class WorkerSlot:
         self.history = History()
         self.refill_later(0.0)
         if self._teardown is None and self.worker.is_running:
-            self.clear(Stage.ASKED)
+            self.clear(StopStage.ASKED)
 
     def _refill(self) -> None:
         if self._due is not None and self._teardown is None and self._loop.clock() >= self._due:
@@ -168,7 +168,7 @@ class WorkerSlot:
         if self._retired or self.is_clearing or not worker.is_running:
             return
         if not worker.pending:
-            self.clear(Stage.ASKED)
+            self.clear(StopStage.ASKED)
             return
         left = set(worker.pending)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING, Protocol
 
-from supervisor.accounting.rates import Usage
+from supervisor.accounting.rates import TreeUse
 from supervisor.extension.channel import RequestChannel
 from supervisor.extension.handshake import MUTE, NO_NAME, Readiness, no_hello, not_hello, readiness
 from supervisor.extension.lifecycle import State, Trigger, advance
@@ -87,7 +87,7 @@ class Worker(RequestChannel):
         """Of its slot, from 0."""
         self.registry = Registry(loop, dialect, owner.notices.warn, owner.notices.remark)
         self.frames_in = 0
-        self.usage = Usage()
+        self.usage = TreeUse()
         self.was_ready = False
         self.knows_session = False
         self.can_ping = False
@@ -226,7 +226,7 @@ class Worker(RequestChannel):
             else:
                 message = decode(line)  # type: ignore[arg-type]
                 handlers[type(message)](message)
-        self._last_frame = self._loop.turn_time
+        self._last_frame = self._loop.pass_time
         if self._splitter.pending > LARGE_FRAME:
             assert self.child is not None
             self.child.stdout.expect_large()
@@ -315,7 +315,7 @@ class Worker(RequestChannel):
         self._owner.log.add(f"ended: {status}")
         self._owner.collected(self)
         self.account.exited(str(status), cpu_s=status.cpu_s, rss_peak=status.rss_peak, seen_cpu_s=self.usage.spent_s)
-        self.usage = Usage()
+        self.usage = TreeUse()
         self._restart_timer(None)
         if self.state not in (State.SPAWNED, State.GREETED, State.READY):
             self._move(Trigger.GONE)
@@ -360,6 +360,6 @@ class Worker(RequestChannel):
         """Sets the reason with which requests fail while it is not up."""
         self.failure = failure
 
-    def sampled(self, usage: Usage) -> None:
+    def sampled(self, usage: TreeUse) -> None:
         """Takes what its process tree used at the last sample."""
         self.usage = usage

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from supervisor.harness.observed_handshake import Handshake, Phase
+from supervisor.harness.observed_handshake import HandshakePhase, ObservedHandshake
 from supervisor.process.child import SpawnError
-from supervisor.process.stop_policy import Stage
+from supervisor.process.stop_policy import StopStage
 from supervisor.registry.registry import Registry
 from wire import frames
 from wire.dialects.zot import ZotDialect
@@ -51,7 +51,7 @@ class CheckupResult:
 
     found: Found
     spawn_error: str = ""
-    phase: Phase = Phase.WAITING
+    phase: HandshakePhase = HandshakePhase.WAITING
     failure: str = ""
     """Why the handshake failed."""
     ready_s: float | None = None
@@ -95,7 +95,7 @@ def examine(
 ) -> list[CheckupResult]:
     """Checks all of them, `at_once` at a time, and returns the results in the given order; `on_done` is called for each
     when it is done. The deadlines of an extension that hangs do not delay the others. Raises
-    `InterruptedRehearsalError`."""
+    `HarnessInterruptedError`."""
     checkups = [_Checkup(harness, extension) for extension in found]
     waiting = deque(checkups)
     running: list[_Checkup] = []
@@ -141,7 +141,7 @@ class _Checkup:
         self._harness = harness
         self._state = _CheckupState.GREETING
         self._process: RecordedProcess | None = None
-        self._handshake: Handshake | None = None
+        self._handshake: ObservedHandshake | None = None
         self._teardown: Teardown | None = None
 
     @property
@@ -156,7 +156,7 @@ class _Checkup:
             self._state = _CheckupState.OVER
             return
         places = self._harness.prepare(self.result.found)
-        self._handshake = Handshake(self._harness.loop, self._process, places)
+        self._handshake = ObservedHandshake(self._harness.loop, self._process, places)
 
     def look(self) -> None:
         """Does what is due: the shutdown after the handshake, or the next step of the teardown."""
@@ -164,7 +164,7 @@ class _Checkup:
             assert self._handshake is not None
             if self._handshake.look():
                 self._state = _CheckupState.LISTENING
-                listen_s = 0.0 if self._handshake.phase is Phase.FAILED else LISTEN_S
+                listen_s = 0.0 if self._handshake.phase is HandshakePhase.FAILED else LISTEN_S
                 self._harness.loop.call_later(listen_s, self._stop)
         elif self._state is _CheckupState.ENDING and self._teardown is not None:
             self._teardown.hurry()
@@ -206,9 +206,9 @@ class _Checkup:
 def _force_of(process: RecordedProcess, teardown: Teardown) -> Force:
     """By what was done to it, not by its exit status: a program may end in order on SIGTERM."""
     reached = teardown.reached(process)
-    if reached in (Stage.KILLED, Stage.STUCK):
+    if reached in (StopStage.KILLED, StopStage.STUCK):
         return Force.SIGKILL
-    if reached is Stage.TERMINATED:
+    if reached is StopStage.TERMINATED:
         return Force.SIGTERM
     return Force.ASKING if process.has_acked or process.stdin_closed_at is None else Force.CLOSED_STDIN
 

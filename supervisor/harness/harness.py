@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING, Self
 from supervisor.cleanup.env_marks import EXTENSION, TOKEN
 from supervisor.cleanup.orphans import Orphans
 from supervisor.discovery.environment import extension_environment
-from supervisor.harness.matching import Places
+from supervisor.harness.matching import ScriptPaths
 from supervisor.harness.recorded_process import RecordedProcess
 from supervisor.home.config import Config
 from supervisor.loop.loop import Loop
 from supervisor.process.shared_table import SharedProcessTable
 from supervisor.process.spawn_limits import Confinement, launch
 from supervisor.process.table import become_subreaper
-from supervisor.process.teardown import Teardown, stop_all, sweep
+from supervisor.process.teardown import Teardown, end_descendants, stop_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from supervisor.discovery.discover import Found
-    from supervisor.harness.recorded_process import Said
+    from supervisor.harness.recorded_process import RecordedLine
     from supervisor.loop.loop import Clock
     from supervisor.process.child import ExitStatus
     from supervisor.process.stop_policy import Patience
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-class InterruptedRehearsalError(Exception):
+class HarnessInterruptedError(Exception):
     """Ctrl-C, or another signal that asks this process to end."""
 
 
@@ -79,7 +79,7 @@ class Harness:
 
     # --- starting -----------------------------------------------------------------------------------------
 
-    def prepare(self, found: Found, cwd: Path | None = None) -> Places:
+    def prepare(self, found: Found, cwd: Path | None = None) -> ScriptPaths:
         """Makes temporary folders: an empty data folder, and an empty project folder unless `cwd` is given."""
         folder = Path(tempfile.mkdtemp(prefix="zot-harness-")).resolve()
         self._folders.append(folder)
@@ -88,13 +88,13 @@ class Harness:
         if cwd is None:
             cwd = folder / "project"
             cwd.mkdir()
-        return Places(str(cwd.absolute()), str(found.folder), str(data))
+        return ScriptPaths(str(cwd.absolute()), str(found.folder), str(data))
 
     def start(
         self,
         found: Found,
         *,
-        on_said: Callable[[Said], None] | None = None,
+        on_said: Callable[[RecordedLine], None] | None = None,
         on_stderr: Callable[[str], None] | None = None,
         on_exit: Callable[[ExitStatus], None] | None = None,
     ) -> RecordedProcess:
@@ -113,11 +113,11 @@ class Harness:
 
     def wait(self, predicate: Callable[[], bool], seconds: float | None) -> bool:
         """Runs the loop until `predicate` holds. False if that takes longer than `seconds`; None is no deadline, for
-        input that a person types. Raises `InterruptedRehearsalError`."""
+        input that a person types. Raises `HarnessInterruptedError`."""
         deadline = None if seconds is None else self.loop.clock() + seconds
         done = self.loop.run_until(lambda: self.is_interrupted or predicate(), deadline)
         if self.is_interrupted:
-            raise InterruptedRehearsalError
+            raise HarnessInterruptedError
         return done
 
     def left_by(self, process: RecordedProcess) -> dict[int, Process]:
@@ -162,4 +162,4 @@ class Harness:
             stop_all(self.loop, self.processes, at_once=True, shared_table=self.shared_table)
         self.processes.clear()
         if self._owns_process:
-            sweep(self.loop)
+            end_descendants(self.loop)

@@ -21,7 +21,7 @@ SHOWN = 200
 
 
 @dataclass(frozen=True)
-class Places:
+class ScriptPaths:
     """The paths that `${cwd}`, `${extension_dir}` and `${data_dir}` stand for."""
 
     cwd: str

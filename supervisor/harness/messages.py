@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from wire import frames
 
 if TYPE_CHECKING:
-    from supervisor.harness.matching import Places
+    from supervisor.harness.matching import ScriptPaths
 
 HOST = "rehearsal"
 """The host's version and the provider in the `hello_ack`; recorded scripts have it."""
 MODEL = "none"
 
 
-def hello_ack(places: Places, given: dict[str, Any] | None = None) -> dict[str, Any]:
+def hello_ack(places: ScriptPaths, given: dict[str, Any] | None = None) -> dict[str, Any]:
     """The whole frame. Members of `given` replace the defaults."""
     return {
         "type": "hello_ack",
@@ -39,7 +39,7 @@ ANSWERS = {
 """Type of a host's request: type of the answer, which has the same id."""
 
 
-class Answer(NamedTuple):
+class ExpectedAnswer(NamedTuple):
     """The frame that answers a request, by its type and id."""
 
     type: str
@@ -49,7 +49,7 @@ class Answer(NamedTuple):
         return frame.get("type") == self.type and frame.get("id") == self.id
 
 
-def answer_to(frame: dict[str, Any]) -> Answer | None:
+def answer_to(frame: dict[str, Any]) -> ExpectedAnswer | None:
     """The answer that this frame needs; None if it needs none."""
     kind = ANSWERS.get(frame["type"])
-    return None if kind is None else Answer(kind, frame.get("id"))
+    return None if kind is None else ExpectedAnswer(kind, frame.get("id"))

@@ -12,12 +12,12 @@ from supervisor.process.child import EXIT_FOLLOWS_S
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from supervisor.harness.matching import Places
+    from supervisor.harness.matching import ScriptPaths
     from supervisor.harness.recorded_process import RecordedProcess
     from supervisor.loop.loop import Loop, Timer
 
 
-class Phase(Enum):
+class HandshakePhase(Enum):
     """How far the handshake is. The values are shown to users."""
 
     WAITING = "waiting for its hello"
@@ -29,14 +29,14 @@ class Phase(Enum):
 
     @property
     def is_over(self) -> bool:
-        return self in (Phase.READY, Phase.SILENT, Phase.FAILED)
+        return self in (HandshakePhase.READY, HandshakePhase.SILENT, HandshakePhase.FAILED)
 
 
-class Handshake:
+class ObservedHandshake:
     """Call `look` until it returns True. It reads the recorded lines."""
 
-    def __init__(self, loop: Loop, process: RecordedProcess, places: Places) -> None:
-        self.phase = Phase.WAITING
+    def __init__(self, loop: Loop, process: RecordedProcess, places: ScriptPaths) -> None:
+        self.phase = HandshakePhase.WAITING
         self.failure = ""
         self.hello_at: float | None = None
         self.ready_at: float | None = None
@@ -59,7 +59,7 @@ class Handshake:
             if frame is not None and "type" in frame:
                 self._hear(str(frame["type"]), frame.get("name"), self._process.heard[self._taken - 1].fault)
         if not self.phase.is_over and not self._process.is_running:
-            early = "before its hello " if self.phase is Phase.WAITING else ""
+            early = "before its hello " if self.phase is HandshakePhase.WAITING else ""
             self._fail(f"it exited {early}({self._process.exit})")
         elif not self.phase.is_over and self._process.is_mute and not self._has_seen_mute:
             self._has_seen_mute = True
@@ -68,22 +68,22 @@ class Handshake:
 
     def _hear(self, kind: str, name: object, fault: str) -> None:
         now = self._loop.clock()
-        if self.phase is Phase.WAITING:
+        if self.phase is HandshakePhase.WAITING:
             if kind != "hello":
                 self._fail(not_hello(kind[:80]))
             elif fault or not name:
                 self._fail(fault or NO_NAME)
             else:
                 self.hello_at = now
-                self.phase = Phase.GREETED
+                self.phase = HandshakePhase.GREETED
                 self._process.say(hello_ack(self._places))
                 self._await_ready(now + self._ready_s)
         elif kind == "ready":
-            self._settle(Phase.READY)
+            self._settle(HandshakePhase.READY)
 
     def _await_ready(self, latest: float) -> None:
         self.look()
-        if self.phase is not Phase.GREETED:
+        if self.phase is not HandshakePhase.GREETED:
             return
         now = self._loop.clock()
         assert self.hello_at is not None
@@ -91,17 +91,17 @@ class Handshake:
         if found is Readiness.NOT_YET:
             self._after(again_at - now, lambda: self._await_ready(latest))
         else:
-            self._settle(Phase.SILENT)
+            self._settle(HandshakePhase.SILENT)
 
-    def _settle(self, phase: Phase) -> None:
+    def _settle(self, phase: HandshakePhase) -> None:
         self.ready_at = self._loop.clock()
         self._over(phase)
 
     def _fail(self, reason: str) -> None:
         self.failure = reason
-        self._over(Phase.FAILED)
+        self._over(HandshakePhase.FAILED)
 
-    def _over(self, phase: Phase) -> None:
+    def _over(self, phase: HandshakePhase) -> None:
         self.phase = phase
         self._cancel()
 

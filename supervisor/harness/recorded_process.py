@@ -29,7 +29,7 @@ STDERR_LINE = 500
 """Characters."""
 
 
-class Said(NamedTuple):
+class RecordedLine(NamedTuple):
     """One line, in either direction."""
 
     side: Side
@@ -55,15 +55,15 @@ class RecordedProcess:
         *,
         argv: Sequence[str],
         env: Mapping[str, str],
-        on_said: Callable[[Said], None] | None = None,
+        on_said: Callable[[RecordedLine], None] | None = None,
         on_stderr: Callable[[str], None] | None = None,
         on_exit: Callable[[ExitStatus], None] | None = None,
     ) -> None:
         """Starts the process. Raises `SpawnError`."""
         self.found = found
-        self.said: list[Said] = []
+        self.said: list[RecordedLine] = []
         """Both directions."""
-        self.heard: list[Said] = []
+        self.heard: list[RecordedLine] = []
         """Only what the extension said."""
         self.exit: ExitStatus | None = None
         self.started_at = loop.clock()
@@ -107,7 +107,7 @@ class RecordedProcess:
             return False
         if frame.get("type") == "shutdown" and self.asked_at is None:
             self.asked_at = self.loop.clock()
-        self._note(Said(Side.HOST, frame, self.loop.clock()))
+        self._note(RecordedLine(Side.HOST, frame, self.loop.clock()))
         return True
 
     def stderr_lines(self) -> list[str]:
@@ -123,7 +123,7 @@ class RecordedProcess:
                 self._hear(line)
             elif len(self.heard) == HEARD_LIMIT:
                 text = f"more than {HEARD_LIMIT} lines; the rest is not heard"
-                self.heard.append(Said(Side.EXTENSION, None, self.loop.clock(), text, text))
+                self.heard.append(RecordedLine(Side.EXTENSION, None, self.loop.clock(), text, text))
                 self._note(self.heard[-1])
 
     def _hear(self, line: bytes | bytearray | Oversize) -> None:
@@ -133,7 +133,7 @@ class RecordedProcess:
         self.heard.append(said)
         self._note(said)
 
-    def _note(self, said: Said) -> None:
+    def _note(self, said: RecordedLine) -> None:
         self.said.append(said)
         if self._on_said is not None:
             self._on_said(said)
@@ -172,11 +172,11 @@ class RecordedProcess:
             self.child.stdin.end()
 
 
-def understood(line: bytes | bytearray | Oversize, limit: int, now: float) -> Said:
+def understood(line: bytes | bytearray | Oversize, limit: int, now: float) -> RecordedLine:
     """A line of an extension: the JSON to compare, and the message as a host decodes it."""
     if isinstance(line, Oversize):
         malformed = describe_oversize(line, limit)
-        return Said(Side.EXTENSION, None, now, malformed.reason, _cut(line.prefix), malformed)
+        return RecordedLine(Side.EXTENSION, None, now, malformed.reason, _cut(line.prefix), malformed)
     judged = frames.decode_from_extension(line)
     fault = judged.reason if isinstance(judged, frames.Malformed) else ""
     try:
@@ -184,8 +184,8 @@ def understood(line: bytes | bytearray | Oversize, limit: int, now: float) -> Sa
     except (msgspec.DecodeError, RecursionError):
         frame = None
     if not isinstance(frame, dict):
-        return Said(Side.EXTENSION, None, now, fault or "not a JSON object", _cut(line), judged)
-    return Said(Side.EXTENSION, frame, now, fault, "", judged)
+        return RecordedLine(Side.EXTENSION, None, now, fault or "not a JSON object", _cut(line), judged)
+    return RecordedLine(Side.EXTENSION, frame, now, fault, "", judged)
 
 
 def _cut(line: bytes | bytearray) -> str:

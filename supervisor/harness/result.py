@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from supervisor.harness.matching import shown
 
 if TYPE_CHECKING:
-    from supervisor.harness.matching import Difference, Places
-    from supervisor.harness.recorded_process import Said
-    from supervisor.harness.script import Step
+    from supervisor.harness.matching import Difference, ScriptPaths
+    from supervisor.harness.recorded_process import RecordedLine
+    from supervisor.harness.script import ScriptStep
 
 FRAME_SHOWN = 400
 """Characters of a frame in a failure."""
@@ -19,7 +19,7 @@ FRAME_SHOWN = 400
 @dataclass(frozen=True)
 class Failure:
     reason: str
-    step: Step | None = None
+    step: ScriptStep | None = None
     """The line of the script; None before its first and after its last."""
     said: dict[str, Any] | None = None
     """What the extension said instead."""
@@ -47,20 +47,20 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ScriptResult:
     script: str
     steps: int
     """Steps in the script."""
     done: int
     """Steps before the failure."""
     failure: Failure | None
-    said: tuple[Said, ...]
+    said: tuple[RecordedLine, ...]
     """Both directions, in order."""
     stderr: tuple[str, ...]
     """The last lines on standard error."""
     exit: str
     """Exit status of the process, as text; empty if it was never started."""
-    places: Places
+    places: ScriptPaths
     seconds: float
 
     @property

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
-from supervisor.harness.matching import Places
+from supervisor.harness.matching import ScriptPaths
 from supervisor.harness.messages import hello_ack
 from wire import frames
 from wire.field_errors import explain
@@ -38,7 +38,7 @@ class Side(Enum):
 
 
 @dataclass(frozen=True)
-class Step:
+class ScriptStep:
     side: Side
     frame: dict[str, Any]
     line: int = 0
@@ -56,7 +56,7 @@ class About(msgspec.Struct, frozen=True, omit_defaults=True):
 @dataclass(frozen=True)
 class Script:
     name: str
-    steps: tuple[Step, ...]
+    steps: tuple[ScriptStep, ...]
     about: About = field(default_factory=About)
 
     @property
@@ -84,7 +84,7 @@ def read_script(path: Path) -> Script:
 
 def parse_script(text: bytes, name: str) -> Script:
     """Raises `ScriptError`."""
-    steps: list[Step] = []
+    steps: list[ScriptStep] = []
     about = About()
     is_first = True
     for number, line in enumerate(text.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
@@ -104,7 +104,7 @@ def parse_script(text: bytes, name: str) -> Script:
     return Script(name, tuple(steps), about)
 
 
-def _parse_line(line: bytes, number: int) -> Step | About | None:
+def _parse_line(line: bytes, number: int) -> ScriptStep | About | None:
     try:
         entry = msgspec.json.decode(line)
     except UNREADABLE as error:
@@ -120,7 +120,7 @@ def _parse_line(line: bytes, number: int) -> Step | About | None:
         return _parse_about(entry["about"])
     for side in Side:
         if side.value in entry:
-            return Step(side, _check_frame(side, entry[side.value]), number)
+            return ScriptStep(side, _check_frame(side, entry[side.value]), number)
     return None
 
 
@@ -145,7 +145,7 @@ def _check_frame(side: Side, frame: Any) -> dict[str, Any]:
         if near := get_close_matches(kind, sorted(known), n=1, cutoff=NEAR):
             raise ScriptError(f"{side.value}: no such frame: {kind!r}; did you mean {near[0]!r}?")
     elif side is Side.HOST:
-        whole = hello_ack(Places("", "", ""), frame) if kind == "hello_ack" else frame
+        whole = hello_ack(ScriptPaths("", "", ""), frame) if kind == "hello_ack" else frame
         judged = frames.decode_from_host(msgspec.json.encode(whole))
         if isinstance(judged, frames.Malformed):
             raise ScriptError(f"{side.value}: {judged.reason}")
@@ -158,6 +158,6 @@ def _near(name: str, known: Iterable[str]) -> str:
     return f"did you mean {near[0]!r}?" if near else f"there are {', '.join(options)}"
 
 
-def write_line(side: Side, frame: dict[str, Any], places: Places | None = None) -> bytes:
+def write_line(side: Side, frame: dict[str, Any], places: ScriptPaths | None = None) -> bytes:
     """One line of a script, LF included. With `places`, paths are replaced by their names."""
     return msgspec.json.encode({side.value: frame if places is None else places.hide(frame)}) + b"\n"

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from supervisor.discovery.discover import Found, Scope, read_manifest
 from supervisor.harness.matching import differences
 from supervisor.harness.messages import answer_to, hello_ack
-from supervisor.harness.observed_handshake import Handshake, Phase
-from supervisor.harness.result import Failure, Outcome
+from supervisor.harness.observed_handshake import HandshakePhase, ObservedHandshake
+from supervisor.harness.result import Failure, ScriptResult
 from supervisor.harness.script import Script, Side, write_line
 from supervisor.process.child import EXIT_FOLLOWS_S, SpawnError
 from supervisor.process.stop_policy import Patience
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from supervisor.harness.harness import Harness
-    from supervisor.harness.matching import Places
-    from supervisor.harness.messages import Answer
-    from supervisor.harness.recorded_process import RecordedProcess, Said
-    from supervisor.harness.script import Step
+    from supervisor.harness.matching import ScriptPaths
+    from supervisor.harness.messages import ExpectedAnswer
+    from supervisor.harness.recorded_process import RecordedLine, RecordedProcess
+    from supervisor.harness.script import ScriptStep
 
 HURRIED = Patience(hint=0.0, ask=0.5, term=0.5)
 """For an extension that has failed already."""
@@ -44,24 +44,26 @@ def found_in(folder: str | Path) -> Found:
     return Found(path, read_manifest(path), Scope.EXPLICIT)
 
 
-def play(harness: Harness, found: Found, script: Script, *, cwd: Path | None = None, wait_s: float = WAIT_S) -> Outcome:
-    """Starts the extension, plays the script, and ends the process. Raises only `InterruptedRehearsalError`."""
+def play(
+    harness: Harness, found: Found, script: Script, *, cwd: Path | None = None, wait_s: float = WAIT_S
+) -> ScriptResult:
+    """Starts the extension, plays the script, and ends the process. Raises only `HarnessInterruptedError`."""
     return _ScriptRun(harness, found, script, cwd, wait_s).run(is_recording=False)
 
 
 def record(
     harness: Harness, found: Found, script: Script, *, cwd: Path | None = None, wait_s: float = WAIT_S
-) -> Outcome:
+) -> ScriptResult:
     """Says only the host's lines of the script and compares nothing. `recording` makes a script of the result."""
     return _ScriptRun(harness, found, script, cwd, wait_s).run(is_recording=True)
 
 
-def recording(outcome: Outcome) -> bytes:
+def recording(outcome: ScriptResult) -> bytes:
     """The conversation of a result as the text of a script."""
     return recording_of(outcome.said, outcome.places)
 
 
-def recording_of(conversation: Sequence[Said], places: Places) -> bytes:
+def recording_of(conversation: Sequence[RecordedLine], places: ScriptPaths) -> bytes:
     """The text of a script. The `hello_ack` comes right after the `hello`, even if the extension said more in between:
     so equal conversations give equal recordings."""
     lines = [line for line in conversation if line.frame is not None]
@@ -73,7 +75,7 @@ def recording_of(conversation: Sequence[Said], places: Places) -> bytes:
     return b"".join(write_line(line.side, line.frame, places) for line in lines if line.frame is not None)
 
 
-def _type(said: Said) -> str:
+def _type(said: RecordedLine) -> str:
     return str(said.frame.get("type")) if said.frame is not None else ""
 
 
@@ -83,7 +85,7 @@ class _ScriptRun:
         self._found = found
         self._script = script
         self._wait_s = wait_s
-        self._places: Places = harness.prepare(found, cwd)
+        self._places: ScriptPaths = harness.prepare(found, cwd)
         self._process: RecordedProcess | None = None
         self._taken = 0
         """How many of the lines of `heard` have been compared."""
@@ -94,7 +96,7 @@ class _ScriptRun:
         assert self._process is not None
         return self._process
 
-    def run(self, *, is_recording: bool) -> Outcome:
+    def run(self, *, is_recording: bool) -> ScriptResult:
         began = self._harness.loop.clock()
         failure: Failure | None = None
         try:
@@ -116,7 +118,7 @@ class _ScriptRun:
             if self._process is not None and self._process in self._harness.processes:
                 self._harness.end(self._process, HURRIED)
         ended = self._process
-        return Outcome(
+        return ScriptResult(
             script=self._script.name,
             steps=len(self._script.steps),
             done=self._done,
@@ -129,11 +131,11 @@ class _ScriptRun:
         )
 
     def _shake_hands(self) -> None:
-        handshake = Handshake(self._harness.loop, self.process, self._places)
+        handshake = ObservedHandshake(self._harness.loop, self.process, self._places)
         timeouts = self._found.manifest.timeouts
         limit = (timeouts.hello or self._found.default_hello_s) + timeouts.ready + 1.0
         self._harness.wait(handshake.look, limit)
-        if handshake.phase is Phase.FAILED:
+        if handshake.phase is HandshakePhase.FAILED:
             raise _FailedError(Failure(handshake.failure))
         self._taken = handshake.taken
 
@@ -147,7 +149,7 @@ class _ScriptRun:
                 self._expect(step)
             self._done += 1
 
-    def _say(self, step: Step) -> None:
+    def _say(self, step: ScriptStep) -> None:
         frame = self._places.fill(step.frame)
         if frame["type"] == "hello_ack":
             frame = hello_ack(self._places, frame)
@@ -155,7 +157,7 @@ class _ScriptRun:
             self._harness.wait(lambda: not self.process.is_running, EXIT_FOLLOWS_S)
             raise _FailedError(Failure(self._gone() or "it does not read its stdin", step))
 
-    def _expect(self, step: Step) -> None:
+    def _expect(self, step: ScriptStep) -> None:
         expected = self._places.fill(step.frame)
         kind = expected["type"]
         wait_s = max(self._wait_s, self._hello_s) if kind == "hello" else self._wait_s
@@ -202,7 +204,7 @@ class _ScriptRun:
                 self._say_when_quiet(step)
             self._done += 1
 
-    def _say_when_quiet(self, step: Step) -> None:
+    def _say_when_quiet(self, step: ScriptStep) -> None:
         kind = step.frame["type"]
         process = self.process
         if kind == "hello_ack":
@@ -254,7 +256,7 @@ class _ScriptRun:
                 raise _FailedError(Failure("it said more than the script expects", None, said.frame))
 
 
-def _has_answer(process: RecordedProcess, since: int, answer: Answer) -> bool:
+def _has_answer(process: RecordedProcess, since: int, answer: ExpectedAnswer) -> bool:
     return any(line.frame is not None and answer.is_in(line.frame) for line in process.heard[since:])
 
 

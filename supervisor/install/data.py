@@ -32,7 +32,11 @@ def left_by(extension: Installed) -> list[str]:
         return []
     if extension.record is None:
         return data_dir.state_in(extension.folder)
-    return [path for path in foreign(extension) if not path.startswith(".") and path.split("/")[0] not in data_dir.MADE]
+    return [
+        path
+        for path in foreign(extension)
+        if not path.startswith(".") and path.split("/")[0] not in data_dir.TOOL_FOLDERS
+    ]
 
 
 def foreign(extension: Installed) -> list[str]:

@@ -13,7 +13,7 @@ from supervisor.install import git, tree
 from supervisor.install.errors import InstallError
 from supervisor.install.record import Record, write_record
 from supervisor.install.source import GitSource, LocalSource
-from supervisor.install.staging import Stage, locked, sweep
+from supervisor.install.staging import StagingFolder, locked, sweep
 from wire.manifest import ManifestError
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _need_manifest(folder: Path, shown: str) -> None:
     raise InstallError(f"{shown}: no extension.json in it")
 
 
-def fetch(source: Source, stage: Stage, parent: Path, git_timeout_s: float) -> Fetched:
+def fetch(source: Source, stage: StagingFolder, parent: Path, git_timeout_s: float) -> Fetched:
     """Fills the stage's tree. Does not copy `parent`, the folder of installed extensions, which may be within the
     source. Raises `InstallError` and `OSError`."""
     commit = None
@@ -103,7 +103,7 @@ def _check_clone(source: GitSource, folder: Path) -> None:
         raise InstallError(str(error).replace(str(folder), source.shown)) from None
 
 
-def finish(stage: Stage, fetched: Fetched, now: Callable[[], datetime]) -> Record:
+def finish(stage: StagingFolder, fetched: Fetched, now: Callable[[], datetime]) -> Record:
     """Writes the record, and returns when everything is on the disk: the rename that follows must not overtake it.
     Raises `OSError`."""
     record = fetched.record(stage.tree, now())
@@ -113,7 +113,7 @@ def finish(stage: Stage, fetched: Fetched, now: Callable[[], datetime]) -> Recor
 
 
 @contextmanager
-def new_stage(parent: Path, label: str) -> Iterator[Stage]:
+def new_stage(parent: Path, label: str) -> Iterator[StagingFolder]:
     """A stage in the folder of extensions, which is made if it does not exist. A failure leaves nothing. Raises
     `InstallError`."""
     made: list[Path] = []
@@ -124,7 +124,7 @@ def new_stage(parent: Path, label: str) -> Iterator[Stage]:
                 made.append(folder)
         sweep(parent)
         with locked(parent):
-            stage = Stage(parent, label)
+            stage = StagingFolder(parent, label)
         with stage:
             yield stage
     except BaseException as error:

@@ -76,7 +76,9 @@ def install(
     return InstallResult(placed, before, (*warnings, *trouble), is_trusted)
 
 
-def replace(before: Installed, stage: staging.Stage, fetched: Fetched, now: Callable[[], datetime]) -> list[str]:
+def replace(
+    before: Installed, stage: staging.StagingFolder, fetched: Fetched, now: Callable[[], datetime]
+) -> list[str]:
     """Puts the staged extension in the place of `before`, and keeps its data and `enabled`. Returns warnings for the
     user. The parent must be locked. Raises `InstallError` and `OSError`."""
     if before.manifest is not None and before.manifest.is_enabled is not fetched.manifest.is_enabled:

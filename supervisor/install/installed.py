@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from supervisor.discovery.trust_rules import Judged
+    from supervisor.discovery.trust_rules import TrustJudgement
 
 BOTH = (Scope.PROJECT, Scope.GLOBAL)
 
@@ -145,7 +145,7 @@ def trust(extension: Installed, home: Path) -> str:
     return ""
 
 
-def judge_trust(extension: Installed, home: Path) -> Judged | None:
+def judge_trust(extension: Installed, home: Path) -> TrustJudgement | None:
     """Its trust; None if its manifest is broken."""
     return None if extension.found is None else TrustStore(home).judge(extension.found)
 

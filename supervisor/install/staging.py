@@ -60,7 +60,7 @@ def _lock(fd: int) -> bool:
     return True
 
 
-class Stage:
+class StagingFolder:
     """A staging folder in `parent`. On exit it is deleted with its content. `tree` is the extension's subfolder."""
 
     def __init__(self, parent: Path, label: str, kind: str = "new") -> None:
@@ -123,7 +123,7 @@ def swap(tree: Path, target: Path, *, in_one_step: bool = True) -> None:
     if in_one_step and _exchange(tree, target):
         sync(target.parent)
         return  # the old folder is now in the stage, which deletes it
-    with Stage(target.parent, target.name, "old") as old:
+    with StagingFolder(target.parent, target.name, "old") as old:
         aside = old.folder / target.name
         try:
             os.rename(target, aside)
@@ -139,7 +139,7 @@ def swap(tree: Path, target: Path, *, in_one_step: bool = True) -> None:
 
 def take_away(target: Path) -> None:
     """Renames a folder, then deletes it: so it is never half there. The parent must be locked."""
-    with Stage(target.parent, target.name, "gone") as gone:
+    with StagingFolder(target.parent, target.name, "gone") as gone:
         try:
             os.rename(target, gone.tree)
         except OSError as error:

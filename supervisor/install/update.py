@@ -33,7 +33,7 @@ FILES_NAMED = 5
 """Changed files that an error text names."""
 
 
-class Step(Enum):
+class UpdateAction(Enum):
     """What the update does. The values are shown to users."""
 
     NOTHING = "up to date"
@@ -42,7 +42,7 @@ class Step(Enum):
 
 @dataclass(frozen=True)
 class Update:
-    step: Step
+    step: UpdateAction
     before: Installed
     now: Installed
     has_local_changes: bool
@@ -50,11 +50,11 @@ class Update:
     warnings: tuple[str, ...] = ()
 
 
-def decide(record: Record, fetched: Fetched, *, has_local_changes: bool, force: bool) -> Step:
+def decide(record: Record, fetched: Fetched, *, has_local_changes: bool, force: bool) -> UpdateAction:
     """Pure. `force` undoes local changes."""
     if fetched.hash != record.source_hash or fetched.commit != record.commit:
-        return Step.REPLACE
-    return Step.REPLACE if has_local_changes and force else Step.NOTHING
+        return UpdateAction.REPLACE
+    return UpdateAction.REPLACE if has_local_changes and force else UpdateAction.NOTHING
 
 
 def asked_for_anew(old: Manifest, new: Manifest, config: Config) -> tuple[str, ...]:
@@ -88,7 +88,7 @@ def update(
             )
         is_changed = tree.content_hash(extension.folder, record.files) != record.content_hash
         step = decide(record, fetched, has_local_changes=is_changed, force=force)
-        if step is Step.NOTHING:
+        if step is UpdateAction.NOTHING:
             return Update(step, extension, extension, is_changed)
         if is_changed and not force:
             raise InstallError(

@@ -85,9 +85,9 @@ class Loop:
         self._sequence = 0
         self._cancelled = 0  # timers that are still in the heap
         self._dispatching = False
-        self.turn_time = clock()
+        self.pass_time = clock()
         """When the current pass began: a clock that costs nothing to read."""
-        self.turns = 0
+        self.passes = 0
         """Passes so far. Each one checks all descriptors."""
         self._no_spin_until = 0.0
         self.children: set[int] = set()
@@ -164,7 +164,7 @@ class Loop:
         """
         assert not self._dispatching, "a callback must not wait"
         asked = pending.asked_at
-        if asked - self.turn_time >= FAIR_S:
+        if asked - self.pass_time >= FAIR_S:
             self._pass(0, awaited, pending)
         self._dispatching = True
         try:
@@ -208,8 +208,8 @@ class Loop:
             until_timer = max(0.0, self._timers[0][0] - self.clock())
             timeout = until_timer if timeout is None else min(timeout, until_timer)
         ready = self._selector.select(timeout)
-        self.turns += 1
-        self.turn_time = self.clock()
+        self.passes += 1
+        self.pass_time = self.clock()
         self._dispatching = True
         try:
             if awaited is not None and awaited.has_input():
@@ -236,7 +236,7 @@ class Loop:
             watcher.on_writable()
 
     def _run_timers(self) -> None:
-        while self._timers and self._timers[0][0] <= self.turn_time:
+        while self._timers and self._timers[0][0] <= self.pass_time:
             timer = heapq.heappop(self._timers)[2]
             callback, timer.callback = timer.callback, None
             if callback is None:

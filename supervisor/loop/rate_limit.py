@@ -4,7 +4,7 @@ from __future__ import annotations
 
 BURST = 20
 PER_SECOND = 10.0
-LENGTH = 4000
+NOTE_LENGTH = 4000
 """Characters of a note that are shown; the rest is cut."""
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from supervisor.accounting.limits import judge
-from supervisor.accounting.rates import Usage, follow
-from supervisor.monitoring.table_reader import ProcessReader
+from supervisor.accounting.rates import TreeUse, with_rates
+from supervisor.monitoring.table_reader import TableReader
 from supervisor.process.table import ProcessTable, count_open_files, peak_rss
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Sampler:
         self._extensions = extensions
         self._adopted = adopted
         self._on_sample = on_sample
-        self._reader = ProcessReader(loop.clock)
+        self._reader = TableReader(loop.clock)
         self._timer: Timer | None = None
         self._is_on = False
         self._frames_seen = 0
@@ -136,14 +136,14 @@ class Sampler:
             if worker.is_running
         ]
         for generation, worker in running:
-            seen = follow(worker.usage, _usage(worker, table, now, orphans))
+            seen = with_rates(worker.usage, _usage(worker, table, now, orphans))
             counts = seen.is_rated or worker.usage.at is None
             row, figures = judge(generation.limits, seen.reading, worker.usage.row, counts=counts)
             worker.sampled(replace(seen, row=row))
             orphans = []  # they belong to the extension and are counted once, with its first worker
             if figures is not None:
                 over.append((generation, worker, figures))
-        extension.account.sent_by(now)
+        extension.account.update_send_rate(now)
         usages = [worker.usage for _, worker in running]
         if usages:
             rss = sum(usage.rss for usage in usages)
@@ -174,11 +174,11 @@ class Sampler:
             self._timer = None
 
 
-def _usage(worker: Worker, table: ProcessTable, now: float, orphans: list[int]) -> Usage:
+def _usage(worker: Worker, table: ProcessTable, now: float, orphans: list[int]) -> TreeUse:
     assert worker.pid is not None
     tree = table.tree([worker.pid, *orphans], session=worker.pid)
     files = [count for pid in tree if (count := count_open_files(pid)) is not None]
-    return Usage(
+    return TreeUse(
         at=now,
         cpu_s=sum(process.cpu_s for process in tree.values()),
         rss=sum(process.rss for process in tree.values()),

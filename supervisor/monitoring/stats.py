@@ -80,7 +80,7 @@ def of_host(
         cpu_s=round(time.process_time(), 3),
         rss_bytes=process.rss if process else 0,
         open_files=count_open_files(os.getpid()),
-        wakeups=loop.turns,
+        wakeups=loop.passes,
         samples=sampler.samples,
         sampling_cpu_s=round(sampler.cpu_s, 4),
         sampling_interval_s=round(sampler.interval_s, 3),

@@ -30,13 +30,13 @@ MARKS_LIMIT = 20_000
 MARKED_KINDS = frozenset({"started", "exited", "restarted", "reloaded", "failed", "limit", "no_verdict", "warning"})
 
 
-class RecordingError(OSError):
+class StatsFileError(OSError):
     """A file that cannot be created; the text names it and says why."""
 
 
 class StatsFile:
     """Writes after `sampled`, and once more in `close`. `on_error` gets a line for the user. Raises
-    `RecordingError`."""
+    `StatsFileError`."""
 
     def __init__(
         self,
@@ -143,7 +143,7 @@ class StatsFile:
         if path.exists() and not path.is_file():
             reason = f"{self._metrics_path}: not a regular file, and metrics are written by replacing the file"
             if first:
-                raise RecordingError(f"--metrics {reason}")
+                raise StatsFileError(f"--metrics {reason}")
             self._report(f"cannot write {reason}")
             return
         unfinished = path.with_name(f".{path.name}.{os.getpid()}.new")
@@ -153,7 +153,7 @@ class StatsFile:
         except OSError as error:
             unfinished.unlink(missing_ok=True)
             if first:
-                raise RecordingError(f"--metrics {self._metrics_path}: {error.strerror}") from None
+                raise StatsFileError(f"--metrics {self._metrics_path}: {error.strerror}") from None
             self._report(f"cannot write {self._metrics_path}: {error.strerror}")
 
     def _report(self, text: str) -> None:
@@ -167,4 +167,4 @@ def _create(path: Path) -> int:
     try:
         return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NONBLOCK, 0o644)
     except OSError as error:
-        raise RecordingError(f"--stats {path}: {error.strerror}") from None
+        raise StatsFileError(f"--stats {path}: {error.strerror}") from None

@@ -21,7 +21,7 @@ STRANGERS_S = 10.0
 others, so that this is too long only with thousands of new processes a second."""
 
 
-class ProcessReader:
+class TableReader:
     """`read` returns the host, its descendants, and the members of the given sessions. Each child leads a session:
     where the host is no subreaper, processes that lost their parent are found there."""
 

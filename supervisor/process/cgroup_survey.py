@@ -60,7 +60,7 @@ class Unavailable:
 
 
 @dataclass(frozen=True)
-class Place:
+class CgroupDir:
     """A cgroup in which leaves can be made."""
 
     path: str
@@ -91,7 +91,7 @@ class Place:
 
 def survey(
     pid: int | None = None, environ: Mapping[str, str] | None = None, tree: Tree | None = None
-) -> Place | Unavailable:
+) -> CgroupDir | Unavailable:
     """Where this process (or `pid`) could make leaves. Makes nothing."""
     tree, pid = tree or Tree(), pid or os.getpid()
     environ = os.environ if environ is None else environ
@@ -105,7 +105,7 @@ def survey(
         return Unavailable(f"cannot be examined: {error}")
 
 
-def _survey(tree: Tree, pid: int) -> Place | Unavailable:
+def _survey(tree: Tree, pid: int) -> CgroupDir | Unavailable:
     inside = own_cgroup(tree.read("/proc/self/cgroup"))
     mount = unified_mount(tree.read("/proc/self/mountinfo"))
     if inside is None or mount is None:
@@ -121,7 +121,7 @@ def _survey(tree: Tree, pid: int) -> Place | Unavailable:
     if not is_root and tree.read(f"{path}/cgroup.type").strip() != "domain":
         return Unavailable(f"{path} is a threaded cgroup")
     wanted = frozenset(WANTED)
-    return Place(
+    return CgroupDir(
         path,
         available=wanted & frozenset(tree.read(f"{path}/cgroup.controllers").split()),
         enabled=wanted & frozenset(tree.read(f"{path}/cgroup.subtree_control").split()),

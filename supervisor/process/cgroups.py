@@ -13,7 +13,7 @@ import signal
 from typing import TYPE_CHECKING
 
 from supervisor.process.cgroup_files import HOST_LEAF
-from supervisor.process.cgroup_survey import WANTED, Place, Tree, Unavailable, survey
+from supervisor.process.cgroup_survey import WANTED, CgroupDir, Tree, Unavailable, survey
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -29,7 +29,7 @@ KILL_PASSES = 10
 class Cgroups:
     """The host's own folder, `zot-<pid>`, and the leaves in it. `detect` makes it before the host starts children."""
 
-    def __init__(self, tree: Tree, place: Place, path: str, pid: int) -> None:
+    def __init__(self, tree: Tree, place: CgroupDir, path: str, pid: int) -> None:
         self.path = path
         self.controllers: frozenset[str] = frozenset()
         """Controllers that leaves have; sampling watches the other limits."""

@@ -19,20 +19,20 @@ class Patience:
     kill: float = 2.0
     """From SIGKILL until the tree is given up; only a process stuck in the kernel lasts that long."""
 
-    def lasts(self, stage: Stage) -> float:
+    def lasts(self, stage: StopStage) -> float:
         """Seconds from the beginning of this stage to the next one, while the tree does not end."""
         match stage:
-            case Stage.ASKED:
+            case StopStage.ASKED:
                 return self.hint
-            case Stage.HINTED:
+            case StopStage.HINTED:
                 return self.ask - self.hint
-            case Stage.TERMINATED:
+            case StopStage.TERMINATED:
                 return self.term
             case _:
                 return self.kill
 
 
-class Stage(Enum):
+class StopStage(Enum):
     """How far the stopping of one tree has gone."""
 
     ASKED = "asked"
@@ -55,25 +55,25 @@ class StopStep(Enum):
 
 
 _NEXT = {
-    Stage.ASKED: (StopStep.CLOSE_STDIN, Stage.HINTED),
-    Stage.HINTED: (StopStep.TERMINATE, Stage.TERMINATED),
-    Stage.TERMINATED: (StopStep.KILL, Stage.KILLED),
-    Stage.KILLED: (StopStep.GIVE_UP, Stage.STUCK),
+    StopStage.ASKED: (StopStep.CLOSE_STDIN, StopStage.HINTED),
+    StopStage.HINTED: (StopStep.TERMINATE, StopStage.TERMINATED),
+    StopStage.TERMINATED: (StopStep.KILL, StopStage.KILLED),
+    StopStage.KILLED: (StopStep.GIVE_UP, StopStage.STUCK),
 }
 
 
 def next_step(
-    stage: Stage, *, since: float, leader_lives: bool, others_live: bool, patience: Patience
-) -> tuple[StopStep, Stage]:
+    stage: StopStage, *, since: float, leader_lives: bool, others_live: bool, patience: Patience
+) -> tuple[StopStep, StopStage]:
     """What to do with a tree whose current stage began `since` seconds ago, and the stage that follows.
 
     Once the leader is gone no process can be asked: what it left behind is terminated at once.
     """
     if not leader_lives and not others_live:
-        return StopStep.FINISH, Stage.GONE
-    if stage in (Stage.ASKED, Stage.HINTED) and not leader_lives:
-        return StopStep.TERMINATE, Stage.TERMINATED
+        return StopStep.FINISH, StopStage.GONE
+    if stage in (StopStage.ASKED, StopStage.HINTED) and not leader_lives:
+        return StopStep.TERMINATE, StopStage.TERMINATED
     if stage in _NEXT and since >= patience.lasts(stage):
         return _NEXT[stage]
     # Some trees fork faster than a read of the process table finds their processes: the kill is repeated.
-    return (StopStep.KILL if stage is Stage.KILLED and others_live else StopStep.WAIT), stage
+    return (StopStep.KILL if stage is StopStage.KILLED and others_live else StopStep.WAIT), stage

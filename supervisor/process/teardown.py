@@ -11,7 +11,7 @@ import signal
 from typing import TYPE_CHECKING, Protocol
 
 from supervisor.process.shared_table import SharedProcessTable
-from supervisor.process.stop_policy import Patience, Stage, StopStep, next_step
+from supervisor.process.stop_policy import Patience, StopStage, StopStep, next_step
 from supervisor.process.table import send_signal
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Stoppable(Protocol):
 class _Target:
     """A child and the descendants that were found so far."""
 
-    def __init__(self, owner: Stoppable, child: Child, stage: Stage, now: float, known: Iterable[Process]) -> None:
+    def __init__(self, owner: Stoppable, child: Child, stage: StopStage, now: float, known: Iterable[Process]) -> None:
         self.owner = owner
         self.child = child
         self.stage = stage
@@ -53,12 +53,12 @@ class _Target:
 
     @property
     def is_over(self) -> bool:
-        return self.stage in (Stage.GONE, Stage.STUCK)
+        return self.stage in (StopStage.GONE, StopStage.STUCK)
 
     def begin(self) -> None:
-        if self.stage is Stage.TERMINATED:
+        if self.stage is StopStage.TERMINATED:
             self._signal_tree(signal.SIGTERM)
-        elif self.stage is Stage.KILLED:
+        elif self.stage is StopStage.KILLED:
             self._signal_tree(signal.SIGKILL)
         elif self.child.is_running:
             self.owner.ask_to_stop()
@@ -113,7 +113,7 @@ class Teardown:
         owners: Sequence[Stoppable],
         *,
         patience: Patience | None = None,
-        first: Stage = Stage.ASKED,
+        first: StopStage = StopStage.ASKED,
         on_over: Callable[[], None] | None = None,
         adopted: Callable[[ProcessTable, Stoppable], Iterable[int]] | None = None,
         known: Mapping[Stoppable, Iterable[Process]] | None = None,
@@ -134,12 +134,12 @@ class Teardown:
         self.is_over = False
         self._began_at = now = loop.clock()
         # When many are asked to stop in one pass, as after a reload of all, the first one's read serves all of them.
-        self._changed_at = loop.turn_time if shared_table is not None and first is Stage.ASKED else now
+        self._changed_at = loop.pass_time if shared_table is not None and first is StopStage.ASKED else now
         known = known or {}
         self._targets = [
             _Target(owner, owner.child, first, now, known.get(owner, ())) for owner in owners if owner.child is not None
         ]
-        if first is Stage.ASKED:
+        if first is StopStage.ASKED:
             self._observe()
             self._begin()
         self._tick_at(now)
@@ -151,9 +151,9 @@ class Teardown:
     @property
     def stuck(self) -> list[Stoppable]:
         """Owners of the processes that could not be killed."""
-        return [target.owner for target in self._targets if target.stage is Stage.STUCK]
+        return [target.owner for target in self._targets if target.stage is StopStage.STUCK]
 
-    def reached(self, owner: Stoppable) -> Stage:
+    def reached(self, owner: Stoppable) -> StopStage:
         """How far it had to go until the child of this owner had ended."""
         return next(target.reached for target in self._targets if target.owner is owner)
 
@@ -217,7 +217,7 @@ class Teardown:
 
     def _not_before(self) -> float:
         """A table that was read in this pass is new enough for all teardowns, however long the read took."""
-        return max(self._changed_at, min(self._loop.clock() - POLL_S / 2, self._loop.turn_time))
+        return max(self._changed_at, min(self._loop.clock() - POLL_S / 2, self._loop.pass_time))
 
     def _is_all_gone(self) -> bool:
         """Mostly known without a read of the process table: the children have ended and left no orphans."""
@@ -255,13 +255,13 @@ def stop_all(
 
     Takes `patience.ask + patience.term` at most, however many there are; no time with `at_once`.
     """
-    first = Stage.KILLED if at_once else Stage.ASKED
+    first = StopStage.KILLED if at_once else StopStage.ASKED
     teardown = Teardown(loop, owners, patience=patience, first=first, known=known, shared_table=shared_table)
     loop.run_until(teardown.hurry)
     return teardown.stuck
 
 
-def sweep(loop: Loop, *, patience: Patience | None = None) -> int:
+def end_descendants(loop: Loop, *, patience: Patience | None = None) -> int:
     """Ends every descendant of the host that is not one of `loop.children`, and returns how many there were.
 
     For a host that is a subreaper: the daemons that its children started have become its own children by now. SIGTERM,

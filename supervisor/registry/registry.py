@@ -55,7 +55,7 @@ class Registry:
     def add_tool(self, frame: frames.RegisterTool) -> bool:
         """False if the tool is left out; the reason has then been reported."""
         size = 0 if frame.schema is UNSET else len(frame.schema)
-        if not self._gate.admits(self._loop.turn_time, size + OVERHEAD):
+        if not self._gate.admits(self._loop.pass_time, size + OVERHEAD):
             self._warn("registrations", "registers tools without end; the rest are left out")
             return False
         if frame.name in self.tools:

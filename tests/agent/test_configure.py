@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.configure import UsageError, launch
+from agent.configure import UsageError, prepare
 from agent.model.anthropic_provider import AnthropicProvider
 from agent.model.provider import ProviderUnavailable
 from agent.model.replay_provider import RecordingProvider, ReplayProvider
@@ -21,7 +21,7 @@ def asked(tmp_path, monkeypatch):
 
 
 def test_defaults(asked, tmp_path):
-    options = launch(asked()).options
+    options = prepare(asked()).options
     assert options.cwd == str(tmp_path)
     assert options.model == "claude-sonnet-5-5"
     assert options.max_tokens == 32_000
@@ -31,44 +31,44 @@ def test_defaults(asked, tmp_path):
 
 
 def test_an_unknown_model_gets_a_modest_limit(asked):
-    options = launch(asked(model="llama-99b")).options
+    options = prepare(asked(model="llama-99b")).options
     assert (options.model, options.max_tokens) == ("llama-99b", 8_192)
 
 
 def test_the_home_follows_the_environment(monkeypatch, tmp_path):
     monkeypatch.setenv("ZOT_HOME", str(tmp_path / "x"))
-    assert launch(RunRequest()).options.home == tmp_path / "x"
+    assert prepare(RunRequest()).options.home == tmp_path / "x"
     monkeypatch.delenv("ZOT_HOME")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setattr("sys.platform", "linux")
-    assert launch(RunRequest()).options.home == tmp_path / "state" / "zot"
+    assert prepare(RunRequest()).options.home == tmp_path / "state" / "zot"
 
 
 def test_a_relative_folder_is_made_absolute(monkeypatch, tmp_path):
     (tmp_path / "sub").mkdir()
     monkeypatch.chdir(tmp_path)
-    assert launch(RunRequest(cwd="sub/../sub")).options.cwd == str(tmp_path / "sub")
+    assert prepare(RunRequest(cwd="sub/../sub")).options.cwd == str(tmp_path / "sub")
 
 
 def test_the_request_decides_the_provider(asked, loop, tmp_path, monkeypatch):
-    refusal = launch(asked()).make_provider(loop)
+    refusal = prepare(asked()).make_provider(loop)
     assert isinstance(refusal, ProviderUnavailable)
     assert refusal.status is Status.AUTHENTICATION
     for more in ({"api_key": "k"}, {"base_url": "http://localhost:1"}):
-        assert isinstance(launch(asked(**more)).make_provider(loop), AnthropicProvider)
+        assert isinstance(prepare(asked(**more)).make_provider(loop), AnthropicProvider)
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
-    assert isinstance(launch(asked()).make_provider(loop), AnthropicProvider)
+    assert isinstance(prepare(asked()).make_provider(loop), AnthropicProvider)
     cassette = tmp_path / "c.jsonl"
-    assert isinstance(launch(asked(record=str(cassette))).make_provider(loop), RecordingProvider)
-    assert isinstance(launch(asked(replay=str(cassette))).make_provider(loop), ReplayProvider)
+    assert isinstance(prepare(asked(record=str(cassette))).make_provider(loop), RecordingProvider)
+    assert isinstance(prepare(asked(replay=str(cassette))).make_provider(loop), ReplayProvider)
 
 
 def test_the_model_of_a_cassette_is_the_default_of_its_replay(asked, tmp_path):
     cassette = tmp_path / "c.jsonl"
     exchange = '{"type":"exchange","request":{"model":"old-model"},"reply":[{"type":"final"}]}'
     cassette.write_text('{"type":"cassette","version":1}\n' + exchange + "\n")
-    assert launch(asked(replay=str(cassette))).options.model == "old-model"
-    assert launch(asked(replay=str(cassette), model="mine")).options.model == "mine"
+    assert prepare(asked(replay=str(cassette))).options.model == "old-model"
+    assert prepare(asked(replay=str(cassette), model="mine")).options.model == "mine"
 
 
 @pytest.mark.parametrize(
@@ -76,12 +76,12 @@ def test_the_model_of_a_cassette_is_the_default_of_its_replay(asked, tmp_path):
 )
 def test_addresses_that_cannot_be_reached(asked, url):
     with pytest.raises(UsageError, match="--base-url"):
-        launch(asked(base_url=url))
+        prepare(asked(base_url=url))
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1", "https://h/path?q", "http://[::1]:8080", "http://user:pw@h"])
 def test_addresses_that_can_be_reached(asked, url):
-    launch(asked(base_url=url))
+    prepare(asked(base_url=url))
 
 
 @pytest.mark.parametrize(
@@ -95,11 +95,11 @@ def test_addresses_that_can_be_reached(asked, url):
 )
 def test_text_that_json_cannot_hold_is_refused(asked, more):
     with pytest.raises(UsageError, match="not valid UTF-8"):
-        launch(asked(**more))
+        prepare(asked(**more))
 
 
 def test_a_folder_name_that_json_cannot_hold_is_refused(asked, tmp_path):
     folder = tmp_path / "bad\udcff"
     folder.mkdir()
     with pytest.raises(UsageError, match="not valid UTF-8"):
-        launch(RunRequest(cwd=str(folder), home=Path(tmp_path)))
+        prepare(RunRequest(cwd=str(folder), home=Path(tmp_path)))

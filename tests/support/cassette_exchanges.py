@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agent.cassette import Recorder
+from agent.cassette import CassetteRecorder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,6 +46,6 @@ def tool_reply(*pieces: str) -> list[dict]:
 
 
 def record(tape: Path, *exchanges, cwd: str = CWD, home: str | None = None) -> None:
-    with Recorder(tape, cwd=cwd, home=home) as recorder:
+    with CassetteRecorder(tape, cwd=cwd, home=home) as recorder:
         for request, lines in exchanges:
             recorder.add(request, [{**line, "id": "r1"} for line in lines])

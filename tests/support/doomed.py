@@ -49,7 +49,7 @@ class Doomed:
         self.process.wait()
         self.process.stdin.close()
         self.process.stdout.close()
-        self.watchdog_ends()
+        self.reaper_ends()
 
     def hear(self, word: str) -> str:
         """The rest of the next line that begins with this word."""
@@ -77,7 +77,7 @@ class Doomed:
         self.process.kill()
         self.process.wait()
 
-    def watchdog_ends(self) -> None:
+    def reaper_ends(self) -> None:
         wait_for_exit(self.watchdog)
 
 

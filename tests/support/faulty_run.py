@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from agent.configure import launch
+from agent.configure import prepare
 from agent.headless import Headless
 from agent.model.provider import Stream
 from agent.options import RunRequest
@@ -144,7 +144,7 @@ def observe(
     folders = [healthy, *bad] if healthy_first else [*bad, healthy]
     project = place / "project"
     project.mkdir()
-    prepared = launch(
+    prepared = prepare(
         RunRequest(
             base_url="http://127.0.0.1:9",
             cwd=str(project),

@@ -9,7 +9,7 @@ import json
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from agent.cassette import Recorder
+from agent.cassette import CassetteRecorder
 from agent.model.request import ToolSpec, blocks_from_worker, build_params
 from agent.run.system_prompt import system_prompt
 from agent.tools.toolbox import BUILT_IN, failed
@@ -90,7 +90,7 @@ class Script:
         return self
 
     def write(self, path: Path) -> Path:
-        with Recorder(path, cwd=str(self._cwd)) as recorder:
+        with CassetteRecorder(path, cwd=str(self._cwd)) as recorder:
             for params, reply in self._exchanges:
                 recorder.add(params, reply)
         return path

@@ -10,10 +10,10 @@ from supervisor.harness.script_runner import WAIT_S, found_in, play
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from supervisor.harness.result import Outcome
+    from supervisor.harness.result import ScriptResult
     from supervisor.harness.script import Script
 
 
-def run_script(folder: Path, script: Script, *, wait_s: float = WAIT_S) -> Outcome:
+def run_script(folder: Path, script: Script, *, wait_s: float = WAIT_S) -> ScriptResult:
     with Harness() as harness:
         return play(harness, found_in(folder), script, wait_s=wait_s)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cli.doctor.checks import Level
 from supervisor.harness.checkup import Force
-from supervisor.harness.observed_handshake import Phase
+from supervisor.harness.observed_handshake import HandshakePhase
 from supervisor.process.stop_policy import Patience
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def _start(result: CheckupResult) -> Iterator[Finding]:
             advice = "if it has to be built, build it; else correct exec in extension.json"
         yield Finding(Level.FAIL, "start", result.spawn_error, advice)
         return
-    if result.phase is Phase.FAILED:
+    if result.phase is HandshakePhase.FAILED:
         last = f'; its last line on stderr: "{result.stderr[-1].strip()}"' if result.stderr else ""
         advice = "say hello as the first frame, with the name, and flush stdout after each line"
         if result.exit is not None and result.exit.code == 127:
@@ -59,7 +59,7 @@ def _start(result: CheckupResult) -> Iterator[Finding]:
     assert result.ready_s is not None
     name = result.found.manifest.name
     yield Finding(Level.OK, "ready", f"after {result.ready_s * 1000:.0f} ms")
-    if result.phase is Phase.SILENT:
+    if result.phase is HandshakePhase.SILENT:
         message = "it never said ready; silence was taken for it"
         yield Finding(
             Level.WARN, "ready", message, 'send {"type":"ready"} after the last registration: it starts faster'
@@ -73,7 +73,7 @@ def _start(result: CheckupResult) -> Iterator[Finding]:
 
 
 def _registrations(result: CheckupResult) -> Iterator[Finding]:
-    if result.phase is Phase.FAILED or result.spawn_error:
+    if result.phase is HandshakePhase.FAILED or result.spawn_error:
         return
     yield Finding(Level.OK, "offers", offers(result))
     for text in result.warnings:
@@ -95,7 +95,7 @@ def _stdout(result: CheckupResult) -> Iterator[Finding]:
         lines = "1 line is" if result.junk == 1 else f"{result.junk} lines are"
         message = f"{lines} not frames; the first: {result.first_junk}"
         yield Finding(Level.WARN, "stdout", message, "print to stderr instead: stdout is for frames only")
-    if result.is_mute and result.phase is not Phase.FAILED:
+    if result.is_mute and result.phase is not HandshakePhase.FAILED:
         message = "it closed its stdout, and can answer nothing"
         yield Finding(Level.FAIL, "stdout", message, "keep it open until shutdown")
     if result.lines >= TALKATIVE:
@@ -105,7 +105,7 @@ def _stdout(result: CheckupResult) -> Iterator[Finding]:
 
 def _end(result: CheckupResult) -> Iterator[Finding]:
     if result.spawn_error or result.force is Force.NOTHING:
-        if result.phase is not Phase.FAILED and not result.spawn_error:
+        if result.phase is not HandshakePhase.FAILED and not result.spawn_error:
             message = f"it ended ({result.exit}) right after the handshake"
             yield Finding(Level.FAIL, "shutdown", message, "go on reading stdin until shutdown or its end")
         return
@@ -129,7 +129,7 @@ def _orderly_end(result: CheckupResult) -> Iterator[Finding]:
     assert result.exit is not None
     took = f"{(result.stop_s or 0.0) * 1000:.0f} ms"
     code = result.exit.code
-    if result.phase is Phase.FAILED:
+    if result.phase is HandshakePhase.FAILED:
         return
     if code != 0:
         how = f"exit status {code}" if code > 0 else f"signal {signal.Signals(-code).name}"

@@ -12,7 +12,7 @@ from cli.doctor.checks import Level
 from cli.ext.author.doctor_findings import Finding, judge, worst
 from supervisor.discovery.discover import MANIFEST, Found, Scope, discover, read_manifest
 from supervisor.harness.checkup import examine
-from supervisor.harness.harness import Harness, InterruptedRehearsalError
+from supervisor.harness.harness import Harness, HarnessInterruptedError
 from supervisor.home.config import ConfigError, load_config
 from supervisor.home.zot_home import zot_home
 from wire.events import Status
@@ -69,7 +69,7 @@ def run_doctor(targets: Sequence[str], *, as_json: bool) -> int:
     except ConfigError as error:
         print(f"zot ext doctor: {error}", file=sys.stderr)  # noqa: T201
         return Status.ERROR.exit_code
-    except InterruptedRehearsalError:
+    except HarnessInterruptedError:
         return Status.INTERRUPTED.exit_code
     reports = [*(_report(result) for result in results), *chosen.reports]
     if as_json:

@@ -10,7 +10,7 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from supervisor.harness.harness import Harness, InterruptedRehearsalError
+from supervisor.harness.harness import Harness, HarnessInterruptedError
 from supervisor.harness.matching import shown
 from supervisor.harness.script import Script, ScriptError, Side, read_script
 from supervisor.harness.script_runner import found_in, play, record, recording
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from supervisor.discovery.discover import Found
-    from supervisor.harness.result import Outcome
+    from supervisor.harness.result import ScriptResult
 
 STEPS_SHOWN = 10
 """Of a script, before the line that failed; and of stderr."""
@@ -60,7 +60,7 @@ def run_test(request: ScriptsRequest) -> int:
             report = _JsonReport() if request.as_json else _Report(found)
             for script in scripts or [Script(GREETING, ())]:
                 report.add(script, play(harness, found, script, cwd=cwd, wait_s=request.wait_s))
-    except InterruptedRehearsalError:
+    except HarnessInterruptedError:
         return Status.INTERRUPTED.exit_code
     except (_UsageError, ManifestError, ScriptError, ConfigError) as error:
         print(f"zot ext test: {error}", file=sys.stderr)  # noqa: T201
@@ -126,7 +126,7 @@ class _JsonReport:
     def __init__(self) -> None:
         self.passed = self.failed = 0
 
-    def add(self, script: Script, outcome: Outcome) -> None:
+    def add(self, script: Script, outcome: ScriptResult) -> None:
         self.passed += outcome.has_passed
         self.failed += not outcome.has_passed
         record: dict[str, Any] = {
@@ -171,7 +171,7 @@ class _Report:
             line.append(printable(text), style=style)
         self._console.print(line)
 
-    def add(self, script: Script, outcome: Outcome) -> None:
+    def add(self, script: Script, outcome: ScriptResult) -> None:
         self.passed += outcome.has_passed
         self.failed += not outcome.has_passed
         title = f" ({script.about.title})" if script.about.title else ""

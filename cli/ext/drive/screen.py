@@ -12,7 +12,7 @@ from wire.text import printable
 
 if TYPE_CHECKING:
     from cli.ext.drive.line_editor import LineEditor
-    from supervisor.harness.recorded_process import Said
+    from supervisor.harness.recorded_process import RecordedLine
 
 PROMPT = "zot> "
 FRAME_SHOWN = 4000
@@ -38,7 +38,7 @@ class ConversationView:
         self._editor = editor
         self.is_prompting = False
 
-    def said(self, said: Said, after_s: float | None = None) -> None:
+    def said(self, said: RecordedLine, after_s: float | None = None) -> None:
         """Shows a frame or another line; `after_s` is the time that an answer took."""
         if self._as_json:
             if said.frame is not None:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from cli.ext.drive.input import Input, LinesIn, TerminalIn
 from cli.ext.drive.line_editor import LineEditor, Typed
 from cli.ext.drive.screen import ConversationView, wants_colour
-from cli.ext.drive.typed_commands import HELP, CommandError, Known, frame_for
-from supervisor.harness.harness import Harness, InterruptedRehearsalError
+from cli.ext.drive.typed_commands import HELP, CommandError, RegisteredNames, frame_for
+from supervisor.harness.harness import Harness, HarnessInterruptedError
 from supervisor.harness.messages import answer_to
-from supervisor.harness.observed_handshake import Handshake, Phase
+from supervisor.harness.observed_handshake import HandshakePhase, ObservedHandshake
 from supervisor.harness.script import Side
 from supervisor.harness.script_runner import QUIET_S, ended_badly, found_in, recording_of
 from supervisor.home.config import ConfigError, load_config
@@ -26,9 +26,9 @@ from wire.manifest import ManifestError
 
 if TYPE_CHECKING:
     from supervisor.discovery.discover import Found
-    from supervisor.harness.matching import Places
-    from supervisor.harness.messages import Answer
-    from supervisor.harness.recorded_process import RecordedProcess, Said
+    from supervisor.harness.matching import ScriptPaths
+    from supervisor.harness.messages import ExpectedAnswer
+    from supervisor.harness.recorded_process import RecordedLine, RecordedProcess
 
 
 @dataclass(frozen=True)
@@ -84,9 +84,9 @@ class _Session:
         self._harness = harness
         self._found = found
         self._request = request
-        self._paths: Places = harness.prepare(found, cwd)
-        self._registered = Known()
-        self._asked: dict[Answer, float] = {}
+        self._paths: ScriptPaths = harness.prepare(found, cwd)
+        self._registered = RegisteredNames()
+        self._asked: dict[ExpectedAnswer, float] = {}
         self._number = 0
         self._process: RecordedProcess | None = None
         by_hand = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty() and not request.as_json
@@ -106,7 +106,7 @@ class _Session:
             self._talk(self._process)
         except SpawnError as error:
             self._fail(str(error))
-        except InterruptedRehearsalError:
+        except HarnessInterruptedError:
             self._harness.is_interrupted = False  # the end below must not be cut short by the first Ctrl-C
             self._view.leave()
         if self._process is not None:
@@ -118,10 +118,10 @@ class _Session:
     # --- the conversation ---------------------------------------------------------------------------------
 
     def _talk(self, process: RecordedProcess) -> None:
-        handshake = Handshake(self._harness.loop, process, self._paths)
+        handshake = ObservedHandshake(self._harness.loop, process, self._paths)
         timeouts = self._found.manifest.timeouts
         self._harness.wait(handshake.look, (timeouts.hello or self._found.default_hello_s) + timeouts.ready + 1.0)
-        if handshake.phase is Phase.FAILED:
+        if handshake.phase is HandshakePhase.FAILED:
             self._fail(handshake.failure)
             return
         if self._by_hand:
@@ -173,7 +173,7 @@ class _Session:
         elif not self._by_hand:
             self._await(process, answer)
 
-    def _await(self, process: RecordedProcess, answer: Answer | None) -> None:
+    def _await(self, process: RecordedProcess, answer: ExpectedAnswer | None) -> None:
         """Waits for the answer; where none is due, until the extension is silent."""
         clock = self._harness.loop.clock
         if answer is not None:
@@ -188,7 +188,7 @@ class _Session:
                 break
             self._harness.wait(lambda: not process.is_running, left)
 
-    def _on_said(self, said: Said) -> None:
+    def _on_said(self, said: RecordedLine) -> None:
         after = None
         if said.side is Side.EXTENSION and said.frame is not None:
             self._registered.take_in(said.frame)

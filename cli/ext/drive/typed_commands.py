@@ -28,7 +28,7 @@ class CommandError(ValueError):
 
 
 @dataclass
-class Known:
+class RegisteredNames:
     """The names that the extension has registered so far."""
 
     tools: set[str] = field(default_factory=set)
@@ -54,7 +54,7 @@ class Known:
         return sorted(line for line in lines if line.startswith(text))
 
 
-def frame_for(line: str, known: Known, call_id: str) -> dict[str, Any]:
+def frame_for(line: str, known: RegisteredNames, call_id: str) -> dict[str, Any]:
     """The frame for a line. A frame that asks for an answer has the id `call_id`. Raises `CommandError`."""
     line = line.strip()
     if line.startswith("{"):

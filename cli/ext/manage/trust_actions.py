@@ -26,7 +26,7 @@ from wire.text import one_line, printable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from supervisor.discovery.trust_rules import Judged
+    from supervisor.discovery.trust_rules import TrustJudgement
     from supervisor.home.config import Config
 
 NAME = "zot ext trust"
@@ -218,7 +218,7 @@ class _TrustActions:
             _complain("nothing is trusted, and this project has no extensions")
         return 0
 
-    def _record(self, found: Found, judged: Judged, standing: TrustState) -> dict[str, Any]:
+    def _record(self, found: Found, judged: TrustJudgement, standing: TrustState) -> dict[str, Any]:
         manifest, content = found.manifest, judged.content
         return {
             "name": manifest.name,

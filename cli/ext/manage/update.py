@@ -137,10 +137,10 @@ def _state(extension: Installed) -> dict[str, Any]:
 
 
 def _tell(done: Update) -> None:
-    from supervisor.install.update import Step
+    from supervisor.install.update import UpdateAction
 
     name = shown(done.now.name)
-    if done.step is Step.NOTHING:
+    if done.step is UpdateAction.NOTHING:
         changes = ", with local changes; --force throws them away" if done.has_local_changes else ""
         say(f"{name} {_version(done.now)} is up to date ({_mark(done.now)}){changes}")
         return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cli.report.charts.timeline import PROMINENT, Kind, Lane, Life, Mark
+from cli.report.charts.timeline import PROMINENT, DrawnMark, Lane, LaneKind, Life
 from cli.report.markup import name, number, text
 from cli.report.quantities import clock_text, elapsed, plural
 from cli.report.reading.recording import Source
@@ -12,7 +12,7 @@ from cli.report.reading.recording import Source
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cli.report.reading.recording import Happening, Recording
+    from cli.report.reading.recording import Happening, RecordedRun
 
 ROW, TALL_ROW = 24, 20
 """Heights in pixels: of a lane of points, and of a row of calls."""
@@ -48,18 +48,18 @@ WORDS = {
     "blocked": "blocked",
     "call": "call failed",
 }
-_TITLES = {Kind.TURNS: "Turns", Kind.TOOLS: "Tools", Kind.GUARDS: "Intercepts", Kind.RUN: "The run"}
+_TITLES = {LaneKind.TURNS: "Turns", LaneKind.TOOLS: "Tools", LaneKind.GUARDS: "Intercepts", LaneKind.RUN: "The run"}
 _NOUNS = {"turn": "turn", "tool_call": "tool call", "intercept": "intercept"}
 
 
-def timeline(recording: Recording, lanes: Sequence[Lane], ids: dict[str, str], axis: str, overlay: str) -> str:
+def timeline(recording: RecordedRun, lanes: Sequence[Lane], ids: dict[str, str], axis: str, overlay: str) -> str:
     """Empty if nothing happened."""
     if not lanes:
         return ""
     marks = sum(len(lane.marks) for lane in lanes)
     drawing = _Drawing(recording, ids, min(400, max(60, DETAILS // max(1, marks))))
-    common = [drawing.lane(lane) for lane in lanes if lane.kind is not Kind.EXTENSION]
-    own = [drawing.lane(lane) for lane in lanes if lane.kind is Kind.EXTENSION]
+    common = [drawing.lane(lane) for lane in lanes if lane.kind is not LaneKind.EXTENSION]
+    own = [drawing.lane(lane) for lane in lanes if lane.kind is LaneKind.EXTENSION]
     folded = ""
     if len(own) > PROMINENT:
         more = plural(len(own) - PROMINENT, "more extension")
@@ -106,7 +106,7 @@ def _symbol(happening: Happening) -> str:
 
 
 class _Drawing:
-    def __init__(self, recording: Recording, ids: dict[str, str], detail: int) -> None:
+    def __init__(self, recording: RecordedRun, ids: dict[str, str], detail: int) -> None:
         self._recording = recording
         self._end = recording.end
         self._ids = ids
@@ -115,7 +115,7 @@ class _Drawing:
         self._timed = recording.source is Source.STATS
 
     def lane(self, lane: Lane) -> str:
-        own = lane.kind is Kind.EXTENSION
+        own = lane.kind is LaneKind.EXTENSION
         height = ROW if lane.rows == 1 else TALL_ROW * lane.rows
         labelled = not own and len(lane.marks) <= LABELS
         marks = "".join(self._mark(mark, own, lane.rows, height, labelled) for mark in lane.marks)
@@ -147,7 +147,7 @@ class _Drawing:
             f"{''.join(paths)}</svg>"
         )
 
-    def _mark(self, mark: Mark, own: bool, rows: int, height: int, labelled: bool) -> str:
+    def _mark(self, mark: DrawnMark, own: bool, rows: int, height: int, labelled: bool) -> str:
         happening = mark.first
         symbol = "call" if own and happening.kind == "tool_call" else _symbol(happening)
         title = f"<title>{text(self._told(mark), 900)}</title>"
@@ -169,7 +169,7 @@ class _Drawing:
             )
         return drawn
 
-    def _told(self, mark: Mark) -> str:
+    def _told(self, mark: DrawnMark) -> str:
         """The tooltip of a mark: what, by which extension, when, and the detail."""
         happening = mark.first
         detail = happening.detail if len(happening.detail) <= self._detail else happening.detail[: self._detail] + "…"
@@ -187,7 +187,7 @@ class _Drawing:
             )
         return "\n".join(part for part in (what, self._when(mark), detail) if part)
 
-    def _when(self, mark: Mark) -> str:
+    def _when(self, mark: DrawnMark) -> str:
         if not self._timed:
             return ""
         happening = mark.first

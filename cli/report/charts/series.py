@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from array import array
     from collections.abc import Callable, Iterable, Sequence
 
-    from cli.report.reading.recording import Figures, Recording, Track
+    from cli.report.reading.recording import Figures, RecordedRun, Track
 
 POINTS = 240
 """The most points along the time axis."""
@@ -49,7 +49,7 @@ class Series:
     """The highest sum of all extensions in any sample."""
 
 
-def series_of(recording: Recording) -> Series | None:
+def series_of(recording: RecordedRun) -> Series | None:
     """The lines of a recording; None without samples."""
     if not recording.times or recording.total is None or recording.host is None:
         return None

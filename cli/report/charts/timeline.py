@@ -24,7 +24,7 @@ ROWS = 4
 """The most rows of a lane, for calls that overlap."""
 
 
-class Kind(Enum):
+class LaneKind(Enum):
     TURNS = "turns"
     TOOLS = "tools"
     GUARDS = "guards"
@@ -41,12 +41,12 @@ class Life(Enum):
 
 TROUBLE = {"failed": 100, "exited": 10, "limit": 10, "restarted": 5, "no_verdict": 5, "error": 5, "warning": 1}
 """Weight of a mark: lanes of extensions are sorted by the sum."""
-_KINDS, _LIVES = list(Kind), list(Life)
+_KINDS, _LIVES = list(LaneKind), list(Life)
 _LIFE = {"started": Life.UP, "restarted": Life.UP, "reloaded": Life.UP, "exited": Life.DOWN, "failed": Life.FAILED}
 
 
 @dataclass(frozen=True)
-class Mark:
+class DrawnMark:
     """What is drawn for one happening, or for several of a kind."""
 
     first: Happening
@@ -60,10 +60,10 @@ class Mark:
 
 @dataclass(frozen=True)
 class Lane:
-    kind: Kind
+    kind: LaneKind
     name: str
     """The extension's; empty for common lanes."""
-    marks: tuple[Mark, ...]
+    marks: tuple[DrawnMark, ...]
     total: int
     """Count of happenings."""
     lives: tuple[tuple[float, float, Life], ...] = ()
@@ -73,14 +73,14 @@ class Lane:
 
 def lanes_of(happenings: Sequence[Happening], end: float) -> tuple[Lane, ...]:
     """The lanes for turns, tools, guards and the run, then one for each extension with events, most trouble first."""
-    members: dict[tuple[Kind, str], list[Happening]] = defaultdict(list)
+    members: dict[tuple[LaneKind, str], list[Happening]] = defaultdict(list)
     for happening in happenings:
         for lane in _lanes_for(happening):
             members[lane].append(happening)
     order = sorted(
         members, key=lambda lane: (_KINDS.index(lane[0]), -_trouble(members[lane]), -len(members[lane]), lane[1])
     )
-    common = sum(kind is not Kind.EXTENSION for kind, _ in order)
+    common = sum(kind is not LaneKind.EXTENSION for kind, _ in order)
     shown = common + PROMINENT
     lanes: list[Lane] = []
     for part, most, changes in (
@@ -97,21 +97,21 @@ def _trouble(held: Iterable[Happening]) -> int:
     return sum(TROUBLE.get(happening.kind, 3 if happening.bad else 0) for happening in held)
 
 
-def _lanes_for(happening: Happening) -> Iterable[tuple[Kind, str]]:
+def _lanes_for(happening: Happening) -> Iterable[tuple[LaneKind, str]]:
     if happening.kind == "turn":
-        yield Kind.TURNS, ""
+        yield LaneKind.TURNS, ""
     elif happening.kind == "tool_call":
-        yield Kind.TOOLS, ""
+        yield LaneKind.TOOLS, ""
         if happening.bad and happening.extension:
-            yield Kind.EXTENSION, happening.extension
+            yield LaneKind.EXTENSION, happening.extension
     elif happening.kind == "intercept":
-        yield Kind.GUARDS, ""
+        yield LaneKind.GUARDS, ""
         if happening.bad and happening.extension:
-            yield Kind.EXTENSION, happening.extension
+            yield LaneKind.EXTENSION, happening.extension
     elif happening.extension:
-        yield Kind.EXTENSION, happening.extension
+        yield LaneKind.EXTENSION, happening.extension
     else:
-        yield Kind.RUN, ""
+        yield LaneKind.RUN, ""
 
 
 def _columns(held: Sequence[list[Happening]], end: float, most: int) -> int | None:
@@ -130,7 +130,7 @@ def _cell(happening: Happening, end: float, columns: int) -> tuple[str, bool, in
     return happening.kind, happening.bad, int(happening.begin / (end or 1.0) * columns)
 
 
-def _lane(kind: Kind, name: str, held: list[Happening], end: float, columns: int | None, changes: int) -> Lane:
+def _lane(kind: LaneKind, name: str, held: list[Happening], end: float, columns: int | None, changes: int) -> Lane:
     if columns is None:
         marks = [_single(happening) for happening in held]
     else:
@@ -139,14 +139,14 @@ def _lane(kind: Kind, name: str, held: list[Happening], end: float, columns: int
             cells[_cell(happening, end, columns)].append(happening)
         marks = sorted((_merged(cell) for cell in cells.values()), key=lambda mark: mark.first.begin)
     rows = 1
-    if kind is Kind.TOOLS and columns is None:
+    if kind is LaneKind.TOOLS and columns is None:
         marks, rows = _stacked(marks)
-    lives = coarser(lives_of(held, end), end, changes) if kind is Kind.EXTENSION else ()
+    lives = coarser(lives_of(held, end), end, changes) if kind is LaneKind.EXTENSION else ()
     return Lane(kind, name, tuple(marks), len(held), lives, rows)
 
 
-def _single(happening: Happening) -> Mark:
-    return Mark(
+def _single(happening: Happening) -> DrawnMark:
+    return DrawnMark(
         happening,
         1,
         happening.end,
@@ -155,10 +155,10 @@ def _single(happening: Happening) -> Mark:
     )
 
 
-def _merged(cell: list[Happening]) -> Mark:
+def _merged(cell: list[Happening]) -> DrawnMark:
     ends = [happening.begin if happening.end is None else happening.end for happening in cell]
     spans = [happening.end - happening.begin for happening in cell if happening.end is not None]
-    return Mark(
+    return DrawnMark(
         first=cell[0],
         count=len(cell),
         end=max(ends) if spans or len(cell) > 1 else None,
@@ -167,7 +167,7 @@ def _merged(cell: list[Happening]) -> Mark:
     )
 
 
-def _stacked(marks: list[Mark]) -> tuple[list[Mark], int]:
+def _stacked(marks: list[DrawnMark]) -> tuple[list[DrawnMark], int]:
     """Puts overlapping marks into rows of their own, up to `ROWS`; returns the marks and the number of rows."""
     free = [0.0]
     placed = []

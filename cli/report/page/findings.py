@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from array import array
     from collections.abc import Iterable, Iterator
 
-    from cli.report.reading.recording import Figures, Happening, Recording
+    from cli.report.reading.recording import Figures, Happening, RecordedRun
 
 HOG_CPU_S = 1.0
 HOG_AGAINST_MEAN = 3.0
@@ -58,7 +58,7 @@ class Finding:
     """The worst first."""
 
 
-def findings_of(recording: Recording) -> tuple[Finding, ...]:
+def findings_of(recording: RecordedRun) -> tuple[Finding, ...]:
     """Each trouble that at least one extension has."""
     exits = exits_of(recording.happenings)
     found: dict[Trouble, list[Case]] = {trouble: [] for trouble in Trouble}

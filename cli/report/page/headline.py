@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cli.report.charts.series import Series
-    from cli.report.reading.recording import Recording
+    from cli.report.reading.recording import RecordedRun
 
 
 CASES = 10
@@ -31,7 +31,7 @@ class Tile:
     """How a bad tile looks: `bad`, or `warn` if the text below the value is what is bad."""
 
 
-def tiles(recording: Recording, series: Series | None) -> tuple[Tile, ...]:
+def tiles(recording: RecordedRun, series: Series | None) -> tuple[Tile, ...]:
     figures = recording.figures
     calls = sum(extension.calls for extension in figures)
     errors = sum(extension.errors for extension in figures)
@@ -78,7 +78,7 @@ def tiles(recording: Recording, series: Series | None) -> tuple[Tile, ...]:
     )
 
 
-def _samples(recording: Recording) -> str:
+def _samples(recording: RecordedRun) -> str:
     if recording.source is Source.EVENTS:
         return "from a run's events"
     return plural(len(recording.times), "sample")
@@ -90,7 +90,7 @@ def _ended(exits: int) -> str:
     return "1 ended by itself" if exits == 1 else f"{count_text(exits)} ended by themselves"
 
 
-def _memory(recording: Recording, series: Series | None) -> Tile:
+def _memory(recording: RecordedRun, series: Series | None) -> Tile:
     largest = max(recording.figures, key=lambda extension: extension.rss_peak_bytes, default=None)
     if largest is None:
         return Tile("Peak RSS", "-", "no extensions")
@@ -100,7 +100,7 @@ def _memory(recording: Recording, series: Series | None) -> Tile:
     return Tile("Peak RSS, all", bytes_text(series.peak_rss_bytes), f"{own}: {largest.name}")
 
 
-def headline(recording: Recording, series: Series | None, findings: Sequence[Finding], ids: dict[str, str]) -> str:
+def headline(recording: RecordedRun, series: Series | None, findings: Sequence[Finding], ids: dict[str, str]) -> str:
     facts = "".join(f"<div><dt>{text(label)}</dt><dd>{text(value)}</dd></div>" for label, value in recording.facts)
     notes = "".join(f"<li>{_coded(text(note))}</li>" for note in recording.notes)
     shown = "".join(
@@ -125,7 +125,7 @@ def _coded(escaped: str) -> str:
     return "".join(f"<code>{part}</code>" if index % 2 else part for index, part in enumerate(parts))
 
 
-def _findings(recording: Recording, findings: Sequence[Finding], ids: dict[str, str]) -> str:
+def _findings(recording: RecordedRun, findings: Sequence[Finding], ids: dict[str, str]) -> str:
     if not findings:
         calm = "Nothing stands out: no exits, errors, timeouts, limits or unusual use."
         if not recording.figures:

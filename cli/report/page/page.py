@@ -20,7 +20,7 @@ from cli.report.page.table import table
 from cli.report.reading.recording import Source
 
 if TYPE_CHECKING:
-    from cli.report.reading.recording import Recording
+    from cli.report.reading.recording import RecordedRun
 
 SIGNATURE = "<!doctype html>\n<!-- made by zot report -->\n"
 """The beginning of a page, by which a report is recognised."""
@@ -38,7 +38,7 @@ _TOOLBAR = (
 )
 
 
-def render(recording: Recording, *, source_name: str, version: str) -> str:
+def render(recording: RecordedRun, *, source_name: str, version: str) -> str:
     """The whole page. `source_name` is the name of the file that it is made from."""
     end = recording.end
     ids = {extension.name: f"x{index}" for index, extension in enumerate(recording.figures)}
@@ -69,7 +69,7 @@ def render(recording: Recording, *, source_name: str, version: str) -> str:
     )
 
 
-def _axis(recording: Recording) -> tuple[str, str, list[tuple[float, str]]]:
+def _axis(recording: RecordedRun) -> tuple[str, str, list[tuple[float, str]]]:
     """The labels below the charts, the grid lines, and the ticks of both."""
     ticks = time_ticks(recording.end) if recording.source is Source.STATS else thinned_ticks(recording.order_ticks)
     at = [(number(100 * position / recording.end, 3), label) for position, label in ticks]

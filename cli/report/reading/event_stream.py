@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from cli.report.quantities import clock_text, plural, short
-from cli.report.reading.recording import GOOD_STOPS, Figures, Happening, Recording, Source, figures_of
+from cli.report.reading.recording import GOOD_STOPS, Figures, Happening, RecordedRun, Source, figures_of
 from wire import events
 
 TOLD_BY_ARGUMENT = ("command", "path", "name")
@@ -66,7 +66,7 @@ class EventReader:
                 self._results.append(record)
         self._is_done = isinstance(record, events.Done)
 
-    def finish(self, notes: list[str]) -> Recording:
+    def finish(self, notes: list[str]) -> RecordedRun:
         for begin, name, told in self._calls.values():
             self._add(Happening(begin, None, "tool_call", name, detail=f"{told} (no result)", bad=True))
         if self._turn is not None:
@@ -87,7 +87,7 @@ class EventReader:
             )
         elif not self._is_done:
             notes.append("The last record is not `done`: the stream is cut off, or was filtered.")
-        return Recording(
+        return RecordedRun(
             source=Source.EVENTS,
             title="A run of zot",
             facts=self._facts(),

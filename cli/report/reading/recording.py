@@ -98,7 +98,7 @@ class Track:
 
 
 @dataclass(frozen=True)
-class Recording:
+class RecordedRun:
     source: Source
     title: str
     """What ran, in a few words."""

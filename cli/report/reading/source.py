@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 import msgspec
 
 from cli.report.reading.event_stream import EVENT_TYPES, EventReader
-from cli.report.reading.recording import InputError, Recording
+from cli.report.reading.recording import InputError, RecordedRun
 from cli.report.reading.stats_file import StatsReader
 from wire.lenient_json import UNREADABLE, reason, repaired
 from wire.text import printable
@@ -29,7 +29,7 @@ class _Typed(msgspec.Struct):
 _typed: msgspec.json.Decoder[_Typed] = msgspec.json.Decoder(_Typed)
 
 
-def read_recording(path: str) -> Recording:
+def read_recording(path: str) -> RecordedRun:
     """The recording in a file. An unreadable last line is left out, with a note. Raises `InputError`."""
     shown = printable(path)
     try:
@@ -44,7 +44,7 @@ def read_recording(path: str) -> Recording:
 _HOW = "Record a run with `zot --json --stats FILE …`, then `zot report FILE`"
 
 
-def _read(file: IO[bytes], shown: str) -> Recording:
+def _read(file: IO[bytes], shown: str) -> RecordedRun:
     reader: StatsReader | EventReader | None = None
     cut_off = ""
     for number, line, is_last in _lines(file):

@@ -18,7 +18,7 @@ from cli.report.reading.recording import (
     Figures,
     Happening,
     InputError,
-    Recording,
+    RecordedRun,
     Source,
     Track,
     figures_of,
@@ -146,7 +146,7 @@ class StatsReader:
             track.rss_bytes.extend(rss)
         self._cpu_rows, self._rss_rows = [], []
 
-    def finish(self, notes: list[str]) -> Recording:
+    def finish(self, notes: list[str]) -> RecordedRun:
         """The recording. Raises `InputError` if the last sample lacks a field."""
         last = self._full_latest() if self._times else None
         self._move_to_tracks()
@@ -162,7 +162,7 @@ class StatsReader:
         for happening in happenings:
             if happening.extension and happening.extension not in figures:
                 figures[happening.extension] = Figures(happening.extension)
-        return Recording(
+        return RecordedRun(
             source=Source.STATS,
             title=_title(last),
             facts=_facts(last),

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from agent.cassette import CassetteMismatch, Player
+from agent.cassette import CassetteMismatch, CassettePlayer
 from tests.support.cassette_exchanges import CWD, params, record, reply
 
 
 def test_a_mismatch_says_where_and_what_to_do(tape) -> None:
     long = "the beginning is the same " * 10
     record(tape, (params("first", long + "cats"), reply("ok")))
-    player = Player.load(tape, cwd=CWD)
+    player = CassettePlayer.load(tape, cwd=CWD)
     asked = params("first", long + "dogs", "third")
     asked["max_tokens"] = 200
     with pytest.raises(CassetteMismatch) as caught:
@@ -34,6 +34,6 @@ def test_a_mismatch_says_where_and_what_to_do(tape) -> None:
 def test_many_differences_are_cut(tape) -> None:
     record(tape, (params(*"abcdefgh"), reply("ok")))
     with pytest.raises(CassetteMismatch) as caught:
-        Player.load(tape, cwd=CWD).next(params(*"ABCDEFGH"))
+        CassettePlayer.load(tape, cwd=CWD).next(params(*"ABCDEFGH"))
     assert str(caught.value).count("recorded:") == 5
     assert str(caught.value).endswith("and more")

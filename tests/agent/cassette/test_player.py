@@ -6,14 +6,14 @@ import json
 
 import pytest
 
-from agent.cassette import CassetteError, CassetteMismatch, Player, Recorder
+from agent.cassette import CassetteError, CassetteMismatch, CassettePlayer, CassetteRecorder
 from tests.support.cassette_exchanges import CWD, params, record, reply, tool_reply
 
 
 def test_a_reply_comes_back_line_by_line_without_ids(tape) -> None:
     error = [{"type": "error", "kind": "server", "status": 500, "message": "anthropic: HTTP 500: x", "content": []}]
     record(tape, (params("a"), reply("Hel", "lo ", "{{cwd}} {{lit:home}} \u2028")), (params("b"), error))
-    player = Player.load(tape, cwd=CWD)
+    player = CassettePlayer.load(tape, cwd=CWD)
     assert player.remaining == 2
     assert player.next(params("a")) == reply("Hel", "lo ", "{{cwd}} {{lit:home}} \u2028")
     assert player.next(params("b")) == error
@@ -27,7 +27,7 @@ def test_a_cassette_plays_in_another_folder_on_another_day(tape, tmp_path) -> No
     there.mkdir()
     asked = params(f"look at {there}/a.py", cwd=str(there))
     asked["system"][0]["text"] = asked["system"][0]["text"].replace("2026-11-21", "2027-01-02")
-    lines = Player.load(tape, cwd=str(there), home="/elsewhere").next(asked)
+    lines = CassettePlayer.load(tape, cwd=str(there), home="/elsewhere").next(asked)
     assert json.loads(lines[-1]["content"][0]["args"]) == {"path": f"{there}/a.py"}
     streamed = "".join(line["delta"] for line in lines if line["type"] == "tool_use_args")
     assert streamed == lines[-1]["content"][0]["args"]
@@ -42,7 +42,7 @@ def test_log_names_and_durations_of_bash_may_differ(tape) -> None:
     record(
         tape, (asked("/tmp/zot-bash-0011aabbccdd.log", "1.2s"), tool_reply('{"path":"/tmp/zot-bash-0011aabbccdd.log"}'))
     )
-    lines = Player.load(tape, cwd=CWD).next(asked("/var/folders/x/zot-bash-ffeeddccbbaa.log", "2m13s"))
+    lines = CassettePlayer.load(tape, cwd=CWD).next(asked("/var/folders/x/zot-bash-ffeeddccbbaa.log", "2m13s"))
     assert json.loads(lines[-1]["content"][0]["args"]) == {"path": "/var/folders/x/zot-bash-ffeeddccbbaa.log"}
 
 
@@ -58,20 +58,20 @@ def test_cache_markers_may_differ_but_arguments_of_that_name_may_not(tape) -> No
         )
 
     record(tape, (asked({"cache_control": {"type": "ephemeral"}}, 1), reply("ok")))
-    assert Player.load(tape, cwd=CWD).next(asked({}, 1)) == reply("ok")
+    assert CassettePlayer.load(tape, cwd=CWD).next(asked({}, 1)) == reply("ok")
     with pytest.raises(CassetteMismatch, match=r"messages\[0\]\.content\[0\]\.input\.cache_control"):
-        Player.load(tape, cwd=CWD).next(asked({}, 2))
+        CassettePlayer.load(tape, cwd=CWD).next(asked({}, 2))
 
 
 def test_requests_must_come_in_the_recorded_order(tape) -> None:
     record(tape, (params("a"), reply("1")), (params("b"), reply("2")))
     with pytest.raises(CassetteMismatch, match=":2 at request 1 of 2"):
-        Player.load(tape, cwd=CWD).next(params("b"))
+        CassettePlayer.load(tape, cwd=CWD).next(params("b"))
 
 
 def test_a_request_beyond_the_end_of_the_cassette_is_an_error(tape) -> None:
     record(tape, (params("a"), reply("1")))
-    player = Player.load(tape, cwd=CWD)
+    player = CassettePlayer.load(tape, cwd=CWD)
     player.next(params("a"))
     with pytest.raises(
         CassetteError, match=r"ends after 1 exchange, but the run goes on; record it again with --record"
@@ -114,23 +114,23 @@ EXCHANGE = b'{"type":"exchange","request":{},"reply":[{"type":"final","content":
 def test_a_bad_file_is_named_with_its_line(tape, data: bytes, message: str) -> None:
     tape.write_bytes(data)
     with pytest.raises(CassetteError) as caught:
-        Player.load(tape, cwd=CWD)
+        CassettePlayer.load(tape, cwd=CWD)
     assert str(caught.value).startswith(f"cassette {tape}{message}")
 
 
 def test_a_last_line_without_newline_is_fine_when_it_is_whole(tape) -> None:
     tape.write_bytes((HEADER + EXCHANGE).rstrip())
-    assert Player.load(tape, cwd=CWD).next({}) == [{"type": "final", "content": []}]
+    assert CassettePlayer.load(tape, cwd=CWD).next({}) == [{"type": "final", "content": []}]
 
 
 def test_missing_files_and_directories_are_named(tmp_path) -> None:
     with pytest.raises(CassetteError, match=r"cannot read cassette .*/gone\.jsonl: No such file or directory"):
-        Player.load(tmp_path / "gone.jsonl", cwd=CWD)
+        CassettePlayer.load(tmp_path / "gone.jsonl", cwd=CWD)
     with pytest.raises(CassetteError, match=f"cannot read cassette {tmp_path}: Is a directory"):
-        Player.load(tmp_path, cwd=CWD)
+        CassettePlayer.load(tmp_path, cwd=CWD)
     with pytest.raises(CassetteError, match=f"cannot write cassette {tmp_path}: it is a directory"):
-        Recorder(tmp_path, cwd=CWD)
+        CassetteRecorder(tmp_path, cwd=CWD)
     with pytest.raises(CassetteError, match=r"cannot write cassette .*: No such file or directory"):
-        Recorder(tmp_path / "no" / "such" / "folder.jsonl", cwd=CWD)
+        CassetteRecorder(tmp_path / "no" / "such" / "folder.jsonl", cwd=CWD)
     with pytest.raises(CassetteError, match="not a regular file"):
-        Recorder("/dev/null", cwd=CWD)
+        CassetteRecorder("/dev/null", cwd=CWD)

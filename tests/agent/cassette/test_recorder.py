@@ -8,12 +8,12 @@ import stat
 
 import pytest
 
-from agent.cassette import CassetteError, Player, Recorder
+from agent.cassette import CassetteError, CassettePlayer, CassetteRecorder
 from tests.support.cassette_exchanges import CWD, params, record, reply
 
 
 def test_the_file_is_private_and_one_line_per_exchange(tape) -> None:
-    with Recorder(tape, cwd=CWD) as recorder:
+    with CassetteRecorder(tape, cwd=CWD) as recorder:
         assert len(tape.read_bytes().splitlines()) == 1, "the header is written at once"
         recorder.add(params("a"), reply("x\ny"))
         assert len(tape.read_bytes().splitlines()) == 2, "each exchange as soon as it is complete"
@@ -27,22 +27,22 @@ def test_the_file_is_private_and_one_line_per_exchange(tape) -> None:
 def test_a_folder_without_permission_is_named(tmp_path) -> None:
     tmp_path.chmod(0o500)
     with pytest.raises(CassetteError, match="Permission denied"):
-        Recorder(tmp_path / "x.jsonl", cwd=CWD)
+        CassetteRecorder(tmp_path / "x.jsonl", cwd=CWD)
 
 
 def test_recording_replaces_a_cassette_and_nothing_else(tape) -> None:
     record(tape, (params("old"), reply("old")))
     record(tape, (params("new"), reply("new")))
-    assert Player.load(tape, cwd=CWD).next(params("new")) == reply("new")
+    assert CassettePlayer.load(tape, cwd=CWD).next(params("new")) == reply("new")
     tape.write_text("my notes\n")
     with pytest.raises(CassetteError, match="not a cassette; remove it first"):
-        Recorder(tape, cwd=CWD)
+        CassetteRecorder(tape, cwd=CWD)
     assert tape.read_text() == "my notes\n"
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 def test_a_full_disk_is_an_error(tape) -> None:
-    recorder = Recorder(tape, cwd=CWD)
+    recorder = CassetteRecorder(tape, cwd=CWD)
     full = os.open("/dev/full", os.O_WRONLY)
     os.dup2(full, recorder._fd)
     os.close(full)

@@ -17,7 +17,7 @@ from cli.doctor.checks import Check, Level, examine
 from supervisor.cleanup.host_record import HostRecord
 from supervisor.discovery.discover import read_manifest
 from supervisor.discovery.trust_store import TrustStore
-from supervisor.process.cgroup_survey import OPT_OUT, Place, Unavailable
+from supervisor.process.cgroup_survey import OPT_OUT, CgroupDir, Unavailable
 from tests.support.zot_process import ROOT
 
 if TYPE_CHECKING:
@@ -127,11 +127,15 @@ def test_a_reaper_that_does_not_start_is_found(home: Path, monkeypatch: pytest.M
 
 
 ALL = frozenset({"memory", "pids", "cpu"})
-PLACES: dict[str, tuple[Place | Unavailable, str, str]] = {
+PLACES: dict[str, tuple[CgroupDir | Unavailable, str, str]] = {
     "none": (Unavailable("because"), "sampling watches rss_mb, processes and cpu_percent; no cgroup leaves", "because"),
-    "all": (Place("/c", ALL, ALL, False, False), "cgroup leaves in /c; limited by the kernel: memory, pids, cpu", ""),
+    "all": (
+        CgroupDir("/c", ALL, ALL, False, False),
+        "cgroup leaves in /c; limited by the kernel: memory, pids, cpu",
+        "",
+    ),
     "some": (
-        Place("/c", ALL - {"cpu"}, frozenset(), True, False),
+        CgroupDir("/c", ALL - {"cpu"}, frozenset(), True, False),
         "cgroup leaves in /c; limited by the kernel: memory, pids; by sampling: cpu",
         "/c has no controller for cpu (cgroup v1 may hold them)",
     ),

@@ -7,14 +7,14 @@ from pathlib import Path
 from cli.run.trust_prompt import LINE, card, cut
 from supervisor.discovery.content_hash import Content
 from supervisor.discovery.discover import Found, Scope
-from supervisor.discovery.trust_rules import Judged, TrustState
+from supervisor.discovery.trust_rules import TrustJudgement, TrustState
 from supervisor.home.config import Config
 from wire.manifest import Manifest
 
 
 def shown(**manifest) -> list[str]:
     found = Found(Path("/x"), Manifest(**{"name": "x", "exec": "x", **manifest}), Scope.PROJECT)
-    judged = Judged(TrustState.NEVER_SEEN, "never seen", Content("sha256:0"))
+    judged = TrustJudgement(TrustState.NEVER_SEEN, "never seen", Content("sha256:0"))
     return [cut(line) for line in card(found, judged, Config(secrets=("AWS_*",)))]
 
 

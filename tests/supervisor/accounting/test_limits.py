@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.accounting.limits import BREACHES, MIB, Reading, breaches, judge
-from supervisor.accounting.rates import SHORTEST_S, Usage, follow
+from supervisor.accounting.rates import SHORTEST_S, TreeUse, with_rates
 from wire.manifest import Limits
 
 QUIET = Reading(rss=10 * MIB, cpu_s=1.0, cpu_percent=5.0, processes=1, open_files=20, frames_per_s=10.0)
@@ -132,28 +132,28 @@ def test_what_the_manifest_leaves_out_comes_from_the_defaults():
 # --- rates ------------------------------------------------------------------------------------------------------
 
 
-def usage(at: float, cpu_s: float = 0.0, frames_in: int = 0) -> Usage:
-    return Usage(at=at, cpu_s=cpu_s, frames_in=frames_in, rss=1, processes=1)
+def usage(at: float, cpu_s: float = 0.0, frames_in: int = 0) -> TreeUse:
+    return TreeUse(at=at, cpu_s=cpu_s, frames_in=frames_in, rss=1, processes=1)
 
 
 def test_the_first_sample_has_no_rates():
-    seen = follow(Usage(), usage(10.0, cpu_s=5.0, frames_in=100))
+    seen = with_rates(TreeUse(), usage(10.0, cpu_s=5.0, frames_in=100))
     assert (seen.cpu_percent, seen.frames_per_s) == (None, None)
 
 
 def test_rates_are_of_the_time_since_the_sample_before():
-    seen = follow(usage(10.0, 5.0, 100), usage(12.0, 6.0, 300))
+    seen = with_rates(usage(10.0, 5.0, 100), usage(12.0, 6.0, 300))
     assert (seen.cpu_percent, seen.frames_per_s) == (50.0, 100.0)
 
 
 def test_a_tree_that_lost_a_part_has_used_no_negative_time():
-    assert follow(usage(10.0, 5.0), usage(12.0, 1.0)).cpu_percent == 0.0
+    assert with_rates(usage(10.0, 5.0), usage(12.0, 1.0)).cpu_percent == 0.0
 
 
 def test_what_a_part_of_the_tree_took_with_it_is_still_spent():
-    seen = Usage()
+    seen = TreeUse()
     for at, cpu_s in enumerate([2.0, 12.0, 1.0, 6.0, 6.0]):
-        seen = follow(seen, usage(float(at), cpu_s))
+        seen = with_rates(seen, usage(float(at), cpu_s))
     assert seen.spent_s == 17.0
     assert seen.reading.cpu_s == 17.0
 
@@ -161,7 +161,7 @@ def test_what_a_part_of_the_tree_took_with_it_is_still_spent():
 def test_samples_that_are_asked_for_without_pause_still_come_to_a_rate():
     seen = usage(0.0)
     for step in range(1, 101):
-        seen = follow(seen, usage(step / 100, cpu_s=step / 100, frames_in=step))
+        seen = with_rates(seen, usage(step / 100, cpu_s=step / 100, frames_in=step))
     assert SHORTEST_S > 1 / 100
     assert seen.cpu_percent == pytest.approx(100.0)
     assert seen.frames_per_s == pytest.approx(100.0)
@@ -173,9 +173,9 @@ def test_samples_that_are_asked_for_without_pause_still_come_to_a_rate():
     )
 )
 def test_rates_are_never_negative_where_counts_rise(samples: list[tuple[float, float, int]]):
-    seen, frames = Usage(), 0
+    seen, frames = TreeUse(), 0
     for at, cpu_s, more in samples:
         frames += more
-        seen = follow(seen, usage(at, cpu_s, frames))
+        seen = with_rates(seen, usage(at, cpu_s, frames))
         assert seen.cpu_percent is None or seen.cpu_percent >= 0
         assert seen.frames_per_s is None or seen.frames_per_s >= 0

@@ -45,7 +45,7 @@ def test_nothing_survives_a_host_killed_at_any_moment(tmp_path: Path, bystanders
             hosts[i].kill()
         for host in hosts:
             with host:
-                host.watchdog_ends()
+                host.reaper_ends()
                 assert host.survivors() == []
                 assert list(host.folder.iterdir()) == [], "the record is removed with them"
 
@@ -56,7 +56,7 @@ def test_all_kinds_of_children_are_ended(tmp_path: Path, bystanders):
         host.hear("all there")
         assert host.survivors() != []
         host.kill()
-        host.watchdog_ends()
+        host.reaper_ends()
         assert host.survivors() == []
 
 
@@ -68,7 +68,7 @@ def test_a_daemon_that_left_no_trace_is_found_in_its_cgroup(tmp_path: Path, byst
     with Doomed(tmp_path / "run", "hidden,plain,gone", leaves=True) as host:
         host.hear("all there")
         host.kill()
-        host.watchdog_ends()
+        host.reaper_ends()
         assert host.survivors() == []
         assert not Path(f"{place.path}/zot-{host.process.pid}").exists()
 
@@ -81,7 +81,7 @@ def test_the_reaper_survives_signals_and_the_end_of_the_hosts_group(tmp_path: Pa
             os.kill(host.watchdog, number)
         os.killpg(host.process.pid, signal.SIGKILL)
         host.process.wait()
-        host.watchdog_ends()
+        host.reaper_ends()
         assert host.survivors() == []
         assert list(host.folder.iterdir()) == []
 
@@ -93,7 +93,7 @@ def test_the_reaper_sees_the_hosts_end_though_a_fork_holds_its_pipe(tmp_path: Pa
         host.say("fork")
         copy = int(host.hear("copy"))
         host.kill()
-        host.watchdog_ends()
+        host.reaper_ends()
         assert host.survivors() == []
         assert read_process(copy) is not None, "it had not been started as a child"
         os.kill(copy, signal.SIGKILL)
@@ -112,7 +112,7 @@ def test_a_process_with_a_reused_pid_is_left_alone(tmp_path: Path, bystanders):
         host.say("name")
         host.hear("watchdog")
         host.kill()
-        host.watchdog_ends()
+        host.reaper_ends()
         assert host.survivors() == []
 
 
@@ -124,7 +124,7 @@ def test_a_noted_process_is_ended_without_a_token(tmp_path: Path):
         host.say("name")
         host.hear("watchdog")
         host.kill()
-        host.watchdog_ends()
+        host.reaper_ends()
         assert adopted.wait() == -signal.SIGTERM
 
 
@@ -183,7 +183,7 @@ def test_the_second_reaper_knows_what_the_first_was_told(tmp_path: Path):
             host.say("name")
             host.watchdog = int(host.hear("watchdog").replace("None", str(first)))
         host.kill()
-        host.watchdog_ends()
+        host.reaper_ends()
         assert host.survivors() == []
 
 

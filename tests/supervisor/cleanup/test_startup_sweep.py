@@ -24,7 +24,7 @@ from supervisor.cleanup.host_record import (
     HostStatus,
     PidSpace,
     decide_status,
-    fate_of,
+    host_status,
     own_pid_space,
     records_in,
 )
@@ -75,7 +75,7 @@ def test_a_record_is_private_and_complete(tmp_path: Path):
     assert path == tmp_path / f"{os.getpid()}.json"
     assert path.stat().st_mode & 0o777 == 0o600
     assert records_in(tmp_path) == [own]
-    assert fate_of(own) is HostStatus.LIVING
+    assert host_status(own) is HostStatus.LIVING
     assert os.listdir(tmp_path) == [path.name]
     msgspec.structs.replace(own, token="b" * 32).remove(tmp_path)
     assert path.exists(), "it was another host's"
@@ -174,7 +174,7 @@ def test_a_zombie_is_a_dead_host(tmp_path: Path):
     with subprocess.Popen(["true"]) as child:
         os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
         dead = record(pid=child.pid, started=read_process(child.pid).identity.started)
-        assert fate_of(dead) is HostStatus.DEAD
+        assert host_status(dead) is HostStatus.DEAD
 
 
 @linux_only

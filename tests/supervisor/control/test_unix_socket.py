@@ -14,7 +14,7 @@ import pytest
 
 from supervisor.control import unix_socket
 from supervisor.control.client import ControlClient, Endpoint, GoneError, HostError, endpoints, hosts
-from supervisor.control.unix_socket import LONGEST_PATH, connect, listen, peer_uid, somebody_listens, sweep
+from supervisor.control.unix_socket import LONGEST_PATH, connect, has_listener, listen, peer_uid, sweep
 from supervisor.home.runtime_dir import prepare, runtime_dir, runtime_dirs
 from tests.support.control_peer import Serving
 from wire import control
@@ -125,10 +125,10 @@ def test_a_path_of_any_length_can_be_used(tmp_path):
     folder = tmp_path / ("x" * 120) / "run"
     listener, path = listen(folder, os.getpid())
     assert len(str(path)) > LONGEST_PATH
-    assert somebody_listens(path)
+    assert has_listener(path)
     connect(path, 1.0).close()
     listener.close()
-    assert not somebody_listens(path)
+    assert not has_listener(path)
 
 
 def test_a_path_that_is_too_long_for_the_system_is_reported(tmp_path, monkeypatch):
@@ -191,7 +191,7 @@ def test_a_live_host_of_another_container_is_not_swept(tmp_path):
     assert path.exists()
     with pytest.raises(OSError, match="another host listens on"):
         listen(tmp_path, UNUSED_PID)
-    assert somebody_listens(path)
+    assert has_listener(path)
     listener.close()
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from supervisor.harness.checkup import CheckupResult, Force, examine
 from supervisor.harness.harness import Harness
-from supervisor.harness.observed_handshake import Phase
+from supervisor.harness.observed_handshake import HandshakePhase
 from supervisor.harness.script_runner import found_in
 from tests.support.extension_folder import extension, folder
 
@@ -35,7 +35,7 @@ def facts_of(tmp_path: Path):
 
 def test_a_good_extension_passes(facts_of):
     facts = facts_of(("echo",), env=["HOME", "NO_SUCH_VARIABLE"])["echo"]
-    assert facts.phase is Phase.READY
+    assert facts.phase is HandshakePhase.READY
     assert facts.ready_s is not None
     assert (facts.hello_name, facts.tools, facts.intercepts) == ("echo", ("echo",), ("tool_call",))
     assert (facts.junk, facts.warnings, facts.bad_frames) == (0, [], [])
@@ -53,10 +53,10 @@ def test_each_fault_is_found(facts_of, tmp_path):
     assert facts["junk_between"].first_junk == "Listening on port 3000"
     assert "good_tool" in facts["bad_tools"].tools
     assert any("'has spaces' is not usable" in text for text in facts["bad_tools"].warnings)
-    assert facts["exits_before_hello"].phase is Phase.FAILED
+    assert facts["exits_before_hello"].phase is HandshakePhase.FAILED
     assert facts["exits_before_hello"].failure == "it exited before its hello (exit 3)"
     assert facts["exits_before_hello"].force is Force.NOTHING
-    assert facts["no_ready"].phase is Phase.SILENT
+    assert facts["no_ready"].phase is HandshakePhase.SILENT
     assert len(facts["wrong_types"].bad_frames) >= 2
     assert "must be hello" in facts["first_frame_not_hello"].failure
     assert facts["grandchild"].left == 1

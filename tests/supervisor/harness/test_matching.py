@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.harness.matching import ANY, Places, differences, shown
+from supervisor.harness.matching import ANY, ScriptPaths, differences, shown
 from tests.supervisor.harness.test_script import JSON
 
-PLACES = Places(cwd="/tmp/z/project", extension_dir="/home/me/ext", data_dir="/home/me/ext/data")
+PLACES = ScriptPaths(cwd="/tmp/z/project", extension_dir="/home/me/ext", data_dir="/home/me/ext/data")
 
 
 @given(JSON)

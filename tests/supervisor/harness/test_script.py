@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.harness.matching import Places
-from supervisor.harness.script import ScriptError, Side, Step, parse_script, read_script, write_line
+from supervisor.harness.matching import ScriptPaths
+from supervisor.harness.script import ScriptError, ScriptStep, Side, parse_script, read_script, write_line
 
 CALL = {"type": "tool_call", "id": "1", "name": "shout", "args": {"text": "hi"}}
 RESULT = {"type": "tool_result", "id": "1"}
@@ -33,7 +33,7 @@ def test_lines_are_steps_in_their_order():
         {"extension": RESULT},
     )
     found = parse_script(b"\xef\xbb\xbf" + text.replace(b"\n", b"\r\n"), "s")
-    assert found.steps == (Step(Side.HOST, CALL, 3), Step(Side.EXTENSION, RESULT, 5))
+    assert found.steps == (ScriptStep(Side.HOST, CALL, 3), ScriptStep(Side.EXTENSION, RESULT, 5))
     assert (found.about.title, found.about.ignore, found.about.exit) == ("shouts", ("log",), 0)
     assert not found.has_handshake
     assert not found.has_shutdown
@@ -89,6 +89,6 @@ def test_a_file_that_cannot_be_read(tmp_path):
 @given(st.dictionaries(st.text(max_size=5), JSON, max_size=4))
 def test_what_is_written_is_read_again(members):
     frame = {**members, "type": "event_of_tomorrow"}
-    places = Places("/a/project", "/a/ext", "/a/data")
+    places = ScriptPaths("/a/project", "/a/ext", "/a/data")
     (step,) = parse_script(write_line(Side.EXTENSION, frame, places), "s").steps
     assert places.fill(step.frame) == places.fill(frame)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from supervisor.harness.harness import Harness, InterruptedRehearsalError
+from supervisor.harness.harness import Harness, HarnessInterruptedError
 from supervisor.harness.script import Script, Side, parse_script
 from supervisor.harness.script_runner import found_in, play, record, recording
 from tests.support.extension_folder import extension, folder
@@ -255,6 +255,6 @@ def test_a_signal_ends_the_wait(echo):
     with Harness(owns_process=True) as room:
         actor = room.start(found_in(echo))
         os.kill(os.getpid(), signal.SIGINT)
-        with pytest.raises(InterruptedRehearsalError):
+        with pytest.raises(HarnessInterruptedError):
             room.wait(lambda: False, 20.0)
     assert actor.exit is not None

@@ -262,7 +262,7 @@ def test_an_interruption_leaves_nothing(here, tmp_path, monkeypatch, moment):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(*((staging.Stage, "flush") if moment == "syncfs" else (os, "rename")), interrupted)
+    monkeypatch.setattr(*((staging.StagingFolder, "flush") if moment == "syncfs" else (os, "rename")), interrupted)
     with pytest.raises(KeyboardInterrupt):
         install(LocalSource(made), Scope.GLOBAL, here)
     assert contents(here.home / "extensions") == ["other"]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from supervisor.monitoring import table_reader
-from supervisor.monitoring.table_reader import STRANGERS_S, ProcessReader
+from supervisor.monitoring.table_reader import STRANGERS_S, TableReader
 from supervisor.process.table import ProcessTable, read_process
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def reader(clock: Clock) -> Iterator[ProcessReader]:
-    reader = ProcessReader(clock)
+def reader(clock: Clock) -> Iterator[TableReader]:
+    reader = TableReader(clock)
     yield reader
     reader.close()
 
@@ -68,7 +68,7 @@ def open_files_of_the_table() -> int:
     return found
 
 
-def test_it_finds_what_the_plain_table_finds_below_the_host(reader: ProcessReader, child: subprocess.Popen[bytes]):
+def test_it_finds_what_the_plain_table_finds_below_the_host(reader: TableReader, child: subprocess.Popen[bytes]):
     for _ in range(3):
         table = reader.read({child.pid})
         assert set(table.tree([os.getpid()])) == set(ProcessTable.read().tree([os.getpid()]))
@@ -77,7 +77,7 @@ def test_it_finds_what_the_plain_table_finds_below_the_host(reader: ProcessReade
         assert (found.parent, found.session) == (os.getpid(), child.pid)
 
 
-def test_it_sees_them_change(reader: ProcessReader):
+def test_it_sees_them_change(reader: TableReader):
     code = "import sys\nsys.stdin.readline()\nheld = b'm' * (50 << 20)\nprint(flush=True)\nsys.stdin.read()"
     command = [sys.executable, "-I", "-S", "-c", code]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
@@ -90,7 +90,7 @@ def test_it_sees_them_change(reader: ProcessReader):
         process.stdin.close()
 
 
-def test_new_ones_are_found_and_ended_ones_are_gone(reader: ProcessReader, child: subprocess.Popen[bytes]):
+def test_new_ones_are_found_and_ended_ones_are_gone(reader: TableReader, child: subprocess.Popen[bytes]):
     reader.read({child.pid})
     with sleep() as second:
         assert second.pid in reader.read(set()).by_pid
@@ -100,7 +100,7 @@ def test_new_ones_are_found_and_ended_ones_are_gone(reader: ProcessReader, child
     assert child.pid in table.by_pid
 
 
-def test_a_process_that_has_ended_and_is_not_collected_is_a_zombie(reader: ProcessReader):
+def test_a_process_that_has_ended_and_is_not_collected_is_a_zombie(reader: TableReader):
     with sleep() as sleeper:
         reader.read(set())
         sleeper.kill()
@@ -111,7 +111,7 @@ def test_a_process_that_has_ended_and_is_not_collected_is_a_zombie(reader: Proce
             assert sleeper.pid not in table.tree([os.getpid()])
 
 
-def test_strangers_are_read_seldom(reader: ProcessReader, clock: Clock):
+def test_strangers_are_read_seldom(reader: TableReader, clock: Clock):
     first = reader.read(set())
     assert 1 in first.by_pid, "at first each is looked at"
     assert 1 not in reader.read(set()).by_pid
@@ -122,7 +122,7 @@ def test_strangers_are_read_seldom(reader: ProcessReader, clock: Clock):
 
 
 def test_a_strangers_number_is_looked_at_again_in_the_end(
-    reader: ProcessReader, clock: Clock, child: subprocess.Popen[bytes]
+    reader: TableReader, clock: Clock, child: subprocess.Popen[bytes]
 ):
     reader.read(set())
     reader._strangers.add(child.pid)  # it had the number before
@@ -133,7 +133,7 @@ def test_a_strangers_number_is_looked_at_again_in_the_end(
     assert child.pid in reader.read(set()).by_pid
 
 
-def test_members_of_a_session_are_kept_though_their_parent_is_not_ours(reader: ProcessReader):
+def test_members_of_a_session_are_kept_though_their_parent_is_not_ours(reader: TableReader):
     """In a host that is no subreaper the parent may be a stranger; here a session of strangers stands for that."""
     session = os.getsid(1) or read_process(1).session
     members = {
@@ -147,7 +147,7 @@ def test_members_of_a_session_are_kept_though_their_parent_is_not_ours(reader: P
 
 
 @pytest.mark.skipif(not (LAST_PID.exists() and os.access(LAST_PID, os.W_OK)), reason="pids cannot be chosen here")
-def test_a_pid_that_is_reused_is_another_process(reader: ProcessReader):
+def test_a_pid_that_is_reused_is_another_process(reader: TableReader):
     for _ in range(200):
         with sleep() as first:
             before = reader.read(set()).by_pid[first.pid]
@@ -170,7 +170,7 @@ def test_a_pid_that_is_reused_is_another_process(reader: ProcessReader):
     pytest.skip("the number was never free")
 
 
-def test_each_of_ours_has_one_descriptor_and_it_is_closed_with_it(reader: ProcessReader):
+def test_each_of_ours_has_one_descriptor_and_it_is_closed_with_it(reader: TableReader):
     before, plain = open_files_of_the_table(), open_files()
     children = [sleep() for _ in range(5)]
     reader.read(set())
@@ -188,13 +188,13 @@ def test_each_of_ours_has_one_descriptor_and_it_is_closed_with_it(reader: Proces
     reader.close()
 
 
-def test_it_can_be_used_after_it_was_closed(reader: ProcessReader, child: subprocess.Popen[bytes]):
+def test_it_can_be_used_after_it_was_closed(reader: TableReader, child: subprocess.Popen[bytes]):
     reader.read(set())
     reader.close()
     assert child.pid in reader.read(set()).by_pid
 
 
-def test_no_more_are_kept_than_are_allowed(reader: ProcessReader, monkeypatch: pytest.MonkeyPatch):
+def test_no_more_are_kept_than_are_allowed(reader: TableReader, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(table_reader, "KEPT", 2)
     children = [sleep() for _ in range(4)]
     try:
@@ -209,7 +209,7 @@ def test_no_more_are_kept_than_are_allowed(reader: ProcessReader, monkeypatch: p
 
 
 def test_without_a_descriptor_to_read_with_it_says_so_and_gives_up_its_own(
-    reader: ProcessReader, child: subprocess.Popen[bytes]
+    reader: TableReader, child: subprocess.Popen[bytes]
 ):
     import resource
 
@@ -225,13 +225,13 @@ def test_without_a_descriptor_to_read_with_it_says_so_and_gives_up_its_own(
     assert child.pid in reader.read(set()).by_pid
 
 
-def test_elsewhere_the_portable_table_does(reader: ProcessReader, monkeypatch: pytest.MonkeyPatch):
+def test_elsewhere_the_portable_table_does(reader: TableReader, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(table_reader, "ON_LINUX", False)
     assert os.getpid() in reader.read(set()).by_pid
     assert reader._files == {}
 
 
-def test_signals_and_stops_are_no_ends(reader: ProcessReader, child: subprocess.Popen[bytes]):
+def test_signals_and_stops_are_no_ends(reader: TableReader, child: subprocess.Popen[bytes]):
     reader.read(set())
     os.kill(child.pid, signal.SIGSTOP)
     os.waitid(os.P_PID, child.pid, os.WSTOPPED | os.WNOWAIT)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from supervisor.process.cgroup_files import kill_leaves, members, remove_leaves
-from supervisor.process.cgroup_survey import OPT_OUT, Place, Unavailable, own_cgroup, survey, unified_mount
+from supervisor.process.cgroup_survey import OPT_OUT, CgroupDir, Unavailable, own_cgroup, survey, unified_mount
 from supervisor.process.cgroups import Cgroups
 from supervisor.process.spawn_limits import Confinement, prefixed
 from tests.support.doomed import collect_orphans
@@ -117,14 +117,14 @@ def test_what_stands_in_the_way_is_a_reason(tmp_path: Path, fault: str):
 def test_it_can_be_switched_off(tmp_path: Path):
     tree = FakeCgroups(tmp_path)
     assert reason(tree, {OPT_OUT: "1"}) == f"switched off by {OPT_OUT}"
-    assert isinstance(survey(HOST, {OPT_OUT: "0"}, tree), Place)
+    assert isinstance(survey(HOST, {OPT_OUT: "0"}, tree), CgroupDir)
 
 
 def test_a_survey_changes_nothing(tmp_path: Path):
     tree = FakeCgroups(tmp_path)
     before = {path: path.read_text() for path in tmp_path.rglob("*") if path.is_file()}
     place = survey(HOST, {}, tree)
-    assert isinstance(place, Place)
+    assert isinstance(place, CgroupDir)
     assert (place.controllers, place.shortage) == (ALL, "")
     assert {path: path.read_text() for path in tmp_path.rglob("*") if path.is_file()} == before
 

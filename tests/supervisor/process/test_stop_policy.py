@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.process.stop_policy import Patience, Stage, StopStep, next_step
+from supervisor.process.stop_policy import Patience, StopStage, StopStep, next_step
 
 SECONDS = st.floats(0, 5)
 PATIENCES = st.builds(
@@ -16,7 +16,7 @@ TICK = 0.25
 
 
 def steps(
-    patience: Patience, lives: list[tuple[bool, bool]], first: Stage = Stage.ASKED
+    patience: Patience, lives: list[tuple[bool, bool]], first: StopStage = StopStage.ASKED
 ) -> list[tuple[float, StopStep]]:
     """Carries out the policy on a clock of its own. A leader that has gone stays gone, and the last state lasts. A kill
     is repeated as long as a process lives, and counts once."""
@@ -33,7 +33,7 @@ def steps(
             if following is stage:
                 break
             stage, entered = following, now
-            if stage in (Stage.GONE, Stage.STUCK):
+            if stage in (StopStage.GONE, StopStage.STUCK):
                 return taken
         now += TICK
     raise AssertionError(f"does not end: {taken}")
@@ -67,21 +67,21 @@ def test_a_stubborn_tree_goes_through_all_of_them(patience: Patience):
     assert times[StopStep.GIVE_UP] - times[StopStep.KILL] >= patience.kill
 
 
-@given(PATIENCES, st.sampled_from([Stage.ASKED, Stage.HINTED]))
-def test_what_a_dead_leader_left_is_terminated_at_once(patience: Patience, stage: Stage):
+@given(PATIENCES, st.sampled_from([StopStage.ASKED, StopStage.HINTED]))
+def test_what_a_dead_leader_left_is_terminated_at_once(patience: Patience, stage: StopStage):
     taken = next_step(stage, since=0.0, leader_lives=False, others_live=True, patience=patience)
-    assert taken == (StopStep.TERMINATE, Stage.TERMINATED)
+    assert taken == (StopStep.TERMINATE, StopStage.TERMINATED)
 
 
-@given(PATIENCES, st.sampled_from([Stage.ASKED, Stage.HINTED, Stage.TERMINATED, Stage.KILLED]), SECONDS)
-def test_nothing_alive_is_finished_whatever_came_before(patience: Patience, stage: Stage, since: float):
+@given(PATIENCES, st.sampled_from([StopStage.ASKED, StopStage.HINTED, StopStage.TERMINATED, StopStage.KILLED]), SECONDS)
+def test_nothing_alive_is_finished_whatever_came_before(patience: Patience, stage: StopStage, since: float):
     taken = next_step(stage, since=since, leader_lives=False, others_live=False, patience=patience)
-    assert taken == (StopStep.FINISH, Stage.GONE)
+    assert taken == (StopStep.FINISH, StopStage.GONE)
 
 
 @given(PATIENCES)
 def test_at_once_begins_with_a_kill(patience: Patience):
     step, stage = next_step(
-        Stage.TERMINATED, since=patience.term, leader_lives=True, others_live=True, patience=patience
+        StopStage.TERMINATED, since=patience.term, leader_lives=True, others_live=True, patience=patience
     )
-    assert (step, stage) == (StopStep.KILL, Stage.KILLED)
+    assert (step, stage) == (StopStep.KILL, StopStage.KILLED)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from supervisor.extension.lifecycle import State
-from supervisor.process.stop_policy import Patience, Stage
+from supervisor.process.stop_policy import Patience, StopStage
 from supervisor.process.table import read_process
 from supervisor.process.teardown import Teardown, stop_all
 from tests.support.host import Host
@@ -181,11 +181,11 @@ def test_it_knows_how_far_it_had_to_go_with_each(host: Host, tmp_path: Path):
     host.start()
     workers = {extension.name: extension.workers[0] for extension in host.supervisor.extensions}
     teardown = Teardown(host.loop, list(workers.values()))
-    assert teardown.reached(workers["deaf"]) is Stage.ASKED
+    assert teardown.reached(workers["deaf"]) is StopStage.ASKED
     host.until(teardown.hurry)
     reached = {name: teardown.reached(worker) for name, worker in workers.items()}
-    assert reached.pop("leaves_one") in (Stage.ASKED, Stage.HINTED), "what it has left was killed, not itself"
-    assert reached == {"eof": Stage.HINTED, "deaf": Stage.TERMINATED, "ignores_shutdown": Stage.KILLED}
+    assert reached.pop("leaves_one") in (StopStage.ASKED, StopStage.HINTED), "what it has left was killed, not itself"
+    assert reached == {"eof": StopStage.HINTED, "deaf": StopStage.TERMINATED, "ignores_shutdown": StopStage.KILLED}
 
 
 def test_stop_all_without_extensions_does_nothing(host: Host):

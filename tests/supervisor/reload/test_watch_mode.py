@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def test_files_are_not_looked_at_without_watch_mode(host: Host, folder: Folder):
     host.start()
-    turns = host.loop.turns
+    passes = host.loop.passes
     host.supervisor.sampler.stop()
     host.loop.run_until(lambda: False, host.loop.clock() + LOOK_S / 5)
-    assert host.loop.turns - turns <= 2
+    assert host.loop.passes - passes <= 2

@@ -11,7 +11,7 @@ def test_each_fault_of_an_extension_has_a_finding_with_advice(tmp_path):
     from cli.doctor.checks import Level
     from cli.ext.author.doctor_findings import judge, worst
     from supervisor.harness.checkup import CheckupResult, Force
-    from supervisor.harness.observed_handshake import Phase
+    from supervisor.harness.observed_handshake import HandshakePhase
     from supervisor.harness.script_runner import found_in
     from supervisor.process.child import ExitStatus
 
@@ -19,7 +19,7 @@ def test_each_fault_of_an_extension_has_a_finding_with_advice(tmp_path):
 
     def topics(**facts: Any) -> dict[str, Level]:
         good: dict[str, Any] = {
-            "phase": Phase.READY,
+            "phase": HandshakePhase.READY,
             "ready_s": 0.1,
             "hello_name": "x",
             "exit": ExitStatus(0, 0.0, 0),
@@ -42,9 +42,9 @@ def test_each_fault_of_an_extension_has_a_finding_with_advice(tmp_path):
     assert topics(force=Force.NOTHING, exit=ExitStatus(0, 0.0, 0)) == {"shutdown": Level.FAIL}
     assert topics(left=2) == {"processes": Level.WARN}
     assert topics(hello_name="y") == {"name": Level.WARN}
-    assert topics(phase=Phase.SILENT) == {"ready": Level.WARN}
+    assert topics(phase=HandshakePhase.SILENT) == {"ready": Level.WARN}
     assert topics(ready_s=2.5) == {"ready": Level.WARN}
-    assert topics(phase=Phase.FAILED, failure="said no hello", ready_s=None) == {"handshake": Level.FAIL}
+    assert topics(phase=HandshakePhase.FAILED, failure="said no hello", ready_s=None) == {"handshake": Level.FAIL}
     assert topics(spawn_error="no such file", exit=None) == {"start": Level.FAIL}
     assert topics(bad_frames=["bad hello frame"]) == {"frames": Level.FAIL}
     assert topics(unknown_frames=["weather"]) == {"frames": Level.WARN}

@@ -21,10 +21,10 @@ import pytest
     ],
 )
 def test_a_line_that_is_no_command_is_refused(line, said):
-    from cli.ext.drive.typed_commands import CommandError, Known, frame_for
+    from cli.ext.drive.typed_commands import CommandError, RegisteredNames, frame_for
 
     with pytest.raises(CommandError) as caught:
-        frame_for(line, Known(tools={"echo"}), "d1")
+        frame_for(line, RegisteredNames(tools={"echo"}), "d1")
     assert said in str(caught.value)
 
 
@@ -43,6 +43,6 @@ def test_a_line_that_is_no_command_is_refused(line, said):
     ],
 )
 def test_a_typed_line_becomes_a_frame(line, frame):
-    from cli.ext.drive.typed_commands import Known, frame_for
+    from cli.ext.drive.typed_commands import RegisteredNames, frame_for
 
-    assert frame_for(line, Known(tools={"echo"}, commands={"note"}), "d1") == frame
+    assert frame_for(line, RegisteredNames(tools={"echo"}, commands={"note"}), "d1") == frame

@@ -11,7 +11,7 @@ from cli.report.charts.timeline import (
     PROMINENT,
     PROMINENT_MARKS,
     ROWS,
-    Kind,
+    LaneKind,
     Life,
     coarser,
     lanes_of,
@@ -43,7 +43,7 @@ HAPPENINGS = st.lists(
 @given(HAPPENINGS)
 def test_nothing_is_lost_and_lanes_are_in_order(happenings):
     lanes = lanes_of(happenings, END)
-    order = [list(Kind).index(lane.kind) for lane in lanes]
+    order = [list(LaneKind).index(lane.kind) for lane in lanes]
     assert order == sorted(order)
     assert all(lane.total == sum(mark.count for mark in lane.marks) for lane in lanes)
     assert sum(lane.total for lane in lanes) >= len(happenings)
@@ -62,12 +62,12 @@ def test_failed_calls_and_blocks_are_in_the_lane_of_their_extension_too():
         END,
     )
     assert [(lane.kind, lane.name, lane.total) for lane in lanes] == [
-        (Kind.TURNS, "", 1),
-        (Kind.TOOLS, "", 2),
-        (Kind.GUARDS, "", 1),
-        (Kind.RUN, "", 1),
-        (Kind.EXTENSION, "b", 1),
-        (Kind.EXTENSION, "c", 1),
+        (LaneKind.TURNS, "", 1),
+        (LaneKind.TOOLS, "", 2),
+        (LaneKind.GUARDS, "", 1),
+        (LaneKind.RUN, "", 1),
+        (LaneKind.EXTENSION, "b", 1),
+        (LaneKind.EXTENSION, "c", 1),
     ]
 
 
@@ -93,7 +93,7 @@ def test_many_marks_become_few_with_counts():
     assert sum(mark.count for mark in tools.marks) == 100_000
     assert sum(mark.bad for mark in tools.marks) == 1000
     assert not any(0 < mark.bad < mark.count for mark in tools.marks)  # failed and other calls are counted apart
-    own = [lane for lane in lanes if lane.kind is Kind.EXTENSION]
+    own = [lane for lane in lanes if lane.kind is LaneKind.EXTENSION]
     assert len(own) == 300
     assert sum(len(lane.marks) for lane in own[:PROMINENT]) <= PROMINENT_MARKS
     assert sum(len(lane.marks) for lane in own[PROMINENT:]) <= FOLDED_MARKS

@@ -7,13 +7,13 @@ from array import array
 import pytest
 
 from cli.report.page.findings import Trouble, exits_of, findings_of, growth
-from cli.report.reading.recording import Figures, Happening, Recording, Source, Track
+from cli.report.reading.recording import Figures, Happening, RecordedRun, Source, Track
 
 MIB = 2**20
 
 
 def recording(*figures, happenings=(), tracks=None):
-    return Recording(Source.STATS, "", (), None, 1.0, 1.0, figures, tuple(happenings), tracks=tracks or {})
+    return RecordedRun(Source.STATS, "", (), None, 1.0, 1.0, figures, tuple(happenings), tracks=tracks or {})
 
 
 def test_nothing_stands_out_where_all_is_well():
