@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from wire.events import Status
+    from wire.exit_codes import Status
 
 
 class Abort:

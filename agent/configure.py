@@ -18,7 +18,7 @@ from agent.run.system_prompt import system_prompt
 from supervisor.discovery.admission import Consent
 from supervisor.home.config import ConfigError, load_config
 from supervisor.home.zot_home import zot_home
-from wire.events import Status
+from wire.exit_codes import Status
 from wire.suggest import not_one_of
 from wire.text import valid_text
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from agent.abort import Abort
 from agent.output.event_writer import EventWriter
 from agent.output.fd_writer import FdWriter
+from agent.output.result_record import result_record
 from agent.output.stats_timeline import Timeline
 from agent.output.stderr_notices import StderrNotices
 from agent.run.slash_commands import parse
@@ -18,7 +19,7 @@ from supervisor.control.server import ControlServer
 from supervisor.home.runtime_dir import runtime_dir
 from supervisor.loop.loop import Loop
 from wire import events, frames
-from wire.events import Status
+from wire.exit_codes import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -150,15 +151,13 @@ class Headless:
         return self._result(replace(ran, status=status, reason=reason))
 
     def _result(self, ran: PromptResult) -> events.Result:
-        return events.Result(
-            status=ran.status.value,
-            exit_code=ran.status.exit_code,
-            reason=ran.reason,
+        return result_record(
+            ran.status,
+            ran.reason,
             text=ran.text,
             steps=ran.steps,
             usage=ran.usage,
-            cost_usd=ran.usage.cost_usd,
-            duration_ms=round((time.monotonic() - self._started) * 1000),
+            duration_s=time.monotonic() - self._started,
             session=self._runtime.session_id,
             extensions=self._runtime.supervisor.costs(),
         )

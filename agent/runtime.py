@@ -18,7 +18,7 @@ from supervisor.home.runtime_dir import runtime_dir
 from supervisor.supervisor import Supervisor
 from wire import events
 from wire.dialects.base import HostInfo
-from wire.events import Status
+from wire.exit_codes import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable

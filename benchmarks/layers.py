@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from benchmarks.hosts import EVENT, Supervised
-from supervisor.loop.pending import Pending
+from supervisor.loop.future import Pending
 from wire.dialects.zot import ZotDialect
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from msgspec import Raw
 
 from benchmarks.cast import GUARDED_BY_BOTH, GUARDED_BY_FRIENDS, GUARDED_STRICTLY
 from benchmarks.ledger import CallOutcome
-from supervisor.calls.catalogue import OwnedTool
-from supervisor.loop.pending import Failure
+from supervisor.calls.merged_registrations import OwnedTool
+from supervisor.loop.future import Failure
 from wire import frames
 
 if TYPE_CHECKING:

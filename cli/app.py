@@ -131,7 +131,7 @@ def main() -> None:
             print(f"zot: {text}{dash} (see {command} --help)", file=sys.stderr)  # noqa: T201
         sys.exit(error.exit_code)
     except OSError as error:  # the help could not be written: its reader has gone, or the disk is full
-        from cli.exits import exit_with
+        from cli.os_errors import exit_with
 
         exit_with("", partial(_raise, error))
     sys.exit(status if isinstance(status, int) else 0)

@@ -7,7 +7,7 @@ from enum import Enum
 
 import typer
 
-from wire.events import Status
+from wire.exit_codes import Status
 from wire.suggest import not_one_of
 
 BUILT_IN_TOOLS = ("read", "write", "edit", "bash")

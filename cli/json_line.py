@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from cli.exits import flush
+from cli.os_errors import flush
 
 
 def print_json(record: dict[str, Any]) -> None:

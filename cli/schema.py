@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from wire.events import Status
+from wire.exit_codes import Status
 from wire.schema import definitions, render
 from wire.suggest import not_one_of
 

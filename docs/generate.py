@@ -19,7 +19,7 @@ sys.path.insert(0, str(ROOT))
 import typer  # noqa: E402
 
 from cli.app import app  # noqa: E402
-from wire.events import EXIT_CODES  # noqa: E402
+from wire.exit_codes import EXIT_CODES  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

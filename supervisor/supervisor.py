@@ -8,11 +8,11 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from supervisor.calls.catalogue import Catalogue
 from supervisor.calls.command_call import CommandInFlight
 from supervisor.calls.event_sender import EventSender
 from supervisor.calls.guard_chain import GuardChain, VerdictInFlight
 from supervisor.calls.guards import Guards
+from supervisor.calls.merged_registrations import Catalogue
 from supervisor.calls.panels import Panels
 from supervisor.calls.tool_call import ToolCallInFlight
 from supervisor.cleanup.env_marks import EXTENSION, TOKEN
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
     from pathlib import Path
 
-    from supervisor.calls.catalogue import OwnedTool
     from supervisor.calls.command_call import CommandAnswer
+    from supervisor.calls.merged_registrations import OwnedTool
     from supervisor.calls.request import InFlight
     from supervisor.calls.tool_call import Answer
     from supervisor.calls.verdict import Judgement

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from supervisor.process.teardown import Stoppable
-    from wire.events import Status
+    from wire.exit_codes import Status
 
 Line = dict[str, Any]
 """One line of a reply, as `agent.model.worker_main` describes it."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from agent.model.request import blocks_from_worker
 from agent.transcript import Text, ToolCall
 from wire import events
-from wire.events import Status
+from wire.exit_codes import Status
 
 if TYPE_CHECKING:
     from agent.transcript import Block

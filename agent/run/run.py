@@ -13,7 +13,7 @@ from agent.run.tool_calls import ToolCalls
 from agent.transcript import Block, Message, Text, now, text_of
 from supervisor.calls.verdict import Judgement
 from wire import events, frames
-from wire.events import Status
+from wire.exit_codes import Status
 
 if TYPE_CHECKING:
     from agent.abort import Abort

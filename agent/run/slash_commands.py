@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from supervisor.loop.pending import Failure
+from supervisor.loop.future import Failure
 from wire import events
-from wire.events import Status
+from wire.exit_codes import Status
 from wire.suggest import no_such
 from wire.text import valid_text
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from agent.tools.shell.command import log_folder
 from agent.tools.shell.output_window import MAX_BYTES, MAX_LINES
 from agent.transcript import Image, Text, ToolResult
-from supervisor.loop.pending import Failure
+from supervisor.loop.future import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

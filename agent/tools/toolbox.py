@@ -14,7 +14,7 @@ from agent.tools.file_worker.client import CALL_S, FILE_TOOLS, FileTools
 from agent.tools.outcome import ToolError
 from agent.tools.shell.command import ShellCommand, log_folder
 from agent.transcript import Image, Text, ToolResult
-from supervisor.loop.pending import Failure
+from supervisor.loop.future import Failure
 from supervisor.loop.timestamp import Timestamp
 
 if TYPE_CHECKING:

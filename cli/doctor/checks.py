@@ -59,7 +59,7 @@ def examine() -> list[Check]:
         ("python", _python),
         ("processes", _processes),
         ("shell", _shell),
-        ("watchdog", _reaper),
+        ("reaper", _reaper),
         ("limits", _limits),
         ("home", lambda: _folder("home", home, "ZOT_HOME")),
         ("runtime", lambda: _folder("runtime", runtime_dir(home), "XDG_RUNTIME_DIR or ZOT_HOME")),
@@ -132,9 +132,9 @@ def _reaper() -> Iterator[Check]:
     finally:
         loop.close()
     if lost:
-        yield Check("watchdog", Level.WARN, reaper.error, "see whether python can be started from here")
+        yield Check("reaper", Level.WARN, reaper.error, "see whether python can be started from here")
     else:
-        yield Check("watchdog", Level.OK, "starts: a host that is killed leaves nothing behind")
+        yield Check("reaper", Level.OK, "starts: a host that is killed leaves nothing behind")
 
 
 def _limits() -> Iterator[Check]:

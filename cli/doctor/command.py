@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from cli.doctor.checks import Check, Level, examine
-from wire.events import Status
+from wire.exit_codes import Status
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,7 +14,7 @@ from supervisor.home.config import ConfigError
 from supervisor.home.zot_home import zot_home
 from supervisor.host import CannotServeError, Host, Phase
 from supervisor.monitoring.stats_file import StatsFileError
-from wire.events import Status
+from wire.exit_codes import Status
 from wire.text import printable, valid_text
 
 FLUSH_S = 0.5

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from agent.tools.files.atomic import replace_file
 from agent.tools.outcome import ToolError
-from cli.exits import discard_output
+from cli.os_errors import discard_output
 from cli.report.page.page import SIGNATURE, render
 from cli.report.reading.recording import InputError
 from cli.report.reading.source import read_recording
 from cli.version import VERSION
-from wire.events import Status
+from wire.exit_codes import Status
 from wire.text import printable
 
 STDIN = "/dev/stdin"

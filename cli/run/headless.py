@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from agent.configure import Prepared, UsageError, prepare
 from agent.headless import Headless
-from cli.exits import discard_output
+from cli.os_errors import discard_output
 from cli.run.prompt import is_piped, is_terminal, read_prompt
 from cli.run.status_line import StatusLine
 from cli.version import VERSION
 from supervisor.monitoring.stats_file import StatsFileError
-from wire.events import Status
+from wire.exit_codes import Status
 from wire.text import printable
 
 if TYPE_CHECKING:

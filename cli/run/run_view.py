@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cli.exits import discard_output
+from cli.os_errors import discard_output
 from wire import events
 from wire.text import printable
 

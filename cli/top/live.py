@@ -16,7 +16,7 @@ from cli.top.screen import page_height, screen
 from supervisor.control.client import GoneError, HostError
 from supervisor.loop.loop import Loop
 from wire import control
-from wire.events import Status
+from wire.exit_codes import Status
 from wire.stats import Stats
 
 if TYPE_CHECKING:

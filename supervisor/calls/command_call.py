@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from supervisor.calls.request import InFlight
-from supervisor.loop.pending import Failure
+from supervisor.loop.future import Failure
 from wire import frames
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from supervisor.calls.catalogue import OwnedCommand
+    from supervisor.calls.merged_registrations import OwnedCommand
     from supervisor.calls.panels import Panels
     from supervisor.extension.worker import Worker
+    from supervisor.loop.future import Pending
     from supervisor.loop.loop import Loop
-    from supervisor.loop.pending import Pending
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from supervisor.calls.guards import latest_start
 from supervisor.calls.request import InFlight
 from supervisor.calls.verdict import ALLOW, UNTOUCHED, Judgement, no_answer, read_verdict, rewritten
-from supervisor.loop.pending import Failure
+from supervisor.loop.future import Failure
 from wire import frames
 
 if TYPE_CHECKING:
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from supervisor.calls.guards import Guards
     from supervisor.extension.extension import Extension
+    from supervisor.loop.future import Pending
     from supervisor.loop.loop import Loop
-    from supervisor.loop.pending import Pending
     from wire.dialects.base import Dialect
 
 STARTERS_S = 0.02

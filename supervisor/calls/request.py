@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from supervisor.loop.pending import Failure
+from supervisor.loop.future import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from supervisor.extension.worker import Worker
+    from supervisor.loop.future import Pending
     from supervisor.loop.loop import Loop, Timer
-    from supervisor.loop.pending import Pending
 
 
 class InFlight:

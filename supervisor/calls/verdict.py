@@ -17,7 +17,7 @@ from wire import frames
 from wire.lenient_json import UNREADABLE, read, reason
 
 if TYPE_CHECKING:
-    from supervisor.loop.pending import Pending
+    from supervisor.loop.future import Pending
     from wire.frames import InterceptResponse, ModifiedResult
 
 DEFAULT_REASONS = {

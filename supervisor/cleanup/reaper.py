@@ -148,7 +148,7 @@ class Reaper:
     def _lose(self, reason: str) -> None:
         self.state = ReaperState.LOST
         self.error = (
-            f"no watchdog: {reason}; if this host is killed, what its extensions left is ended at the next start of zot"
+            f"no reaper: {reason}; if this host is killed, what its extensions left is ended at the next start of zot"
         )
         if self._on_error is not None:
             self._on_error(self.error)

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from supervisor.calls.request import InFlight
     from supervisor.calls.tool_call import Answer
     from supervisor.calls.verdict import Judgement
+    from supervisor.loop.future import Failure
     from supervisor.loop.loop import Loop, Timer
-    from supervisor.loop.pending import Failure
     from wire.framing import Line
 
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from supervisor.cleanup.tracker import ProcessTracker
     from supervisor.discovery.discover import Found
     from supervisor.extension.worker import Worker
+    from supervisor.loop.future import Pending
     from supervisor.loop.loop import Loop, Timer
-    from supervisor.loop.pending import Pending
     from supervisor.process.cgroups import Leaf
     from supervisor.process.shared_table import SharedProcessTable
     from supervisor.process.table import Process, ProcessTable

@@ -11,11 +11,11 @@ import signal
 from typing import TYPE_CHECKING, Protocol
 
 from supervisor.accounting.rates import TreeUse
-from supervisor.extension.channel import RequestChannel
 from supervisor.extension.handshake import MUTE, NO_NAME, Readiness, no_hello, not_hello, readiness
 from supervisor.extension.lifecycle import State, Trigger, advance
+from supervisor.extension.pending_requests import RequestChannel
 from supervisor.extension.restart import Cause, WorkerEnding
-from supervisor.loop.pending import Failure
+from supervisor.loop.future import Failure
 from supervisor.process.child import EXIT_FOLLOWS_S, Child, SpawnError
 from supervisor.registry.registry import Registry
 from wire import frames

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from supervisor.loop.pending import Pending
+    from supervisor.loop.future import Pending
 
 BACKGROUND_READ = 8 * 1024
 """Bytes read from another descriptor before the awaited one is checked again."""

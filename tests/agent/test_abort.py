@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent.abort import Abort
-from wire.events import Status
+from wire.exit_codes import Status
 
 
 def test_the_first_abort_counts_and_calls_every_callback():

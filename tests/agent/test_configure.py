@@ -11,7 +11,7 @@ from agent.model.anthropic_provider import AnthropicProvider
 from agent.model.provider import ProviderUnavailable
 from agent.model.replay_provider import RecordingProvider, ReplayProvider
 from agent.options import RunRequest
-from wire.events import Status
+from wire.exit_codes import Status
 
 
 @pytest.fixture

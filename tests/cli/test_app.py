@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wire.events import Status
+from wire.exit_codes import Status
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.replay_script import Script, ok
 from tests.support.zot_process import ROOT
-from wire.events import Status
+from wire.exit_codes import Status
 
 TRACED = [sys.executable, "-X", "importtime", "-m", "pyzot"]
 SLOW = {"anthropic", "pydantic", "rich"}

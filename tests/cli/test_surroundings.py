@@ -12,7 +12,8 @@ import pytest
 from tests.support.extension_folder import extension
 from tests.support.replay_script import Script, ok
 from tests.support.zot_process import ROOT
-from wire.events import Extension, Status
+from wire.events import Extension
+from wire.exit_codes import Status
 
 CONSOLE_SCRIPT = Path(sys.executable).with_name("zot")
 SHADOWING = "raise SystemExit('the package of the user was imported')\n"

@@ -7,7 +7,8 @@ import time
 from pathlib import Path
 
 from tests.support.replay_script import Script, ok
-from wire.events import Status, ToolProgress
+from wire.events import ToolProgress
+from wire.exit_codes import Status
 
 
 def bash(zot, command: str, **args) -> tuple[str, bool]:

@@ -11,7 +11,8 @@ from pathlib import Path
 from tests.support.messages_server import stall_midway, text_reply, tool_reply
 from tests.support.replay_script import Script
 from tests.support.zot_process import check_transcript, wait_until
-from wire.events import Status, TextDelta
+from wire.events import TextDelta
+from wire.exit_codes import Status
 
 
 def test_the_model_worker_is_killed_between_requests_and_in_the_middle_of_a_reply(zot, server):

@@ -12,7 +12,8 @@ from tests.support.extension_folder import EXAMPLES, extension, folder
 from tests.support.messages_server import text_reply, tool_reply
 from tests.support.replay_script import Script, error, ok
 from tests.support.zot_process import check_transcript
-from wire.events import Extension, Status
+from wire.events import Extension
+from wire.exit_codes import Status
 
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 ECHO = {"echo": "Returns its text."}

@@ -18,7 +18,7 @@ from tests.support.extension_folder import extension
 from tests.support.hosting import Hosted, hosting
 from tests.support.zot_process import ROOT, wait_until
 from wire import control, frames
-from wire.events import Status
+from wire.exit_codes import Status
 
 RAW = frames.Raw
 

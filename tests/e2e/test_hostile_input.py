@@ -12,7 +12,8 @@ from tests.support.extension_folder import folder
 from tests.support.messages_server import events_reply, message_events, text_reply, tool_block
 from tests.support.replay_script import Script, error, ok
 from tests.support.zot_process import check_transcript, rows
-from wire.events import ImageContent, Status, ToolResult
+from wire.events import ImageContent, ToolResult
+from wire.exit_codes import Status
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

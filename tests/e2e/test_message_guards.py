@@ -6,7 +6,8 @@ from tests.support.extension_folder import EXAMPLES, extension
 from tests.support.golden import golden, lines, shape
 from tests.support.replay_script import Script, ok
 from tests.support.zot_process import check_transcript
-from wire.events import AssistantMessage, Status, TextDelta
+from wire.events import AssistantMessage, TextDelta
+from wire.exit_codes import Status
 
 SECRET = "AKIAIOSFODNN7EXAMPLE"
 

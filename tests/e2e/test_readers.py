@@ -12,7 +12,8 @@ from tests.support.extension_folder import extension
 from tests.support.places import PLACES, hanging
 from tests.support.replay_script import Script, ok
 from tests.support.zot_process import check_transcript
-from wire.events import Status, TextDelta, ToolProgress
+from wire.events import TextDelta, ToolProgress
+from wire.exit_codes import Status
 
 
 @pytest.mark.parametrize("place", PLACES)

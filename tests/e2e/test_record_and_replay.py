@@ -22,7 +22,7 @@ from tests.support.messages_server import (
     tool_block,
 )
 from tests.support.zot_process import Zot, rows
-from wire.events import Status
+from wire.exit_codes import Status
 
 if TYPE_CHECKING:
     from pathlib import Path

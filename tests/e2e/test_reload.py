@@ -19,7 +19,7 @@ from tests.support.hosting import Hosted, hosting
 from tests.support.replay_script import Script, ok
 from tests.support.zot_process import Zot, wait_until
 from wire import control, events, frames
-from wire.events import Status
+from wire.exit_codes import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

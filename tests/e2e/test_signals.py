@@ -15,7 +15,8 @@ from tests.support.golden import golden
 from tests.support.places import PLACES, hanging
 from tests.support.replay_script import Script
 from tests.support.zot_process import check_transcript, wait_until
-from wire.events import Session, Status, ToolProgress, TurnStart
+from wire.events import Session, ToolProgress, TurnStart
+from wire.exit_codes import Status
 
 
 @pytest.mark.parametrize("place", PLACES)

@@ -11,7 +11,7 @@ from tests.support.extension_folder import folder
 from tests.support.host import PRELUDE
 from tests.support.replay_script import Script
 from wire import events
-from wire.events import Status
+from wire.exit_codes import Status
 
 if TYPE_CHECKING:
     from pathlib import Path

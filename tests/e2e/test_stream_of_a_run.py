@@ -6,7 +6,8 @@ from tests.support.extension_folder import extension
 from tests.support.golden import golden, lines
 from tests.support.replay_script import Script, error, ok
 from tests.support.zot_process import check_transcript
-from wire.events import Session, Status, UserMessage
+from wire.events import Session, UserMessage
+from wire.exit_codes import Status
 
 
 def test_a_plain_reply(zot):

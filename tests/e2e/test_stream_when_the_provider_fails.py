@@ -20,7 +20,8 @@ from tests.support.messages_server import (
 )
 from tests.support.replay_script import Script
 from tests.support.zot_process import check_transcript
-from wire.events import Error, Status
+from wire.events import Error
+from wire.exit_codes import Status
 
 UP_TO_A_DELTA = 5
 """Steps of a text reply: message_start, ping, block start, and the two deltas."""

@@ -7,7 +7,7 @@ import pytest
 from tests.support.golden import golden
 from tests.support.places import PLACES, hanging
 from tests.support.zot_process import check_transcript
-from wire.events import Status
+from wire.exit_codes import Status
 
 SECONDS = {"model": "7"}
 """Long enough for the import of the SDK."""

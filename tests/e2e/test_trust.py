@@ -21,7 +21,8 @@ from tests.support.hosting import hosting
 from tests.support.installing import manifest_in
 from tests.support.replay_script import Script
 from tests.support.zot_process import PATIENCE_S
-from wire.events import Extension, Status
+from wire.events import Extension
+from wire.exit_codes import Status
 
 
 def put(zot, child: str, *args: str, name: str | None = None, parent: Path | None = None, **manifest) -> Path:

@@ -14,7 +14,8 @@ import pytest
 from tests.support import warm_start
 from tests.support.messages_server import http_error, text_reply
 from tests.support.replay_script import Script
-from wire.events import Done, Result, Session, Status, ToolProgress
+from wire.events import Done, Result, Session, ToolProgress
+from wire.exit_codes import Status
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux" or warm_start.TURNED_OFF in os.environ, reason="everything is started as a program here"
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.skipif(
 INHERITED = (
     "ls -l /proc/$PPID/fd | grep -c socket:; readlink /proc/$PPID/cwd /proc/$PPID/exe;"
     ' grep -E "^(Sig(Ign|Cgt)|Umask|Uid|Groups|Seccomp|Threads)" /proc/$PPID/status; cat /proc/$PPID/limits;'
-    " ls /proc/self/fd; grep Sig /proc/self/status; umask; ulimit -a; trap;"
+    " ls /proc/self/fd; grep -E "^Sig(Pnd|Blk|Ign|Cgt)" /proc/self/status; umask; ulimit -a; trap;"
     ' env | grep -vE "^(ZOT_TEST_RUN|ZOT_HOST_TOKEN)=" | sort'
 )
 """Prints what the host inherited, and what a program that it starts inherits."""

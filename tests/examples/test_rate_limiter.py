@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.replay_script import Script, ok
 from tests.support.zot_process import Zot
-from wire.events import Status
+from wire.exit_codes import Status
 
 
 @pytest.fixture

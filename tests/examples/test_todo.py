@@ -21,14 +21,14 @@ def listed(host) -> list[str]:
 
 
 def panel(host) -> list[str]:
-    (found,) = host.supervisor.screen.panels
+    (found,) = host.supervisor.panels.open_panels
     return list(found.lines)
 
 
 def press(host, *keys: str, lines: list[str]) -> None:
     """Presses the keys, and waits until the panel has these lines. A key of one letter is typed text."""
     for key in keys:
-        host.supervisor.screen.press("todo", "todo", *(("rune", key) if len(key) == 1 else (key,)))
+        host.supervisor.panels.press("todo", "todo", *(("rune", key) if len(key) == 1 else (key,)))
     host.until(lambda: panel(host) == lines)
 
 
@@ -71,14 +71,14 @@ def test_the_panel(todo):
     press(todo, "a", "x", "esc", "delete", lines=["  [ ] one", "> [ ] q"])
     todo.text("todo_manage", action="done", number=1)
     todo.until(lambda: panel(todo) == ["  [x] one", "> [ ] q"])
-    todo.supervisor.screen.press("todo", "todo", "esc")
-    todo.until(lambda: not todo.supervisor.screen.panels)
+    todo.supervisor.panels.press("todo", "todo", "esc")
+    todo.until(lambda: not todo.supervisor.panels.open_panels)
     todo.finish()
 
 
 def test_a_panel_that_the_user_has_closed_is_not_drawn_any_more(todo):
     todo.command("todo")
-    todo.supervisor.screen.close("todo", "todo")
+    todo.supervisor.panels.close("todo", "todo")
     todo.text("todo_manage", action="add", text="x")
     todo.finish()
     assert "not open" not in todo.log("todo")

@@ -12,7 +12,7 @@ from tests.support.faulty_run import ECHO, SOON, is_back, observe, program
 from tests.support.mounts import within, without_privileges
 from tests.support.replay_script import Script, ok
 from wire import stats
-from wire.events import Status
+from wire.exit_codes import Status
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tests.support.faulty_run import ECHO, HEALTHY, QUICK, SOON, is_back, observe, program
 from tests.support.replay_script import Script, ok
-from wire.events import Status
+from wire.exit_codes import Status
 
 if TYPE_CHECKING:
     from pathlib import Path

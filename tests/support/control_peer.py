@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Self
 
-    from supervisor.loop.pending import Failure
+    from supervisor.loop.future import Failure
 
 PATIENCE = 20.0
 

@@ -39,7 +39,7 @@ class Doomed:
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env, bufsize=0, start_new_session=True
         )
-        self.watchdog = int(self.hear("watchdog"))
+        self.reaper = int(self.hear("reaper"))
 
     def __enter__(self) -> Self:
         return self
@@ -78,7 +78,7 @@ class Doomed:
         self.process.wait()
 
     def reaper_ends(self) -> None:
-        wait_for_exit(self.watchdog)
+        wait_for_exit(self.reaper)
 
 
 def wait_for_exit(pid: int) -> None:

@@ -77,7 +77,7 @@ def start(loop: Loop, tracker: ProcessTracker, script: str, env: dict[str, str])
 def say_reaper(loop: Loop) -> None:
     """The reaper is the only child that this program has not started itself. None between its end and the next one."""
     pid = next(iter(loop.children - STARTED), None)
-    say(f"watchdog {pid}")
+    say(f"reaper {pid}")
 
 
 def obey(data: bytes, loop: Loop, tracker: ProcessTracker) -> None:

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from supervisor.calls.catalogue import OwnedTool
+from supervisor.calls.merged_registrations import OwnedTool
 from supervisor.discovery.discover import Found, Scope
 from supervisor.extension.lifecycle import State
 from supervisor.loop.loop import Loop

@@ -20,6 +20,7 @@ import psutil
 from tests.support import warm_start
 from tests.support.warm_start import MARK, ROOT
 from wire import events
+from wire.exit_codes import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,12 +71,12 @@ class Outcome:
 
     def refusal(self) -> str:
         """The complaint about a command line, on one line; nothing else was said or done."""
-        assert (self.status, self.stdout, self.leftovers) == (events.Status.USAGE.exit_code, b"", []), self
+        assert (self.status, self.stdout, self.leftovers) == (Status.USAGE.exit_code, b"", []), self
         assert "Traceback" not in self.stderr
         assert "\x1b" not in self.stderr
         return " ".join(re.sub("[│╭╮╰╯─]", " ", self.stderr).split())
 
-    def check(self, status: events.Status) -> Outcome:
+    def check(self, status: Status) -> Outcome:
         """Checks the promises that hold for every stream."""
         records = self.records
         assert isinstance(records[0], events.Session)
@@ -83,7 +84,7 @@ class Outcome:
         for once in (events.Session, events.Result, events.Done, events.UserMessage):
             assert len(self.of(once)) <= 1
         assert (self.result.status, self.result.exit_code, self.status) == (status.value, *[status.exit_code] * 2)
-        assert bool(self.result.reason) == (status is not events.Status.OK), self.result
+        assert bool(self.result.reason) == (status is not Status.OK), self.result
         announced = [record.id for record in self.of(events.ToolCall)]
         assert [record.id for record in self.of(events.ToolResult)] == announced
         assert self.leftovers == []

@@ -12,7 +12,8 @@ from msgspec import Raw
 
 from tests.support.any_message import EACH_TYPE, any_of, plain
 from wire import events
-from wire.events import EXIT_CODES, Status, TextContent, ToolCallContent, decode, encode, raw_json
+from wire.events import TextContent, ToolCallContent, decode, encode, raw_json
+from wire.exit_codes import EXIT_CODES, Status
 
 RECORDS = events.AnyRecord.__args__
 KEYS = {

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from supervisor.discovery.environment import child_environment
-from supervisor.loop.pending import Failure, Pending
+from supervisor.loop.future import Failure, Pending
 from supervisor.process.child import Child, SpawnError
 from wire.framing import LineSplitter, Oversize
 

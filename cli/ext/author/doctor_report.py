@@ -15,7 +15,7 @@ from supervisor.harness.checkup import examine
 from supervisor.harness.harness import Harness, HarnessInterruptedError
 from supervisor.home.config import ConfigError, load_config
 from supervisor.home.zot_home import zot_home
-from wire.events import Status
+from wire.exit_codes import Status
 from wire.manifest import ManifestError
 from wire.suggest import no_such
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cli.exits import exit_with
+from cli.os_errors import exit_with
 from cli.parameters import Json
 
 

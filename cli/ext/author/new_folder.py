@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wire.events import Status
+from wire.exit_codes import Status
 from wire.manifest import ManifestError, parse_manifest
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from supervisor.harness.script import Script, ScriptError, Side, read_script
 from supervisor.harness.script_runner import found_in, play, record, recording
 from supervisor.home.config import ConfigError, load_config
 from supervisor.home.zot_home import zot_home
-from wire.events import Status
+from wire.exit_codes import Status
 from wire.manifest import ManifestError
 from wire.text import printable
 

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from cli.exits import exit_with
+from cli.os_errors import exit_with
 from cli.parameters import Json
-from wire.events import Status
+from wire.exit_codes import Status
 from wire.schema import definitions, render
 from wire.suggest import not_one_of
 

@@ -21,7 +21,7 @@ from supervisor.harness.script_runner import QUIET_S, ended_badly, found_in, rec
 from supervisor.home.config import ConfigError, load_config
 from supervisor.home.zot_home import zot_home
 from supervisor.process.child import EXIT_FOLLOWS_S, SpawnError
-from wire.events import Status
+from wire.exit_codes import Status
 from wire.manifest import ManifestError
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from cli.choices import CommandLineError
 from cli.ext.live.log_tail import Follower, last_lines, rotation
 from supervisor.control.client import HostError
 from supervisor.home.zot_home import zot_home
-from wire.events import Status
+from wire.exit_codes import Status
 from wire.suggest import no_such
 from wire.text import printable
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from cli.exits import exit_with, words
+from cli.os_errors import exit_with, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,7 +42,7 @@ def managing(command: str, run: Callable[[], int]) -> None:
     def guarded() -> int:
         from supervisor.home.config import ConfigError
         from supervisor.install.errors import InstallError, MisuseError
-        from wire.events import Status
+        from wire.exit_codes import Status
 
         try:
             return run()

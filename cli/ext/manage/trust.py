@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from cli.exits import exit_with
+from cli.os_errors import exit_with
 
 
 def register(app: typer.Typer) -> None:

@@ -18,7 +18,7 @@ from supervisor.discovery.trust_rules import TrustState
 from supervisor.discovery.trust_store import TrustError, TrustStore, key_of
 from supervisor.home.config import ConfigError, load_config
 from supervisor.home.zot_home import zot_home
-from wire.events import Status
+from wire.exit_codes import Status
 from wire.manifest import ManifestError
 from wire.suggest import no_such
 from wire.text import one_line, printable

@@ -9,7 +9,7 @@ from agent.output.event_writer import PROGRESS_WAITING, EventWriter
 from agent.output.fd_writer import FdWriter
 from supervisor.loop.loop import Loop
 from wire import events
-from wire.events import Status
+from wire.exit_codes import Status
 
 
 def test_only_the_newest_content_of_a_panel_waits_to_be_emitted():

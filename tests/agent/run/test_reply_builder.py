@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from agent.run.reply_builder import ReplyBuilder
 from agent.transcript import Text, Thinking, ToolCall
 from wire import events
-from wire.events import Status
+from wire.exit_codes import Status
 
 USAGE = {"input": 3, "output": 4, "cache_read": 0, "cache_write": 0}
 CALL = {"type": "tool_call", "id": "t1", "name": "read", "args": "{}"}

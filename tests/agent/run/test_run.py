@@ -19,7 +19,7 @@ from supervisor.process.teardown import stop_all
 from supervisor.supervisor import Supervisor
 from wire import events
 from wire.dialects.base import HostInfo
-from wire.events import Status
+from wire.exit_codes import Status
 
 USAGE = {"input": 1, "output": 1, "cache_read": 0, "cache_write": 0}
 

@@ -91,7 +91,7 @@ def test_json_has_every_check(home: Path):
 
 def test_the_names_of_all_checks(home: Path):
     assert [check.name for check in examine()] == [
-        "python", "processes", "exits", "orphans", "shell", "watchdog", "limits", "home", "runtime", "config",
+        "python", "processes", "exits", "orphans", "shell", "reaper", "limits", "home", "runtime", "config",
         "extensions", "open files", "credential", "hosts",
     ]  # fmt: skip
 
@@ -121,7 +121,7 @@ def test_a_system_without_pidfd(home: Path, monkeypatch: pytest.MonkeyPatch):
 
 def test_a_reaper_that_does_not_start_is_found(home: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("supervisor.cleanup.reaper.sys.executable", "/nowhere/python")
-    check = finding("watchdog")
+    check = finding("reaper")
     assert check.level is Level.WARN
     assert "cannot start /nowhere/python" in check.message
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.replay_script import Script
-from wire.events import Status
+from wire.exit_codes import Status
 
 
 @pytest.mark.parametrize(

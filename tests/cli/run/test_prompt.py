@@ -12,7 +12,8 @@ import pytest
 
 from tests.support.replay_script import Script
 from tests.support.zot_process import wait_until
-from wire.events import Status, UserMessage
+from wire.events import UserMessage
+from wire.exit_codes import Status
 
 
 def cassette(zot, prompt):

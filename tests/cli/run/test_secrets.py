@@ -9,7 +9,7 @@ import pytest
 from tests.support.extension_folder import extension
 from tests.support.messages_server import http_error, text_reply, tool_reply
 from tests.support.replay_script import Script
-from wire.events import Status
+from wire.exit_codes import Status
 
 KEY = "sk-ant-very-secret-key"
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from supervisor.loop.pending import Failure
+from supervisor.loop.future import Failure
 from tests.support.host import AT_ONCE
 
 if TYPE_CHECKING:

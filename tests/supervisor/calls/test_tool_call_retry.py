@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from supervisor.extension.lifecycle import State
-from supervisor.loop.pending import Failure
+from supervisor.loop.future import Failure
 from tests.support.worker_pool import add_pool, attempts, begin, workers_of
 
 if TYPE_CHECKING:

@@ -78,7 +78,7 @@ def test_the_reaper_survives_signals_and_the_end_of_the_hosts_group(tmp_path: Pa
     with Doomed(tmp_path / "run", "plain,stubborn") as host:
         host.hear("all there")
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            os.kill(host.watchdog, number)
+            os.kill(host.reaper, number)
         os.killpg(host.process.pid, signal.SIGKILL)
         host.process.wait()
         host.reaper_ends()
@@ -110,7 +110,7 @@ def test_a_process_with_a_reused_pid_is_left_alone(tmp_path: Path, bystanders):
             host.say("note", process.identity.pid, process.identity.started)
             host.say("forget", process.identity.pid, process.identity.started)
         host.say("name")
-        host.hear("watchdog")
+        host.hear("reaper")
         host.kill()
         host.reaper_ends()
         assert host.survivors() == []
@@ -122,7 +122,7 @@ def test_a_noted_process_is_ended_without_a_token(tmp_path: Path):
         identity = read_process(adopted.pid).identity
         host.say("other", identity.pid, identity.started)
         host.say("name")
-        host.hear("watchdog")
+        host.hear("reaper")
         host.kill()
         host.reaper_ends()
         assert adopted.wait() == -signal.SIGTERM
@@ -167,7 +167,7 @@ def test_a_reaper_that_dies_is_started_again_once(loop: Loop):
     os.kill(reaper.pid, signal.SIGKILL)
     until(loop, lambda: reaper.state is ReaperState.LOST)
     assert errors == [reaper.error]
-    assert reaper.error.startswith("no watchdog: it ended twice, last with signal SIGKILL; if this host is killed")
+    assert reaper.error.startswith("no reaper: it ended twice, last with signal SIGKILL; if this host is killed")
     reaper.add(Identity(os.getpid(), 1))
     reaper.dismiss()
     assert reaper.pid is None
@@ -177,11 +177,11 @@ def test_a_reaper_that_dies_is_started_again_once(loop: Loop):
 def test_the_second_reaper_knows_what_the_first_was_told(tmp_path: Path):
     with Doomed(tmp_path / "run") as host:
         host.hear("all there")
-        os.kill(host.watchdog, signal.SIGKILL)
-        first = host.watchdog
-        while host.watchdog in (first, None):
+        os.kill(host.reaper, signal.SIGKILL)
+        first = host.reaper
+        while host.reaper in (first, None):
             host.say("name")
-            host.watchdog = int(host.hear("watchdog").replace("None", str(first)))
+            host.reaper = int(host.hear("reaper").replace("None", str(first)))
         host.kill()
         host.reaper_ends()
         assert host.survivors() == []

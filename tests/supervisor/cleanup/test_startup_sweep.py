@@ -132,7 +132,7 @@ def test_leftovers_of_a_host_and_its_reaper_are_ended(tmp_path: Path):
         host.hear("all there")
         (tmp_path / f"{host.process.pid}.sock").touch()
         host.process.send_signal(signal.SIGSTOP)  # so that it does not start another
-        os.kill(host.watchdog, signal.SIGKILL)
+        os.kill(host.reaper, signal.SIGKILL)
         host.kill()
         collect_orphans()
         assert host.survivors() != []

@@ -12,7 +12,7 @@ import pytest
 
 from supervisor.calls.verdict import UNTOUCHED
 from supervisor.extension.lifecycle import State
-from supervisor.loop.pending import Failure
+from supervisor.loop.future import Failure
 from tests.support.host import LATER, PATIENCE, SOON, Host
 from tests.support.lives import is_gone, life, lives, turn_start
 

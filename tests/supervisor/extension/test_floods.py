@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from supervisor.extension.lifecycle import State
-from supervisor.loop.pending import Failure
+from supervisor.loop.future import Failure
 from tests.support.host import Host
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import pytest
 
 from supervisor.calls.verdict import UNTOUCHED
 from supervisor.extension.lifecycle import State
-from supervisor.loop.pending import Failure
+from supervisor.loop.future import Failure
 from supervisor.process.table import ProcessTable
 from tests.support.host import LATER, SOON
 from tests.support.worker_pool import POOL, add_pool, begin, kill, workers_of

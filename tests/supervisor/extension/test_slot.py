@@ -12,7 +12,7 @@ import pytest
 
 from supervisor.extension.extension import Extension, Listener
 from supervisor.extension.lifecycle import State
-from supervisor.loop.pending import Failure
+from supervisor.loop.future import Failure
 from supervisor.process.teardown import stop_all
 from tests.support.host import LATER, SOON, Host
 from tests.support.lives import is_gone, life, lives, turn_start

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from supervisor.extension.lifecycle import State
-from supervisor.loop.pending import Failure
+from supervisor.loop.future import Failure
 from supervisor.process.stop_policy import Patience
 from supervisor.process.table import read_process
 from tests.support.host import LATER, SOON

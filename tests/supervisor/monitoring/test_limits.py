@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from supervisor.extension.lifecycle import State
-from supervisor.loop.pending import Failure
+from supervisor.loop.future import Failure
 from supervisor.process.table import ProcessTable, read_process
 from tests.support.host import LATER, SOON, Host
 from wire.manifest import Limits

@@ -9,7 +9,7 @@ import pytest
 
 from agent.tools.file_worker import client
 from agent.tools.file_worker.client import FileTools
-from supervisor.loop.pending import Failure
+from supervisor.loop.future import Failure
 from supervisor.process.teardown import stop_all
 
 

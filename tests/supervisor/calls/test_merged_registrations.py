@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from supervisor.calls.catalogue import LOST_KEPT
-from supervisor.loop.pending import Failure
+from supervisor.calls.merged_registrations import LOST_KEPT
+from supervisor.loop.future import Failure
 from tests.support.host import LATER, SOON, Host
 from wire import frames
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from supervisor.extension.lifecycle import State
-from supervisor.loop.pending import Failure, Pending
+from supervisor.loop.future import Failure, Pending
 from supervisor.loop.rate_limit import TokenBucket
 from supervisor.process.child import EXIT_FOLLOWS_S
 

@@ -1,0 +1,38 @@
+"""The `result` record, the last one before `done`: how the prompt ended, and what it and each extension cost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wire import events
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from wire.exit_codes import Status
+
+
+def result_record(
+    status: Status,
+    reason: str,
+    *,
+    text: str,
+    steps: int,
+    usage: events.Totals,
+    duration_s: float,
+    session: str,
+    extensions: Mapping[str, events.Cost],
+) -> events.Result:
+    """The exit status in it is that of the process: see `wire.exit_codes`."""
+    return events.Result(
+        status=status.value,
+        exit_code=status.exit_code,
+        reason=reason,
+        text=text,
+        steps=steps,
+        usage=usage,
+        cost_usd=usage.cost_usd,
+        duration_ms=round(duration_s * 1000),
+        session=session,
+        extensions=dict(extensions),
+    )
