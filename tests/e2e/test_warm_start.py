@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(
 INHERITED = (
     "ls -l /proc/$PPID/fd | grep -c socket:; readlink /proc/$PPID/cwd /proc/$PPID/exe;"
     ' grep -E "^(Sig(Ign|Cgt)|Umask|Uid|Groups|Seccomp|Threads)" /proc/$PPID/status; cat /proc/$PPID/limits;'
-    " ls /proc/self/fd; grep -E "^Sig(Pnd|Blk|Ign|Cgt)" /proc/self/status; umask; ulimit -a; trap;"
+    ' ls /proc/self/fd; grep -E "^Sig(Pnd|Blk|Ign|Cgt)" /proc/self/status; umask; ulimit -a; trap;'
     ' env | grep -vE "^(ZOT_TEST_RUN|ZOT_HOST_TOKEN)=" | sort'
 )
 """Prints what the host inherited, and what a program that it starts inherits."""
