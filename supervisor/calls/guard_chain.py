@@ -40,11 +40,11 @@ class GuardChain:
         name = event.event
         guards = self._guards
         judgement = UNTOUCHED
-        if not guards.is_complete():
+        if not guards.is_complete:
             judgement = self._judge_start(name)
             if judgement.is_blocked:
                 return judgement
-        asked = guards.of(name)
+        asked = (guards.by_event or guards.sort_by_event())[name]
         if not asked:
             return judgement
         question = self._dialect.question(event)

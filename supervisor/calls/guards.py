@@ -30,7 +30,8 @@ class Guards:
         self._extensions = extensions
         self._dialect = dialect
         self._strict = strict
-        self._complete = False
+        self.is_complete = False
+        """Whether it is known of every extension what it guards. An attribute, since every verdict looks at it."""
 
     def forget(self) -> None:
         """Drops `by_event`: a subscription, or the list or order of the extensions, changed."""
@@ -38,14 +39,15 @@ class Guards:
 
     def expect_more(self) -> None:
         """An extension is starting that may be a guard."""
-        self._complete = False
+        self.is_complete = False
 
     def of(self, event: str) -> list[Extension]:
         """The guards of an event, in order. A guard that is down stays in the list: it counts as a missing verdict.
         Raises `KeyError` for an event that cannot be guarded."""
-        return (self.by_event or self._sort_by_event())[event]
+        return (self.by_event or self.sort_by_event())[event]
 
-    def _sort_by_event(self) -> dict[str, list[Extension]]:
+    def sort_by_event(self) -> dict[str, list[Extension]]:
+        """Works out `by_event`."""
         self.by_event = {
             name: [extension for extension in self._extensions if name in extension.guards]
             for name in self._dialect.guardable
@@ -56,10 +58,6 @@ class Guards:
     def is_settled(self) -> bool:
         """Every extension is ready or has failed."""
         return all(extension.is_settled for extension in self._extensions)
-
-    def is_complete(self) -> bool:
-        """Whether it is known of every extension what it guards."""
-        return self._complete
 
     def judge_unstarted(self) -> Judgement:
         """The judgement with which a chain begins.
@@ -73,7 +71,7 @@ class Guards:
                 verdict = Verdict(VerdictKind.NO_VERDICT, reason)
                 judgement = fold(judgement, extension.name, verdict, deny_on_failure=True)
                 break
-        self._complete = self.is_settled and not judgement.is_blocked
+        self.is_complete = self.is_settled and not judgement.is_blocked
         return judgement
 
     def starting(self, event: str) -> list[Extension]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from supervisor.process.table import Process, ProcessTable
     from supervisor.process.teardown import Stoppable
     from supervisor.registry.registration import Command, Tool
-    from supervisor.registry.registry import Registry
+    from supervisor.registry.worker_registry import Registry
     from wire.dialects.base import HostInfo
     from wire.manifest import Limits
 

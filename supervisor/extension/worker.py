@@ -17,7 +17,7 @@ from supervisor.extension.pending_requests import RequestChannel
 from supervisor.extension.restart import Cause, WorkerEnding
 from supervisor.loop.future import Failure
 from supervisor.process.child import EXIT_FOLLOWS_S, Child, SpawnError
-from supervisor.registry.registry import Registry
+from supervisor.registry.worker_registry import Registry
 from wire import frames
 from wire.dialects.zot import describe_oversize
 from wire.framing import Oversize

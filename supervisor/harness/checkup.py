@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from supervisor.harness.observed_handshake import HandshakePhase, ObservedHandshake
 from supervisor.process.child import SpawnError
 from supervisor.process.stop_policy import StopStage
-from supervisor.registry.registry import Registry
+from supervisor.registry.worker_registry import Registry
 from wire import frames
 from wire.dialects.zot import ZotDialect
 from wire.text import one_line
