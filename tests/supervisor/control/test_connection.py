@@ -151,7 +151,7 @@ def test_half_a_line_does_not_hold_up_other_clients(serving):
         assert half.replies(1)[0]["id"] == "1"
 
 
-@pytest.mark.parametrize("unlimited", ["LINES_PER_TURN", "WORK_S"])
+@pytest.mark.parametrize("unlimited", ["LINES_PER_PASS", "WORK_S"])
 def test_a_flood_of_expensive_requests_does_not_starve_other_clients(serving, monkeypatch, unlimited):
     """All lines come at once; other clients are answered in between. Each of the two limits does it."""
     monkeypatch.setattr(connection, unlimited, 10**9)
@@ -244,7 +244,7 @@ def test_without_descriptors_new_clients_wait(serving, monkeypatch):
 
 
 def test_a_client_is_read_within_the_budget_of_one_pass(serving, monkeypatch):
-    monkeypatch.setattr(connection, "LINES_PER_TURN", 1)
+    monkeypatch.setattr(connection, "LINES_PER_PASS", 1)
     client = serving.client()
     client.write(b'{"type":"info","id":"1"}\n' * 50)
     assert len(client.replies(50)) == 50
