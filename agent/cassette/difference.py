@@ -21,7 +21,7 @@ ABSENT = _Absent()
 
 
 @dataclass(frozen=True)
-class Difference:
+class CassetteDifference:
     path: str
     """As in `messages[2].content[0].text`; empty for the values themselves."""
     recorded: Any
@@ -32,7 +32,7 @@ class Difference:
         return f"{self.path or 'the request'}\n  recorded: {recorded}\n  asked:    {asked}"
 
 
-def differences(recorded: Any, asked: Any, path: str = "") -> Iterator[Difference]:
+def differences(recorded: Any, asked: Any, path: str = "") -> Iterator[CassetteDifference]:
     """The innermost differences, in the order of the recorded value. Lists are compared index by index."""
     if isinstance(recorded, dict) and isinstance(asked, dict):
         for key in dict.fromkeys([*recorded, *asked]):
@@ -44,7 +44,7 @@ def differences(recorded: Any, asked: Any, path: str = "") -> Iterator[Differenc
             right = asked[index] if index < len(asked) else ABSENT
             yield from differences(left, right, f"{path}[{index}]")
     elif type(recorded) is not type(asked) or recorded != asked:
-        yield Difference(path, recorded, asked)
+        yield CassetteDifference(path, recorded, asked)
 
 
 def _shown(recorded: Any, asked: Any) -> tuple[str, str]:

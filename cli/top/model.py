@@ -24,7 +24,7 @@ GAP = 1
 
 
 @dataclass(frozen=True)
-class Column:
+class TopColumn:
     key: str
     heading: str
     width: int
@@ -40,8 +40,8 @@ class Column:
 
 def _column(
     key: str, heading: str, width: int, attribute: str, show: Callable[[Any], str], meaning: str, *, down: bool = True
-) -> Column:
-    return Column(
+) -> TopColumn:
+    return TopColumn(
         key,
         heading,
         width,
@@ -52,14 +52,14 @@ def _column(
     )
 
 
-def _spark(key: str, meaning: str) -> Column:
-    return Column(f"{key}-line", "", SPARK, lambda _one: "", lambda _one: 0, meaning, history=key)
+def _spark(key: str, meaning: str) -> TopColumn:
+    return TopColumn(f"{key}-line", "", SPARK, lambda _one: "", lambda _one: 0, meaning, history=key)
 
 
-NAME = Column("name", "NAME", NAME_WIDTHS[0], lambda _one: "", lambda _one: 0, "", descending=False, left=True)
+NAME = TopColumn("name", "NAME", NAME_WIDTHS[0], lambda _one: "", lambda _one: 0, "", descending=False, left=True)
 COLUMNS = (
     NAME,
-    Column(
+    TopColumn(
         "state",
         "STATE",
         8,
@@ -75,7 +75,7 @@ COLUMNS = (
     _spark("rss", "memory so far"),
     _column("peak", "PEAK", 6, "rss_peak_bytes", number_format.size, "largest memory"),
     _column("procs", "PROCS", 5, "processes", number_format.number, "processes"),
-    Column(
+    TopColumn(
         "fds",
         "FDS",
         5,
@@ -102,7 +102,7 @@ IMPORTANCE = (
 )  # fmt: skip
 
 
-def fit(width: int | None, *, with_history: bool, longest_name: int = 0) -> list[tuple[Column, int]]:
+def fit(width: int | None, *, with_history: bool, longest_name: int = 0) -> list[tuple[TopColumn, int]]:
     """The most important columns that fit in a line of this width, each with its own width, in the order of `COLUMNS`.
     The name gets the rest, as far as it needs it. Without a width all columns fit."""
     offered = [BY_KEY[key] for key in IMPORTANCE if with_history or not BY_KEY[key].history]

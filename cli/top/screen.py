@@ -16,7 +16,7 @@ from wire.text import one_line
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cli.top.model import Column, Histories, View
+    from cli.top.model import Histories, TopColumn, View
     from wire.stats import ExtensionStats, HostStats, Stats
 
 STATE_STYLES = {"ready": "green", "failed": "bold red", "backoff": "yellow", "exited": "dim", "stopping": "dim"}
@@ -81,7 +81,7 @@ def table(
     return [_cut(line, width) for line in (_headings(columns, view), *rows)]
 
 
-def _headings(columns: list[tuple[Column, int]], view: View) -> Text:
+def _headings(columns: list[tuple[TopColumn, int]], view: View) -> Text:
     line = Text()
     for index, (column, width) in enumerate(columns):
         line.append(" " * GAP if index else "")
@@ -93,7 +93,7 @@ def _headings(columns: list[tuple[Column, int]], view: View) -> Text:
 def _row(
     name: str,
     extension: ExtensionStats,
-    columns: list[tuple[Column, int]],
+    columns: list[tuple[TopColumn, int]],
     histories: Histories | None,
     *,
     ascii_only: bool,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class Details:
     """What is known of one extension."""
 
-    one: Installed
+    extension: Installed
     argv: tuple[str, ...]
     warnings: tuple[str, ...]
     env_policy: str
@@ -61,7 +61,7 @@ def details(extension: Installed, home: Path, config: Config) -> Details:
     except OSError:
         is_changed, left = None, ()
     return Details(
-        one=extension,
+        extension=extension,
         argv=() if found is None else tuple(found.argv),
         warnings=() if found is None else tuple(program_warnings(found)),
         env_policy="" if found is None else policy_of(found.manifest, config),

@@ -42,7 +42,7 @@ class UpdateAction(Enum):
 
 @dataclass(frozen=True)
 class Update:
-    step: UpdateAction
+    action: UpdateAction
     before: Installed
     now: Installed
     has_local_changes: bool
@@ -87,9 +87,9 @@ def update(
                 " install that, and remove this"
             )
         is_changed = tree.content_hash(extension.folder, record.files) != record.content_hash
-        step = decide(record, fetched, has_local_changes=is_changed, force=force)
-        if step is UpdateAction.NOTHING:
-            return Update(step, extension, extension, is_changed)
+        action = decide(record, fetched, has_local_changes=is_changed, force=force)
+        if action is UpdateAction.NOTHING:
+            return Update(action, extension, extension, is_changed)
         if is_changed and not force:
             raise InstallError(
                 f"{extension.name!r} was changed since it was installed: {_changed_files(extension, record)};"
@@ -113,7 +113,7 @@ def update(
         warnings.append(f"it is not trusted any more, and will not be started: {trouble}")
     if placed.found is not None:
         warnings += details.program_warnings(placed.found)
-    return Update(step, extension, placed, is_changed, tuple(warnings))
+    return Update(action, extension, placed, is_changed, tuple(warnings))
 
 
 def _record_of(extension: Installed) -> Record:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from supervisor.registry.schema_cost import FAULT_LENGTH, Extent, check_cost, patterns_written, schema_extent
+from supervisor.registry.schema_cost import FAULT_LENGTH, SchemaExtent, check_cost, patterns_written, schema_extent
 from wire.lenient_json import UNREADABLE, read
 from wire.text import one_line
 
@@ -35,7 +35,7 @@ class Checker:
 
     def __init__(self, schema: dict[str, Any]) -> None:
         self.trouble = ""
-        self._extent = Extent()
+        self._extent = SchemaExtent()
         self._pattern_size = 0
         self._validator: Any = None
         try:

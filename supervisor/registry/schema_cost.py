@@ -20,7 +20,7 @@ UNEVALUATED_FACTOR = 3
 takes 2.5 times as long."""
 
 
-class Extent(NamedTuple):
+class SchemaExtent(NamedTuple):
     """The size of a schema, or of a part of it, with its references unfolded."""
 
     size: int = 1
@@ -30,14 +30,14 @@ class Extent(NamedTuple):
     patterns: int = 0
     """Number of regular expressions."""
 
-    def plus(self, other: Extent) -> Extent:
-        return Extent(self.size + other.size, self.loops + other.loops, self.patterns + other.patterns)
+    def plus(self, other: SchemaExtent) -> SchemaExtent:
+        return SchemaExtent(self.size + other.size, self.loops + other.loops, self.patterns + other.patterns)
 
-    def times(self, factor: int) -> Extent:
-        return Extent(self.size * factor, self.loops * factor, self.patterns * factor)
+    def times(self, factor: int) -> SchemaExtent:
+        return SchemaExtent(self.size * factor, self.loops * factor, self.patterns * factor)
 
 
-def schema_extent(schema: dict[str, Any]) -> Extent:
+def schema_extent(schema: dict[str, Any]) -> SchemaExtent:
     """Raises `ValueError` for a reference that leads out of the schema or nowhere, `RecursionError` for a chain of
     hundreds of references."""
     return _Unfolding(schema).of(schema)
@@ -46,11 +46,11 @@ def schema_extent(schema: dict[str, Any]) -> Extent:
 class _Unfolding:
     def __init__(self, schema: dict[str, Any]) -> None:
         self._schema = schema
-        self._known: dict[str, Extent] = {}
+        self._known: dict[str, SchemaExtent] = {}
         self._open = {ROOT}
 
-    def of(self, part: Any) -> Extent:
-        found = Extent()
+    def of(self, part: Any) -> SchemaExtent:
+        found = SchemaExtent()
         if isinstance(part, list):
             for inner in part:
                 found = found.plus(self.of(inner))
@@ -60,14 +60,14 @@ class _Unfolding:
             for target in (part.get("$ref"), part.get("$dynamicRef")):
                 if isinstance(target, str):
                     found = found.plus(self._of_reference(target))
-            found = found.plus(Extent(0, 0, _patterns(part)))
+            found = found.plus(SchemaExtent(0, 0, _patterns(part)))
             if not UNEVALUATED.isdisjoint(part):
                 found = found.times(UNEVALUATED_FACTOR)
         return found
 
-    def _of_reference(self, target: str) -> Extent:
+    def _of_reference(self, target: str) -> SchemaExtent:
         if target in self._open:
-            return Extent(loops=1)
+            return SchemaExtent(loops=1)
         if target not in self._known:
             self._open.add(target)
             self._known[target] = self.of(resolve(self._schema, target))
@@ -110,7 +110,7 @@ class CheckCost(NamedTuple):
     """Regular expressions times characters of texts and of names."""
 
 
-def check_cost(extent: Extent, value: Any) -> CheckCost:
+def check_cost(extent: SchemaExtent, value: Any) -> CheckCost:
     """An upper bound for the check of a value against a schema of this extent. A recursive schema unfolds once more
     with each level of the value."""
     values, depth, letters, level = 0, 0, 0, [value]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from agent.tools.shell.output_window import Extent
+from agent.tools.shell.output_window import OutputExtent
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +28,7 @@ class FullLog:
         self._directory = directory
         self._max_bytes = max_bytes
         self._written = 0
-        self._extent = Extent()
+        self._extent = OutputExtent()
         self._head = bytearray()
         self._descriptor: int | None = None
 

@@ -12,7 +12,7 @@ MAX_BYTES = 51_200
 MAX_LINES = 2_000
 
 
-class Extent:
+class OutputExtent:
     """Counts the bytes and lines of the output."""
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ class OutputWindow:
     """Takes the output in chunks. The result does not depend on how it is cut into chunks."""
 
     def __init__(self) -> None:
-        self.extent = Extent()
+        self.extent = OutputExtent()
         self._kept = bytearray()
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 

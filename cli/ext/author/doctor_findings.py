@@ -23,91 +23,93 @@ FAULTS_NAMED = 3
 """Of one kind of fault; the others are counted."""
 
 
-class Finding(NamedTuple):
+class DoctorFinding(NamedTuple):
     level: Level
     topic: str
     message: str
     advice: str = ""
 
 
-def worst(findings: Sequence[Finding]) -> Level:
+def worst(findings: Sequence[DoctorFinding]) -> Level:
     order = list(Level)
     return max((finding.level for finding in findings), key=order.index, default=Level.OK)
 
 
-def judge(result: CheckupResult) -> list[Finding]:
+def judge(result: CheckupResult) -> list[DoctorFinding]:
     """Findings about one extension, from its start to its end."""
     return [*_start(result), *_registrations(result), *_stdout(result), *_end(result), *_environment(result)]
 
 
-def _start(result: CheckupResult) -> Iterator[Finding]:
+def _start(result: CheckupResult) -> Iterator[DoctorFinding]:
     if result.spawn_error:
         advice = "install the program, or correct exec in extension.json"
         if result.found.manifest.exec.startswith("./") and not result.found.manifest.exec.endswith(
             (".py", ".js", ".sh")
         ):
             advice = "if it has to be built, build it; else correct exec in extension.json"
-        yield Finding(Level.FAIL, "start", result.spawn_error, advice)
+        yield DoctorFinding(Level.FAIL, "start", result.spawn_error, advice)
         return
     if result.phase is HandshakePhase.FAILED:
         last = f'; its last line on stderr: "{result.stderr[-1].strip()}"' if result.stderr else ""
         advice = "say hello as the first frame, with the name, and flush stdout after each line"
         if result.exit is not None and result.exit.code == 127:
             advice = "a program that it starts is missing"
-        yield Finding(Level.FAIL, "handshake", result.failure + last, advice)
+        yield DoctorFinding(Level.FAIL, "handshake", result.failure + last, advice)
         return
     assert result.ready_s is not None
     name = result.found.manifest.name
-    yield Finding(Level.OK, "ready", f"after {result.ready_s * 1000:.0f} ms")
+    yield DoctorFinding(Level.OK, "ready", f"after {result.ready_s * 1000:.0f} ms")
     if result.phase is HandshakePhase.SILENT:
         message = "it never said ready; silence was taken for it"
-        yield Finding(
+        yield DoctorFinding(
             Level.WARN, "ready", message, 'send {"type":"ready"} after the last registration: it starts faster'
         )
     elif result.ready_s > SLOW_S:
         advice = "import and connect when the first call comes: runs wait for extensions that are not ready"
-        yield Finding(Level.WARN, "ready", f"it takes {result.ready_s:.1f} s to be ready", advice)
+        yield DoctorFinding(Level.WARN, "ready", f"it takes {result.ready_s:.1f} s to be ready", advice)
     if result.hello_name != name:
         message = f"it says hello as {result.hello_name!r}; its manifest, which counts, says {name!r}"
-        yield Finding(Level.WARN, "name", message, "say the same name in both")
+        yield DoctorFinding(Level.WARN, "name", message, "say the same name in both")
 
 
-def _registrations(result: CheckupResult) -> Iterator[Finding]:
+def _registrations(result: CheckupResult) -> Iterator[DoctorFinding]:
     if result.phase is HandshakePhase.FAILED or result.spawn_error:
         return
-    yield Finding(Level.OK, "offers", offers(result))
+    yield DoctorFinding(Level.OK, "offers", offers(result))
     for text in result.warnings:
-        yield Finding(Level.FAIL, "register", text, "zot ext schema register_tool shows what a registration may be")
+        yield DoctorFinding(
+            Level.FAIL, "register", text, "zot ext schema register_tool shows what a registration may be"
+        )
     for text in result.remarks:
-        yield Finding(Level.WARN, "register", text)
+        yield DoctorFinding(Level.WARN, "register", text)
     if result.bad_frames:
         message = _some(result.bad_frames)
-        yield Finding(
+        yield DoctorFinding(
             Level.FAIL, "frames", message, "zot ext schema frame.from-extension shows the fields of all frames"
         )
     if result.unknown_frames:
         message = f"frames that no host knows: {_some(result.unknown_frames)}; they are ignored"
-        yield Finding(Level.WARN, "frames", message, "zot ext schema lists the frames that there are")
+        yield DoctorFinding(Level.WARN, "frames", message, "zot ext schema lists the frames that there are")
 
 
-def _stdout(result: CheckupResult) -> Iterator[Finding]:
+def _stdout(result: CheckupResult) -> Iterator[DoctorFinding]:
     if result.junk:
         lines = "1 line is" if result.junk == 1 else f"{result.junk} lines are"
         message = f"{lines} not frames; the first: {result.first_junk}"
-        yield Finding(Level.WARN, "stdout", message, "print to stderr instead: stdout is for frames only")
+        yield DoctorFinding(Level.WARN, "stdout", message, "print to stderr instead: stdout is for frames only")
     if result.is_mute and result.phase is not HandshakePhase.FAILED:
         message = "it closed its stdout, and can answer nothing"
-        yield Finding(Level.FAIL, "stdout", message, "keep it open until shutdown")
+        yield DoctorFinding(Level.FAIL, "stdout", message, "keep it open until shutdown")
     if result.lines >= TALKATIVE:
         message = f"it said more than {TALKATIVE} lines although nobody asked"
-        yield Finding(Level.WARN, "stdout", message, "say what has changed only")
+        yield DoctorFinding(Level.WARN, "stdout", message, "say what has changed only")
 
 
-def _end(result: CheckupResult) -> Iterator[Finding]:
+def _end(result: CheckupResult) -> Iterator[DoctorFinding]:
     if result.spawn_error or result.force is Force.NOTHING:
         if result.phase is not HandshakePhase.FAILED and not result.spawn_error:
             message = f"it ended ({result.exit}) right after the handshake"
-            yield Finding(Level.FAIL, "shutdown", message, "go on reading stdin until shutdown or its end")
+            yield DoctorFinding(Level.FAIL, "shutdown", message, "go on reading stdin until shutdown or its end")
         return
     if result.force in (Force.SIGTERM, Force.SIGKILL):
         wait = Patience()
@@ -116,16 +118,16 @@ def _end(result: CheckupResult) -> Iterator[Finding]:
         advice = "on shutdown send shutdown_ack and exit; end also when stdin ends"
         if result.force is Force.SIGKILL:
             advice += ", and do not block SIGTERM"
-        yield Finding(Level.FAIL, "shutdown", message, advice)
+        yield DoctorFinding(Level.FAIL, "shutdown", message, advice)
     else:
         yield from _orderly_end(result)
     if result.left:
         left = "1 process of its own was" if result.left == 1 else f"{result.left} processes of its own were"
         message = f"{left} still running after its end"
-        yield Finding(Level.WARN, "processes", message, "end what you start; the host ends it otherwise")
+        yield DoctorFinding(Level.WARN, "processes", message, "end what you start; the host ends it otherwise")
 
 
-def _orderly_end(result: CheckupResult) -> Iterator[Finding]:
+def _orderly_end(result: CheckupResult) -> Iterator[DoctorFinding]:
     assert result.exit is not None
     took = f"{(result.stop_s or 0.0) * 1000:.0f} ms"
     code = result.exit.code
@@ -134,23 +136,25 @@ def _orderly_end(result: CheckupResult) -> Iterator[Finding]:
     if code != 0:
         how = f"exit status {code}" if code > 0 else f"signal {signal.Signals(-code).name}"
         message = f"it ended with {how} after the shutdown"
-        yield Finding(
+        yield DoctorFinding(
             Level.WARN, "shutdown", message, "exit with 0: another status counts as a failure and is restarted"
         )
     elif not result.has_acked:
         what = "when its stdin was closed" if result.force is Force.CLOSED_STDIN else "without a shutdown_ack"
         message = f"it ended after {took}, {what}"
-        yield Finding(Level.OK, "shutdown", message, "answer shutdown with shutdown_ack, so that nobody has to wait")
+        yield DoctorFinding(
+            Level.OK, "shutdown", message, "answer shutdown with shutdown_ack, so that nobody has to wait"
+        )
     else:
-        yield Finding(Level.OK, "shutdown", f"answered; ended after {took} with status 0")
+        yield DoctorFinding(Level.OK, "shutdown", f"answered; ended after {took} with status 0")
 
 
-def _environment(result: CheckupResult) -> Iterator[Finding]:
+def _environment(result: CheckupResult) -> Iterator[DoctorFinding]:
     if asked := result.found.manifest.env:
-        yield Finding(Level.OK, "env", f"asks for {', '.join(asked)}")
+        yield DoctorFinding(Level.OK, "env", f"asks for {', '.join(asked)}")
     if result.missing_env:
         message = f"not set here: {', '.join(result.missing_env)}"
-        yield Finding(Level.WARN, "env", message, "export it before zot is started")
+        yield DoctorFinding(Level.WARN, "env", message, "export it before zot is started")
 
 
 def offers(result: CheckupResult) -> str:

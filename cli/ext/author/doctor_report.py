@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cli.doctor.checks import Level
-from cli.ext.author.doctor_findings import Finding, judge, worst
+from cli.ext.author.doctor_findings import DoctorFinding, judge, worst
 from supervisor.discovery.discover import MANIFEST, Found, Scope, discover, read_manifest
 from supervisor.harness.checkup import examine
 from supervisor.harness.harness import Harness, HarnessInterruptedError
@@ -33,7 +33,7 @@ class Report:
 
     name: str
     folder: Path
-    findings: tuple[Finding, ...]
+    findings: tuple[DoctorFinding, ...]
     result: CheckupResult | None = None
     """None for an extension that was not started."""
     skipped: str = ""
@@ -93,7 +93,7 @@ def choose(targets: Sequence[str], project: Path, home: Path) -> _Chosen:
             if skipped.untrusted is not None:
                 _admit(skipped.untrusted, chosen, home)
                 continue
-            findings = (Finding(Level.FAIL, "manifest", skipped.reason, _manifest_advice(skipped.reason)),)
+            findings = (DoctorFinding(Level.FAIL, "manifest", skipped.reason, _manifest_advice(skipped.reason)),)
             told = Report(skipped.folder.name, skipped.folder, findings if skipped.is_error else ())
             chosen.reports.append(told if skipped.is_error else replace(told, skipped=skipped.reason))
         return chosen
@@ -133,7 +133,7 @@ def _admit_folder(folder: Path, scope: Scope, chosen: _Chosen, home: Path) -> No
     try:
         found = Found(folder, read_manifest(folder), scope)
     except ManifestError as error:
-        finding = Finding(Level.FAIL, "manifest", str(error), _manifest_advice(str(error)))
+        finding = DoctorFinding(Level.FAIL, "manifest", str(error), _manifest_advice(str(error)))
         chosen.reports.append(Report(folder.name, folder, (finding,)))
         return
     _admit(found, chosen, home)

@@ -70,7 +70,7 @@ def _run(name: str, where: tuple[bool, bool], cwd: str | None, *, as_json: bool)
 def _record(details: Details, hosts: list[int]) -> dict[str, Any]:
     import msgspec
 
-    extension = details.one
+    extension = details.extension
     return {
         "name": extension.name,
         "scope": extension.scope.label,
@@ -99,7 +99,7 @@ def _lines(details: Details, hosts: list[int]) -> Iterator[tuple[str, str]]:
     from cli.number_format import size
     from supervisor.discovery.discover import Scope
 
-    extension = details.one
+    extension = details.extension
     link = f", a link to {extension.folder.resolve()}" if extension.is_link else ""
     yield "name", extension.name
     yield "folder", f"{extension.folder} ({extension.scope.label}{link})"
@@ -144,9 +144,9 @@ def _of_manifest(manifest: Manifest, details: Details) -> Iterator[tuple[str, st
 
 
 def _of_record(details: Details) -> Iterator[tuple[str, str]]:
-    record = details.one.record
+    record = details.extension.record
     if record is None:
-        yield "installed", details.one.record_trouble or "by hand: nothing says where it came from"
+        yield "installed", details.extension.record_trouble or "by hand: nothing says where it came from"
         return
     ref = f"@{record.ref}" if record.ref else ""
     yield "installed", f"{record.installed_at} from {record.source}{ref}"

@@ -118,7 +118,7 @@ def _who(extension: Installed) -> dict[str, Any]:
 
 def _record(done: Update) -> dict[str, Any]:
     return {
-        "action": done.step.value,
+        "action": done.action.value,
         **_who(done.now),
         "from": _state(done.before),
         "to": _state(done.now),
@@ -140,7 +140,7 @@ def _tell(done: Update) -> None:
     from supervisor.install.update import UpdateAction
 
     name = shown(done.now.name)
-    if done.step is UpdateAction.NOTHING:
+    if done.action is UpdateAction.NOTHING:
         changes = ", with local changes; --force throws them away" if done.has_local_changes else ""
         say(f"{name} {_version(done.now)} is up to date ({_mark(done.now)}){changes}")
         return

@@ -44,7 +44,7 @@ def test_nothing_new(here, made, guard):
     (made / "__pycache__").mkdir()
     (made / "__pycache__" / "x").write_text("")
     done = update(guard, here, CONFIG)
-    assert (done.step, done.now, done.has_local_changes) == (UpdateAction.NOTHING, guard, False)
+    assert (done.action, done.now, done.has_local_changes) == (UpdateAction.NOTHING, guard, False)
 
 
 def test_a_new_version(here, made, guard):
@@ -52,12 +52,12 @@ def test_a_new_version(here, made, guard):
     source(made, version="1.1", program="#!/bin/sh\nexit 1\n")
     (made / "new").write_text("")
     done = update(guard, here, CONFIG)
-    assert done.step is UpdateAction.REPLACE
+    assert done.action is UpdateAction.REPLACE
     assert done.now.manifest is not None
     assert done.now.manifest.version == "1.1"
     assert sorted(os.listdir(guard.folder)) == [".zot-install.json", "extension.json", "new", "notes.json", "run"]
     (made / "new").unlink()
-    assert update(done.now, here, CONFIG).step is UpdateAction.REPLACE
+    assert update(done.now, here, CONFIG).action is UpdateAction.REPLACE
     assert not (guard.folder / "new").exists()
     assert (guard.folder / "notes.json").exists()
     assert contents(guard.folder.parent) == ["guard"]
@@ -66,35 +66,35 @@ def test_a_new_version(here, made, guard):
 def test_a_repository(here, tmp_path):
     made = repository(tmp_path / "repo")
     extension = install(GitSource(f"file://{made}", "main"), Scope.GLOBAL, here).now
-    assert update(extension, here, CONFIG).step is UpdateAction.NOTHING
+    assert update(extension, here, CONFIG).action is UpdateAction.NOTHING
     source(made, version="2.0")
     new = commit(made)
     done = update(extension, here, CONFIG)
     assert done.now.record is not None
-    assert (done.step, done.now.record.commit, done.now.record.version) == (UpdateAction.REPLACE, new, "2.0")
+    assert (done.action, done.now.record.commit, done.now.record.version) == (UpdateAction.REPLACE, new, "2.0")
 
 
 def test_disabled_stays_disabled_and_is_no_local_change(here, made, guard):
     assert switch(guard, here.home, on=False)
     guard = look_at(guard.folder, guard.scope)
     done = update(guard, here, CONFIG)
-    assert (done.step, done.has_local_changes) == (UpdateAction.NOTHING, False)
+    assert (done.action, done.has_local_changes) == (UpdateAction.NOTHING, False)
     source(made, version="1.1")
     guard = update(guard, here, CONFIG).now
     assert manifest_in(guard.folder)["enabled"] is False
-    assert update(guard, here, CONFIG).step is UpdateAction.NOTHING
+    assert update(guard, here, CONFIG).action is UpdateAction.NOTHING
 
 
 def test_local_changes_are_not_thrown_away_unasked(here, made, guard):
     (guard.folder / "run").write_text("mine")
     os.utime(guard.folder / "run")
     done = update(guard, here, CONFIG)
-    assert (done.step, done.has_local_changes) == (UpdateAction.NOTHING, True)
+    assert (done.action, done.has_local_changes) == (UpdateAction.NOTHING, True)
     source(made, version="1.1")
     with pytest.raises(InstallError, match=r"'guard' was changed since it was installed: .*; --force throws"):
         update(guard, here, CONFIG)
     assert (guard.folder / "run").read_text() == "mine"
-    assert update(guard, here, CONFIG, force=True).step is UpdateAction.REPLACE
+    assert update(guard, here, CONFIG, force=True).action is UpdateAction.REPLACE
     assert (guard.folder / "run").read_text() == "#!/bin/sh\n"
 
 
@@ -104,7 +104,7 @@ def test_a_file_that_is_gone_is_a_local_change_and_force_brings_it_back(here, ma
     source(made, version="1.1")
     with pytest.raises(InstallError, match=r"run \(gone\)"):
         update(guard, here, CONFIG)
-    assert update(guard, here, CONFIG, force=True).step is UpdateAction.REPLACE
+    assert update(guard, here, CONFIG, force=True).action is UpdateAction.REPLACE
     assert (guard.folder / "run").exists()
 
 
@@ -120,10 +120,10 @@ def test_more_of_the_environment_needs_consent(here, made, guard):
         update(guard, here, CONFIG, consent=lambda which, asks: consent(which, asks, False))
     assert look_at(guard.folder, guard.scope) == guard
     done = update(guard, here, CONFIG, consent=lambda which, asks: consent(which, asks, True))
-    assert done.step is UpdateAction.REPLACE
+    assert done.action is UpdateAction.REPLACE
     assert asked == [("guard", ("SOME_KEY",))] * 2
     source(made, env=[], version="3")
-    assert update(done.now, here, CONFIG).step is UpdateAction.REPLACE, "less needs none"
+    assert update(done.now, here, CONFIG).action is UpdateAction.REPLACE, "less needs none"
 
 
 VARIABLES = st.lists(st.sampled_from(["A_KEY", "B_KEY", "ANTHROPIC_API_KEY", "PATH"]), max_size=4)
@@ -164,7 +164,7 @@ def test_what_another_put_in_the_record_of_a_projects_extension_is_not_trusted(h
     extension = look_at(extension.folder, extension.scope)
     assert not is_trusted(extension, here.home)
     done = update(extension, here, CONFIG)
-    assert (done.step, is_trusted(done.now, here.home)) == (UpdateAction.REPLACE, False)
+    assert (done.action, is_trusted(done.now, here.home)) == (UpdateAction.REPLACE, False)
 
 
 def test_what_cannot_be_updated(here, tmp_path, made, guard):
