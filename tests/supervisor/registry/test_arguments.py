@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.registry.arguments import FAULTS_LIMIT, STEPS_LIMIT, Checker
-from supervisor.registry.schema_cost import Extent, check_cost, schema_extent
+from supervisor.registry.schema_cost import SchemaExtent, check_cost, schema_extent
 
 if TYPE_CHECKING:
     from tests.support.host import Host
@@ -81,7 +81,7 @@ def test_what_is_judged_is_judged_as_the_validator_does(schema: dict, other: dic
 @given(SCHEMAS, SCHEMAS, VALUES, VALUES)
 def test_larger_values_and_schemas_never_cost_less(schema: dict, other: dict, value: object, more: object):
     smaller = schema_extent({**schema, "$defs": {"other": other}})
-    larger = smaller.plus(Extent(loops=1, patterns=1))
+    larger = smaller.plus(SchemaExtent(loops=1, patterns=1))
     assert smaller.size >= 1
     for less, more_of_it in (
         (check_cost(smaller, [value]), check_cost(smaller, [value, more])),

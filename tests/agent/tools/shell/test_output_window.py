@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.tools.shell.output_window import MAX_BYTES, MAX_LINES, Extent, OutputWindow, Tail
+from agent.tools.shell.output_window import MAX_BYTES, MAX_LINES, OutputExtent, OutputWindow, Tail
 
 
 def fed(*chunks: bytes) -> OutputWindow:
@@ -92,7 +92,7 @@ def test_chunking_makes_no_difference(pieces: list[bytes], sizes: list[int]) -> 
         position, turn = position + size, turn + 1
     assert window.tail() == whole.tail()
     assert progress + window.finish() == output.decode(errors="replace")
-    extent = Extent()
+    extent = OutputExtent()
     extent.add(output)
     assert (extent.bytes, extent.lines) == (window.extent.bytes, window.extent.lines)
 
