@@ -1,1 +1,4 @@
-"""The commands parse their flags, call `agent` or `supervisor`, and render the answer. The logic is there, not here."""
+"""The commands: each parses its flags, calls `agent` or `supervisor`, and renders the answer.
+
+No logic of runs or extensions is here.
+"""

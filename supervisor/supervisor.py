@@ -12,7 +12,7 @@ from supervisor.calls.command_call import CommandInFlight
 from supervisor.calls.event_sender import EventSender
 from supervisor.calls.guard_chain import GuardChain, VerdictInFlight
 from supervisor.calls.guards import Guards
-from supervisor.calls.merged_registrations import Catalogue
+from supervisor.calls.merged_registrations import MergedRegistrations
 from supervisor.calls.panels import Panels
 from supervisor.calls.tool_call import ToolCallInFlight
 from supervisor.cleanup.env_marks import EXTENSION, TOKEN
@@ -112,10 +112,10 @@ class Supervisor(Listener):
         self._guards = Guards(loop, self.extensions, self._dialect, strict=strict_guards)
         self._chain = GuardChain(loop, self._guards, self._dialect)
         self._events = EventSender(self.extensions, self._dialect)
-        self._catalogue = Catalogue(self.extensions, reserved_tools)
-        self.tools = self._catalogue.tools
-        self.owner_of = self._catalogue.owner_of
-        self.commands = self._catalogue.commands
+        self._merged = MergedRegistrations(self.extensions, reserved_tools)
+        self.tools = self._merged.tools
+        self.owner_of = self._merged.owner_of
+        self.commands = self._merged.commands
         self.guards_of = self._guards.of
         self.cancel_pending = self._guards.cancel_pending
         self.on_asked: OnAsked | None = None
@@ -181,7 +181,7 @@ class Supervisor(Listener):
     def _sort(self) -> None:
         self.extensions.sort(key=lambda extension: extension.found.order)
         self._guards.forget()
-        self._catalogue.forget()
+        self._merged.forget()
 
     def environment_of(self, found: Found) -> dict[str, str]:
         """The environment of the workers of this extension."""
@@ -221,7 +221,7 @@ class Supervisor(Listener):
 
     def registered(self, extension: Extension) -> None:
         self._guards.forget()
-        self._catalogue.forget()
+        self._merged.forget()
         self.sampler.hurry()
         self.panels.prune()
         self._events.send_session_start(extension)
@@ -244,7 +244,7 @@ class Supervisor(Listener):
         on_progress: Callable[[str], None] | None = None,
     ) -> InFlight:
         """Calls a tool; `done` gets the answer. Raises `KeyError` if there is no such tool now."""
-        owned = self._catalogue.tool(tool)
+        owned = self._merged.tool(tool)
         if (on_asked := self.on_asked) is None:
             return ToolCallInFlight(self.loop, owned, args, done, on_progress)
         began = Timestamp.now()
@@ -257,7 +257,7 @@ class Supervisor(Listener):
 
     def begin_command(self, name: str, args: str, done: Callable[[CommandAnswer], None]) -> InFlight:
         """Runs a slash command; `done` gets the answer. Raises `KeyError` if there is no such command now."""
-        return CommandInFlight(self.loop, self._catalogue.commands()[name], args, self.panels, done)
+        return CommandInFlight(self.loop, self._merged.commands()[name], args, self.panels, done)
 
     def start_call(
         self, owned: OwnedTool, args: bytes, done: Callable[[Answer], None], on_progress: Callable[[str], None]

@@ -1,1 +1,4 @@
-"""`zot doctor`: checks the machine and the configuration. `zot ext doctor` starts the extensions."""
+"""`zot doctor`: checks the machine and the configuration, and starts nothing.
+
+`zot ext doctor`, which starts each extension, is in `cli.ext.author`.
+"""

@@ -16,7 +16,7 @@ LOST_KEPT = 1000
 """Unregistered tools that are remembered, so that a late call of one fails with the right reason."""
 
 
-class Catalogue:
+class MergedRegistrations:
     """A name belongs to the built-in tool if there is one, else to the first extension that registered it; of several
     that are merged at the same time, to the first in guard order."""
 

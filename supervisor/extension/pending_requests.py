@@ -32,7 +32,9 @@ POSSIBLE_ANSWERS = frozenset({None, "tool_result", "event_intercept_response", "
 """Types of bad frames that may have been answers; None is a type that could not be read."""
 
 
-class RequestChannel:
+class PendingRequests:
+    """The requests to one worker that wait for an answer. Each ends exactly once: answered, or failed with a reason."""
+
     # Without slots, reading attributes of an object with more than 30 of them is slower: 2 % of a call.
     __slots__ = (
         "_accepts_cancel",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from supervisor.accounting.rates import TreeUse
 from supervisor.extension.handshake import MUTE, NO_NAME, Readiness, no_hello, not_hello, readiness
 from supervisor.extension.lifecycle import State, Trigger, advance
-from supervisor.extension.pending_requests import RequestChannel
+from supervisor.extension.pending_requests import PendingRequests
 from supervisor.extension.restart import Cause, WorkerEnding
 from supervisor.loop.future import Failure
 from supervisor.process.child import EXIT_FOLLOWS_S, Child, SpawnError
@@ -73,7 +73,7 @@ class WorkerOwner(Protocol):
         """A request to it got no answer in time."""
 
 
-class Worker(RequestChannel):
+class Worker(PendingRequests):
     __slots__ = (
         "_acked", "_decode", "_folder", "_handlers", "_host", "_last_frame", "_owner", "_splitter", "_timer",
         "can_ping", "frames_in", "index", "knows_session", "on_pong", "registry", "started_at", "usage", "was_ready",

@@ -1,1 +1,4 @@
-"""`zot ext drive`: one extension by hand, at a prompt."""
+"""`zot ext drive`: a person talks to one extension by hand, at a prompt.
+
+The process and the record of its lines are in `supervisor.harness`.
+"""

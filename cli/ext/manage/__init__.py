@@ -1,1 +1,4 @@
-"""`zot ext install`, `list`, `info`, `update`, `enable`, `disable`, `remove` and `trust`."""
+"""`zot ext install`, `list`, `info`, `update`, `enable`, `disable`, `remove` and `trust`: what is installed.
+
+The work is in `supervisor.install` and `supervisor.discovery`; nothing here starts an extension.
+"""

@@ -1,1 +1,4 @@
-"""Reads an event stream or a stats file into the recording that a report is made from."""
+"""Reads an event stream or a stats file into the recorded run that a report is made from.
+
+Draws nothing.
+"""

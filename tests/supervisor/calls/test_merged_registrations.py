@@ -105,7 +105,7 @@ for frame in frames():
     host.start()
     assert host.text("kept") == "done"
     assert host.tools() == {"kept"}
-    assert len(host.supervisor._catalogue._tools) <= LOST_KEPT + 1
+    assert len(host.supervisor._merged._tools) <= LOST_KEPT + 1
 
 
 def test_a_command_whose_name_is_taken_is_hidden_and_reported_once(host: Host):

@@ -159,7 +159,7 @@ def test_a_flood_on_stderr_at_the_start_is_kept_in_bounds(host: Host):
 
 def test_bad_tools_are_left_out_one_line_each(host: Host):
     host.add("bad_tools")
-    host.supervisor._catalogue._reserved = frozenset({"read"})
+    host.supervisor._merged._reserved = frozenset({"read"})
     host.start()
     assert host.tools() == {"echo", "good_tool"}
     assert [line for _, line in host.said_of("bad_tools")] == [
