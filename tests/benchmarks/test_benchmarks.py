@@ -46,3 +46,16 @@ def test_explains_itself(name: str):
     done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=True)
     assert "--quick" in done.stdout
     assert "--json FILE" in done.stdout
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="places processes on processors")
+def test_two_checkouts_are_compared_by_turns(tmp_path: Path):
+    figures, mark = tmp_path / "figures.json", uuid.uuid4().hex
+    argv = [sys.executable, "-m", "benchmarks.compare", str(ROOT), "--quick", "--json", str(figures)]
+    done = subprocess.run(argv, cwd=ROOT, env={**os.environ, MARK: mark}, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    ((turn, *cells),) = json.loads(figures.read_text())["tables"][0]["rows"]
+    assert turn == "1"
+    assert all(cell > 0 for cell in cells)
+    assert "this / other, median of 1" in done.stdout
+    assert marked(mark) == []
