@@ -41,9 +41,12 @@ sys.dont_write_bytecode = False
 os.environ |= {"GOPROXY": "off", "GOTOOLCHAIN": "local"}
 if not any(os.access(os.environ.get(name, ""), os.W_OK) for name in ("GOCACHE", "XDG_CACHE_HOME", "HOME")):
     os.environ["GOCACHE"] = os.path.join(tempfile.gettempdir(), f"zot-tests-go-{os.getuid()}")
-# A shell starts background jobs with SIGINT ignored, and children inherit that: `zot` could not be interrupted.
+# A shell starts background jobs with SIGINT ignored, nohup with SIGHUP, and children inherit that: the `zot` of a test
+# could not be interrupted. A handler of this process is not inherited.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, lambda _number, _frame: None)
 
 
 def children_now() -> set[int]:

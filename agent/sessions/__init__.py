@@ -1,4 +1,4 @@
-"""Session files in zot's format: one per run, each message appended and synced as it happens.
+"""Session files in zot's format: one per run, each message written as it happens.
 
-What is said to the model is kept in `agent.transcript`.
+The messages themselves are defined in `agent.transcript`.
 """

@@ -1,4 +1,4 @@
 """One extension: its workers from handshake to exit, requests to them, restarts, stalls, log and notices.
 
-To choose between extensions is the part of `supervisor.calls`; what happens to all of them in `supervisor.supervisor`.
+`supervisor.calls` chooses which extension to ask; `supervisor.supervisor` starts and stops all of them.
 """

@@ -1,4 +1,4 @@
-"""The event loop of the host: file descriptors, timers and signals, and non-blocking pipes.
+"""The event loop of the host: file descriptors, timers and signals, non-blocking pipes, rate limits, timestamps.
 
-The host waits only here. The room knows neither processes nor frames.
+A host waits for its children only here. The room knows neither processes nor frames.
 """
