@@ -16,11 +16,14 @@ TRACED = [sys.executable, "-X", "importtime", "-m", "pyzot"]
 SLOW = {"anthropic", "pydantic", "rich"}
 
 
+def modules(trace: str) -> set[str]:
+    """The modules that `-X importtime` saw."""
+    return set(re.findall(r"^import time:[ \d]+\|[ \d]+\| +(\S+)$", trace, re.MULTILINE))
+
+
 def imported(trace: str) -> set[str]:
-    """The top-level packages that `-X importtime` saw."""
-    return {
-        name.partition(".")[0] for name in re.findall(r"^import time:[ \d]+\|[ \d]+\| +(\S+)$", trace, re.MULTILINE)
-    }
+    """Their top-level packages."""
+    return {name.partition(".")[0] for name in modules(trace)}
 
 
 @pytest.mark.parametrize("mode", ["--json", "-p"])
@@ -47,3 +50,4 @@ def test_the_version_is_printed_without_loading_the_program():
     done = subprocess.run([*TRACED, "--version"], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("zot ")
     assert not imported(done.stderr) & {"agent", "supervisor", "wire", "typer", *SLOW}
+    assert {name for name in modules(done.stderr) if name.startswith("cli")} == {"cli", "cli.version"}

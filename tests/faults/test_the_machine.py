@@ -15,8 +15,10 @@ from tests.support.extension_folder import extension
 from tests.support.faulty_run import ECHO, SOON, is_back, observe, program
 from tests.support.host import Host
 from tests.support.hosting import Hosted
+from tests.support.marked_processes import command_line, marked_pids
 from tests.support.replay_script import Script
-from tests.support.zot_process import _command_line, _marked, wait_until
+from tests.support.warm_start import MARK
+from tests.support.zot_process import wait_until
 from wire import stats
 from wire.events import ToolProgress
 from wire.stats import Mark, Stats
@@ -40,7 +42,7 @@ def stubborn(zot: Zot) -> list[str | Path]:
 
 
 def left_of(running: Running) -> list[str]:
-    return [_command_line(pid) for pid in _marked(running._mark)]
+    return [command_line(pid) for pid in marked_pids(MARK, running._mark)]
 
 
 def reaper_of(running: Running) -> int:
@@ -48,7 +50,7 @@ def reaper_of(running: Running) -> int:
 
     def look() -> int | None:
         children = [child.pid for child in psutil.Process(running.pid).children()]
-        return next((pid for pid in children if "reaper_main" in _command_line(pid)), None)
+        return next((pid for pid in children if "reaper_main" in command_line(pid)), None)
 
     return wait_until(look)
 

@@ -1,19 +1,41 @@
-"""Processes that inherited the mark of a benchmark run."""
+"""Processes that inherited a mark in their environment: all that a program under test has started."""
 
 from __future__ import annotations
 
+import re
+import signal
 from pathlib import Path
 
 MARK = "ZOT_BENCH_TEST"
+PENDING = re.compile(rb"^(?:Sig|Shd)Pnd:\s*([0-9a-f]+)$", re.MULTILINE)
+KILL_BIT = 1 << (signal.SIGKILL - 1)
 
 
-def marked(mark: str) -> list[str]:
-    """The command lines of the processes with this mark in their environment."""
+def marked_pids(name: str, value: str) -> list[int]:
+    """Without zombies, and without processes that have been sent SIGKILL: a busy machine ends them a moment later."""
+    wanted = f"{name}={value}".encode()
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            if f"{MARK}={mark}".encode() in (process / "environ").read_bytes().split(b"\0"):
-                found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+            if wanted in (process / "environ").read_bytes().split(b"\0") and not _is_killed(process):
+                found.append(int(process.name))
         except OSError:
             pass
     return found
+
+
+def _is_killed(process: Path) -> bool:
+    pending = PENDING.findall((process / "status").read_bytes())
+    return any(int(mask, 16) & KILL_BIT for mask in pending)
+
+
+def command_line(pid: int) -> str:
+    try:
+        return Path("/proc", str(pid), "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def marked(mark: str) -> list[str]:
+    """The command lines of the processes of a benchmark run."""
+    return [command_line(pid) for pid in marked_pids(MARK, mark)]

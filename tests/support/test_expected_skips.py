@@ -58,5 +58,7 @@ def test_a_file_that_is_skipped_whole_is_found_too(tmp_path: Path):
 
 def test_the_list_of_this_project():
     tests = "".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
+    code = "".join(path.read_text() for path in (ROOT / "tests").rglob("*.py"))
     for row in read_expected(ROOT / "tests" / "expected_skips.txt"):
         assert f"\ndef {row.test.partition('[')[0]}(" in tests, row
+        assert "*" in row.reason or f'"{row.reason}"' in code, row

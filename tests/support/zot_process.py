@@ -11,19 +11,20 @@ import time
 import uuid
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import psutil
 
 from tests.support import warm_start
+from tests.support.marked_processes import command_line, marked_pids
 from tests.support.warm_start import MARK, ROOT
 from wire import events
 from wire.exit_codes import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from tests.support.replay_script import Script
 
@@ -120,7 +121,7 @@ class Running:
         for stream in (self.process.stdin, self.process.stdout):
             if stream is not None and not stream.closed:
                 stream.close()
-        for pid in _marked(self._mark):
+        for pid in marked_pids(MARK, self._mark):
             os.kill(pid, signal.SIGKILL)
 
     def _wait_for_reaper(self) -> None:
@@ -147,7 +148,9 @@ class Running:
         return wait_until(lambda: self.find_child(name))
 
     def find_child(self, name: str) -> int | None:
-        return next((pid for pid in _marked(self._mark) if pid != self.pid and name in _command_line(pid)), None)
+        return next(
+            (pid for pid in marked_pids(MARK, self._mark) if pid != self.pid and name in command_line(pid)), None
+        )
 
     def signal(self, number: signal.Signals) -> None:
         self.process.send_signal(number)
@@ -165,7 +168,9 @@ class Running:
             status = self.process.wait(max(0.0, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
             raise AssertionError(f"still running; {self._taken.decode()}\n{self.errors()}") from None
-        return Outcome(status, bytes(self._taken), self.errors(), [_command_line(pid) for pid in _marked(self._mark)])
+        return Outcome(
+            status, bytes(self._taken), self.errors(), [command_line(pid) for pid in marked_pids(MARK, self._mark)]
+        )
 
     def _read_line(self, deadline: float) -> bytes:
         """The next line; at the end of the output, an incomplete line."""
@@ -257,24 +262,3 @@ def check_transcript(session: list[Any]) -> None:
         assert not open_calls
         open_calls = [block["id"] for block in message["content"] if "arguments" in block]
     assert not open_calls
-
-
-def _marked(mark: str) -> list[int]:
-    """Processes that inherited the mark, without zombies."""
-    wanted = f"{MARK}={mark}".encode()
-    found = []
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            try:
-                if wanted in Path("/proc", name, "environ").read_bytes().split(b"\0"):
-                    found.append(int(name))
-            except OSError:
-                pass
-    return found
-
-
-def _command_line(pid: int) -> str:
-    try:
-        return Path("/proc", str(pid), "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
-    except OSError:
-        return ""

@@ -138,6 +138,8 @@ def test_both_drivers_judge_alike(tmp_path: Path, name: str, waits: bool):
         assert judgement == chain.judgement
         assert seconds < AT_ONCE
         for guard in chain.guards:
+            if chain.cancel:
+                assert host.said_of(guard.name) == [], "a cancelled verdict is not the fault of its guard"
             cost = host.cost(guard.name)
             assert (cost.calls, cost.errors, cost.timeouts, cost.blocks) == guard.costs, guard.name
             assert [line for kind, line in host.said_of(guard.name) if kind == "no_verdict"] == [

@@ -16,9 +16,10 @@ from supervisor.loop.loop import Loop
 from supervisor.process.cgroup_survey import OPT_OUT, Unavailable, survey
 from supervisor.process.cgroups import Cgroups
 from supervisor.process.child import Child, SpawnError
-from supervisor.process.table import read_process
+from supervisor.process.table import Identity, read_process
 from tests.supervisor.cleanup.test_startup_sweep import record
 from tests.support.doomed import PATIENCE_S, collect_orphans, sleeper
+from tests.support.fake_cgroups import HOST, FakeCgroups
 from wire.manifest import Limits
 
 if TYPE_CHECKING:
@@ -93,15 +94,28 @@ def test_the_tracker_leaves_no_trace(keeper: Keeper):
         assert own.cgroup == str(keeper.leaf.join_file.parent.parent)
         assert keeper.leaf.pids() == [child.pid]
     keeper.end(child)
-    assert tracker.memory_kills(child.identity) == 0
     tracker.ended(child.identity)
-    assert tracker.memory_kills(child.identity) == 0
+    if keeper.leaf is not None:
+        assert not keeper.leaf.join_file.exists()
     tracker.close()
     tracker.close()
     assert read_process(reaper) is None
     assert list(keeper.folder.iterdir()) == []
     assert own.cgroup is None or not os.path.exists(own.cgroup)
     assert keeper.said == []
+
+
+def test_memory_kills_are_those_that_the_kernel_counts_in_the_leaf_of_a_child(keeper: Keeper, tmp_path: Path):
+    tree = FakeCgroups(tmp_path)
+    cgroups = Cgroups.detect(HOST, {}, tree)
+    leaf = cgroups.leaf("x", Limits(rss_mb=64))
+    child, other = Identity(11, 1), Identity(12, 1)
+    keeper.tracker.started(child, leaf)
+    tree.put(f"{leaf.path}/memory.events", "oom 1\noom_kill 2\n")
+    assert (keeper.tracker.memory_kills(child), keeper.tracker.memory_kills(other)) == (2, 0)
+    keeper.tracker.ended(child)
+    assert keeper.tracker.memory_kills(child) == 0
+    assert not tree.exists(leaf.path)
 
 
 @pytest.mark.parametrize("told", [True, False], ids=["with its child", "at the end"])

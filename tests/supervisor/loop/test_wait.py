@@ -28,10 +28,7 @@ send(type="ready")
 gate = os.open(sys.argv[1], os.O_RDONLY)
 for frame in frames():
     os.read(gate, 1)
-    if frame["type"] == "tool_call":
-        result(frame, frame["args"]["text"])
-    else:
-        send(type="event_intercept_response", id=frame["id"], block=True, reason="seen " + frame["tool_name"])
+    send(type="event_intercept_response", id=frame["id"], block=True, reason="seen " + frame["tool_name"])
 """
 
 

@@ -257,3 +257,14 @@ def test_figures_begin_anew_with_each_process_and_sums_go_on(host: Host):
     assert second.cpu_s >= first.cpu_s + 0.1
     assert host.extension("worker").lead.usage.cpu_s < second.cpu_s
     assert second.cpu_percent >= 0
+
+
+def test_the_time_of_the_last_sample_is_known(idle: Host):
+    idle.supervisor.sample()
+    first = idle.supervisor.sampled_at
+    assert first <= idle.loop.clock()
+    assert isinstance(idle.loop.clock, Skipping)
+    idle.loop.clock.skipped += 5.0
+    assert idle.supervisor.sampled_at == first
+    idle.supervisor.sample()
+    assert idle.supervisor.sampled_at >= first + 5.0
