@@ -40,17 +40,17 @@ if TYPE_CHECKING:
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LINE_LIMIT = 1000
 LINES_KNOWN = 10_000
-"""Different lines that are remembered, so that each is said once."""
+"""Most lines that are remembered, so that each is said once."""
 
 
 class Phase(Enum):
     NEW = "new"
     SERVING = "serving"
     STOPPING = "stopping"
-    """Asked to stop: by a client, a signal or `stop`."""
+    """A client, a signal or `stop` has asked the host to stop."""
     STOPPED = "stopped"
     CUT_SHORT = "cut short"
-    """Stopped by a second signal, without waiting for the extensions."""
+    """A second signal has stopped the host, without waiting for the extensions."""
 
 
 class CannotServeError(Exception):
@@ -58,11 +58,13 @@ class CannotServeError(Exception):
 
 
 class Host:
-    """`say` gets one line at a time for the user, from within the loop: it must not wait.
+    """A host without an agent. Raises `ConfigError` and `StatsFileError`.
 
-    With `discover_more` the project's and the user's extensions are started besides the folders in `extensions`; the
-    project's only if they are trusted, or with the user's `consent`. Call `run`; a test without signals calls `start`,
-    the loop, and `stop`. Raises `ConfigError` and `StatsFileError`.
+    `say` gets one line at a time for the user. It is called from within the loop and must not wait. With
+    `discover_more` the project's and the user's extensions are started besides the folders in `extensions`. The
+    project's extensions are only started if they are trusted, or with the user's `consent`.
+
+    Call `run`. A test without signals calls `start`, runs the loop, and calls `stop`.
     """
 
     def __init__(
@@ -89,9 +91,10 @@ class Host:
         self.home = home or zot_home()
         self.say: Callable[[str], None] = say or (lambda _line: None)
         self.stopped_by = ""
-        """What asked it to stop, in words."""
+        """Who asked the host to stop, in words; empty if nobody has."""
         self.missing = ""
-        """The required extension that could not be started, and why. That stops the host."""
+        """The required extension that could not be started, and why; empty if there is none. Such an extension stops
+        the host."""
         self._extensions = tuple(extensions)
         self._discover_more = discover_more
         self._said: set[str] = set()
@@ -139,7 +142,7 @@ class Host:
     # --- from start to end --------------------------------------------------------------------------------
 
     def run(self) -> Phase:
-        """Starts, serves until it is stopped, and stops everything. Returns how it ended. Main thread only."""
+        """Starts, serves until the host is stopped, and stops everything. Returns how it ended. Main thread only."""
         with self._signals():
             self.start()
             try:
@@ -149,8 +152,8 @@ class Host:
             return self.phase
 
     def start(self) -> None:
-        """Serves its socket and starts all extensions, without waiting for them. Raises `CannotServeError`, with
-        nothing started."""
+        """Serves the control socket and starts all extensions, without waiting for them. If the socket cannot be
+        served, raises `CannotServeError` and starts nothing."""
         if (trouble := self.control.start()) is not None:
             raise CannotServeError(trouble)
         self.phase = Phase.SERVING
@@ -193,7 +196,7 @@ class Host:
             self.control.wind_down()
 
     def stop(self) -> None:
-        """Stops everything in order, or at once after a second signal. Clients are served meanwhile."""
+        """Stops everything gracefully, or at once after a second signal. Clients are served meanwhile."""
         self.request_stop("its program")
         if self._watching is not None:
             self._watching.stop()
@@ -207,7 +210,7 @@ class Host:
             self.control.close()
 
     def close(self) -> None:
-        """Stops what still runs, and closes the loop. The last call."""
+        """Stops everything that still runs, and closes the loop. No other call may follow."""
         if self.phase in (Phase.NEW, Phase.SERVING, Phase.STOPPING):
             self.stop()
         self.loop.close()
@@ -230,7 +233,7 @@ class Host:
             self.supervisor.kill_now()
 
     def _reloaded(self, outcomes: tuple[ReloadOutcome, ...]) -> None:
-        """Says which folders were skipped. All other outcomes have notices."""
+        """Tells the user which folders were skipped. All other outcomes have notices."""
         for outcome in outcomes:
             if outcome.outcome == "skipped":
                 self._say_once(f"zot: extension load: {outcome.name}: {outcome.reason}")
@@ -256,7 +259,7 @@ class Host:
         self.say(one_line(f"[{extension.name}] {level}: {message}", LINE_LIMIT))
 
     def _say_once(self, line: str) -> None:
-        """Says each line once, as for a guard that fails on every call. Clients that watch notices get every one."""
+        """Says each line once, also if a guard fails on every call. Clients that watch notices get every notice."""
         line = one_line(line, LINE_LIMIT)
         if line in self._said:
             return
@@ -270,8 +273,8 @@ TERMINAL = "/dev/tty"
 
 
 def has_terminal(path: str = TERMINAL) -> bool:
-    """Whether this process has a controlling terminal. The kernel takes it from every process of the session before it
-    sends SIGHUP; opening it then fails (ENXIO; EIO on some systems)."""
+    """Whether this process has a controlling terminal. When a terminal hangs up, the kernel first takes it from every
+    process of the session, then sends SIGHUP. Opening the terminal then fails (ENXIO; EIO on some systems)."""
     try:
         fd = os.open(path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:

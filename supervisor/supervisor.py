@@ -52,18 +52,18 @@ if TYPE_CHECKING:
     from wire.stats import ExtensionStats, HostKind, HostStats
 
 OnAsked = Callable[[str, str, str, Timestamp, str], None]
-"""Gets `tool_call` or `intercept`, the name of the tool or event, the extension that answered or blocked, the start,
-and what went wrong."""
+"""Called with `tool_call` or `intercept`, the name of the tool or event, the extension that answered or blocked, the
+start, and the reason of a failure or block."""
 
 
 class Supervisor(Listener):
-    """Owns the extensions.
+    """Owns the extensions of one host.
 
     `on_notice` gets the notices about extensions, `on_note` the notes that extensions send, `on_show` notes and panels
     as records of the event stream. All three are called from within the loop and must not wait.
 
     With `owns_process` every descendant of this process counts as started by an extension: daemons that left their
-    tree are adopted, and ended with the rest. That is not for a host embedded in a program with children of its own.
+    process tree are adopted, and ended with the rest. A program that has children of its own must not set it.
 
     With a `runtime_folder` (`runtime_dir()`) the processes of a killed host are ended, by its reaper or by the next
     host that starts. `say` gets lines for the user about that.
@@ -88,7 +88,7 @@ class Supervisor(Listener):
         self.loop = loop
         self.extensions: list[Extension] = []
         self.token = os.urandom(16).hex()
-        """In the environment of every child. By it the children of a killed host are found."""
+        """Every child has the token in its environment. It identifies the children of a killed host."""
         self._host = host
         self._logs = logs
         self._limits = limits
@@ -99,7 +99,7 @@ class Supervisor(Listener):
         self.panels = Panels(loop, on_show or (lambda _record: None))
         self._env: Mapping[str, str] | Callable[[Found], Mapping[str, str]] = {}
         self.data_folder: Path | None = None
-        """The folder of the data folders of all extensions."""
+        """The folder that contains the data folders of all extensions."""
         self._started = (loop.clock(), time.time())
         self._shared_table = SharedProcessTable(loop)
         self._tracker: ProcessTracker | None = None
@@ -119,7 +119,7 @@ class Supervisor(Listener):
         self.guards_of = self._guards.of
         self.cancel_pending = self._guards.cancel_pending
         self.on_asked: OnAsked | None = None
-        """Called when a verdict has ended, or a tool call by `begin_call`."""
+        """Called when a verdict, or a tool call of `begin_call`, has ended."""
         self.on_sample: list[Callable[[], None]] = []
         """Called after each sample."""
         self.sampler = Sampler(loop, self.extensions, adopted=self.adopted, on_sample=self.on_sample)
@@ -128,8 +128,8 @@ class Supervisor(Listener):
     # --- start --------------------------------------------------------------------------------------------
 
     def prepare(self) -> None:
-        """Prepares the cleanup of children. `start` calls it, too; with cgroups it must come before the first child of
-        this process."""
+        """Prepares the cleanup of children. `start` calls it, too. With cgroups it must be called before the first
+        child of this process starts."""
         if self._owns_process:
             self._shared_table.is_subreaper = become_subreaper()
             os.environ[TOKEN] = self.token  # marks all children of this process
@@ -143,8 +143,9 @@ class Supervisor(Listener):
         env: Mapping[str, str] | Callable[[Found], Mapping[str, str]],
         data: Path | None = None,
     ) -> None:
-        """Starts all at once and returns; `settle` waits for them. `env` is the environment of all, or a function that
-        gives that of each. `data` is the folder of their data folders; without it each uses its own folder."""
+        """Starts all extensions at the same time and returns; `settle` waits for them. `env` is the environment of all,
+        or a function that returns that of each. `data` contains their data folders; without it each uses its own
+        folder."""
         found = list(found)
         self._env = env
         self.data_folder = data
@@ -156,7 +157,7 @@ class Supervisor(Listener):
             self.sampler.start()
 
     def add(self, found: Found) -> Extension:
-        """Starts one more extension, in its place in guard order."""
+        """Starts one more extension and puts it into its place in guard order."""
         self.provide_for(found.manifest.workers)
         extension = self._start(found)
         self._sort()
@@ -194,25 +195,25 @@ class Supervisor(Listener):
         return self._guards.is_settled
 
     def settle(self, deadline: float, enough: Callable[[], bool] | None = None) -> bool:
-        """Waits until every extension is ready or has failed, `enough` holds, or the deadline passes."""
+        """Waits until every extension is ready or has failed, or `enough` holds; False if the deadline passes first."""
         return self.loop.run_until(lambda: self.is_settled or (enough is not None and enough()), deadline)
 
     def find(self, name: str) -> Extension:
-        """Raises `KeyError`."""
+        """Returns the extension of this name. Raises `KeyError`."""
         for extension in self.extensions:
             if extension.name == name:
                 return extension
         raise KeyError(name)
 
     def restart(self, name: str) -> None:
-        """Stops an extension in order and starts it again, in whatever state it is. Raises `KeyError`."""
+        """Stops an extension gracefully and starts it again, whatever its state. Raises `KeyError`."""
         self.find(name).restart()
         self.sampler.hurry()
 
     # --- registrations ------------------------------------------------------------------------------------
 
     def may_guard(self, event: str) -> bool:
-        """Whether an extension guards it, or a starting one may."""
+        """Whether an extension guards this event, or a starting extension may guard it."""
         return bool(self.guards_of(event)) or not self.is_settled
 
     def replaced(self, extension: Extension) -> None:
@@ -229,11 +230,11 @@ class Supervisor(Listener):
     # --- events and requests ------------------------------------------------------------------------------
 
     def tell(self, event: frames.Event) -> None:
-        """Sends an event to all extensions that observe it, in the order of the calls."""
+        """Sends an event to all extensions that observe it. They get events in the order of the calls."""
         self._events.send(event)
 
     def begin_session(self) -> None:
-        """Sends `session_start` to the extensions that observe it, and later to those that subscribe to it."""
+        """Sends `session_start` to the extensions that observe it, also to those that subscribe to it later."""
         self._events.begin_session()
 
     def begin_call(
@@ -262,7 +263,7 @@ class Supervisor(Listener):
     def start_call(
         self, owned: OwnedTool, args: bytes, done: Callable[[Answer], None], on_progress: Callable[[str], None]
     ) -> InFlight:
-        """Calls a tool of this extension, whichever extension has the name. `on_progress` gets its progress."""
+        """Calls this tool, even if its name belongs to another extension. `on_progress` gets each progress message."""
         return ToolCallInFlight(self.loop, owned, args, done, on_progress)
 
     def intercept(self, event: frames.Event) -> Judgement:
@@ -275,7 +276,7 @@ class Supervisor(Listener):
         return judgement
 
     def begin_intercept(self, event: frames.Event, done: Callable[[Judgement], None]) -> InFlight:
-        """Asks the guards of an event; `done` gets the judgement. Raises `KeyError` if it cannot be guarded."""
+        """Asks the guards; `done` gets the judgement. Raises `KeyError` for an event that cannot be guarded."""
         if (on_asked := self.on_asked) is None:
             return VerdictInFlight(self.loop, self._guards, self._dialect, event, done)
         began = Timestamp.now()
@@ -313,7 +314,7 @@ class Supervisor(Listener):
         return self.sampler.sampled_at
 
     def costs(self) -> dict[str, Cost]:
-        """What each extension has cost so far, in guard order."""
+        """The costs of each extension so far, in guard order."""
         return {extension.name: extension.account.cost(extension.state.value) for extension in self.extensions}
 
     def stats(self) -> dict[str, ExtensionStats]:
@@ -349,6 +350,7 @@ class Supervisor(Listener):
         return written
 
     def host_stats(self, kind: HostKind, version: str, cwd: str) -> HostStats:
+        """The stats of the host itself."""
         return stats.of_host(self.loop, self.sampler, self._started, kind=kind, version=version, cwd=cwd)
 
     def kill_now(self) -> None:
@@ -361,8 +363,8 @@ class Supervisor(Listener):
     # --- end ----------------------------------------------------------------------------------------------
 
     def stop(self, others: Iterable[Stoppable] = (), *, at_once: bool = False, wanted_all: bool = True) -> None:
-        """Stops all extensions and `others` at the same time, and all that they left running. With `wanted_all` a
-        notice names each extension that has not said hello yet."""
+        """Stops all extensions and `others` at the same time, and all processes that they left. With `at_once` all get
+        SIGKILL. With `wanted_all` a notice names each extension that has not said hello yet."""
         if self.closed:
             return
         self._events.end_session()

@@ -29,7 +29,7 @@ class CommandAnswer:
 
 
 class CommandInFlight(InFlight):
-    """A run of a slash command. A panel that the answer names is opened before `done` gets the answer."""
+    """A run of a slash command. `done` gets the answer, after the panel that the answer names has been opened."""
 
     def __init__(
         self, loop: Loop, owned: OwnedCommand, args: str, panels: Panels, done: Callable[[CommandAnswer], None]
@@ -51,7 +51,7 @@ class CommandInFlight(InFlight):
 
 
 def _open_panel(answer: CommandAnswer, owned: OwnedCommand, worker: Worker, panels: Panels) -> CommandAnswer:
-    """Opens the panel of an answer with `open_panel`. If that fails the answer is a failure."""
+    """Opens the panel if the answer's action is `open_panel`. Returns the answer, or a failure if that fails."""
     frame = answer.frame
     if frame is None or frame.action != "open_panel" or frame.error:
         return answer

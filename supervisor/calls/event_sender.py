@@ -14,27 +14,30 @@ if TYPE_CHECKING:
 
 
 class EventSender:
+    """Sends the events of one host. `session_start` goes to each worker once."""
+
     def __init__(self, extensions: Sequence[Extension], dialect: Dialect) -> None:
         self._extensions = extensions
         self._dialect = dialect
         self._session_begun = False
 
     def send(self, event: frames.Event) -> None:
-        """Sends an event to all extensions that observe it, in the order of the calls."""
+        """Sends an event to all extensions that observe it. They get events in the order of the calls."""
         frame: bytes | None = None
         for extension in self._extensions:
             if event.event in extension.observes:
                 frame = frame or self._dialect.tell(event)
-                extension.tell(frame, everyone=event.event == "session_end")  # every worker got session_start
+                extension.tell(frame, everyone=event.event == "session_end")  # all workers got session_start
 
     def begin_session(self) -> None:
-        """Sends `session_start` to the extensions that observe it, and later to those that subscribe to it."""
+        """Sends `session_start` to the extensions that observe it, also to those that subscribe to it later."""
         self._session_begun = True
         for extension in self._extensions:
             self.send_session_start(extension)
 
     def send_session_start(self, extension: Extension) -> None:
-        """Sends it, once the session has begun, to each worker that is up and has not got it yet."""
+        """Sends `session_start` to each worker that is up and has not got it yet. Does nothing before
+        `begin_session`."""
         if self._session_begun and "session_start" in extension.observes:
             for worker in extension.workers:
                 if worker.state.is_up and not worker.knows_session:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from wire.dialects.base import Dialect
 
 STARTERS_S = 0.02
-"""Seconds between two checks of `VerdictInFlight` whether the starting extensions have started."""
+"""Seconds between two checks by `VerdictInFlight` whether the starting extensions have started."""
 
 
 class GuardChain:
@@ -34,8 +34,9 @@ class GuardChain:
     def judge(self, event: frames.Event) -> Judgement:
         """Asks the guards of an event one after another, and waits for each verdict, until a guard blocks.
 
-        First it waits for extensions that are still starting, since they may be guards: for each up to its intercept
-        timeout, counted from its start. Raises `KeyError` for an event that cannot be guarded.
+        Before that it waits for extensions that are still starting, since they may be guards. It waits for each of them
+        until the extension's intercept timeout, counted from the extension's start. Raises `KeyError` for an event that
+        cannot be guarded.
         """
         name = event.event
         guards = self._guards
@@ -70,7 +71,8 @@ class GuardChain:
         return judgement
 
     def _judge_start(self, event: str) -> Judgement:
-        """Waits for the extensions that are still starting and may guard this event."""
+        """Waits for the extensions that are still starting and may guard this event. Returns the judgement with which
+        the chain begins."""
         guards = self._guards
         before = len(guards.cancellations)
         if starting := guards.starting(event):

@@ -1,4 +1,4 @@
-"""Which extensions guard an event, which starting ones a verdict waits for, and what a missing verdict means."""
+"""Which extensions guard an event, for which starting extensions a verdict waits, what a missing verdict means."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ class Guards:
         self.cancellations: list[str] = []
         """The reason of each `cancel_pending` so far."""
         self.by_event: dict[str, list[Extension]] | None = None
-        """None after a change, until it is built again. Each change makes a new object, by which a verdict that is
-        pending sees that the guards have changed."""
+        """The guards of each event, in order. A change sets this to None until it is built again. It is then a new
+        object: this tells a pending verdict that the guards have changed."""
         self._loop = loop
         self._extensions = extensions
         self._dialect = dialect
         self._strict = strict
         self.is_complete = False
-        """Whether it is known of every extension what it guards. An attribute, since every verdict looks at it."""
+        """Whether the host knows what every extension guards. A plain attribute, since every verdict reads it."""
 
     def forget(self) -> None:
-        """Drops `by_event`: a subscription, or the list or order of the extensions, changed."""
+        """Drops `by_event`. Called when a subscription has changed, or the list or order of the extensions."""
         self.by_event = None
 
     def expect_more(self) -> None:
-        """An extension is starting that may be a guard."""
+        """Called when an extension starts: it may be a guard."""
         self.is_complete = False
 
     def of(self, event: str) -> list[Extension]:
@@ -47,7 +47,7 @@ class Guards:
         return (self.by_event or self.sort_by_event())[event]
 
     def sort_by_event(self) -> dict[str, list[Extension]]:
-        """Works out `by_event`."""
+        """Builds and returns `by_event`."""
         self.by_event = {
             name: [extension for extension in self._extensions if name in extension.guards]
             for name in self._dialect.guardable
@@ -62,8 +62,9 @@ class Guards:
     def judge_unstarted(self) -> Judgement:
         """The judgement with which a chain begins.
 
-        What an extension guards is not known before it is ready. If its failure means deny, an extension that was
-        never ready counts as a guard of every event."""
+        Before an extension is ready, the host does not know which events it guards. If its failure means deny, an
+        extension that was never ready counts as a guard of every event.
+        """
         judgement = UNTOUCHED
         for extension in self._extensions:
             if not extension.was_ready and self.denies_on_failure(extension):
@@ -75,8 +76,8 @@ class Guards:
         return judgement
 
     def starting(self, event: str) -> list[Extension]:
-        """The starting extensions that a verdict on this event waits for. For `FIRST` events these are only those whose
-        failure means deny: the first request to the model must not wait for the slowest extension."""
+        """The starting extensions for which a verdict on this event waits. For `FIRST` events these are only extensions
+        whose failure means deny: the first request to the model must not wait for the slowest extension."""
         return [
             extension
             for extension in self._extensions
@@ -101,14 +102,14 @@ class Guards:
         return fold(judgement, extension.name, verdict, deny_on_failure=deny)
 
     def cancel_pending(self, reason: str) -> None:
-        """Cancels all pending calls and verdicts; events that are being judged are blocked."""
+        """Cancels all pending calls and verdicts. Events that are being judged are blocked."""
         self.cancellations.append(reason)
         for extension in self._extensions:
             extension.cancel_pending(reason)
 
 
 def latest_start(starting: Sequence[Extension]) -> float:
-    """The time until which a verdict waits for these: the latest of start plus intercept timeout."""
+    """The time until which a verdict waits for these extensions: the latest start plus intercept timeout."""
     return max(extension.started_at + extension.timeouts.intercept for extension in starting)
 
 

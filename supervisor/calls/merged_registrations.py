@@ -13,12 +13,13 @@ if TYPE_CHECKING:
 
 
 LOST_KEPT = 1000
-"""Unregistered tools that are remembered, so that a late call of one fails with the right reason."""
+"""Most unregistered tools that are remembered. A late call of a remembered tool fails with the right reason."""
 
 
 class MergedRegistrations:
-    """A name belongs to the built-in tool if there is one, else to the first extension that registered it; of several
-    that are merged at the same time, to the first in guard order."""
+    """Decides which extension has a name. A name belongs to the built-in tool if there is one, else to the extension
+    that registered it first. If several extensions are merged at the same time, the first in guard order has the
+    name."""
 
     def __init__(self, extensions: Sequence[Extension], reserved: Collection[str]) -> None:
         self._extensions = extensions
@@ -28,11 +29,12 @@ class MergedRegistrations:
         self._current: dict[str, OwnedTool] | None = None
 
     def forget(self) -> None:
-        """Drops the merged tools: registrations or states of extensions changed."""
+        """Drops the merged tools. Called when registrations or states of extensions have changed."""
         self._current = None
 
     def tools(self) -> Mapping[str, OwnedTool]:
-        """The tools of extensions that are up. What is registered later is in the answer to the next call of this."""
+        """The tools of the extensions that are up. Tools that are registered later appear in the result of the next
+        call."""
         if self._current is None:
             self._merge()
             self._current = {
@@ -41,15 +43,15 @@ class MergedRegistrations:
         return self._current
 
     def tool(self, name: str) -> OwnedTool:
-        """The tool of that name, also while its extension is down: a call then fails at once, with the reason. Raises
-        `KeyError`."""
+        """The tool of that name, also while its extension is down; a call then fails at once, with the reason. Raises
+        `KeyError` if there is no such tool."""
         self.tools()
         if _is_lost(self._tools[name]):
             raise KeyError(name)
         return self._tools[name]
 
     def owner_of(self, tool: str) -> Extension | None:
-        """The extension of a tool, also while it is down."""
+        """The extension that has this tool, also while the extension is down; None if there is no such tool."""
         owned = self._tools.get(tool)
         return owned.owner if owned else None
 
@@ -89,7 +91,7 @@ class MergedRegistrations:
         extension.notices.warn(f"{what} {name}", f"its {what} {name!r} is hidden: {winner} has that name")
 
     def _winner_over(self, tool: str, extension: Extension) -> str | None:
-        """The owner of the name, in words, if that is not this extension; None if the extension gets the name."""
+        """None if the extension gets the name of the tool, else the present owner of the name, in words."""
         if tool in self._reserved:
             return "a built-in tool"
         current = self._tools.get(tool)
@@ -99,7 +101,7 @@ class MergedRegistrations:
 
 
 def _is_lost(owned: OwnedTool) -> bool:
-    """Whether its extension is up and has it registered no more."""
+    """Whether the tool's extension is up and no longer has the tool registered."""
     return owned.owner.is_up and owned.tool.name not in owned.owner.tools
 
 
@@ -112,7 +114,7 @@ class OwnedTool:
 
     @property
     def patience_s(self) -> float:
-        """Seconds that a call may take."""
+        """Seconds that a call of the tool may take."""
         return self.tool.timeout_s or self.owner.timeouts.tool_call
 
 

@@ -1,7 +1,8 @@
-"""The notes and panels that extensions show the user. Only the extension that sent one can change it.
+"""The notes and panels that extensions show the user. Only the extension that sent a note or panel can change it.
 
 A note stands until the user's next prompt, or until its extension clears all its notes. A panel is opened by the answer
-to a command. The worker that opened it redraws and closes it; the user can close it; it closes when the worker ends.
+to a command. The worker that opened it redraws and closes it. The user can close it, too. It closes when the worker
+ends.
 """
 
 from __future__ import annotations
@@ -22,19 +23,21 @@ if TYPE_CHECKING:
 
 LEVELS = ("info", "success", "warn", "error")
 NOTES_LIMIT = 100
-"""Notes of one extension that stand at the same time. With one more the oldest is removed."""
+"""Most notes of one extension that stand at the same time. A further note removes the oldest."""
 PANELS_LIMIT = 20
-"""Open panels of one extension."""
+"""Most open panels of one extension."""
 LINES_LIMIT = 1000
 TEXT_LIMIT = 4000
-"""Characters of a title, a footer or a line."""
+"""Most characters of a title, a footer or a line."""
 RENDERS_BURST = 10
 RENDERS_PER_SECOND = 20.0
-"""Redraws per second of a panel, after `RENDERS_BURST`. Of faster ones only the newest is shown."""
+"""Most redraws per second of a panel, after a burst of `RENDERS_BURST`. Of faster redraws only the newest is shown."""
 
 
 @dataclass(frozen=True)
 class Note:
+    """A line from an extension for the user. `level` is one of `LEVELS`."""
+
     extension: str
     level: str
     message: str
@@ -67,6 +70,7 @@ class Panels:
     # --- notes ----------------------------------------------------------------------------------------------
 
     def note(self, extension: str, level: str, message: str) -> None:
+        """Adds and shows a note. An unknown level becomes `info`."""
         known = level if level in LEVELS else "info"
         own = [note for note in self.notes if note.extension == extension]
         if len(own) >= NOTES_LIMIT:
@@ -91,7 +95,7 @@ class Panels:
         return list(self._panels.values())
 
     def open(self, extension: Extension, worker: Worker, asked: frames.Panel) -> str | None:
-        """Opens a panel, or redraws the open one of that id. Returns the reason if it refuses."""
+        """Opens a panel, or redraws the open panel of that id. Returns None, or why the panel is refused."""
         key = (extension.name, asked.id)
         panel = self._panels.get(key)
         if panel is None:
@@ -141,7 +145,7 @@ class Panels:
         self._show(events.PanelClose(panel.extension.name, panel.id))
 
     def prune(self) -> None:
-        """Closes the panels of workers that are not up, or not of the current generation."""
+        """Closes the panels whose workers are not up, or do not belong to the current generation."""
         for panel in self.open_panels:
             if not panel.worker.state.is_up or panel.worker not in panel.extension.workers:
                 self._close(panel)
@@ -153,7 +157,7 @@ class Panels:
         self._pass_on(extension, frames.PanelKey(panel_id, key, text))
 
     def resize(self, extension: str, panel_id: str, width: int, height: int) -> None:
-        """Sends the panel's size in characters. Raises `KeyError` if the panel is not open."""
+        """Sends the panel's size in characters to its worker. Raises `KeyError` if the panel is not open."""
         self._pass_on(extension, frames.PanelResize(panel_id, width, height))
 
     def close(self, extension: str, panel_id: str) -> None:
@@ -166,7 +170,7 @@ class Panels:
 
 
 def _draw(panel: OpenPanel, content: frames.Panel | frames.PanelRender) -> None:
-    """Takes the fields of a frame. Fields that it leaves out stay as they are."""
+    """Copies the fields of a frame into the panel. Fields that the frame leaves out stay as they are."""
     if content.title is not None:
         panel.title = content.title[:TEXT_LIMIT]
     if content.lines is not None:

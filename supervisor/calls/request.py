@@ -1,4 +1,4 @@
-"""A request to an extension that the host does not wait for. Each ends exactly once."""
+"""A request to an extension without waiting: a callback gets the result, exactly once."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 class InFlight:
-    """A pending request; `cancel` ends it early. Its callback is called exactly once, in a later pass of the loop than
-    the call that began or cancelled it."""
+    """A pending request. Its callback is called exactly once, in a later pass of the loop than the pass that began or
+    cancelled the request."""
 
     def __init__(self, loop: Loop) -> None:
         self._loop = loop
@@ -26,6 +26,7 @@ class InFlight:
         self._cancelled: str | None = None
 
     def cancel(self, reason: str) -> None:
+        """Ends the request early, if it has not ended: the callback then gets a failure with this reason."""
         self._cancelled = reason
         if self._pending is not None and self._worker is not None:
             self._worker.cancel(self._pending, reason)

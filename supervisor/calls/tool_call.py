@@ -38,7 +38,7 @@ def unfit(owned: OwnedTool, args: bytes) -> Answer | None:
 
 
 def second_worker(owned: OwnedTool, first: Worker, pending: Pending) -> Worker | None:
-    """The worker for a retry, after the first has died with the call; None if there is to be no retry."""
+    """The worker for a retry, if `first` died with the call, the tool allows it and another worker is up; else None."""
     if pending.failure is not Failure.DIED or not owned.tool.retry:
         return None
     other = owned.owner.least_busy(besides=first)
@@ -46,7 +46,7 @@ def second_worker(owned: OwnedTool, first: Worker, pending: Pending) -> Worker |
 
 
 def read_answer(owned: OwnedTool, pending: Pending) -> Answer:
-    """The answer in a request that has ended. An error is counted; a fault of the extension becomes a notice."""
+    """The answer of a request that has ended. Counts an error; a fault of the extension becomes a notice."""
     extension, tool = owned.owner, owned.tool.name
     if pending.failure is not None:
         if pending.failure not in (Failure.CANCELLED, Failure.DIED):  # the user knows of these already
@@ -64,9 +64,9 @@ def read_answer(owned: OwnedTool, pending: Pending) -> Answer:
 
 
 class ToolCallInFlight(InFlight):
-    """A call of a tool. If the arguments do not fit the tool's schema the call fails and is not sent. If the worker
-    dies the call is made once more, provided that the tool allows a retry and another worker is up. `on_progress` gets
-    each progress message."""
+    """A call of a tool. `done` gets the answer, `on_progress` each progress message. If the arguments do not fit the
+    tool's schema, the call fails and is not sent. If the worker dies, the call is made once more, provided that the
+    tool allows a retry and another worker is up."""
 
     def __init__(
         self,

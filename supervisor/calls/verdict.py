@@ -1,8 +1,8 @@
-"""Verdicts: the answer of one guard, and the judgement that a chain of them adds up to. Pure.
+"""Verdicts and judgements: a verdict is the answer of one guard, a judgement the sum of a chain's verdicts. Pure.
 
-Guards are asked one after another in a fixed order. The first block wins. Each guard sees the rewrites of those before
-it. A verdict is allow, deny or no verdict. No verdict means what the guard's manifest says in `on_failure`; with strict
-guards it means deny.
+Guards are asked one after another in a fixed order. The first block wins. Each guard sees the rewrites of the guards
+before it. A verdict is allow, deny or no verdict. `on_failure` in the guard's manifest says what no verdict means; with
+strict guards it means deny.
 """
 
 from __future__ import annotations
@@ -71,10 +71,11 @@ class Judgement:
     args: bytes | None = None
     """The rewritten arguments, for the next guard or the tool."""
     text: str | None = None
-    """The rewritten text, for the next guard or the reader; that of a prompt is for the model."""
+    """The rewritten text, for the next guard, then for the reader; a rewritten prompt is for the model."""
     result: ModifiedResult | None = None
     """The tool's rewritten result, for the next guard or the model."""
     blocked_by: str | None = None
+    """The name of the guard that blocked the event, or `host`; None if the event is allowed."""
     reason: str = ""
     missing: tuple[Missing, ...] = ()
 

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from typing import Self
 
 PATIENCE_S = 5.0
-"""Default timeout of each wait."""
+"""Default timeout of each wait, in seconds."""
 READ = 256 * 1024
 FRAME_LIMIT = 256 * 1024 * 1024
-"""Bytes of one line. The registrations of a host with hundreds of extensions are the longest."""
+"""Most bytes of one line. The registrations of a host with hundreds of extensions make the longest line."""
 
 
 class HostError(Exception):
@@ -42,14 +42,14 @@ Expected = TypeVar("Expected")
 
 
 def endpoints(folders: Iterable[Path]) -> list[Endpoint]:
-    """All sockets, by pid. Hosts that have ended may have left some of them."""
+    """All sockets in these folders, sorted by pid. Some may be left from hosts that have ended."""
     found = {pid: Endpoint(pid, path) for folder in folders for pid, path in runtime_dir.sockets_in(folder)}
     return [found[pid] for pid in sorted(found)]
 
 
 def hosts(folders: Iterable[Path], timeout_s: float = PATIENCE_S) -> list[tuple[Endpoint, ControlClient | HostError]]:
-    """All running hosts, each with a connection or with the reason why it takes none. Sockets of hosts that have ended
-    are removed."""
+    """All running hosts in these folders, each with a connection or with the reason why there is none. Sockets of hosts
+    that have ended are removed."""
     found: list[tuple[Endpoint, ControlClient | HostError]] = []
     for endpoint in endpoints(folders):
         try:
@@ -62,7 +62,8 @@ def hosts(folders: Iterable[Path], timeout_s: float = PATIENCE_S) -> list[tuple[
 
 
 class ControlClient:
-    """A connection to one host. Raises `GoneError` if the host has ended, `HostError` if it takes no connection."""
+    """A connection to one host. `timeout_s` is the default timeout of each wait, in seconds. Raises `GoneError` if the
+    host has ended, `HostError` if it takes no connection."""
 
     def __init__(self, endpoint: Endpoint, timeout_s: float = PATIENCE_S) -> None:
         self.pid = endpoint.pid
@@ -94,6 +95,7 @@ class ControlClient:
     # --- requests -----------------------------------------------------------------------------------------
 
     def send(self, request: control.Request) -> None:
+        """Sends a request. Raises `HostError` if the host does not read it in time, `GoneError` if the host is gone."""
         try:
             self._socket.settimeout(self._timeout_s)
             self._socket.sendall(control.encode(request))
@@ -106,13 +108,14 @@ class ControlClient:
                 raise GoneError(f"host {self.pid} has closed the connection") from None
 
     def ask(self, request: control.Request, expected: type[Expected], timeout_s: float | None = None) -> Expected:
-        """Sends a request with an id and waits for its answer. Raises `HostError` if the answer is an error (with the
-        host's text) or does not come in time. Other replies are kept for `next`."""
+        """Sends a request with an id and waits for its answer, by default for the client's timeout. Raises `HostError`
+        if the answer is an error (with the host's text) or does not come in time. Other replies are kept for `next`."""
         self.send(request)
         return self.answer_to(request.id, expected, timeout_s)  # type: ignore[union-attr]
 
     def answer_to(self, id_: str, expected: type[Expected], timeout_s: float | None = None) -> Expected:
-        """Waits for the answer to a request that has been sent, as `ask` does."""
+        """Waits for the answer to the request with this id. Raises `HostError` if the answer is an error (with the
+        host's text) or does not come in time. Other replies are kept for `next`."""
         deadline = time.monotonic() + (self._timeout_s if timeout_s is None else timeout_s)
         while (reply := self._receive(deadline)) is not None:
             if isinstance(reply, control.ErrorReply) and reply.id in (id_, None):
@@ -126,7 +129,8 @@ class ControlClient:
         raise HostError(f"host {self.pid} does not answer")
 
     def next(self, timeout_s: float | None = None) -> control.Reply | None:
-        """The next reply, in order; None if there is none within `timeout_s`. Without a timeout it waits for one."""
+        """The next reply, in order; None if there is none within `timeout_s` seconds. With None as timeout it waits
+        without limit. Raises `GoneError` if the host has closed the connection."""
         if self._unread:
             return self._unread.popleft()
         return self._receive(None if timeout_s is None else time.monotonic() + timeout_s)
@@ -140,7 +144,8 @@ class ControlClient:
             return
 
     def take(self) -> list[control.Reply]:
-        """All replies that have come, without waiting. Raises `GoneError` if the host has closed the connection."""
+        """All replies that have come and were not taken yet, without waiting. Raises `GoneError` if the host has closed
+        the connection."""
         self._read(0.0)
         replies = [*self._unread, *self._replies]
         self._unread.clear()
@@ -159,7 +164,7 @@ class ControlClient:
         return self._replies.popleft()
 
     def _read(self, timeout_s: float | None) -> bool:
-        """Reads once; False if nothing came within `timeout_s`."""
+        """Reads once. Returns False if nothing came within `timeout_s` seconds."""
         try:
             self._socket.settimeout(timeout_s)
             data = self._socket.recv(READ)
@@ -179,7 +184,7 @@ class ControlClient:
         return True
 
     def _read_refusal(self) -> None:
-        """Reads what the host sent before it closed: a host that refuses a client says why."""
+        """Reads the replies that the host sent before it closed: a host that refuses a client says why."""
         try:
             while self._read(0.2):
                 pass
@@ -187,7 +192,7 @@ class ControlClient:
             return
 
     def is_gone(self, timeout_s: float) -> bool:
-        """Waits until the host has closed the connection; False if it has not within `timeout_s`."""
+        """Waits until the host has closed the connection. Returns False if it has not within `timeout_s` seconds."""
         deadline = time.monotonic() + timeout_s
         try:
             while (left := deadline - time.monotonic()) > 0:

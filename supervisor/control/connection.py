@@ -1,8 +1,8 @@
 """The host's end of a connection to one client: lines in and lines out, both bounded. It never blocks.
 
-Lines are handed over a few at a time, so that a client that sends a thousand requests does not delay the others. While
-more than `HIGH_WATER` bytes of output wait for the client nothing more is read from it. A client that reads nothing for
-`STUCK_S` while output waits is dropped.
+It hands over a few lines at a time, so that a client that sends a thousand requests does not delay the others. While
+more than `HIGH_WATER` bytes of output wait for the client, nothing more is read from the client. A client that reads
+nothing for `STUCK_S` seconds while output waits is dropped.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ if TYPE_CHECKING:
     from wire.framing import Line
 
 HIGH_WATER = 1024 * 1024
-"""Bytes of waiting output above which the client's lines are not read, and it misses stats and notices."""
+"""Bytes of waiting output above which the client's lines are not read, and the client misses stats and notices."""
 OUTBOX_LIMIT = 16 * 1024 * 1024
 """Bytes of waiting output above which the client is dropped. Only answers to its own requests can reach that."""
 STUCK_S = 10.0
 LINES_PER_PASS = 64
 WORK_S = 2e-3
-"""Seconds of one pass of the loop for the lines of one client. A line that takes longer is finished."""
+"""Seconds in one pass of the loop for the lines of one client. A line that takes longer is still finished."""
 READ = 64 * 1024
 HANG_UP_POLL_S = 0.5
-"""Seconds between checks of a client that has ended its side: no event says that it has closed the other side too."""
+"""Seconds between two checks whether a client that ended its side has closed the other, too: no event says so."""
 
 
 class Connection:
-    """`on_line` gets each line without its LF. `on_gone` gets the reason once if the client is lost, but not after
+    """`on_line` gets each line without its LF. If the client is lost, `on_gone` gets the reason once, but not after
     `close`.
 
-    A client may end its side (as `nc -N` does at the end of its input) and still get its answers. `is_idle` says
-    whether it waits for none.
+    A client may end its side (as `nc -N` does at the end of its input) and still get its answers. `is_idle` returns
+    True if the client waits for no answer.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Connection:
         self._take_lines()
 
     def _end_of_input(self) -> bool:
-        """False if the client has closed the connection, and not only ended its side."""
+        """Handles the end of the client's side. Returns False if the client has closed the whole connection."""
         if self._is_hung_up():
             self._lose("it has gone")
             return False
@@ -110,8 +110,8 @@ class Connection:
         return True
 
     def _take_lines(self) -> None:
-        """Hands over as many lines as fit into one pass. The rest follow in later passes, or when the client has
-        read."""
+        """Hands over as many lines as fit into one pass. The rest follow in later passes; if too much output waits,
+        they follow when the client has read."""
         self._work = None
         until = self._loop.clock() + WORK_S
         for _ in range(LINES_PER_PASS):
@@ -123,7 +123,7 @@ class Connection:
         self.attend()
 
     def attend(self) -> None:
-        """Decides what to watch and do next. Also to be called after a request has been answered."""
+        """Decides what to watch and do next. Must also be called after a request has been answered."""
         if not self.is_open:
             return
         if self._lines and not self.is_slow and self._work is None:
@@ -148,7 +148,7 @@ class Connection:
     # --- output -------------------------------------------------------------------------------------------
 
     def send(self, data: bytes) -> None:
-        """Writes or queues it. A client with more than `OUTBOX_LIMIT` bytes waiting is dropped."""
+        """Writes or queues the data. Drops a client with more than `OUTBOX_LIMIT` waiting bytes."""
         if not self.is_open:
             return
         if self.queued > OUTBOX_LIMIT:
@@ -167,7 +167,7 @@ class Connection:
         self._watch()
 
     def _flush(self) -> bool:
-        """False if the client was lost."""
+        """Writes as much waiting output as possible. Returns False if the client was lost."""
         written = 0
         while self._outbox:
             chunk = self._outbox[0]
@@ -210,6 +210,7 @@ class Connection:
         self._on_gone(reason)
 
     def close(self) -> None:
+        """Closes the connection and drops waiting lines and output."""
         if not self.is_open:
             return
         for timer in (self._work, self._stuck, self._hang_up_poll):

@@ -1,4 +1,4 @@
-"""Carries out the requests of the control socket: answers them, or begins what will be answered later."""
+"""Carries out the requests of the control socket: answers a request at once, or begins it and answers later."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from wire.stats import HostKind
 
 REQUESTS_LIMIT = 1000
-"""Open requests of one client: calls, commands, verdicts and reloads."""
+"""Most open requests of one client: calls, commands, verdicts and reloads."""
 FRESH_S = 0.25
 """Seconds for which a sample is used again."""
 SHARED_S = 0.05
@@ -45,8 +45,8 @@ Calling = frames.ToolCall | frames.CommandInvoked | frames.EventIntercept
 
 
 class RequestHandler:
-    """Serves all clients of one host. A host of kind `run` only shows figures, reloads, restarts and stops; one of kind
-    `host` also calls tools and commands, asks guards and sends events."""
+    """Serves all clients of one host. A host of kind `run` only shows figures, reloads, restarts and stops. A host of
+    kind `host` also calls tools and commands, asks guards and sends events."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class RequestHandler:
         on_stop: Callable[[], None],
     ) -> None:
         self.stopping = False
-        """The host is stopping: nothing new is begun, but figures are still served."""
+        """The host is stopping: it begins nothing new, but still serves figures."""
         self._loop = loop
         self._supervisor = supervisor
         self._reloader = reloader
@@ -90,7 +90,7 @@ class RequestHandler:
         }
 
     def answer(self, client: Client, request: control.Request) -> None:
-        """Answers a request now, or begins what will be answered later."""
+        """Answers a request at once, or begins it and answers later."""
         self._handlers[type(request)](client, request)
 
     # --- figures ------------------------------------------------------------------------------------------
@@ -188,7 +188,7 @@ class RequestHandler:
         return [extension.name for extension in self._supervisor.extensions]
 
     def _has_too_many(self, client: Client, request: str) -> bool:
-        """Whether a client has `REQUESTS_LIMIT` open requests. The new one then fails."""
+        """Whether a client has `REQUESTS_LIMIT` open requests. If so, the new request fails."""
         if len(client.open_requests) < REQUESTS_LIMIT:
             return False
         client.fail(request, f"{REQUESTS_LIMIT} requests of yours are under way; wait for answers first")
@@ -211,7 +211,7 @@ class RequestHandler:
             client.say(control.Ok(request.id))
 
     def _cancel(self, client: Client, request: frames.Cancel) -> None:
-        """Cancels an open request of this client, which is then answered by an `error`. Other ids are ignored."""
+        """Cancels an open request of this client. An `error` then answers it. Other ids are ignored."""
         for opened in client.open_requests:
             if opened.id == request.id and opened.in_flight is not None:
                 opened.in_flight.cancel(request.reason or "cancelled by the client")
@@ -240,7 +240,8 @@ class RequestHandler:
             client.fail(request.id, self._unknown(request, name))
 
     def _ask(self, request: Calling, opened: OpenRequest) -> InFlight:
-        """Raises `KeyError` for a name that no extension has registered."""
+        """Begins a call, a command or a verdict. Raises `KeyError` for a tool or command that no extension has
+        registered, and for an event that cannot be guarded."""
         match request:
             case frames.ToolCall(name=name, args=args):
                 return self._supervisor.begin_call(name, bytes(args), opened.called, opened.progressed)
@@ -261,7 +262,7 @@ class RequestHandler:
                 return no_such("event that can be intercepted", name, GUARDABLE)
 
     def _refusal(self) -> str:
-        """Why this host begins nothing; empty if it does."""
+        """Why the host begins no call, command, verdict or event; empty if it does."""
         if self._kind == "run":
             return OF_A_RUN
         return STOPPING if self.stopping else ""

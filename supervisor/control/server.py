@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 CLIENTS_LIMIT = 64
 ACCEPTED_PER_PASS = 16
 ACCEPT_AGAIN_S = 1.0
-"""Seconds until new clients are accepted again after the host ran out of descriptors."""
+"""Seconds until the host accepts new clients again after it ran out of descriptors."""
 
 
 class ControlServer:
     """Serves `runtime_dir/<pid>.sock` from `start` to `close`.
 
-    The requests that are served depend on the kind of host, see `RequestHandler`. `on_stop` is called when a client
-    asks the host to stop.
+    Which requests are served depends on the kind of host, see `RequestHandler`. `on_stop` is called when a client asks
+    the host to stop.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class ControlServer:
         peer_uid: Callable[[socket.socket], int | None] = unix_socket.peer_uid,
     ) -> None:
         self.path: Path | None = None
-        """The socket while it listens, else None."""
+        """The path of the socket while the server listens, else None."""
         self._handler = RequestHandler(loop, supervisor, reloader, kind=kind, version=version, cwd=cwd, on_stop=on_stop)
         self._loop = loop
         self._folder = runtime_dir
@@ -67,7 +67,7 @@ class ControlServer:
         self._clients: set[Client] = set()
 
     def start(self) -> str | None:
-        """Listens. Returns None, or a line for the user that says why it cannot listen."""
+        """Begins to listen. Returns None, or a line for the user that says why the host cannot listen."""
         try:
             listener, path = unix_socket.listen(self._folder, os.getpid())
             found = os.lstat(path)
@@ -100,7 +100,7 @@ class ControlServer:
                 client.pass_on(line)
 
     def wind_down(self) -> None:
-        """The host is stopping: nothing new is begun, but figures are still served."""
+        """Called when the host stops: from now on nothing new is begun, but figures are still served."""
         self._handler.stopping = True
 
     def close(self) -> None:

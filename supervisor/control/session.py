@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Handler(Protocol):
-    """What a client needs of `RequestHandler`."""
+    """The part of `RequestHandler` that a client uses."""
 
     def answer(self, client: Client, request: control.Request) -> None: ...
     def stats(self) -> Raw: ...
@@ -44,7 +44,7 @@ REQUEST_TYPES = tuple(sorted(kind.__struct_config__.tag for kind in control.Requ
 
 
 class Client:
-    """Lives as long as its connection. Requests that are open at its end are cancelled."""
+    """One client, from its connection to its end. Requests that are still open at the end are cancelled."""
 
     def __init__(self, loop: Loop, sock: socket.socket, handler: Handler, on_end: Callable[[Client], None]) -> None:
         self.open_requests: set[OpenRequest] = set()
@@ -61,7 +61,7 @@ class Client:
 
     @property
     def _expects_more(self) -> bool:
-        """Whether it gets anything more if it sends nothing more."""
+        """Whether the client still gets lines if it sends nothing more."""
         return bool(self.open_requests) or self.wants_notices or self.wants_shown or self._stats_s is not None
 
     # --- from the client ----------------------------------------------------------------------------------
@@ -93,12 +93,13 @@ class Client:
         self.say(control.ErrorReply(message, request))
 
     def pass_on(self, line: bytes) -> None:
-        """Sends a line that a slow client misses."""
+        """Sends a line, but not to a slow client: that client misses the line."""
         if not self._connection.is_slow:
             self._connection.send(line)
 
     def watch(self, stats_s: float | None, *, notices: bool, shown: bool) -> None:
-        """Replaces what it watched before. `stats_s` are the seconds between two stats records; None for none."""
+        """Replaces all that the client watched before. `stats_s` is the number of seconds between two stats records;
+        with None the client gets no stats."""
         self.wants_notices = notices
         self.wants_shown = shown
         self._stats_s = stats_s
@@ -143,7 +144,7 @@ class Client:
 
 
 class OpenRequest:
-    """A call, a command, a verdict or a reload that a client waits for. Its methods take the result."""
+    """A call, a command, a verdict or a reload that a client waits for. Its methods are callbacks for the result."""
 
     __slots__ = ("client", "id", "in_flight", "name")
 
@@ -151,7 +152,7 @@ class OpenRequest:
         self.client = client
         self.id = id_
         self.name = name
-        """Of the tool, the command, the event or the extension."""
+        """The name of the tool, the command, the event or the extension."""
         self.in_flight: InFlight | None = None
 
     def called(self, answer: Answer) -> None:
@@ -195,7 +196,7 @@ class OpenRequest:
 
 
 def _complaint(line: bytes, reason: str) -> tuple[str | None, str]:
-    """The id of a request that is not valid, if it can be read, and what is wrong with the request."""
+    """Returns the id of an invalid request, or None if it cannot be read, and the fault of the request."""
     try:
         found = _envelope.decode(line)
     except UNREADABLE:

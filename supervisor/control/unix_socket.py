@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LONGEST_PATH = 107 if sys.platform == "linux" else 103
-"""Bytes of a path in an address, without the final zero."""
+"""Most bytes of a path in an address, without the final zero."""
 BACKLOG = 64
 RETRY_S = 0.02
 """Seconds between two attempts to connect to a socket with a full backlog."""
@@ -29,8 +29,9 @@ _OWN_DESCRIPTORS = "/proc/self/fd"
 
 
 def listen(folder: Path, pid: int) -> tuple[socket.socket, Path]:
-    """A listening socket at `folder/<pid>.sock`, mode 0600. It gets that name after it listens, so that a client that
-    finds it can connect. Sockets of hosts that have ended are removed. Raises `OSError` with a text for the user."""
+    """Returns a listening socket at `folder/<pid>.sock`, mode 0600. The socket gets this name only after it listens, so
+    that a client that finds it can connect. Sockets of hosts that have ended are removed. Raises `OSError` with a text
+    for the user."""
     runtime_dir.prepare(folder)
     sweep(folder)
     path = runtime_dir.socket_of(folder, pid)
@@ -65,6 +66,7 @@ def sweep(folder: Path) -> None:
 
 
 def has_listener(path: Path) -> bool:
+    """Whether a process listens on this socket."""
     with socket.socket(socket.AF_UNIX) as probe:
         probe.setblocking(False)
         try:
@@ -78,8 +80,8 @@ def has_listener(path: Path) -> bool:
 
 
 def connect(path: Path, timeout_s: float) -> socket.socket:
-    """A connected socket. Each step blocks for `timeout_s` at most. Raises `OSError`; with `ConnectionRefusedError` no
-    process listens there, and the socket file has been removed."""
+    """Returns a connected socket. Each step blocks for `timeout_s` seconds at most. Raises `OSError`.
+    `ConnectionRefusedError` means that no process listens there; the socket file has then been removed."""
     deadline = time.monotonic() + timeout_s
     connection = socket.socket(socket.AF_UNIX)
     try:
@@ -100,7 +102,7 @@ def connect(path: Path, timeout_s: float) -> socket.socket:
 
 
 def _connects(connection: socket.socket, address: str) -> bool:
-    """False while the backlog is full: on a socket with a timeout Linux does not wait for room."""
+    """Connects. Returns False while the backlog is full: Linux does not wait for room if the socket has a timeout."""
     try:
         connection.connect(address)
     except BlockingIOError:
@@ -109,8 +111,8 @@ def _connects(connection: socket.socket, address: str) -> bool:
 
 
 def peer_uid(connection: socket.socket) -> int | None:
-    """The uid of the process at the other end when it connected; -1 if the connection has ended; None if the system
-    cannot tell. In that case the permissions of the folder keep other users out."""
+    """The uid that the process at the other end had when it connected; -1 if the connection has ended; None if the
+    system cannot tell. With None the permissions of the folder keep other users out."""
     try:
         if hasattr(socket, "SO_PEERCRED"):
             size = struct.calcsize("3i")
@@ -143,7 +145,7 @@ def _remove(path: Path) -> None:
 
 @contextmanager
 def _address(path: Path) -> Iterator[str]:
-    """The address to bind or connect to."""
+    """The address to bind or connect to. It is valid within the `with` block."""
     if len(os.fsencode(path)) <= LONGEST_PATH:
         yield str(path)
         return

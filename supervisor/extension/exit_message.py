@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ExitMessage:
-    """A notice in two parts. `message` may quote the extension and is shortened; `evidence` is not."""
+    """The parts of a notice. `message` may quote the extension and is shortened; `evidence` is not shortened."""
 
     kind: NoticeKind
     message: str
@@ -34,9 +34,9 @@ def exit_message(
     log: str,
     is_silent: bool,
 ) -> ExitMessage:
-    """`reason` is why it ended, `full_reason` the same with the number of pending requests. `last_words` is the last
-    line of its stderr, as the end of a sentence. With `is_silent` the message does not say why it is not started
-    again."""
+    """Returns the notice about a worker that has ended. `reason` says why it ended. `full_reason` is `reason` with the
+    number of pending requests. `last_words` is the last line of the worker's stderr, as the end of a sentence. With
+    `is_silent` the message does not say why the worker is not started again."""
     place = f" (log: {log})"
     if isinstance(decision, GiveUp):
         last = exit_status if ending.cause is Cause.EXIT else reason

@@ -37,30 +37,33 @@ if TYPE_CHECKING:
 
 
 class Listener:
-    """What an extension reports to its supervisor. The methods do nothing by default."""
+    """The callbacks by which an extension reports to its supervisor. By default they do nothing."""
 
     def registered(self, extension: Extension) -> None:
-        """Its tools, commands, subscriptions or its state changed."""
+        """The tools, commands, subscriptions or state of the extension changed."""
 
     def replaced(self, extension: Extension) -> None:
-        """Another generation is current: as `registered`, and its place among the guards may have changed."""
+        """Another generation is current. The extension's registrations and its place in guard order may have
+        changed."""
 
     def noticed(self, extension: Extension, kind: NoticeKind, message: str) -> None:
-        """A line for the user about the extension."""
+        """There is a notice: `message` is a line for the user about the extension."""
 
     def noted(self, extension: Extension, level: str, message: str) -> None:
         """The extension sent a note for the user."""
 
     def showed(self, extension: Extension, worker: Worker, frame: Shown) -> None:
-        """The extension changes its notes or a panel."""
+        """The extension clears its notes, or redraws or closes a panel."""
 
     def adopted(self, table: ProcessTable, extension: str, start: str | None = None) -> Iterable[int]:  # noqa: ARG002
-        """Pids of processes of this extension that have left its process trees. With a `start` mark only those of that
-        start."""
+        """Returns the pids of the extension's processes that have left its process trees. `start` is the mark of one
+        start of a worker: with it, only processes of that start are returned."""
         return ()
 
 
 class Extension:
+    """An extension of a host. No process runs before `start`."""
+
     def __init__(
         self,
         loop: Loop,
@@ -74,14 +77,14 @@ class Extension:
         dice: Callable[[], float] = random.random,
         shared_table: SharedProcessTable | None = None,
     ) -> None:
-        """`limits` are the host's defaults; the manifest's come first. `dice` gives numbers from 0 to 1."""
+        """`limits` are the host's defaults; the manifest overrides them. `dice` returns random numbers from 0 to 1."""
         self.name = found.manifest.name
         self.account = Account()
         self.started_at = loop.clock()
         self.was_ready = False
-        """A worker of it has been ready at least once."""
+        """A worker of the extension has been ready at least once."""
         self.on_settled: Callable[[], None] | None = None
-        """Called once, when its start is over."""
+        """Called once, when the first start is over, with or without success."""
         self.dice = dice
         self._listener = listener
         self._starts = 0
@@ -100,7 +103,7 @@ class Extension:
         self._take_current()
 
     def _take_current(self) -> None:
-        """Copies what each request reads into plain attributes, which are faster than properties."""
+        """Sets plain attributes for the values that each request reads: they are faster than properties."""
         self._generation = generation = self.handover.current
         self.found = generation.found
         self.manifest = generation.manifest
@@ -122,22 +125,22 @@ class Extension:
 
     @property
     def workers(self) -> list[Worker]:
-        """Of the current generation."""
+        """The workers of the current generation."""
         return self._generation.workers
 
     @property
     def generations(self) -> list[Generation]:
-        """All that may have processes, the current one first."""
+        """The generations that may have processes, the current one first."""
         return self.handover.generations
 
     @property
     def all_workers(self) -> list[Worker]:
-        """Of all generations."""
+        """The workers of all generations that may have processes."""
         return [worker for generation in self.generations for worker in generation.workers]
 
     @property
     def state(self) -> State:
-        """The best state that a worker of the current generation has."""
+        """The best state among the workers of the current generation, see `BEST_FIRST`."""
         return min((worker.state for worker in self.workers), key=BEST_FIRST.index)
 
     @property
@@ -156,27 +159,27 @@ class Extension:
 
     @property
     def is_settled(self) -> bool:
-        """Its first start is over. It stays True while workers are started again."""
+        """The first start is over, with or without success. It stays True while workers are started again."""
         return self._generation.is_settled
 
     @property
     def is_given_up(self) -> bool:
-        """No worker runs or will be started."""
+        """No worker runs, and no worker will be started."""
         return all(worker.state in (State.FAILED, State.EXITED) for worker in self.workers)
 
     @property
     def start_s(self) -> float:
-        """Seconds that its own deadlines give it to become ready."""
+        """Longest start in seconds: the deadline for the hello plus the deadline for `ready`."""
         return self._generation.hello_s + self.timeouts.ready
 
     @property
     def failure(self) -> str:
-        """Why requests to it fail; empty while it is up."""
+        """The reason with which requests fail; empty while a worker is up."""
         return "" if self.is_up else self.lead.failure
 
     @property
     def registry(self) -> Registry:
-        """The registrations of the lead. While none is ready, as during a restart, those of the last one."""
+        """The registrations of the lead; while no worker is ready, as during a restart, of the last ready lead."""
         return self._generation.registry
 
     @property
@@ -206,12 +209,12 @@ class Extension:
     # --- start and restart ----------------------------------------------------------------------------------
 
     def start(self, env: Mapping[str, str], data: Path | None = None) -> None:
-        """Starts its workers. A worker that cannot be started fails, and a notice says why. `data` is the folder of the
-        data folders of all extensions."""
+        """Starts the workers. A worker that cannot be started fails, and a notice says why. `data` is the folder that
+        contains the data folders of all extensions; with None the extension's own folder is its data folder."""
         self._generation.start(env, data)
 
     def restart(self) -> None:
-        """Stops the workers of the current generation in order and starts new ones, in whatever state they are."""
+        """Stops the workers of the current generation gracefully and starts new ones, whatever the workers' states."""
         self.handover.restarted()
         self._generation.restart()
 
@@ -219,7 +222,7 @@ class Extension:
 
     def _replaced(self) -> None:
         self._take_current()
-        self.was_ready = True  # its first start is over, so that verdicts do not wait for it
+        self.was_ready = True  # its first start is over: it does not guard every event any more
         self._generation.choose_lead()
         self._listener.replaced(self)
 
@@ -254,13 +257,13 @@ class Extension:
     # --- requests and events --------------------------------------------------------------------------------
 
     def least_busy(self, besides: Worker | None = None) -> Worker:
-        """The worker to ask next: of those that are up, the one with the fewest pending requests. If none is up it is
-        the lead, which fails the request at once."""
+        """Returns the worker to ask next: among the workers that are up, without `besides`, the one with the fewest
+        pending requests. If there is none, returns the lead; a lead that is down fails the request at once."""
         up = [worker for worker in self.workers if worker.state.is_up and worker is not besides]
         return min(up, key=lambda worker: len(worker.pending)) if up else self.lead
 
     def tell(self, event: bytes, *, everyone: bool = False) -> None:
-        """Sends an event to the lead, or to every worker. Without a worker that is up it is dropped and counted."""
+        """Sends an event to the lead, or to every worker. If no worker is up, the event is dropped and counted."""
         if not self.is_up:
             self.account.events_dropped += 1
             return
@@ -269,23 +272,24 @@ class Extension:
                 worker.tell(event)
 
     def cancel_pending(self, reason: str) -> None:
-        """Cancels all pending requests; late answers are ignored."""
+        """Cancels all pending requests of all workers. Late answers are ignored."""
         for worker in self.all_workers:
             worker.cancel_pending(reason)
 
     # --- end ------------------------------------------------------------------------------------------------
 
     def forgo_restarts(self) -> None:
-        """Starts nothing again."""
+        """From now on no worker is started again."""
         for generation in self.generations:
             generation.forgo_restarts()
 
     def retire(self) -> dict[Stoppable, Iterable[Process]]:
-        """Starts nothing again. The caller ends the returned workers; with each come the processes that are known to be
-        left of it, without its own."""
+        """From now on no worker is started again, and the caller must end the workers. Returns each worker with the
+        processes that it is known to have left, without its own process."""
         self.handover.answer(ReloadOutcome(self.name, "kept", "the host is stopping"))
         return {worker: known for generation in self.generations for worker, known in generation.retire().items()}
 
     def close(self) -> None:
+        """Closes the log files. The last call."""
         for generation in self.generations:
             generation.notices.close()

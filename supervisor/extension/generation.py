@@ -1,7 +1,7 @@
 """One version of an extension: its manifest, its workers, their restarts by the manifest's policy, and their end.
 
-The workers of the current generation get all requests and events and are started again. Those of a candidate start
-beside them. Those of a draining generation finish their pending requests and are stopped.
+The workers of the current generation get all requests and events and are started again. The workers of a candidate
+start beside them. The workers of a draining generation finish their pending requests and are then stopped.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class GenerationOwner(Protocol):
     dice: Callable[[], float]
 
     def next_mark(self) -> str:
-        """A mark for the next start of a worker; no two starts have the same."""
+        """Returns the mark of the next start of a worker. No two starts have the same mark."""
 
     def got_ready(self) -> None:
         """A worker of the current generation is ready."""
@@ -73,11 +73,12 @@ class GenerationOwner(Protocol):
     def showed(self, worker: Worker, frame: Shown) -> None: ...
 
     def adopted(self, table: ProcessTable, start: str) -> Iterable[int]:
-        """Processes that have left the tree of the worker with this start mark."""
+        """Returns the pids of processes that have left the tree of the worker with this start mark."""
 
 
 class Generation:
-    """As a candidate it calls `on_ready`, or `on_failed` with the reason; after it has been drained, `on_drained`."""
+    """A version of an extension with its workers. A candidate calls `on_ready` when all its workers are ready, or
+    `on_failed` with the reason. A generation that drains calls `on_drained` when all its processes have ended."""
 
     def __init__(
         self,
@@ -106,7 +107,7 @@ class Generation:
         self.log = ExtensionLog(logs, self.name, total=int((limits.log_mb or LOG_MB) * 2**20))
         self.notices = Notices(loop, self.log, self.account, on_notice=owner.noticed, on_note=owner.noted)
         self.is_settled = False
-        """Its first start is over. It stays True while workers are started again."""
+        """The first start is over, with or without success. It stays True while workers are started again."""
         self._loop = loop
         self._owner = owner
         self._host = host
@@ -132,7 +133,7 @@ class Generation:
         self.lead = self.slots[0].worker
         """The worker that gets verdict requests and events."""
         self.registry = self.lead.registry
-        """The registrations of the present lead; while none is ready, those of the last one."""
+        """The registrations of the lead; while no worker is ready, the registrations of the last ready lead."""
         self._agreed = self.lead.registry
         """The registrations that every worker of this generation must make."""
 
@@ -154,7 +155,7 @@ class Generation:
     # --- start ----------------------------------------------------------------------------------------------
 
     def start(self, env: Mapping[str, str], data: Path | None) -> None:
-        """Starts all workers. `data` is the folder of the data folders of all extensions."""
+        """Starts all workers. `data` is the folder that contains the data folders of all extensions."""
         self.log.add(f"starting {self.name} {self.manifest.version or ''}".rstrip())
         if self.log.error is not None:
             self.notices.log_failed(self.log.error)
@@ -215,7 +216,7 @@ class Generation:
             self._owner.changed()
 
     def choose_lead(self) -> None:
-        """Takes the worker with the best state as the lead; of several, the first."""
+        """Makes the worker with the best state the lead; among equals, the first worker."""
         self.lead = min(self.workers, key=lambda worker: (BEST_FIRST.index(worker.state), worker.index))
         if self.lead.state is State.READY:
             self.registry = self.lead.registry
@@ -236,15 +237,15 @@ class Generation:
         self._stalls.timed_out(worker)
 
     def over_limit(self, worker: Worker, figures: str) -> None:
-        """Gives up a worker that a sample found over its limits. The manifest's limit action says whether the next one
-        is started."""
+        """Gives up a worker that a sample found over its limits. The manifest's limit action decides whether a next
+        worker is started."""
         if worker.state.is_settled and worker.state is not State.READY:
             return  # it is ending already
         worker.give_up(self._count_breach(figures), Cause.OVER_LIMIT)
 
     def memory_breach(self, worker: Worker) -> str | None:
-        """A worker's process was killed by SIGKILL. If its cgroup leaf has counted a kill, its memory limit was the
-        cause: the breach is counted, and the reason is returned."""
+        """Called when SIGKILL has ended a worker's process. If the worker's cgroup leaf has counted a kill, the memory
+        limit was the cause: counts the breach and returns the reason. Otherwise returns None."""
         if self._retired or self.limits.rss_mb is None or not self.slots[worker.index].memory_kills():
             return None
         return self._count_breach(f"the kernel killed it at rss_mb {self.limits.rss_mb:g}")
@@ -257,7 +258,7 @@ class Generation:
     # --- restart --------------------------------------------------------------------------------------------
 
     def restart(self) -> None:
-        """Stops all workers in order and starts new ones, in whatever state they are."""
+        """Stops all workers gracefully and starts new ones, whatever the workers' states."""
         self.log.add("a user asks to start it again")
         for slot in self.slots:
             slot.worker.fail_requests_with("it is being started again")
@@ -293,7 +294,7 @@ class Generation:
         if self._retired and isinstance(decision, RestartIn):
             decision = StayDown("its host stops")
         _clear_after(slot, ending)
-        if not (self._retired and ending.cause is Cause.EXIT):  # then `kill_now` has killed it with all others
+        if not (self._retired and ending.cause is Cause.EXIT):  # else `kill_now` killed it
             self._report(worker, ending, reason, decision)
         if isinstance(decision, RestartIn):
             worker.retry()
@@ -303,8 +304,8 @@ class Generation:
             self._settle()
 
     def _ended_beside(self, slot: WorkerSlot, ending: WorkerEnding, reason: str) -> None:
-        """A worker of a candidate or of a draining generation has ended. It is not started again; a candidate fails
-        with it."""
+        """Handles the end of a worker of a candidate or of a draining generation. The worker is not started again. If
+        it belongs to a candidate, the candidate fails."""
         _clear_after(slot, ending)
         message = reason + self.notices.last_words()
         if self._retired:
@@ -353,7 +354,7 @@ class Generation:
         self.state = advance_generation(self.state, GenerationTrigger.PROMOTED)
 
     def drain(self) -> None:
-        """Starts nothing again. Each worker is stopped in order once its pending requests have ended."""
+        """From now on no worker is started again. Each is stopped gracefully when its pending requests have ended."""
         self.state = advance_generation(self.state, GenerationTrigger.DISMISSED)
         for slot in self.slots:
             slot.cancel_refill()
@@ -368,12 +369,12 @@ class Generation:
             self._on_drained(self)
 
     def forgo_restarts(self) -> None:
-        """Starts nothing again."""
+        """From now on no worker is started again."""
         self._retired = True
 
     def retire(self) -> dict[Stoppable, Iterable[Process]]:
-        """Starts nothing again. The caller ends the returned workers; with each come the processes that are known to be
-        left of it, without its own."""
+        """From now on no worker is started again, and the caller must end the workers. Returns each worker with the
+        processes that it is known to have left, without its own process."""
         self._retired = True
         return {slot.worker: slot.retire() for slot in self.slots}
 

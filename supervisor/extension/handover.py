@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from wire.manifest import Limits
 
 DRAINING_LIMIT = 8
-"""Generations of one extension that may drain at the same time. With so many, a reload is refused."""
+"""Most generations of one extension that drain at the same time. At this number a reload is refused."""
 RELOAD_FAILED = "reload failed: "
-"""How the notice of a reload that failed begins."""
+"""The beginning of the notice about a failed reload."""
 
 
 class Handover:
-    """Makes the generations of one extension. `on_replaced` is called when another one has become current, before the
-    old one drains; `on_drained` when all processes of an old one have ended."""
+    """Creates the generations of one extension. `on_replaced` is called when another generation has become current,
+    before the old one drains. `on_drained` is called when all processes of an old generation have ended."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class Handover:
         on_replaced: Callable[[], None],
         on_drained: Callable[[], None],
     ) -> None:
-        """`limits` are the host's defaults; the manifest's come first."""
+        """`limits` are the host's defaults; limits in the manifest override them."""
         self.count = 0
         """How often a candidate has become the current generation."""
         self.is_stopped = False
@@ -62,7 +62,7 @@ class Handover:
         self._on_drained = on_drained
         self._draining: list[Generation] = []
         self._waiting: list[Callable[[ReloadOutcome], None]] = []
-        """Callbacks that get the outcome of the present reload."""
+        """The callbacks that get the outcome of the present reload."""
         self.candidate: Generation | None = None
         self.current = self._new_generation(found, GenerationState.CURRENT)
 
@@ -85,7 +85,7 @@ class Handover:
 
     @property
     def generations(self) -> list[Generation]:
-        """All that may have processes, the current one first."""
+        """The generations that may have processes, the current one first."""
         return [self.current, *([] if self.candidate is None else [self.candidate]), *self._draining]
 
     # --- begin ----------------------------------------------------------------------------------------------
@@ -93,10 +93,11 @@ class Handover:
     def reload(
         self, found: Found, env: Mapping[str, str], data: Path | None, done: Callable[[ReloadOutcome], None]
     ) -> None:
-        """Starts a candidate beside the current generation, which it replaces once all its workers are ready.
+        """Starts a candidate beside the current generation. When all workers of the candidate are ready, it replaces
+        the current generation.
 
-        `done` gets the outcome later, at the latest when the candidate's own deadlines are over. A second reload
-        meanwhile replaces the candidate; both callbacks then get the outcome of the second.
+        `done` gets the outcome in a later pass, at the latest when the candidate's own deadlines are over. If a second
+        reload begins before that, its candidate replaces the first, and both callbacks get the outcome of the second.
         """
         if len(self._draining) >= DRAINING_LIMIT:
             self.refuse(f"{DRAINING_LIMIT} earlier versions still finish their calls; try again later", done)
@@ -110,13 +111,13 @@ class Handover:
         generation.start(env, data)
 
     def refuse(self, reason: str, done: Callable[[ReloadOutcome], None]) -> None:
-        """Reports a reload that is not begun."""
+        """Refuses a reload: sends a notice with the reason. `done` gets the outcome `kept` in a later pass."""
         self._tell_of_failure(reason)
         self._loop.call_later(0, lambda: done(ReloadOutcome(self._name, "kept", reason)))
 
     def stop(self, reason: str, done: Callable[[ReloadOutcome], None]) -> None:
-        """Stops the extension: it offers nothing from now on, and its workers are stopped once their pending requests
-        have ended."""
+        """Stops the extension. From now on it offers nothing. Each worker is stopped when its pending requests have
+        ended. `done` gets the outcome in a later pass."""
         before = self.current
         idle = self._new_generation(before.found, GenerationState.CURRENT)
         idle.prepare_idle(f"it was stopped by a reload: {reason}", before)
@@ -131,7 +132,7 @@ class Handover:
         self._loop.call_later(0, lambda: done(outcome))
 
     def restarted(self) -> None:
-        """A user has started the extension again."""
+        """Called when a user has started the extension again."""
         self.is_stopped = False
 
     # --- end ------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """The rules of the handshake, for runs and for the harness. Pure.
 
-The first frame must be `hello`, within a deadline. The first registrations follow. They are complete with `ready`,
-after 250 ms without a frame (zot's rule), or at a second deadline, whichever is first.
+The first frame must be `hello`, within a deadline. The first registrations follow. They are complete at the first of
+three moments: the frame `ready`, 250 ms without a frame (zot's rule), a second deadline.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ class Readiness(Enum):
 
 
 def readiness(now: float, *, last_frame: float, latest: float) -> tuple[Readiness, float]:
-    """All times are seconds of one clock: `last_frame` is that of the last frame, the hello included; `latest` is the
-    deadline for `ready`. Also returns when to call this again."""
+    """Returns the readiness at time `now`, and the time of the next call. All times are seconds of one clock.
+    `last_frame` is the time of the last frame, the hello included; `latest` is the deadline for `ready`."""
     if now >= latest:
         return Readiness.LATE, now
     silent_at = last_frame + IDLE_IS_READY_S

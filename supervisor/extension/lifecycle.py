@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class State(Enum):
-    """Of a worker."""
+    """The states of a worker."""
 
     SPAWNED = "spawned"
     """Its process is started and has not said hello."""
@@ -24,7 +24,7 @@ class State(Enum):
     BACKOFF = "backoff"
     """Its process ended by itself, or the host gave it up. The next worker will be started."""
     FAILED = "failed"
-    """The same, but no next worker will be started."""
+    """Its process ended by itself, or the host gave it up. No next worker will be started."""
 
     is_settled: bool
     """Its start is over, with or without success."""
@@ -32,7 +32,7 @@ class State(Enum):
     """It takes requests and events."""
 
     def __init__(self, value: str) -> None:
-        # Set once for each member: a property of an enum takes 0.2 µs, and every call reads it.
+        # Plain attributes: every call reads them, and a property of an enum takes 0.2 µs.
         self.is_settled = value not in ("spawned", "greeted")
         self.is_up = value in ("greeted", "ready")
 
@@ -44,6 +44,8 @@ BEST_FIRST = (
 
 
 class Trigger(Enum):
+    """What moves a worker to another state."""
+
     HELLO = "hello"
     SETTLED = "settled"
     """`ready` came, or was assumed."""
@@ -84,6 +86,8 @@ def advance(state: State, trigger: Trigger) -> State:
 
 
 class GenerationState(Enum):
+    """The states of a generation."""
+
     CANDIDATE = "candidate"
     """Its workers start beside those of the current generation. They get no requests and no events yet."""
     CURRENT = "current"
@@ -95,6 +99,8 @@ class GenerationState(Enum):
 
 
 class GenerationTrigger(Enum):
+    """What moves a generation to another state."""
+
     PROMOTED = "promoted"
     DISMISSED = "dismissed"
     CLEARED = "cleared"

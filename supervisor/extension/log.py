@@ -17,24 +17,24 @@ if TYPE_CHECKING:
 LOG_LIMIT = 1024 * 1024
 """Bytes of one file before it is rotated."""
 LOGS_KEPT = 5
-"""Files in all: `ext-NAME.log`, `.log.1` … `.log.4`."""
+"""Most files of one extension: `ext-NAME.log`, `.log.1` … `.log.4`."""
 SMALLEST_LOG = 4096
-"""Bytes: no file is rotated sooner."""
+"""Bytes: a smaller file is not rotated."""
 LINES_REMEMBERED = 20
 LINE_SHOWN = 200
-"""Characters of a line of stderr that is quoted."""
+"""Most characters of a line of stderr in a message."""
 LINE_LIMIT = 1000
-"""Characters of a line of the host. Most of them quote the extension."""
+"""Most characters of a line of the host. Many of these lines quote the extension."""
 FRAME_LINE_LIMIT = 4000
-"""Characters of a line from a `log` frame."""
+"""Most characters of a line from a `log` frame."""
 LEVELS = frozenset({"debug", "info", "warn", "error"})
 
 
 class ExtensionLog:
-    """Appends to `FOLDER/ext-NAME.log`, mode 0600. At most `LOGS_KEPT` files are kept, of `total` bytes together.
+    """Appends to `FOLDER/ext-NAME.log`, mode 0600. Keeps at most `LOGS_KEPT` files, of `total` bytes together.
 
-    A log that cannot be written (disk full, read-only home) stops nothing else. The last lines are still remembered for
-    error messages, `error` says why, and `on_error` is called once.
+    If the log cannot be written (disk full, read-only home), everything else goes on. `error` then says why, `on_error`
+    gets this reason once, and the last lines of stderr are still remembered for error messages.
     """
 
     def __init__(self, folder: Path, name: str, total: int = LOGS_KEPT * LOG_LIMIT) -> None:
@@ -49,7 +49,7 @@ class ExtensionLog:
         self._open()
 
     def write(self, data: bytes) -> None:
-        """Appends a piece of the extension's stderr, which may end within a line."""
+        """Appends a piece of the extension's stderr. The piece may end within a line."""
         *whole, self._partial = (self._partial + data[-4 * LOG_LIMIT :]).split(b"\n")
         self._partial = self._partial[-4096:]
         self._last.extend(line[: 4 * LINE_SHOWN] for line in whole[-LINES_REMEMBERED:])
@@ -66,11 +66,11 @@ class ExtensionLog:
         self._append(f"[{shown}] {one_line(said, FRAME_LINE_LIMIT)}\n".encode("utf-8", "replace"))
 
     def last_line(self) -> str:
-        """The last line of its stderr; empty if there is none."""
+        """The last line of the extension's stderr; empty if there is none."""
         return next((text for line in (self._partial, *reversed(self._last)) if (text := _shown(line))), "")
 
     def last_lines(self) -> list[str]:
-        """The last whole lines of its stderr, `LINES_REMEMBERED` at most."""
+        """The last whole lines of the extension's stderr, `LINES_REMEMBERED` at most."""
         return [text for line in self._last if (text := _shown(line))]
 
     def _open(self) -> None:
@@ -124,7 +124,7 @@ class ExtensionLog:
 
 
 def _value(value: object) -> str:
-    """A text as it is if it has neither quotes nor breaks; anything else as JSON."""
+    """Returns a text without white space and quotes as it is, any other value as JSON."""
     if isinstance(value, str) and value and not _BREAKS.search(value) and '"' not in value:
         return value
     return msgspec.json.encode(value).decode()

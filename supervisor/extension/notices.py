@@ -1,4 +1,4 @@
-"""The notices about one extension, each fault once, and the host's remarks in its log."""
+"""Sends the notices about one extension, each fault once, and writes the host's remarks into its log."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from wire import frames
 
 WARNINGS_SHOWN = 10
-"""Different faults of one extension that become a notice, each once. All later ones are only in the log."""
+"""Most faults of one extension that become a notice, each fault once. Later faults are only logged."""
 NOTICE_LENGTH = 600
-"""Characters of a notice that may quote the extension."""
+"""Most characters of the part of a notice that may quote the extension."""
 REMARKS_BURST = 100
 REMARKS_PER_SECOND = 20.0
-"""Remarks per second in the log, after a burst of `REMARKS_BURST`."""
+"""Most remarks per second in the log, after a burst of `REMARKS_BURST`."""
 
 NoticeKind = Literal["started", "exited", "restarted", "reloaded", "failed", "no_verdict", "limit", "late", "warning"]
 
 
 class Notices:
-    """`on_notice` gets a kind and a line about the extension, `on_note` a level and a note that it sent."""
+    """`on_notice` gets the kind and line of each notice, `on_note` the level and text of each note."""
 
     def __init__(
         self,
@@ -49,11 +49,11 @@ class Notices:
         self._warned: set[str] = set()
 
     def tell(self, kind: NoticeKind, message: str, evidence: str = "") -> None:
-        """Sends a notice. `message` may quote the extension and is cut to `NOTICE_LENGTH` characters."""
+        """Sends a notice. `message` may quote the extension and is cut to `NOTICE_LENGTH`; `evidence` is not cut."""
         self._on_notice(kind, one_line(message, NOTICE_LENGTH) + evidence)
 
     def warn(self, key: str, message: str) -> None:
-        """Sends a warning once for each key, for at most `WARNINGS_SHOWN` keys. The others are only logged."""
+        """Logs and sends a warning, once for each key, for at most `WARNINGS_SHOWN` keys. Others are only logged."""
         if key in self._warned or len(self._warned) > WARNINGS_SHOWN:
             self.remark(message)
             return
@@ -96,7 +96,7 @@ class Notices:
         self.tell("warning", f"{reason}; what it says on stderr is not kept")
 
     def last_words(self) -> str:
-        """The last line of its stderr, as the end of a sentence; empty if there is none."""
+        """The last line of the extension's stderr, as the end of a sentence; empty if there is none."""
         last = self._log.last_line()
         return f': "{last}"' if last else ""
 

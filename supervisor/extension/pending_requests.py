@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 PROGRESS_BURST = 50
 PROGRESS_PER_SECOND = 20.0
 PROGRESS_LENGTH = 4096
-"""Characters of one progress message that are passed on."""
+"""Most characters of a progress message that are passed on."""
 POSSIBLE_ANSWERS = frozenset({None, "tool_result", "event_intercept_response", "command_response"})
-"""Types of bad frames that may have been answers; None is a type that could not be read."""
+"""The types of bad frames that may have been answers; None stands for an unreadable type."""
 
 
 class PendingRequests:
     """The requests to one worker that wait for an answer. Each ends exactly once: answered, or failed with a reason."""
 
-    # Without slots, reading attributes of an object with more than 30 of them is slower: 2 % of a call.
+    # An object with more than 30 attributes is slower to read without slots: 2 % of a call.
     __slots__ = (
         "_accepts_cancel",
         "_clock",
@@ -62,10 +62,10 @@ class PendingRequests:
         timeouts: Timeouts,
         on_timeout: Callable[[], None],
     ) -> None:
-        """`on_timeout` is called when a request got no answer in time."""
+        """`on_timeout` is called when a request has got no answer in time."""
         self.state = State.SPAWNED
         self.failure = ""
-        """Why requests fail while it is not up."""
+        """The reason with which requests fail while the worker is not up."""
         self.child: Child | None = None
         self.account = account
         self.timeouts = timeouts
@@ -88,7 +88,7 @@ class PendingRequests:
         return self._request(call_id, question.head + call_id.encode() + question.tail, self.timeouts.intercept)
 
     def call(self, tool: str, args: bytes, patience_s: float) -> Pending:
-        """Calls a tool with a JSON value. The caller waits up to `patience_s` seconds."""
+        """Calls a tool. `args` is a JSON value. The caller waits for `patience_s` seconds at most."""
         self.account.calls += 1
         call_id = str(self.account.calls)
         pending = self._request(call_id, self._dialect.call(call_id, tool, args), patience_s)
@@ -131,7 +131,7 @@ class PendingRequests:
         return pending
 
     def wait(self, pending: Pending, timeout_s: float) -> None:
-        """Waits for the answer. Afterwards `pending` has ended."""
+        """Waits for the answer, `timeout_s` seconds at most. When this returns, the request has ended."""
         if not pending.done:
             child = self.child
             assert child is not None
@@ -142,7 +142,7 @@ class PendingRequests:
             self.account.errors += 1
 
     def expire(self, pending: Pending, timeout_s: float) -> None:
-        """Fails a request that has had no answer within `timeout_s`."""
+        """Fails a request that has got no answer within `timeout_s` seconds."""
         if pending.done:
             return
         reason = f"no answer within {timeout_s:g} s"
@@ -182,8 +182,8 @@ class PendingRequests:
             self.account.notes_dropped += 1
 
     def _fail_for_bad_frame(self, frame: frames.Malformed) -> bool:
-        """Fails the request that a bad frame was to answer; False if there is none. A frame without a readable id is
-        taken as the answer if its type allows that and exactly one request is pending."""
+        """Fails the request that a bad frame was meant to answer. Returns False if there is no such request. A frame
+        without a readable id counts as the answer if its type allows that and exactly one request is pending."""
         key = frame.id
         if key is None and len(self.pending) == 1 and frame.type in POSSIBLE_ANSWERS:
             key = next(iter(self.pending))
@@ -201,7 +201,7 @@ class PendingRequests:
             pending.fail(failure, reason)
 
     def cancel_pending(self, reason: str) -> None:
-        """Cancels all pending requests; late answers are ignored."""
+        """Cancels all pending requests. Late answers are ignored."""
         for call_id, pending in self.pending.items():
             self._send_cancel(call_id, pending, reason)
         self._fail_pending(Failure.CANCELLED, reason)
@@ -227,13 +227,13 @@ class PendingRequests:
     # --- events -------------------------------------------------------------------------------------------
 
     def tell(self, event: bytes) -> None:
-        """Sends an event, in order with all other frames. It is dropped and counted if the queue is full."""
+        """Sends an event, in order with all other frames. If the queue is full, the event is dropped and counted."""
         if not self.write(event):
             self.account.events_dropped += 1
             self._loop.call_later(EXIT_FOLLOWS_S, self._warn_of_dropped_events)
 
     def tell_panel(self, change: PanelChange) -> None:
-        """Sends what the user did with one of its panels."""
+        """Tells the worker what the user did with one of the worker's panels."""
         self.tell(self._dialect.panel(change))
 
     def _warn_of_dropped_events(self) -> None:
@@ -244,7 +244,7 @@ class PendingRequests:
         self.write(self._dialect.ping(ping_id))
 
     def write(self, frame: bytes) -> bool:
-        """False if its queue is full or its stdin is closed."""
+        """Sends or queues a frame. Returns False if the queue is full or the worker's stdin is closed."""
         if self.child is None or not self.child.send(frame):
             return False
         self.account.frames_out += 1

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 NEVER_AGAIN = 125
 """With this exit code a program asks not to be started again."""
 HEALTHY_AFTER_S = 300.0
-"""Seconds of running as ready after which earlier exits are forgotten."""
+"""A worker that got ready and ran for this many seconds is healthy: earlier exits are forgotten."""
 JITTER = 0.25
-"""Largest random change of a delay, as a part of it: workers that ended together are not started together."""
+"""Largest random change of a delay, as a fraction of the delay: workers that ended together do not start together."""
 
 
 class Cause(Enum):
@@ -54,8 +54,8 @@ class History:
     row: int = 0
     """Exits since a worker was last healthy. The delay grows with them."""
     unready: tuple[float, ...] = ()
-    """Times of the last exits in a row of workers that never got ready. They count without the window: starts that
-    take a minute to fail would never fill it."""
+    """Times of the last exits in a row of workers that never got ready. The policy's window does not apply to them:
+    starts that take a minute to fail would never fill it."""
 
 
 @dataclass(frozen=True)
@@ -67,14 +67,14 @@ class RestartIn:
 
 @dataclass(frozen=True)
 class StayDown:
-    """It is not started again: the policy or the limits say so."""
+    """No next worker is started: the policy or the limits say so."""
 
     why: str
 
 
 @dataclass(frozen=True)
 class GiveUp:
-    """It is not started again: it has ended too often."""
+    """No next worker is started: the workers in this slot have ended too often."""
 
     exits: int
     span_s: float
@@ -87,7 +87,8 @@ Decision = RestartIn | StayDown | GiveUp
 def decide(
     policy: Policy, history: History, ending: WorkerEnding, *, now: float, dice: float, stop_on_limit: bool = False
 ) -> tuple[Decision, History]:
-    """What follows the end of a worker at time `now`, and the history with this exit. `dice` is from 0 to 1."""
+    """Decides what follows the end of a worker at time `now`. Also returns the history with this exit. `dice` is a
+    random number from 0 to 1. With `stop_on_limit` a worker over its limits is not started again."""
     if ending.was_ready and ending.uptime_s >= HEALTHY_AFTER_S:
         history = History()
     recent = (*(at for at in history.exits if now - at < policy.window_s), now)
@@ -102,7 +103,7 @@ def decide(
 
 
 def backoff(policy: Policy, row: int, dice: float) -> float:
-    """The delay in seconds after `row` exits in a row."""
+    """The delay in seconds after `row` exits in a row. `dice` is a random number from 0 to 1."""
     first, longest = policy.backoff_s
     wait = min(longest, first * 2.0 ** min(row - 1, 60))
     return wait * (1 - JITTER + 2 * JITTER * dice)

@@ -1,4 +1,4 @@
-"""The place of one worker: starts its process, clears away all that the process left, and has the next one started."""
+"""The place of one worker: starts its process, ends all processes that the worker left, has the next worker started."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 
 
 class WorkerSlot:
-    """`on_free` is called when a refill is due and nothing of the last process is left. `on_cleared` gets a worker of
-    which nothing is left, and whether some process of it could not be killed."""
+    """The place of one worker. `on_free` is called when a next worker is due and no process of the last one is left.
+    `on_cleared` gets a worker whose processes have ended, and True if one of them could not be killed. `adopted`
+    returns the pids of a worker's processes that have left its process tree."""
 
     def __init__(
         self,
@@ -45,7 +46,7 @@ class WorkerSlot:
         self.history = History()
         self.starts = 0
         self.mark = ""
-        """Identifies one start. It is in the environment of the worker's process and of all that this one starts."""
+        """Identifies one start. The worker's process and all processes that it starts have it in their environment."""
         self._loop = loop
         self._shared_table = shared_table
         self._tracker = tracker
@@ -89,7 +90,8 @@ class WorkerSlot:
             self._tracker.collected(self.worker.child.identity)
 
     def memory_kills(self) -> int:
-        """Processes of the present start that the kernel killed because of `rss_mb`. To be asked after `collected`."""
+        """The number of processes of this start that the kernel killed because of `rss_mb`. Call it after
+        `collected`."""
         if self._tracker is None or self.worker.child is None:
             return 0
         return self._tracker.memory_kills(self.worker.child.identity)
@@ -97,7 +99,7 @@ class WorkerSlot:
     # --- clearing -------------------------------------------------------------------------------------------
 
     def clear(self, first: StopStage) -> None:
-        """Ends the worker's process and all that it started, beginning with this stage."""
+        """Ends the worker's process and all processes that it started. `first` is the first stage of that."""
         self._teardown = Teardown(
             self._loop,
             [self.worker],
@@ -122,24 +124,25 @@ class WorkerSlot:
 
     @property
     def is_empty(self) -> bool:
-        """Nothing of its worker is left, or what is left cannot be killed."""
+        """No process of the worker is left, or those that are left cannot be killed."""
         return self._teardown is None and (self._is_stuck or not self.worker.is_running)
 
     def hurry(self) -> None:
-        """The worker's process has ended: checks at once whether anything of it is left."""
+        """Called when the worker's process has ended. Checks at once whether other processes of the worker are left."""
         if self._teardown is not None:
             self._teardown.hurry()
 
     # --- refilling ------------------------------------------------------------------------------------------
 
     def refill_later(self, delay_s: float) -> None:
-        """Has the next worker started after `delay_s`, but not before the last one has been cleared away."""
+        """Has the next worker started after `delay_s` seconds, but not before the last worker's processes have
+        ended."""
         self._cancel_timer()
         self._due = self._loop.clock() + delay_s
         self._timer = self._loop.call_at(self._due, self._refill)
 
     def restart(self) -> None:
-        """Stops the worker in order and has the next one started. Earlier exits are forgotten."""
+        """Stops the worker gracefully and has the next worker started. Earlier exits are forgotten."""
         self.history = History()
         self.refill_later(0.0)
         if self._teardown is None and self.worker.is_running:
@@ -151,7 +154,7 @@ class WorkerSlot:
             self._on_free(self)
 
     def cancel_refill(self) -> None:
-        """No next worker is started. A clearing that has begun goes on."""
+        """Cancels the start of the next worker. A clearing that has begun goes on."""
         self._cancel_timer()
         self._due = None
 
@@ -163,7 +166,7 @@ class WorkerSlot:
     # --- end ------------------------------------------------------------------------------------------------
 
     def stop_when_idle(self) -> None:
-        """Stops the worker in order once its pending requests have ended."""
+        """Stops the worker gracefully when its pending requests have ended."""
         worker = self.worker
         if self._retired or self.is_clearing or not worker.is_running:
             return
@@ -181,8 +184,8 @@ class WorkerSlot:
             _add_callback(pending, partial(answered, call_id))
 
     def retire(self) -> list[Process]:
-        """No next worker is started, and from now on the caller ends the worker. Returns the processes that are known
-        to be left of it, without its own."""
+        """From now on no next worker is started, and the caller must end the worker. Returns the processes that the
+        worker is known to have left, without its own process."""
         self.cancel_refill()
         self._retired = True
         teardown, self._teardown = self._teardown, None
@@ -190,7 +193,7 @@ class WorkerSlot:
 
 
 def _add_callback(pending: Pending, callback: Callable[[], None]) -> None:
-    """Calls `callback` when the request ends, after its present `on_done`."""
+    """Calls `callback` when the request ends, after the `on_done` that the request has now."""
     before = pending.on_done
 
     def both() -> None:

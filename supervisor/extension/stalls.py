@@ -1,4 +1,4 @@
-"""Workers that hang: found by requests without an answer or by pings, ended after their threads have been logged."""
+"""Finds workers that hang, by unanswered requests or by pings; logs their threads, then ends them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MIB = 1024 * 1024
 DUMP_S = 0.5
-"""Seconds from SIGQUIT until a process that hangs is ended: time to write its stacks to stderr."""
+"""Seconds from SIGQUIT until a hanging process is ended: time for the process to write its stacks to stderr."""
 IDS_SHOWN = 20
 
 
@@ -32,16 +32,17 @@ class StallHandler:
         self._manifest = manifest
         self._log = log
         self._reasons: dict[Worker, str] = {}
-        """For each worker that hangs, why. A worker stays here until `reason` is called."""
+        """Why each hanging worker hangs. A worker stays here until `reason` is called for it."""
 
     def timed_out(self, worker: Worker) -> None:
-        """A request of this worker has timed out."""
+        """Called when a request to this worker has timed out. Ends the worker after `stall_after` timeouts in a row."""
         row = worker.timeouts_in_row
         if row >= self._manifest.stall_after:
             self.end(worker, f"{row} request{'s' * (row > 1)} in a row without an answer in time")
 
     def end(self, worker: Worker, why: str) -> None:
-        """Gives the worker up: at once, or with `dump_on_stall` `DUMP_S` after a SIGQUIT."""
+        """Gives the worker up at once. With `dump_on_stall` the worker first gets SIGQUIT and is given up `DUMP_S`
+        seconds later."""
         if worker in self._reasons or not worker.state.is_up:
             return
         self._reasons[worker] = why
@@ -61,13 +62,14 @@ class StallHandler:
             give_up()
 
     def reason(self, worker: Worker) -> str | None:
-        """Why a worker that has ended was given up as hanging, also if SIGQUIT ended it within `DUMP_S`; None for
-        others. A second call returns None."""
+        """Returns why a worker that has ended was found hanging; None for other workers. This includes workers that
+        SIGQUIT ended within `DUMP_S`. A second call returns None."""
         return self._reasons.pop(worker, None)
 
 
 def evidence(worker: Worker) -> Iterator[str]:
-    """Lines for the log: pending requests, size, and what the kernel says of each thread."""
+    """Yields lines for the log: the pending requests, the size and CPU time of the process, and the kernel's data about
+    each thread."""
     ids = list(worker.pending)
     if ids:
         more = f" and {len(ids) - IDS_SHOWN} more" if len(ids) > IDS_SHOWN else ""
@@ -79,8 +81,8 @@ def evidence(worker: Worker) -> Iterator[str]:
 
 
 class Heartbeat:
-    """The watchdog: sends a ping every `interval_s` while the worker is ready. A ping without a pong when the next is
-    due is reported to `on_stall`, once."""
+    """The watchdog: sends a ping every `interval_s` seconds while the worker is ready. If the pong is missing when the
+    next ping is due, calls `on_stall` once and stops."""
 
     def __init__(self, loop: Loop, worker: Worker, interval_s: float, on_stall: Callable[[Worker, str], None]) -> None:
         self._loop = loop

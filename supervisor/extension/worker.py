@@ -1,8 +1,7 @@
-"""One process of an extension: its handshake, its registrations, its frames and its end.
+"""One worker: a process of an extension, its handshake, its registrations, its frames and its end.
 
-Every wait has a deadline, what the process sends is read in bounded pieces, and what is sent to it is queued up to a
-limit. When it ends its pending requests fail at once, with the reason. A worker is one process: a restart makes a new
-worker.
+Every wait has a deadline. Output of the process is read in bounded pieces; frames to the process are queued up to a
+limit. When the process ends, its pending requests fail at once, with the reason. A restart makes a new worker.
 """
 
 from __future__ import annotations
@@ -50,30 +49,34 @@ class WorkerOwner(Protocol):
     notices: Notices
 
     def registered(self, worker: Worker) -> None:
-        """Its registrations changed, or it said hello."""
+        """The registrations of the worker changed, or it said hello."""
 
     def got_ready(self, worker: Worker) -> None: ...
 
     def ended(self, worker: Worker, ending: WorkerEnding, reason: str) -> None:
-        """Its process has ended by itself, or the host has given it up: then the owner ends the process."""
+        """The process has ended by itself, or the host has given the worker up. In the second case the owner ends the
+        process."""
 
     def collected(self, worker: Worker) -> None:
-        """Its process has been waited for. Processes that it started may live on."""
+        """The process has been waited for. Processes that it started may live on."""
 
     def memory_breach(self, worker: Worker) -> str | None:
-        """Its process was killed by SIGKILL: the reason if its memory limit was the cause. Called after `collected`."""
+        """SIGKILL has ended the process. Returns the reason if the memory limit was the cause. Called after
+        `collected`."""
 
     def stopped(self, worker: Worker) -> None:
-        """Its process has ended after the host had stopped it or given it up."""
+        """The process has ended after the host had stopped the worker or given it up."""
 
     def showed(self, worker: Worker, frame: Shown) -> None:
-        """It changes its notes or a panel."""
+        """The worker clears its notes, or redraws or closes a panel."""
 
     def timed_out(self, worker: Worker) -> None:
-        """A request to it got no answer in time."""
+        """A request to the worker got no answer in time."""
 
 
 class Worker(PendingRequests):
+    """One process of an extension, started once by `start`."""
+
     __slots__ = (
         "_acked", "_decode", "_folder", "_handlers", "_host", "_last_frame", "_owner", "_splitter", "_timer",
         "can_ping", "frames_in", "index", "knows_session", "on_pong", "registry", "started_at", "usage", "was_ready",
@@ -84,7 +87,7 @@ class Worker(PendingRequests):
     ) -> None:
         super().__init__(loop, dialect, owner.account, owner.notices, owner.timeouts, lambda: owner.timed_out(self))
         self.index = index
-        """Of its slot, from 0."""
+        """The number of the worker's slot, from 0."""
         self.registry = Registry(loop, dialect, owner.notices.warn, owner.notices.remark)
         self.frames_in = 0
         self.usage = TreeUse()
@@ -137,8 +140,8 @@ class Worker(PendingRequests):
     # --- start --------------------------------------------------------------------------------------------
 
     def start(self, argv: Callable[[], Sequence[str]], env: Mapping[str, str], hello_s: float) -> bool:
-        """Starts the process. If that fails the worker ends at once with the reason, and False is returned. `argv` may
-        raise `SpawnError`. `hello_s` is the deadline of the hello in seconds."""
+        """Starts the process. If that fails, the worker ends at once with the reason, and False is returned. `argv` may
+        raise `SpawnError`. The hello must come within `hello_s` seconds."""
         try:
             self.child = Child(
                 self._loop,
@@ -286,28 +289,30 @@ class Worker(PendingRequests):
     # --- end ----------------------------------------------------------------------------------------------
 
     def _on_mute(self) -> None:
-        """Its stdout has ended, mostly because the process is ending."""
+        """Called at the end of the process's stdout. Mostly the process is ending, too; if it is not, the worker is
+        given up after `EXIT_FOLLOWS_S`."""
         self._loop.call_later(EXIT_FOLLOWS_S, lambda: self.give_up(MUTE, Cause.REFUSED))
 
     def ask_to_stop(self) -> None:
-        """Sends the shutdown frame, after all that is queued already."""
+        """Sends the shutdown frame, after all frames that are queued already."""
         self._restart_timer(None)
         self._move(Trigger.STOP)
         if not self._acked and not self.write(self._dialect.stop()):
             self.hint_to_stop()
 
     def hint_to_stop(self) -> None:
-        """Closes its stdin, for programs that stop at end of file."""
+        """Closes the process's stdin: some programs stop at end of file."""
         if not self._acked and self.child is not None and self.child.stdin is not None:
             self.child.stdin.end()
 
     def give_up(self, reason: str, cause: Cause) -> None:
-        """Fails it with this reason. Its owner then ends the process."""
+        """Fails the worker with this reason; its owner then ends the process. Does nothing if the worker is stopping or
+        has ended."""
         if not self.state.is_settled or self.state is State.READY:
             self._end(reason, reason, Trigger.REFUSED, cause, None)
 
     def kill(self, number: signal.Signals) -> None:
-        """Sends its process group a signal at once."""
+        """Sends a signal to the worker's process group at once."""
         if self.child is not None:
             self.child.kill_group(number)
 
@@ -343,23 +348,23 @@ class Worker(PendingRequests):
         self.state = advance(self.state, trigger)
 
     def retry(self) -> None:
-        """It has ended, and a next worker will be started."""
+        """Called after the end of the worker, if a next worker will be started."""
         self._move(Trigger.RETRY)
 
     def abandon(self) -> None:
-        """The next worker will not be started after all."""
+        """Called after `retry`, if the next worker will not be started after all."""
         self._move(Trigger.ABANDONED)
 
     def stay_down(self, failure: str) -> None:
-        """It is not started. Requests to it fail with this reason."""
+        """Makes the worker end without a start. Requests to it fail with this reason."""
         self.failure = failure
         self._move(Trigger.STOP)
         self._move(Trigger.GONE)
 
     def fail_requests_with(self, failure: str) -> None:
-        """Sets the reason with which requests fail while it is not up."""
+        """Sets the reason with which requests fail while the worker is not up."""
         self.failure = failure
 
     def sampled(self, usage: TreeUse) -> None:
-        """Takes what its process tree used at the last sample."""
+        """Stores the use of the worker's process tree at the last sample."""
         self.usage = usage

@@ -1,4 +1,4 @@
-"""What extensions use: samples of process trees, and the figures as stats records and OpenMetrics.
+"""The use of resources by extensions: samples of process trees, and the figures as stats records and OpenMetrics.
 
 The counters and the rules of limits are in `supervisor.accounting`.
 """

@@ -1,6 +1,6 @@
-"""Stats as OpenMetrics text, which node_exporter's textfile collector reads as well. Pure.
+"""Renders stats as OpenMetrics text, which node_exporter's textfile collector reads as well. Pure.
 
-That collector refuses a file with other kinds than gauges, counters and histograms, so that only these are used.
+That collector refuses a file with other kinds than gauges, counters and histograms, so only these kinds are used.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 LADDER_S = (1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60)
 """Upper ends of the published buckets in seconds. They are the same for all extensions, so that buckets can be added
-up. The account has finer ones, which are off by a tenth at most."""
+up. The account's own buckets are finer: they are off by a tenth at most."""
 
 
 class _Family(NamedTuple):
@@ -92,8 +92,8 @@ STATE = _Family("zot_extension_state", "gauge", "", "1 for the state that it is 
 
 
 def render(stats: Stats) -> str:
-    """The whole file. Each series has the host's pid as a label, so that the files of two hosts can be collected
-    together."""
+    """Returns the text of the whole file. Each series has the host's pid as a label, so that the files of two hosts can
+    be collected together."""
     host = f'pid="{stats.host.pid}",kind="{_escaped(stats.host.kind)}"'
     lines: list[str] = []
     for of_host in HOST:

@@ -1,4 +1,4 @@
-"""Samples the process trees of all extensions: one read of the process table for all, more often if they are busy."""
+"""Samples the process trees of all extensions, with one read of the process table; more often while one is busy."""
 
 from __future__ import annotations
 
@@ -25,14 +25,15 @@ BUSY_S = 0.25
 IDLE_S = 5.0
 """Seconds between two samples otherwise."""
 YOUNG_S = 10.0
-"""Seconds from the start of a worker in which its extension is young."""
+"""An extension is young for this many seconds after the start of each of its workers."""
 BUSY_CPU_PERCENT = 2.0
+"""Percent of one core above which a worker makes its extension busy."""
 SHARE = 0.01
-"""Part of one core that sampling may use on average."""
+"""Fraction of one core that sampling may use on average."""
 
 
 def next_interval(*, is_busy: bool, cost_s: float) -> float:
-    """Seconds until the next sample. They grow with its cost, so that sampling stays within `SHARE` of one core."""
+    """Seconds until the next sample. They grow with the cost, so that sampling stays within `SHARE` of one core."""
     return max(BUSY_S if is_busy else IDLE_S, cost_s / SHARE)
 
 
@@ -71,13 +72,13 @@ class Sampler:
             self.sample()
 
     def stop(self) -> None:
-        """Stops sampling by itself and closes its descriptors. `sample` still works."""
+        """Stops sampling by itself and closes the descriptors of the process table. `sample` still works."""
         self._is_on = False
         self._cancel()
         self._reader.close()
 
     def hurry(self) -> None:
-        """Takes the next sample after the interval of busy extensions, if it is planned for later."""
+        """Takes the next sample after the interval of busy extensions, unless it is planned for earlier."""
         due = self._loop.clock() + next_interval(is_busy=True, cost_s=self._cost)
         if self._is_on and (self._timer is None or self._timer.when > due):
             self._plan(due)
@@ -87,8 +88,7 @@ class Sampler:
         return self.cpu_s / self.samples if self.samples else 0.0
 
     def sample(self, *, thorough: bool = False) -> None:
-        """Takes a sample now. With `thorough` the kernel is asked for each worker's peak size, which doubles the
-        cost."""
+        """Takes a sample now. With `thorough` it also reads the peak memory of each worker, which doubles the cost."""
         began = time.process_time()
         workers = (worker for extension in self._extensions for worker in extension.all_workers)
         pids = {worker.pid for worker in workers if worker.pid is not None}
@@ -126,7 +126,7 @@ class Sampler:
     def _measure(
         self, extension: Extension, table: ProcessTable, now: float, thorough: bool
     ) -> Iterable[tuple[Generation, Worker, str]]:
-        """Books what all generations of an extension use now. Returns the workers that are over their limits."""
+        """Books what all generations of an extension use now. Returns the workers over their limits, with figures."""
         over = []
         orphans = list(self._adopted(table, extension.name))
         running = [
@@ -140,7 +140,7 @@ class Sampler:
             counts = seen.is_rated or worker.usage.at is None
             row, figures = judge(generation.limits, seen.reading, worker.usage.row, counts=counts)
             worker.sampled(replace(seen, row=row))
-            orphans = []  # they belong to the extension and are counted once, with its first worker
+            orphans = []  # orphans belong to the extension: they are counted once, with the first worker
             if figures is not None:
                 over.append((generation, worker, figures))
         extension.account.update_send_rate(now)

@@ -1,4 +1,4 @@
-"""A host and its extensions as stats records."""
+"""Makes the stats records of a host and its extensions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RELOADING = "reloading"
 
 
 def of_extension(extension: Extension, now: float) -> ExtensionStats:
-    """The stats of one extension, with the usage of the last sample. `now` is a time of the loop's clock."""
+    """The stats of one extension; the use of resources is that of the last sample. `now` is on the loop's clock."""
     account = extension.account
     running = [worker for worker in extension.all_workers if worker.is_running]
     up = [worker.started_at for worker in extension.workers if worker.state.is_up]
@@ -67,7 +67,7 @@ def of_extension(extension: Extension, now: float) -> ExtensionStats:
 def of_host(
     loop: Loop, sampler: Sampler, started: tuple[float, float], *, kind: HostKind, version: str, cwd: str
 ) -> HostStats:
-    """The stats of the host. `started` is its start on the loop's clock and in seconds since the epoch."""
+    """The stats of the host. `started` is the host's start, on the loop's clock and in seconds since the epoch."""
     process = read_process(os.getpid())
     return HostStats(
         pid=os.getpid(),

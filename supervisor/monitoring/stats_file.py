@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from wire.stats import ExtensionStats, HostStats
 
 SHORTEST_S = 1.0
-"""Seconds between two writes with up to `PER_SECOND` extensions. With more they grow in proportion."""
+"""Seconds between two writes with up to `PER_SECOND` extensions. With more extensions the pause grows in proportion."""
 PER_SECOND = 50
 MARKS_LIMIT = 20_000
-"""Verdicts and calls in one file. Later ones are left out; the stats lines go on."""
+"""Most verdicts and calls in one file. Later ones are left out; the stats lines go on."""
 MARKED_KINDS = frozenset({"started", "exited", "restarted", "reloaded", "failed", "limit", "no_verdict", "warning"})
 
 
@@ -35,8 +35,8 @@ class StatsFileError(OSError):
 
 
 class StatsFile:
-    """Writes after `sampled`, and once more in `close`. `on_error` gets a line for the user. Raises
-    `StatsFileError`."""
+    """Writes the figures on `sampled`, and once more on `close`. `on_error` gets a line for the user. Raises
+    `StatsFileError` if a file cannot be created."""
 
     def __init__(
         self,
@@ -66,7 +66,8 @@ class StatsFile:
         return Stats(time.time(), self._host_stats(), self._extension_stats())
 
     def sampled(self, *, is_last: bool = False) -> None:
-        """Writes the figures of a new sample, unless the last write was less than the pause ago."""
+        """Writes the figures of a new sample, unless the last write was less than the pause ago. With `is_last` it
+        always writes."""
         now = self._clock()
         if self._written_at is None or now - self._written_at >= self._pause_s or is_last:
             self._written_at = now
@@ -81,7 +82,7 @@ class StatsFile:
             self._write_metrics(record)
 
     def close(self) -> None:
-        """Writes the final figures. To be called after all extensions have been stopped."""
+        """Writes the final figures. Call it after all extensions have been stopped."""
         self._write()
         if self._fd >= 0:
             os.close(self._fd)
@@ -92,7 +93,7 @@ class StatsFile:
     def mark(
         self, kind: str, name: str, extension: str, began: Timestamp, *, ended: bool = True, detail: str = ""
     ) -> None:
-        """Adds a mark to the timeline. If it has `ended` its duration is from `began` until now."""
+        """Adds a mark to the timeline. With `ended` the mark has a duration, from `began` until now."""
         if self._fd < 0:
             return
         if kind not in MARKED_KINDS:
@@ -120,14 +121,14 @@ class StatsFile:
             return
         try:
             written = 0
-            while written < len(line):  # after a short write the next one raises its reason
+            while written < len(line):  # after a short write the next write raises the reason
                 written += os.write(self._fd, line[written:])
         except OSError as error:
             self._take_back(written)
             self._report(f"cannot write {self._stats_path}: {error.strerror}; what comes meanwhile is not in it")
 
     def _take_back(self, count: int) -> None:
-        """Removes an unfinished line, which would spoil the next one too. From a pipe nothing can be removed."""
+        """Removes the last `count` bytes: an unfinished line would spoil the next. From a pipe nothing is removed."""
         if not count:
             return
         try:
@@ -136,7 +137,7 @@ class StatsFile:
             pass
 
     def _write_metrics(self, record: Stats, *, first: bool = False) -> None:
-        """Writes a new file and renames it, so that a collector sees either the whole old or the whole new one. A
+        """Writes a new file and renames it, so that a collector sees either the whole old file or the whole new one. A
         symlink stays and leads to the new file. A device must not be replaced and is refused."""
         assert self._metrics_path is not None
         path = Path(os.path.realpath(self._metrics_path))
@@ -163,7 +164,7 @@ class StatsFile:
 
 
 def _create(path: Path) -> int:
-    """Creates an empty file. It does not block on a pipe without a reader."""
+    """Creates or empties a file and opens it. A pipe without a reader does not block this. Raises `StatsFileError`."""
     try:
         return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NONBLOCK, 0o644)
     except OSError as error:

@@ -1,7 +1,8 @@
 """Reads the process table repeatedly at little cost, for the sampler.
 
-To open a file of /proc takes several times as long as to read it again. So the descriptors of the host's descendants
-are kept open. Other processes are read only every `STRANGERS_S`, in case one of their pids now belongs to a descendant.
+Opening a file of /proc takes several times as long as reading it again, so the descriptors of the host's descendants
+are kept open. Other processes are read only every `STRANGERS_S` seconds, in case one of their pids now belongs to a
+descendant.
 """
 
 from __future__ import annotations
@@ -15,15 +16,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
 KEPT = 2000
-"""Descriptors that are kept open at most, one for each process."""
+"""Most descriptors that are kept open, one for each process."""
 STRANGERS_S = 10.0
-"""Seconds for which a pid that belonged to no descendant is not read again. The kernel reuses a pid only after all
-others, so that this is too long only with thousands of new processes a second."""
+"""A pid that belonged to no descendant is not read again for this many seconds. The kernel reuses a pid only after all
+others, so this time is too long only with thousands of new processes a second."""
 
 
 class TableReader:
-    """`read` returns the host, its descendants, and the members of the given sessions. Each child leads a session:
-    where the host is no subreaper, processes that lost their parent are found there."""
+    """`read` returns the host, its descendants, and the members of the given sessions. Each child of the host leads a
+    session. Where the host is no subreaper, a process that lost its parent is found by its session."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -32,7 +33,7 @@ class TableReader:
         self._looked_at = -STRANGERS_S
 
     def read(self, sessions: Collection[int]) -> ProcessTable:
-        """Raises `OSError` if no descriptor is left. It has then closed all its own."""
+        """Reads the process table. If no descriptor is left, closes all its own and raises `OSError`."""
         try:
             return self._read_all(sessions)
         except OSError:
@@ -73,7 +74,7 @@ class TableReader:
             return read_stat(pid)
 
     def _keep(self, pid: int) -> None:
-        """Keeps a descriptor open. If the pid has been reused meanwhile, the start time shows it."""
+        """Keeps a descriptor of this process open. If the pid has been reused meanwhile, the start time shows it."""
         if len(self._files) < KEPT:
             try:
                 self._files[pid] = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)

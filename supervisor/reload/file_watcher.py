@@ -1,8 +1,8 @@
-"""Sees changes of the files of extensions, for `--watch`: scans them with `stat` twice a second.
+"""Finds changes of the files of extensions, for `--watch`: scans them with `stat` twice a second.
 
 inotify is not used: it needs a watch for each folder, loses events when many files change at once, reports nothing on
 network shares and mounts that others write to, and follows a renamed folder to its new place. A scan of a hundred files
-takes a millisecond. The pause grows with the cost, and without `--watch` nothing is scanned.
+takes a millisecond. The pause grows with the cost of a scan. Without `--watch` nothing is scanned.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ LOOK_S = 0.5
 QUIET_S = 0.2
 """Seconds without a further change after which an extension is reloaded."""
 SHARE = 0.02
-"""Part of one core that scanning may use on average."""
+"""Fraction of one core that scanning may use on average."""
 FILES_LIMIT = 5000
-"""Files of one extension that are watched; further ones are not."""
+"""Most files of one extension that are watched. Further files are not watched."""
 DEPTH_LIMIT = 20
 NOT_ENTERED = frozenset(
     {"node_modules", "__pycache__", "data", "venv", "target", ".git", ".hg", ".svn", ".venv", ".idea", ".vscode"}
@@ -39,12 +39,12 @@ NOT_WATCHED = ("*.pyc", "*.log", "*.tmp", "*.sw[a-p]", "*.swx", "*~", ".#*", "#*
 `data_dir.is_state`."""
 SELF_MADE_S = 1.0
 SELF_MADE_TIMES = 5
-"""A file that changes this often in a row within `SELF_MADE_S` of the reload that it caused is written by the extension
-itself. It is no longer watched, or the reloads would never end."""
+"""If a file changes within `SELF_MADE_S` seconds of the reload that it caused, this many times in a row, the extension
+itself writes it. The file is then no longer watched, or the reloads would never end."""
 
 
 class FileStamp(NamedTuple):
-    """Changes with the content of a file. An editor that replaces a file gives it another inode."""
+    """Changes when the content of a file changes. An editor that replaces a file gives it another inode."""
 
     inode: int
     size: int
@@ -52,7 +52,7 @@ class FileStamp(NamedTuple):
 
 
 def look(folder: Path) -> dict[str, FileStamp]:
-    """The watched files below a folder, by their path within it."""
+    """The watched files below a folder, by their path within the folder."""
     return dict(_files(str(folder), "", DEPTH_LIMIT, [FILES_LIMIT]))
 
 
@@ -65,10 +65,10 @@ def _files(folder: str, prefix: str, depth: int, left: list[int]) -> Iterator[tu
         with os.scandir(folder) as entries:
             found = sorted(entries, key=lambda entry: entry.name)
     except OSError:
-        return  # missing or not readable: as if it were empty
+        return  # missing or not readable: counts as empty
     for entry in found:
         try:
-            status = entry.stat()  # of a symlink, that of its target
+            status = entry.stat()  # follows a symlink to its target
         except OSError:
             continue
         path = prefix + entry.name
@@ -88,10 +88,10 @@ def difference(before: Mapping[str, FileStamp], now: Mapping[str, FileStamp]) ->
 
 
 class FileWatcher:
-    """Scans from `start` until `stop`. `folders` gives the present folder of each extension by name. `on_change` gets
-    the name of an extension and its changed files, `QUIET_S` after the last change. `parents` are folders of extension
-    folders: `on_folders` is called when a manifest there appears, disappears or changes. `say` gets a name and a line
-    for the user."""
+    """Scans from `start` until `stop`. `folders` returns the present folder of each extension by name. `on_change` gets
+    the name of an extension and its changed files, `QUIET_S` seconds after the last change. `parents` are folders that
+    contain extension folders. `on_folders` is called when a manifest in one of these extension folders appears,
+    disappears or changes. `say` gets the name of an extension and a line for the user."""
 
     def __init__(
         self,
@@ -127,7 +127,7 @@ class FileWatcher:
             self._timer = None
 
     def reloaded(self, name: str) -> None:
-        """The reload of this extension has ended."""
+        """Called when a reload of this extension has ended."""
         if (watched := self._watched.get(name)) is not None:
             watched.reloaded_at = self._loop.clock()
 
@@ -150,7 +150,7 @@ class FileWatcher:
                 self._watched[name] = _Watched(folder)
 
     def _scan_folders(self) -> bool:
-        """Calls `on_folders` once the manifests have stopped changing. True while they may still change."""
+        """Calls `on_folders` when the manifests have stopped changing. Returns True while they may still change."""
         listed = self._list()
         if listed != self._listed:
             self._listed = listed
@@ -161,7 +161,7 @@ class FileWatcher:
         return False
 
     def _list(self) -> dict[str, FileStamp]:
-        """The manifests below `parents`, by path."""
+        """The manifests in the extension folders of `parents`, by path."""
         found: dict[str, FileStamp] = {}
         for parent in self._parents:
             try:
@@ -178,7 +178,7 @@ class FileWatcher:
         return found
 
     def _scan_files(self, name: str, watched: _Watched) -> bool:
-        """Calls `on_change` once the files have stopped changing. True while they may still change."""
+        """Calls `on_change` when the files have stopped changing. Returns True while they may still change."""
         files = look(watched.folder)
         changed = difference(watched.files, files) - watched.ignored
         watched.files = files

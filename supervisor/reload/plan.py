@@ -1,7 +1,8 @@
-"""What a reload does with each extension. Pure.
+"""Decides what a reload does with each extension. Pure.
 
-A reload starts a new generation beside the current one. When all its workers are ready it takes over in one step; the
-old workers finish their pending requests and are stopped. If anything goes wrong before that, the old generation stays.
+A reload starts a new generation beside the current one. When all workers of the new generation are ready, it takes over
+in one step; the old workers finish their pending requests and are stopped. If anything goes wrong before that, the old
+generation stays.
 """
 
 from __future__ import annotations
@@ -21,18 +22,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Start:
-    """A new extension."""
+    """The extension is new and is started."""
 
     found: Found
 
 
 @dataclass(frozen=True)
 class Replace:
+    """The extension gets a new generation."""
+
     found: Found
 
 
 @dataclass(frozen=True)
 class Stop:
+    """The extension is stopped."""
+
     reason: str
 
 
@@ -45,7 +50,7 @@ class Keep:
 
 @dataclass(frozen=True)
 class Skip:
-    """A folder of no running extension that is not started."""
+    """A folder that belongs to no running extension is not started."""
 
     reason: str
 
@@ -76,7 +81,7 @@ def plan_one(known: KnownExtension, read: Manifest | ManifestError) -> Plan:
 
 def plan_all(known: Iterable[KnownExtension], discovery: Discovery) -> list[tuple[str, Plan]]:
     """The plans by name: first for the extensions that the host has, then for new ones. An extension that cannot be
-    read is kept; one that is disabled or missing is stopped."""
+    read is kept. An extension that is disabled or missing is stopped."""
     known = list(known)
     by_name = {found.manifest.name: found for found in discovery.found}
     by_folder = {found.folder: found for found in discovery.found}

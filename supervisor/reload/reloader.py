@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 
 
 OF_ALL_LIMIT = 2
-"""Reloads of all extensions at the same time. A second one starts over with the present files. More, as from many
-signals in a row, would only start workers that are replaced before they get a request."""
+"""Most reloads of all extensions at the same time. The second one starts over with the present files. More reloads, as
+from many signals in a row, would only start workers that are replaced before they get a request."""
 
 
 class Reloader:
-    """One for each supervisor.
+    """Reloads the extensions of one supervisor.
 
     `may_run(found, old manifest)` returns why a new version may not run, None if it may. `rediscover` finds all
-    extensions again; without it only the extensions of the host are read again.
+    extensions again; without it, only the manifests of the host's extensions are read again.
     """
 
     def __init__(
@@ -49,14 +49,14 @@ class Reloader:
         self._supervisor = supervisor
         self._loop = supervisor.loop
         self._running_for_all = 0
-        """Reloads of all extensions that have not ended."""
+        """The number of reloads of all extensions that have not ended."""
         self._waiting: list[AllDone] = []
-        """Callbacks of the next reload of all extensions."""
+        """The callbacks of the next reload of all extensions."""
 
     def begin(self, name: str | None, done: AllDone) -> None:
-        """Reloads one extension, or all with None. `done` gets the outcomes later, in guard order. Raises `KeyError`
-        for an unknown name. At most `OF_ALL_LIMIT` reloads of all run at the same time. Calls beyond that share one
-        more reload, which begins when one of these has ended."""
+        """Reloads one extension, with None all. `done` gets the outcomes in a later pass, in guard order. Raises
+        `KeyError` for an unknown name. At most `OF_ALL_LIMIT` reloads of all run at the same time. Further calls share
+        one more reload, which begins when one of the running reloads has ended."""
         if name is not None:
             self._carry_out_all([(name, self._plan_one(name))], done)
         elif self._running_for_all < OF_ALL_LIMIT:
@@ -80,7 +80,7 @@ class Reloader:
         self._carry_out_all(self._plan_all(), ended)
 
     def catch_up(self, done: AllDone) -> None:
-        """Starts new extensions and stops missing ones. Extensions that run and are still there are not reloaded."""
+        """Starts new extensions and stops missing ones. Extensions that run and are not missing are not reloaded."""
         is_stopped = {extension.name: _known(extension).is_stopped for extension in self._supervisor.extensions}
         plans = [
             (name, plan)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from wire.control import ReloadOutcome
 
 FILES_NAMED = 3
-"""Changed files that a line of the log names."""
+"""Most changed files that a line of the log names."""
 
 
 def parents_of(project: Path, home: Path) -> tuple[Path, ...]:
@@ -26,8 +26,9 @@ def parents_of(project: Path, home: Path) -> tuple[Path, ...]:
 def watch(
     supervisor: Supervisor, reloader: Reloader, parents: Iterable[Path], say: Callable[[str], None]
 ) -> FileWatcher:
-    """Begins to watch. The caller stops the watcher before the supervisor. `parents` are folders of extension folders.
-    `say` gets lines for the user about folders that are skipped; all other outcomes have notices."""
+    """Begins to watch and returns the watcher. The caller stops the watcher before the supervisor. `parents` are
+    folders that contain extension folders. `say` gets lines for the user about skipped folders and about files that are
+    no longer watched. All other outcomes have notices."""
 
     def ended(outcomes: tuple[ReloadOutcome, ...]) -> None:
         for outcome in outcomes:
