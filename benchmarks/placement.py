@@ -1,4 +1,4 @@
-"""Which processors the host and its extensions may use. This changes a round trip more than the code does."""
+"""Binds the host and its extensions to processors. This changes a round trip more than the code does."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Placement(Enum):
     FREE = "free"
 
     def apply(self, hosts: Iterable[int], children: Iterable[int]) -> None:
-        """Moves these processes. Does nothing where the system cannot bind a process to a processor."""
+        """Moves these processes. Does nothing if the system cannot bind a process to a processor."""
         if not ALL:
             return
         host = {ALL[0]} if self is not Placement.FREE else set(ALL)
@@ -31,6 +31,7 @@ class Placement(Enum):
 
 
 def possible() -> tuple[Placement, ...]:
+    """Returns the placements that this machine allows."""
     if len(ALL) < 2:
         return (Placement.ONE_CORE,) if ALL else (Placement.FREE,)
     return tuple(Placement)

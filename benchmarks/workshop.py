@@ -1,4 +1,4 @@
-"""The temporary folder of a benchmark, and the programs and extensions that it starts."""
+"""Makes the temporary folder of a benchmark, and the programs and extensions that the benchmark starts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SETTLE_S = 30.0
 
 
 class Workshop:
-    """A context manager; the end removes the folder."""
+    """The temporary folder, as a context manager. The end removes the folder."""
 
     def __enter__(self) -> Workshop:
         self.folder = Path(tempfile.mkdtemp(prefix="zot-bench-"))
@@ -56,7 +56,8 @@ class Workshop:
         return [self.extension(f"bystander{i}", ["/bin/sh", script, f"bystander{i}"], 1000 + i) for i in range(count)]
 
     def started(self, found: Sequence[Found]) -> Supervisor:
-        """A supervisor on a loop of its own, with all these extensions ready."""
+        """Returns a supervisor on a loop of its own, with all these extensions ready. Raises `RuntimeError` if they are
+        not ready within `SETTLE_S` seconds."""
         host = HostInfo("0", "replay", "none", str(self.folder))
         supervisor = Supervisor(Loop(), host=host, logs=self.folder / "logs")
         supervisor.start(found, child_environment())
