@@ -37,6 +37,8 @@ ANSWER_SIZE = len(b'{"type":"event_intercept_response","id":"1"}\n')
 
 
 class Host(Protocol):
+    """A contender of the benchmark."""
+
     def measure(self, count: int, gap_s: float) -> Sequence[int]:
         """Returns the nanoseconds of `count` round trips, each after a pause of `gap_s` seconds."""
         ...

@@ -23,6 +23,8 @@ ZOT = "zot, C echo"
 
 
 class Effort(NamedTuple):
+    """How much a run measures."""
+
     rounds: int
     tight: int
     """Samples of one round, back to back."""

@@ -34,7 +34,7 @@ class Layer(Supervised):
 
 
 def bytes_only(supervisor: Supervisor) -> Callable[[], object]:
-    """Makes `os.write` and `os.read` of the same bytes."""
+    """Only `os.write` and `os.read` of the same bytes."""
     to, from_, frame, _ = _ends(supervisor)
 
     def call() -> None:

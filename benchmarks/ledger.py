@@ -12,6 +12,8 @@ EXAMPLES = 5
 
 
 class CallOutcome(Enum):
+    """How a call ended. The values are shown to users."""
+
     ANSWERED = "answered"
     FAILED = "failed with a reason"
     TIMED_OUT = "timed out"
@@ -50,6 +52,7 @@ class Ledger:
         return self.ended == self.begun
 
     def begin(self, now: float, allowed_s: float) -> int:
+        """Records that a call begins at `now` and may take `allowed_s` seconds. Returns the number of the call."""
         number = self.begun
         self._began[number] = now
         self._allowed[number] = allowed_s
@@ -57,6 +60,7 @@ class Ledger:
         return number
 
     def end(self, number: int, outcome: CallOutcome, reason: str, now: float) -> None:
+        """Records the end of a call, and its faults."""
         if self._ends[number]:
             self.fault("ended twice", f"call {number}, the second time: {outcome.value} {reason}")
         self._ends[number] = min(self._ends[number] + 1, 255)

@@ -97,6 +97,7 @@ class Load:
     # --- waited for ---------------------------------------------------------------------------------------------
 
     def wait(self) -> None:
+        """Makes one call and waits until it ends."""
         self.waited += 1
         self._compare()
         if self._dice.random() < 0.5:
@@ -123,6 +124,7 @@ class Load:
     # --- not waited for -----------------------------------------------------------------------------------------
 
     def begin(self) -> None:
+        """Begins one call in the loop. Cancels a share of these calls (`CANCELLED_SHARE`)."""
         self.not_waited += 1
         if self._dice.random() < 0.3:
             hostile = self._dice.random() < HOSTILE_SHARE
@@ -152,7 +154,7 @@ class Load:
     def _open_call(self, extension: Extension, text: str, kind: str) -> Callable[[Answer], None]:
         limit = extension.timeouts.tool_call
         owned = self._owned[extension]
-        # A call that is retried in another worker may take twice the time limit.
+        # A call that is retried in another worker has the time limit twice.
         allowed = limit * (2 if owned.tool.retry and len(extension.slots) > 1 else 1)
         number, when, start = self._open(allowed)
         self.asks += 1

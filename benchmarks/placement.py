@@ -14,6 +14,8 @@ ALL = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [
 
 
 class Placement(Enum):
+    """The cores of the host and of its extensions."""
+
     ONE_CORE = "one core"
     SPLIT = "split"
     """The host on one core, the extensions on another."""

@@ -45,7 +45,7 @@ WAITED_SHARE = 0.35
 """Share of all calls that are waited for. The loop begins the others in a callback."""
 TICK_S = 0.005
 LOOKS = 40
-"""Looks at the memory of the host in each cycle."""
+"""Number of looks at the memory of the host in each cycle."""
 KILLS_PER_S = 1.0
 KILLED_FRIENDS_SHARE = 0.8
 OVERDUE_S = 30
@@ -54,6 +54,8 @@ OVERDUE_S = 30
 
 @dataclass(frozen=True)
 class Size:
+    """The size of a soak: seconds of the whole run, extensions, how many of them are hostile, and calls in storms."""
+
     seconds: float
     extensions: int
     hostile: int
@@ -63,10 +65,12 @@ class Size:
 FULL = Size(150, 100, 20, 50_000)
 QUICK = Size(20, 20, 4, 3_000)
 SLACK_S, QUICK_SLACK_S = 1.0, 10.0
-"""Seconds after its deadline at which a call may end. A quick run does not judge times."""
+"""Seconds by which a call may end after its deadline. A quick run does not judge times."""
 
 
 class Soak:
+    """Runs one soak: starts the extensions, makes the calls, kills workers, and collects the result."""
+
     def __init__(self, workshop: Workshop, report: Report, size: Size, *, seed: int, slack_s: float) -> None:
         self._report = report
         self._size = size
@@ -86,7 +90,7 @@ class Soak:
             on_notice=self._noticed,
         )
         self._bare = Blocking(echo(workshop, "bare"))
-        self._loop.children |= vitals.children()  # then the loop does not take the bare echo for an orphan
+        self._loop.children |= vitals.children()  # the loop then does not take the bare echo for an orphan
         self._cast = Cast(friends(workshop, size.extensions - size.hostile), ())
         self._workshop = workshop
         # Room for the calls of quiet and storm, and for 1000 more, since the rate is not kept exactly.

@@ -127,7 +127,7 @@ def _judge_calls(result: SoakResult, claims: Claims) -> None:
     claims.add("those that do well fail only where they die", failed or "none failed", only_died)
     booked = sum(account.calls for account in result.accounts)
     fewest = load.asks - load.cancelled_asks
-    most = load.asks + sum(result.killed.values())  # a call that a kill cut short may have been made again by a pool
+    most = load.asks + sum(result.killed.values())  # a pool may repeat a call that a kill has cut short
     found = f"{booked:,} of {load.asks:,}"
     claims.add("the accounts have every request", found, fewest <= booked <= most)
     timeouts = sum(account.timeouts for account in result.accounts)

@@ -30,6 +30,7 @@ def look(at: float, *, thorough: bool = False) -> Vitals:
 
 
 def children() -> set[int]:
+    """Returns the pids of the children of this process."""
     return set(ProcessTable.read().children_of(os.getpid()))
 
 
@@ -42,8 +43,8 @@ def quarters(samples: Sequence[float]) -> tuple[float, float]:
 
 
 def left_behind(token: str, sessions: Collection[int]) -> list[str]:
-    """Returns one line for each living process that this host or its descendants started. The token in its environment,
-    its session, or its descent identifies such a process."""
+    """Returns one line for each process that this host or its descendants started and that is left. The token in its
+    environment, its session, or its descent identifies such a process."""
     table = ProcessTable.read()
     mark = f"{TOKEN}={token}".encode()
     below = {pid for pid in _below(table) if pid != os.getpid()}

@@ -40,6 +40,7 @@ class Workshop:
         return shutil.which("cc") is not None
 
     def compiled(self, source: Path) -> str:
+        """Compiles a C program once, and returns the path of the program."""
         program = self.folder / source.stem
         if not program.exists():
             subprocess.run(["cc", "-O2", "-o", program, source], check=True)
@@ -52,6 +53,7 @@ class Workshop:
         return Found(self.folder, Manifest(name=name, exec=argv[0], args=tuple(argv[1:])), Scope.EXPLICIT, position)
 
     def bystanders(self, count: int) -> list[Found]:
+        """Makes extensions in sh that guard nothing and send nothing after `ready`."""
         script = str(PROGRAMS / "bystander.sh")
         return [self.extension(f"bystander{i}", ["/bin/sh", script, f"bystander{i}"], 1000 + i) for i in range(count)]
 

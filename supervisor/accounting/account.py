@@ -64,6 +64,7 @@ class Account:
         self._cpu_now -= seen
 
     def cost(self, state: str) -> Cost:
+        """Returns the counters as a record of the stream. `state` is the present state of the extension."""
         p50 = self.latency.percentile(0.50)
         p99 = self.latency.percentile(0.99)
         return Cost(

@@ -9,6 +9,8 @@ from supervisor.accounting.limits import Reading
 
 
 class TreeUse(msgspec.Struct, frozen=True):
+    """What one worker's process tree uses at one sample, with rates."""
+
     at: float | None = None
     """When the sample was taken, on the loop's clock; None before the first one."""
     cpu_s: float = 0.0

@@ -38,6 +38,7 @@ class PidSpace(NamedTuple):
 
 @cache
 def own_pid_space() -> PidSpace:
+    """Returns the pid space of this process. Parts that cannot be read are empty."""
     node = os.uname().nodename
     if not ON_LINUX:
         import psutil
@@ -55,7 +56,7 @@ class HostRecord(msgspec.Struct, frozen=True):
 
     pid: int
     started: float
-    """As in `Identity`."""
+    """Start time of the host, as in `Identity`."""
     boot: str
     namespace: str
     node: str
@@ -65,6 +66,7 @@ class HostRecord(msgspec.Struct, frozen=True):
 
     @classmethod
     def of_this_process(cls, token: str, version: str, cgroup: Path | None = None) -> HostRecord:
+        """Makes the record of this process."""
         pid = os.getpid()
         found = read_process(pid)
         folder = str(cgroup) if cgroup is not None else None
@@ -98,6 +100,8 @@ class HostRecord(msgspec.Struct, frozen=True):
 
 
 class HostStatus(Enum):
+    """What became of the host of a record."""
+
     LIVING = "living"
     DEAD = "dead"
     OF_ANOTHER_BOOT = "of another boot"
@@ -158,13 +162,15 @@ class RecordFile:
         return self._is_there()
 
     def _is_there(self) -> bool:
-        """False if the file was removed, or replaced by that of another host with the same pid."""
+        """Whether the file is still at its path: nobody has removed it, and no host with the same pid has replaced
+        it."""
         try:
             return os.lstat(self._path).st_ino == self._inode
         except OSError:
             return False
 
     def remove(self) -> None:
+        """Removes the file, unless another host has replaced it."""
         if self._is_there():
             unlink(self._path)
 

@@ -3,10 +3,10 @@
 The reaper imports this module, so on Linux it needs only the standard library.
 
 A process belongs to a dead host in three cases: the host had told its reaper of the process, the process is in a cgroup
-leaf of the host, or its environment has the host's token. Its descendants belong to the host too, and so do all members
-of a session whose leader belongs to the host or is gone. Pids are reused, so every process is identified by pid and
-start time. Some processes fork and exit in sessions of their own, faster than the process table can be read: only a
-cgroup leaf holds them.
+leaf of the host, or its environment has the host's token. Its descendants belong to the host too. So do all members of
+its session, if the session's leader belongs to the host or is gone. Pids are reused, so every process is identified by
+pid and start time. Some processes fork and exit in sessions of their own, faster than the process table can be read:
+only a cgroup leaf holds them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ CONFIRMATIONS = 4
 """So many further reads of the process table must find no process. A single read misses a process that is just being
 forked or has not yet called exec."""
 CROWD = 50
-"""If more new processes than this appear after the first read, the processes do not end in order: SIGKILL at once."""
+"""If more new processes than this appear after the first read, the tree does not end in order: SIGKILL at once."""
 
 
 class HostMarks(NamedTuple):
@@ -205,7 +205,7 @@ def related(
             continue
         found[pid] = member
         todo += table.children_of(pid)
-        # 0 is a session outside of this pid namespace.
+        # 0 means a session outside of this pid namespace.
         if member.session and (member.session in found or member.session not in table.by_pid):
             todo += by_session.pop(member.session, ())
     return {pid: process for pid, process in found.items() if not process.is_zombie}

@@ -1,7 +1,7 @@
 """Ends process groups without /proc and psutil: the reaper on macOS uses it.
 
-It finds the processes in the group of a leader, but not those that left the group: `kill_leftovers` on Linux finds
-more.
+It finds the processes in the group of a leader, but not those that left the group: `kill_leftovers`, on Linux, finds
+these too.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def end_groups(leaders: Iterable[Identity], *, term_s: float) -> None:
 
 
 def _is_same_or_gone(leader: Identity) -> bool:
-    """Whether the pid belongs to the leader or to no process. While the group of a gone leader has members, its pid is
-    not reused."""
+    """Whether the pid belongs to the leader or to no process. If the leader is gone, its pid is not reused while its
+    group has members."""
     started = start_time(leader.pid)
     return started is None or abs(started - leader.started) <= SLACK_S
 

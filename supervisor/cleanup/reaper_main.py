@@ -1,8 +1,8 @@
 """The reaper of a host: waits until the host is gone, then ends the processes that it has left.
 
-Usage: reaper_main.py HOST_PID RECORD, with a pipe from the host as standard input. Lines on it: `token HEX`, `cgroup
-FOLDER`, `child PID STARTED`, `other PID STARTED`, `forget PID STARTED`. The end of the input, or of the host, means
-that the host was killed: a host that ends in order kills its reaper first.
+Usage: reaper_main.py HOST_PID RECORD. Standard input is a pipe from the host. The lines on this pipe are `token HEX`,
+`cgroup FOLDER`, `child PID STARTED`, `other PID STARTED`, `forget PID STARTED`. The end of the input, or of the host,
+means that the host was killed: a host that ends in order kills its reaper first.
 
 Every host starts a reaper. So the reaper imports next to nothing before its host is gone: that takes a tenth of the
 time of all its imports.
@@ -31,6 +31,7 @@ class HostFacts:
         self.others: set[tuple[int, float]] = set()
 
     def hear(self, lines: Iterable[bytes]) -> None:
+        """Takes lines from the host."""
         for line in lines:
             word, _, rest = line.partition(b" ")
             if word == b"token":

@@ -112,7 +112,7 @@ class StartupSweep:
                 file.remove()
             return False
         if os.environ.get(TOKEN) == record.token:
-            return False  # that host has started us: its processes are we ourselves and our callers
+            return False  # that host has started us: its processes are this process and its callers
         status = host_status(record)
         if status is HostStatus.OF_ANOTHER_BOOT or (status is HostStatus.FOREIGN and file.age_s > EXPIRY_S):
             file.remove()

@@ -49,6 +49,8 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Content:
+    """The hash of an extension's content, with its files and parts."""
+
     hash: str
     """`sha256:` and 64 hexadecimal digits."""
     files: dict[str, int] = field(default_factory=dict)

@@ -1,4 +1,5 @@
-"""Makes the data folder of an extension. It is apart from the program and holds state that must outlive the process.
+"""Makes the data folder of an extension. The folder is apart from the program and holds state that must outlive the
+process.
 
 The folder is `$ZOT_HOME/data/NAME`. For an extension of a project it is `$ZOT_HOME/data/NAME-DIGITS`, with 8 digits of
 a hash of the project's path. In zot it is the folder of the program: an extension that has state there, and no data
@@ -39,6 +40,8 @@ TOOL_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "target", "dist
 
 @dataclass(frozen=True)
 class DataDir:
+    """The data folder that an extension gets."""
+
     path: Path
     trouble: str = ""
     """Why the extension keeps its data in its own folder, and what to do; empty if there is no trouble."""

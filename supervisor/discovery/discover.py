@@ -103,6 +103,8 @@ class Skipped:
 
 @dataclass(frozen=True)
 class Discovery:
+    """The result of `discover`."""
+
     found: tuple[Found, ...]
     """Sorted in the order in which guards are asked."""
     skipped: tuple[Skipped, ...]
@@ -155,6 +157,7 @@ def installed(project: Path | None, home: Path | None, skipped: list[Skipped]) -
 
 
 def untrusted_reason(name: str, why: str) -> str:
+    """Says in one line that an extension is not trusted, why, and what to do."""
     return f"not trusted ({why}): not started; zot ext trust {shlex.quote(name)}, or --trust-project"
 
 

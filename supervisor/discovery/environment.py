@@ -62,7 +62,7 @@ def may_have(name: str, manifest: Manifest, config: Config) -> bool:
     if name in manifest.env:
         return True
     if is_secret(name, config):
-        return False  # `env_allow` holds for all extensions: it must not give a secret to each of them
+        return False  # `env_allow` holds for all extensions: a secret in it would go to each of them
     if policy_of(manifest, config) == "inherit":
         return True
     return name in config.env_allow or any(fnmatchcase(name, pattern) for pattern in MINIMAL)

@@ -32,6 +32,8 @@ class TrustError(Exception):
 
 
 class TrustFile:
+    """The file `$ZOT_HOME/trust.json`, as rows by folder."""
+
     def __init__(self, home: Path) -> None:
         self.path = home / NAME
 

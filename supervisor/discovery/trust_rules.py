@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 
 class TrustState(Enum):
+    """How the content of an extension compares with the trusted content."""
+
     TRUSTED = "trusted"
     NEVER_SEEN = "never seen"
     CHANGED = "changed"
@@ -44,6 +46,8 @@ class TrustRecord(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class TrustJudgement:
+    """The judgement on one extension."""
+
     standing: TrustState
     reason: str
     """Why the extension is not trusted, in a few words; empty if it is trusted."""

@@ -159,7 +159,7 @@ class _Checkup:
         self._handshake = ObservedHandshake(self._harness.loop, self._process, places)
 
     def look(self) -> None:
-        """Does what is due: the shutdown after the handshake, or the next step of the teardown."""
+        """Does the work that is due: the shutdown after the handshake, or the next step of the teardown."""
         if self._state is _CheckupState.GREETING:
             assert self._handshake is not None
             if self._handshake.look():

@@ -44,7 +44,7 @@ class ScriptPaths:
         """Replaces the paths by the names, at any depth. Longer paths first: one may be within another."""
         if isinstance(value, str):
             for name, path in sorted(self.names().items(), key=lambda item: -len(item[1])):
-                # Leaves a longer path alone that only begins with this one.
+                # Does not replace a part of a longer path.
                 value = re.sub(rf"{re.escape(path)}(?![\w.-]*\w)", name.replace("\\", ""), value)
             return value
         return _rebuilt(value, self.hide)
@@ -59,6 +59,8 @@ def _rebuilt(value: Any, change: Callable[[Any], Any]) -> Any:
 
 
 class Difference(NamedTuple):
+    """One difference between an expected frame and the frame of the extension."""
+
     path: str
     """For example `content[0].text`."""
     expected: str

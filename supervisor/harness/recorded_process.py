@@ -98,6 +98,7 @@ class RecordedProcess:
 
     @property
     def last_heard_at(self) -> float:
+        """When the extension last wrote a line (loop's clock); its start time before the first line."""
         return self.heard[-1].at if self.heard else self.started_at
 
     def say(self, frame: dict[str, Any]) -> bool:
@@ -161,6 +162,7 @@ class RecordedProcess:
     # --- its end: the methods that `Teardown` calls -------------------------------------------------------
 
     def ask_to_stop(self) -> None:
+        """Sends `shutdown`, or closes stdin if the process no longer reads."""
         if self.asked_at is None and not self.say({"type": "shutdown"}):
             self.hint_to_stop()
 

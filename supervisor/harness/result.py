@@ -18,6 +18,8 @@ FRAME_SHOWN = 400
 
 @dataclass(frozen=True)
 class Failure:
+    """Why a script failed, and at which step."""
+
     reason: str
     step: ScriptStep | None = None
     """The step of the script; None before the first step and after the last."""
@@ -48,6 +50,8 @@ class Failure:
 
 @dataclass(frozen=True)
 class ScriptResult:
+    """The result of one played script."""
+
     script: str
     steps: int
     """Steps in the script."""

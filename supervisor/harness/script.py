@@ -39,6 +39,8 @@ class Side(Enum):
 
 @dataclass(frozen=True)
 class ScriptStep:
+    """One line of a script: a frame that one side says."""
+
     side: Side
     frame: dict[str, Any]
     line: int = 0
@@ -55,6 +57,8 @@ class About(msgspec.Struct, frozen=True, omit_defaults=True):
 
 @dataclass(frozen=True)
 class Script:
+    """A script: its steps in order, and the members of its first line."""
+
     name: str
     steps: tuple[ScriptStep, ...]
     about: About = field(default_factory=About)

@@ -54,7 +54,7 @@ def install(
     """Installs the extension from the source and returns the result. Raises `InstallError`; then nothing is changed and
     nothing is left behind."""
     parent = folders.parent(scope)
-    if isinstance(source, LocalSource):  # finds faults before the copy
+    if isinstance(source, LocalSource):  # finds faults before anything is copied
         name = manifest_of(source.folder, source.shown).name
         if os.path.realpath(parent / name) == str(source.folder):
             raise ConflictError(f"{source.shown}: is installed already, there")

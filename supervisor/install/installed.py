@@ -34,6 +34,7 @@ class ExtensionFolders:
     home: Path
 
     def parent(self, scope: Scope) -> Path:
+        """Returns the folder that holds the extensions of a scope."""
         return self.project / ".zot" / "extensions" if scope is Scope.PROJECT else self.home / "extensions"
 
 

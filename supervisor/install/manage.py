@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Removal:
+    """The result of a removal."""
+
     moved: tuple[Path, ...]
     """The new paths of the data that was in the extension's folder."""
     data: Path | None

@@ -19,6 +19,8 @@ _UNFIT_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//")
 
 @dataclass(frozen=True)
 class LocalSource:
+    """A folder with an extension."""
+
     folder: Path
     """Absolute, without links and `..`. So even `.` has a name."""
 
@@ -33,6 +35,8 @@ class LocalSource:
 
 @dataclass(frozen=True)
 class GitSource:
+    """A git repository, with a branch, tag or commit."""
+
     url: str
     """The URL as given. It may have credentials: only git gets it; never show or record it."""
     ref: str | None = None

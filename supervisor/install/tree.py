@@ -24,6 +24,8 @@ KINDS = {stat.S_IFIFO: "a FIFO", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a dev
 
 @dataclass(frozen=True)
 class TreeEntry:
+    """A file, link, folder or special file below a root."""
+
     path: str
     """The path from the root, with slashes."""
     stat: os.stat_result

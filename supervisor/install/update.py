@@ -42,6 +42,8 @@ class UpdateAction(Enum):
 
 @dataclass(frozen=True)
 class Update:
+    """The result of an update."""
+
     action: UpdateAction
     before: Installed
     now: Installed

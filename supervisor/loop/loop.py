@@ -1,4 +1,4 @@
-"""The event loop: descriptors, timers and signals. The host waits nowhere else.
+"""The event loop watches descriptors, timers and signals. It is the only place where the host waits.
 
 The loop is synchronous: `run_until` and `wait` return when the awaited thing has happened or the deadline has passed.
 Callbacks never wait (asserted). The cost of a pass grows with the descriptors that are ready, not with those that are
@@ -63,6 +63,8 @@ class Awaited(Watcher, Protocol):
 
 
 class Timer:
+    """A callback at a time on the loop's clock."""
+
     __slots__ = ("_loop", "callback", "when")
 
     def __init__(self, loop: Loop, when: float, callback: Callable[[], None]) -> None:
@@ -126,6 +128,7 @@ class Loop:
             self._cancelled = 0
 
     def call_later(self, seconds: float, callback: Callable[[], None]) -> Timer:
+        """Calls `callback` in the first pass after so many seconds."""
         return self.call_at(self.clock() + seconds, callback)
 
     @contextmanager

@@ -71,6 +71,7 @@ class PipeReader:
             self._on_end()
 
     def take(self) -> None:
+        """Reads once and passes the data on. Does not look for end of file."""
         try:
             data = os.read(self._fd, FULL_READ)
         except OSError:
@@ -112,6 +113,7 @@ class PipeReader:
             self._sink(data)
 
     def close(self) -> None:
+        """Closes the descriptor. Does not call `on_end`."""
         if self._fd >= 0:
             self._loop.watch(self)
             fd, self._fd = self._fd, -1
@@ -198,6 +200,7 @@ class PipeWriter:
             self.close()
 
     def close(self) -> None:
+        """Closes the descriptor. Drops all queued bytes."""
         if self._fd >= 0:
             self._loop.watch(self)
             self._outbox.clear()

@@ -144,6 +144,8 @@ def own_cgroup(text: str) -> str | None:
 
 @dataclass(frozen=True)
 class Mount:
+    """A mount of the v2 hierarchy."""
+
     point: str
     root: str
     """The cgroup that is visible at `point`."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from supervisor.loop.loop import Loop
 
 OUTBOX_LIMIT = 4 * 1024 * 1024
-"""Most bytes that wait for a child that does not read. Beyond them every further send fails at once."""
+"""Bytes that may wait for a child that does not read. Beyond them every further send fails at once."""
 PORTABLE_EXIT_POLL_S = 0.02
 RSS_SLACK = 1024 * 1024
 EXIT_FOLLOWS_S = 0.2

@@ -33,9 +33,9 @@ class SharedProcessTable:
         return self._read_at >= not_before or self._loop.clock() >= self._next_read_at
 
     def has_no_orphans(self) -> bool:
-        """Returns True if our children have left no orphans; False if they have, or if that is not known. The kernel
-        gives an orphan to its subreaper before it reports the parent's end, and it lists our children in a file. To
-        read this file takes 0.05 ms; to read the whole process table takes a hundred times as long."""
+        """Returns True if our children have left no orphans. Returns False if they have, or if that is not known. The
+        kernel gives an orphan to its subreaper before it reports the parent's end, and it lists our children in a file.
+        A read of this file takes 0.05 ms; a read of the whole process table takes a hundred times as long."""
         if not self.is_subreaper:
             return False
         try:
@@ -49,6 +49,7 @@ class SharedProcessTable:
         return max(wanted, self._next_read_at)
 
     def hold(self) -> None:
+        """Opens the reserve descriptor, unless it is open."""
         if self._reserve < 0:
             try:
                 self._reserve = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
@@ -56,6 +57,7 @@ class SharedProcessTable:
                 pass  # all descriptors are in use; the next call tries again
 
     def close(self) -> None:
+        """Closes the reserve descriptor."""
         if self._reserve >= 0:
             os.close(self._reserve)
             self._reserve = -1

@@ -118,7 +118,7 @@ def find_program(program: str, *, cwd: str, env: Mapping[str, str]) -> str:
         path = shutil.which(program, path=env.get("PATH", os.defpath))
     fault = errno.ENOENT if path is None or not os.path.isdir(cwd) else _fault_of(path)
     if fault:
-        cause = OSError(fault, os.strerror(fault))  # Python makes the subclass for this number
+        cause = OSError(fault, os.strerror(fault))  # Python picks the subclass of `OSError` for this number
         raise SpawnError(spawn_reason(program, cwd, cause)) from cause
     assert path is not None
     return path

@@ -30,6 +30,8 @@ class Identity(NamedTuple):
 
 
 class Process(NamedTuple):
+    """One process, as the process table shows it."""
+
     identity: Identity
     parent: int
     group: int
@@ -63,7 +65,7 @@ def read_stat(pid: int) -> Process | None:
         return None
     try:
         text = os.read(fd, 4096)
-    except OSError:  # it ended in between
+    except OSError:  # the process has ended meanwhile
         return None
     finally:
         os.close(fd)
@@ -71,7 +73,7 @@ def read_stat(pid: int) -> Process | None:
 
 
 def parse_stat(pid: int, text: bytes) -> Process | None:
-    """Parses the content of /proc/PID/stat. Returns None for an empty text, which a process has that is just ending."""
+    """Parses the content of /proc/PID/stat. Returns None for an empty text: the process is just ending."""
     if not text:
         return None
     # The command is in parentheses and may itself contain spaces and parentheses; the fields follow the last

@@ -219,8 +219,8 @@ class Teardown:
             self._on_over()
 
     def _not_before(self) -> float:
-        """Returns how old a table may be. A table that was read in this pass is new enough, however long the read
-        took."""
+        """Returns the earliest time of a read that is new enough. A table that was read in this pass is new enough,
+        however long the read took."""
         return max(self._changed_at, min(self._loop.clock() - POLL_S / 2, self._loop.pass_time))
 
     def _is_all_gone(self) -> bool:
@@ -269,7 +269,7 @@ def stop_all(
 def end_descendants(loop: Loop, *, patience: Patience | None = None) -> int:
     """Ends every descendant of the host that is not one of `loop.children`, and returns how many there were.
 
-    The host must be a subreaper: then the daemons of its children have become its own children. Sends SIGTERM, and
+    The host must be a subreaper: then daemons that its children started are its own children by now. Sends SIGTERM, and
     SIGKILL after `patience.term` seconds.
     """
     patience = patience or Patience()

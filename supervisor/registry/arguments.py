@@ -24,8 +24,8 @@ PATTERN_SIZES = (16 * 1024, 256 * 1024, 4 * 1024 * 1024)
 PATTERNS_LIMIT = 16 * 1024 * 1024
 """Bytes of all compiled regular expressions of a schema. To compile so many takes a tenth of a second."""
 LETTERS_LIMIT = 5_000_000_000
-"""Characters matched times bytes of the regular expression. A match takes at worst half a second, mostly a thousandth
-of that."""
+"""Characters matched times bytes of the regular expression. A check at this limit takes at worst half a second, mostly
+a thousandth of that."""
 BACKTRACK_LIMIT = 1_000
 """Backtracking steps of one regular expression on one text."""
 TOO_LARGE = "these arguments are too large to be judged"

@@ -105,6 +105,8 @@ def resolve(schema: dict[str, Any], target: str) -> Any:
 
 
 class CheckCost(NamedTuple):
+    """An upper bound for the cost of one check."""
+
     steps: int
     """Parts of the schema times values."""
     letters: int

@@ -37,7 +37,7 @@ UNKNOWN_NAMED = 10
 
 
 class Registry:
-    """The registrations of one worker; it ends with the worker. `warn` tells the user, once per key; `remark` writes
+    """The registrations of one worker; they end with the worker. `warn` tells the user, once per key; `remark` writes
     only to the log."""
 
     def __init__(
