@@ -1,1 +1,1 @@
-"""What the hot paths cost, each figure beside a peer or a floor measured in the same run. See RESULTS.md."""
+"""Measures the cost of the hot paths. Each value stands beside a peer or a floor from the same run. See RESULTS.md."""

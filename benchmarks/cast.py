@@ -1,4 +1,5 @@
-"""The extensions of a soak, well-behaved ones (friends) and hostile ones, and the schedule of quiet and storm."""
+"""Chooses the extensions of a soak, well-behaved ones (friends) and hostile ones, and the schedule of quiet and
+storm."""
 
 from __future__ import annotations
 
@@ -14,13 +15,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 QUIET_S, STORM_S, FAULT_S = 5.0, 15.0, 3.0
-"""Seconds of quiet and of storm in one cycle, and from one fault to the next."""
+"""Seconds of quiet and of storm in one cycle, and seconds from one fault to the next."""
 SETTLING_S = 2.0
-"""Start of a quiet stretch that is not measured: extensions that the storm ended are restarted in it."""
+"""Seconds at the start of a quiet stretch that are not measured: in them the extensions that the storm ended are
+restarted."""
 CALM_S = 0.2
 GUARDED_BY_FRIENDS, GUARDED_BY_BOTH, GUARDED_STRICTLY = "tool_call", "assistant_message", "turn_start"
-"""Events: only friends guard the first, friends and hostile ones the second; the hostile guard of the third has
-`on_failure: deny`."""
+"""Events. Only friends guard the first event; friends and hostile extensions guard the second. The hostile guard of the
+third has `on_failure: deny`."""
 
 PATIENT = Timeouts(hello=30, ready=30, tool_call=10, intercept=10)
 SHORT = Timeouts(hello=2, ready=1, tool_call=0.3, intercept=0.2)
@@ -32,7 +34,7 @@ LIMITS = Limits(
 
 @dataclass(frozen=True)
 class Schedule:
-    """Quiet and storm in turns; the last stretch is a storm."""
+    """Quiet and storm take turns; the last stretch is a storm."""
 
     cycles: int
     quiet_s: float = QUIET_S
@@ -42,7 +44,7 @@ class Schedule:
 
     @classmethod
     def within(cls, seconds: float) -> Schedule:
-        """As many cycles as fit, of the usual length if two of them do."""
+        """Returns a schedule with as many cycles as fit, of the usual length if two of them fit."""
         cycles = max(2, int(seconds / (QUIET_S + STORM_S)))
         shrink = seconds / cycles / (QUIET_S + STORM_S)
         return cls(
@@ -69,7 +71,7 @@ class Schedule:
         return elapsed % self.cycle_s >= self.quiet_s
 
     def faults(self, name: str, seed: int) -> list[str]:
-        """The faults of the hostile extension with that name, in order."""
+        """Returns the faults of the hostile extension with that name, in order."""
         count = round(self.storm_s / self.fault_s)
         starts = [
             cycle * self.cycle_s + self.quiet_s + (i + 0.5) * self.fault_s
@@ -83,11 +85,11 @@ class Schedule:
         return int(elapsed / self.cycle_s)
 
     def is_calm(self, elapsed: float) -> bool:
-        """Whether it is the last moment of a quiet stretch, with all extensions running again."""
+        """Whether this is the last moment of a quiet stretch, when all extensions run again."""
         return not self.is_storm(elapsed) and elapsed % self.cycle_s > self.quiet_s - CALM_S
 
     def measured(self, elapsed: float) -> str | None:
-        """What a call that begins now is a sample of: `quiet`, `storm`, or None for neither."""
+        """Returns whether a call that begins now is a sample of `quiet`, of `storm`, or of neither (None)."""
         if self.is_storm(elapsed):
             return "storm"
         return "quiet" if elapsed % self.cycle_s >= self.settling_s or elapsed < self.cycle_s else None
@@ -96,7 +98,7 @@ class Schedule:
 @dataclass(frozen=True)
 class Cast:
     friends: tuple[Found, ...]
-    """They behave well unless they are killed."""
+    """Extensions that behave well unless they are killed."""
     hostile: tuple[Found, ...]
 
     def against(self, hostile: tuple[Found, ...]) -> Cast:
@@ -104,7 +106,7 @@ class Cast:
 
 
 def friends(workshop: Workshop, count: int) -> tuple[Found, ...]:
-    """Four fast guards, one in sh, four pools of two, and services in Python."""
+    """Makes four fast guards, one in sh, four pools of two, and services in Python."""
     found = []
     for i in range(count):
         name, workers = f"friend{i}", 1
@@ -124,15 +126,15 @@ def friends(workshop: Workshop, count: int) -> tuple[Found, ...]:
 
 
 def echo(workshop: Workshop, name: str) -> list[str]:
-    """The fastest echo program here: in C, or in Python without a compiler."""
+    """Returns the fastest echo program here: in C, or in Python if there is no compiler."""
     if workshop.has_compiler:
         return [workshop.compiled(CHILDREN / "echo.c"), name]
     return workshop.python(CHILDREN / "echo.py", name)
 
 
 def hostile(workshop: Workshop, count: int, *, seed: int, began: float, schedule: Schedule) -> tuple[Found, ...]:
-    """Every tenth has the default restart policy, so the supervisor gives it up. Three guard an event that a friend
-    guards too; the fourth denies when it fails."""
+    """Makes the hostile extensions. Every tenth has the default restart policy, so the supervisor gives it up. Three
+    guard an event that a friend guards too; the fourth denies when it fails."""
     times = [str(value) for value in (began, schedule.quiet_s, schedule.storm_s, schedule.fault_s)]
     found: list[Found] = []
     for i in range(count):

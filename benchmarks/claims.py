@@ -1,4 +1,4 @@
-"""The claims of a benchmark: each with the measured value and whether it holds."""
+"""Collects the claims of a benchmark, each with the measured value and whether the claim holds."""
 
 from __future__ import annotations
 

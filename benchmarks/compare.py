@@ -1,8 +1,8 @@
 """A verdict in this checkout and in another one, by turns: for a change that must not make calls slower.
 
-Each turn is a process of its own in each checkout, with the checkout's own modules. It measures, round by round, the
-C echo through `Supervisor.intercept` and through the blocking host, both on one core. The ratio to the blocking host
-takes out how fast the machine is at that moment.
+Each turn starts one process in each checkout, with the checkout's own modules. The process measures, round by round,
+the C echo through `Supervisor.intercept` and through the blocking host, both on one core. The ratio to the blocking
+host removes the influence of the machine's speed at that moment.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ with Workshop() as shop:
 
 
 def measure(checkout: Path, rounds: int, samples: int) -> tuple[float, float]:
-    """p50 in µs, and as a ratio to the blocking host."""
+    """Returns p50 in µs, and the ratio of p50 to the blocking host."""
     python = checkout / ".venv" / "bin" / "python"
     argv = [str(python) if python.exists() else sys.executable, "-c", MEASURE]
     argv += [str(checkout), str(rounds), str(samples)]

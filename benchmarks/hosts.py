@@ -37,8 +37,10 @@ ANSWER_SIZE = len(b'{"type":"event_intercept_response","id":"1"}\n')
 
 
 class Host(Protocol):
+    """A contender of the benchmark."""
+
     def measure(self, count: int, gap_s: float) -> Sequence[int]:
-        """Nanoseconds of `count` round trips, each after a pause of `gap_s`."""
+        """Returns the nanoseconds of `count` round trips, each after a pause of `gap_s` seconds."""
         ...
 
     def place(self, placement: Placement) -> None: ...
@@ -71,7 +73,7 @@ class Supervised:
 
 
 class Blocking:
-    """A host that blocks while it waits: `os.write`, `os.read`, orjson; one extension, no deadline."""
+    """A host that blocks while it waits: `os.write`, `os.read`, orjson. It has one extension and no deadline."""
 
     def __init__(self, argv: Sequence[str]) -> None:
         self._process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
@@ -112,7 +114,7 @@ class Blocking:
 
 
 class Floor:
-    """Two C programs that only send each other as many bytes as a question and an answer have."""
+    """Two C programs that send each other as many bytes as a question and an answer have, and do nothing else."""
 
     def __init__(self, program: str) -> None:
         argv = [program, str(QUESTION_SIZE), str(ANSWER_SIZE)]
@@ -139,7 +141,8 @@ class Floor:
 
 
 class Hook:
-    """What other agents do: start a process for each question, with the frame on stdin and the verdict on stdout."""
+    """Starts a process for each question, as other agents do. The process gets the frame on stdin and writes the
+    verdict to stdout."""
 
     def __init__(self, argv: Sequence[str]) -> None:
         self._argv = argv

@@ -23,9 +23,11 @@ ZOT = "zot, C echo"
 
 
 class Effort(NamedTuple):
+    """How much a run measures."""
+
     rounds: int
     tight: int
-    """Samples of a round, back to back."""
+    """Samples of one round, back to back."""
     spaced_rounds: int
     spaced: int
     hooks: int
@@ -69,7 +71,7 @@ class Bench:
     # --- the tables ---------------------------------------------------------------------------------------
 
     def _pinned(self) -> None:
-        """Both sides on one core: with more extensions registered, and with more guards asked."""
+        """Measures both sides on one core: with more extensions registered, and with more guards asked."""
         effort = self._effort
         with self._hosts() as hosts:
             for count in effort.registered:
@@ -91,7 +93,7 @@ class Bench:
             self._compare(f"a call every 2 ms, {placement.value}", hosts, placement, gap_s=0.002)
 
     def _flooded(self) -> None:
-        """How long a guard's verdict takes while others send notes as fast as the host reads them."""
+        """Measures a guard's verdict while other extensions send notes as fast as the host reads them."""
         floods = self._effort.floods
         for gap_s, what in ((0.0, "back to back"), (0.002, "a call every 2 ms")):
             with self._hosts() as hosts:
@@ -105,7 +107,7 @@ class Bench:
                 )
 
     def _layers(self) -> None:
-        """How our part of a call is made up."""
+        """Measures the layers of our part of a call."""
         with self._hosts() as hosts:
             for name, layer in LAYERS.items():
                 supervisor = self._shop.started([self._shop.extension("guard", self._echo)])
@@ -134,7 +136,8 @@ class Bench:
 
     @contextmanager
     def _hosts(self) -> Iterator[dict[str, Host]]:
-        """Starts with the floor and the blocking host. At the end all are closed and no process is bound to a core."""
+        """Gives the block the floor and the blocking host as first contenders. At the end closes all contenders and
+        binds no process to a core any more."""
         hosts: dict[str, Host] = {}
         try:
             if self._shop.has_compiler:
@@ -160,13 +163,13 @@ class Bench:
     def _measure(
         self, hosts: dict[str, Host], placement: Placement, *, count: int, gap_s: float = 0.0
     ) -> dict[Host, Rounds]:
-        """Measures every host in each round, so that other load of the machine affects all alike."""
+        """Measures every host in each round: then other load of the machine affects all hosts alike."""
         rounds = {host: Rounds() for host in hosts.values()}
         for number in range((self._effort.spaced_rounds if gap_s else self._effort.rounds) + 1):
             for host in hosts.values():
                 host.place(placement)
                 samples = host.measure(count, gap_s)
-                if number > 0:  # the first is to warm up
+                if number > 0:  # the first round is to warm up
                     rounds[host].add(samples)
         return rounds
 

@@ -1,4 +1,4 @@
-"""Splits the time of a call through the supervisor: the same round trip with one more layer each time."""
+"""Splits the time of a call through the supervisor: measures the same round trip with one more layer each time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Layer(Supervised):
-    """Calls the product at one of its layers instead of at the top."""
+    """Calls the product at one of its layers, not at the top."""
 
     def __init__(self, supervisor: Supervisor, make_call: Callable[[Supervisor], Callable[[], object]]) -> None:
         super().__init__(supervisor)
@@ -34,7 +34,7 @@ class Layer(Supervised):
 
 
 def bytes_only(supervisor: Supervisor) -> Callable[[], object]:
-    """`os.write` and `os.read` of the same bytes."""
+    """Only `os.write` and `os.read` of the same bytes."""
     to, from_, frame, _ = _ends(supervisor)
 
     def call() -> None:
@@ -46,7 +46,7 @@ def bytes_only(supervisor: Supervisor) -> Callable[[], object]:
 
 
 def reading(supervisor: Supervisor) -> Callable[[], object]:
-    """Adds framing, decoding, counters, matching the answer to its request, and the latency histogram."""
+    """Adds framing, decoding, counters, the match of the answer with its request, and the latency histogram."""
     to, from_, frame, expect = _ends(supervisor)
     hear = supervisor.extensions[0].lead._on_stdout
 
@@ -77,7 +77,7 @@ def waiting(supervisor: Supervisor) -> Callable[[], object]:
 
 
 def asking(supervisor: Supervisor) -> Callable[[], object]:
-    """Adds the id, the state check, the frame, and sending and counting it."""
+    """Adds the id, the state check, the frame, its sending and its counting."""
     worker, question = supervisor.extensions[0].lead, ZotDialect().question(EVENT)
 
     def call() -> None:
@@ -87,7 +87,7 @@ def asking(supervisor: Supervisor) -> Callable[[], object]:
 
 
 def judging(supervisor: Supervisor) -> Callable[[], object]:
-    """The whole call: adds the lookup of guards, encoding the event, and reading the verdict."""
+    """Adds the lookup of guards, the encoding of the event, and the reading of the verdict: the whole call."""
 
     def call() -> None:
         supervisor.intercept(EVENT)
@@ -105,7 +105,8 @@ LAYERS = {
 
 
 def _ends(supervisor: Supervisor) -> tuple[int, int, bytes, Callable[[], Pending]]:
-    """The extension's descriptors, a question for it, and a function that registers a pending request for it."""
+    """Returns the extension's descriptors, a question for the extension, and a function that registers a pending
+    request."""
     worker, question = supervisor.extensions[0].lead, ZotDialect().question(EVENT)
     child, clock = worker.child, supervisor.loop.clock
     assert child is not None

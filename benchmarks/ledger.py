@@ -1,5 +1,5 @@
-"""A ledger of calls: when each began, its deadline, how often and how it ended. Its size is fixed, so that it does not
-look like a leak. Pure."""
+"""Records for each call when it began, its deadline, and how often and how it ended. The size is fixed, so that the
+ledger does not look like a leak. Pure."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from array import array
 from enum import Enum
 
 EARLY_S = 0.002
-"""A timeout that is reported so much before the deadline is still no fault."""
+"""Seconds. A timeout that is reported so long before the deadline is still no fault."""
 EXAMPLES = 5
 
 
 class CallOutcome(Enum):
+    """How a call ended. The values are shown to users."""
+
     ANSWERED = "answered"
     FAILED = "failed with a reason"
     TIMED_OUT = "timed out"
@@ -19,9 +21,10 @@ class CallOutcome(Enum):
 
 
 class Ledger:
-    """`begin` returns the number of a call, `end` is to be called once with it. `faults` lists what went wrong.
+    """`begin` returns the number of a call; call `end` once with this number. `faults` lists what went wrong.
 
-    A call may end up to `slack_s` after its deadline: the host may be busy at that moment."""
+    A call may end up to `slack_s` seconds after its deadline: the host may be busy at that moment.
+    """
 
     def __init__(self, room: int, slack_s: float) -> None:
         self._slack_s = slack_s
@@ -33,7 +36,7 @@ class Ledger:
         self.outcomes = dict.fromkeys(CallOutcome, 0)
         self.begun = 0
         self.worst_overrun_s = 0.0
-        """The longest time after its deadline at which a call ended."""
+        """The most seconds by which a call ended after its deadline."""
 
     @property
     def is_full(self) -> bool:
@@ -49,6 +52,7 @@ class Ledger:
         return self.ended == self.begun
 
     def begin(self, now: float, allowed_s: float) -> int:
+        """Records that a call begins at `now` and may take `allowed_s` seconds. Returns the number of the call."""
         number = self.begun
         self._began[number] = now
         self._allowed[number] = allowed_s
@@ -56,6 +60,7 @@ class Ledger:
         return number
 
     def end(self, number: int, outcome: CallOutcome, reason: str, now: float) -> None:
+        """Records the end of a call, and its faults."""
         if self._ends[number]:
             self.fault("ended twice", f"call {number}, the second time: {outcome.value} {reason}")
         self._ends[number] = min(self._ends[number] + 1, 255)

@@ -1,4 +1,5 @@
-"""The calls of a soak: some are waited for one by one, the others begun in the loop; the ledger has each."""
+"""Makes the calls of a soak. It waits for some calls one by one, and begins the others in the loop. The ledger has each
+call."""
 
 from __future__ import annotations
 
@@ -29,25 +30,26 @@ if TYPE_CHECKING:
     from supervisor.supervisor import Supervisor
 
 HOSTILE_SHARE = 0.2
-"""Of the calls that are not waited for."""
+"""Share of hostile extensions among the calls that are not waited for."""
 WAITED_HOSTILE_SHARE = 0.004
-"""Of the calls that are waited for. Each may take a third of a second, and no other is made meanwhile."""
+"""Share of hostile extensions among the calls that are waited for. Such a call may take a third of a second, and no
+other call is made meanwhile."""
 LARGE_SHARE, LARGE = 0.01, "x" * 16_384
 CANCELLED_SHARE = 0.01
 CANCELLED_WITHIN_S = 0.15
-"""Half of the cancelled calls are cancelled within this time, the others at once."""
+"""Seconds. Half of the cancelled calls are cancelled within this time, the others at once."""
 NO_ANSWER = "no answer within"
 EVENTS = {
     name: frames.Event(name, step=1, tool_id="t1", tool_name="bash", tool_args=Raw(b'{"command":"ls"}'), text="hello")
     for name in (GUARDED_BY_FRIENDS, GUARDED_BY_BOTH, GUARDED_STRICTLY)
 }
 BARE = "bare pipes, waited for"
-"""The same round trip without a supervisor: what the machine itself takes."""
+"""The round trip without a supervisor: the time that the machine itself takes."""
 KINDS = ("tool, waited for", "tool, not waited for", "verdicts, waited for", "verdicts, not waited for")
 
 
 class Load:
-    """`wait` makes a call and waits for it, `begin` only begins one. Tool, extension and event are random."""
+    """`wait` makes a call and waits for it; `begin` only begins a call. Tool, extension and event are random."""
 
     def __init__(
         self,
@@ -84,17 +86,18 @@ class Load:
         self.asks = 0
         """Requests to extensions: one for each tool call, one for each guard of a verdict."""
         self.cancelled_asks = 0
-        """At most so many of `asks` were not made, since the caller cancelled."""
+        """At most this many of `asks` were not made, because the caller cancelled them."""
         self.timeouts = 0
-        """Requests without an answer in time."""
+        """Requests that got no answer in time."""
         self.friends_failed: dict[str, int] = {}
-        """Reasons for failed calls of friends, with their numbers."""
+        """How often calls of friends failed, by reason."""
         self.samples = {(kind, when): array("q") for kind in (*KINDS, BARE) for when in ("quiet", "storm")}
         """Nanoseconds that friends took to answer."""
 
     # --- waited for ---------------------------------------------------------------------------------------------
 
     def wait(self) -> None:
+        """Makes one call and waits until it ends."""
         self.waited += 1
         self._compare()
         if self._dice.random() < 0.5:
@@ -121,6 +124,7 @@ class Load:
     # --- not waited for -----------------------------------------------------------------------------------------
 
     def begin(self) -> None:
+        """Begins one call in the loop. Cancels a share of these calls (`CANCELLED_SHARE`)."""
         self.not_waited += 1
         if self._dice.random() < 0.3:
             hostile = self._dice.random() < HOSTILE_SHARE

@@ -1,4 +1,4 @@
-"""Which processors the host and its extensions may use. This changes a round trip more than the code does."""
+"""Binds the host and its extensions to processors. This changes a round trip more than the code does."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ ALL = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [
 
 
 class Placement(Enum):
+    """The cores of the host and of its extensions."""
+
     ONE_CORE = "one core"
     SPLIT = "split"
     """The host on one core, the extensions on another."""
     FREE = "free"
 
     def apply(self, hosts: Iterable[int], children: Iterable[int]) -> None:
-        """Moves these processes. Does nothing where the system cannot bind a process to a processor."""
+        """Moves these processes. Does nothing if the system cannot bind a process to a processor."""
         if not ALL:
             return
         host = {ALL[0]} if self is not Placement.FREE else set(ALL)
@@ -31,6 +33,7 @@ class Placement(Enum):
 
 
 def possible() -> tuple[Placement, ...]:
+    """Returns the placements that this machine allows."""
     if len(ALL) < 2:
         return (Placement.ONE_CORE,) if ALL else (Placement.FREE,)
     return tuple(Placement)

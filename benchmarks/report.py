@@ -21,6 +21,7 @@ def parse(program: str, what: str, argv: list[str] | None = None) -> argparse.Na
 
 
 def machine() -> str:
+    """Describes the machine in one line: cores, system, Python version."""
     return f"{os.cpu_count()} cores ({platform.machine()}), {platform.system()} {platform.release().split('-')[0]}, " \
         f"{platform.python_implementation()} {platform.python_version()}"  # fmt: skip
 

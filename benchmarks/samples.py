@@ -12,14 +12,14 @@ FRACTIONS = (0.50, 0.90, 0.99)
 
 
 def percentiles(samples_ns: Sequence[int]) -> tuple[float, ...]:
-    """p50, p90 and p99 in µs."""
+    """Returns p50, p90 and p99 in µs."""
     ordered = sorted(samples_ns)
     return tuple(ordered[min(int(fraction * len(ordered)), len(ordered) - 1)] / 1000 for fraction in FRACTIONS)
 
 
 class Rounds:
-    """The percentiles of one contender, round by round. Other load of the machine spoils some rounds, not the median
-    of all."""
+    """The percentiles of one contender, round by round. Other load of the machine spoils some rounds, but not the
+    median of all rounds."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -30,9 +30,9 @@ class Rounds:
         self._rounds.append(percentiles(samples_ns))
 
     def figures(self) -> tuple[float, ...]:
-        """The medians over the rounds of p50, p90 and p99, in µs."""
+        """Returns the medians of p50, p90 and p99 over the rounds, in µs."""
         return tuple(median(figures[i] for figures in self._rounds) for i in range(len(FRACTIONS)))
 
     def ratio_to(self, peer: Rounds) -> float:
-        """The median over the rounds of p50 divided by the peer's p50 in the same round."""
+        """Returns the median over the rounds of p50 divided by the peer's p50 in the same round."""
         return median(mine[0] / theirs[0] for mine, theirs in zip(self._rounds, peer._rounds, strict=True))

@@ -27,10 +27,11 @@ PATIENCE_S = 180.0
 class Effort(NamedTuple):
     counts: tuple[int, ...]
     rounds: int
-    """Starts and stops, of the host and of the peer in turns."""
+    """Number of starts and stops. Host and peer take turns."""
     young_s: float
     idle_s: float
-    """0 for no measurement. An extension is idle when it has sent nothing for ten seconds."""
+    """Seconds of the measurement while idle; 0 for none. An extension is idle when it has sent nothing for ten
+    seconds."""
 
 
 FULL = Effort((1, 10, 100, 300), 3, 5.0, 10.0)
@@ -42,7 +43,7 @@ class Row:
     language: str
     count: int
     zot: Sequence[Figures]
-    """One for each round; only the first round was held."""
+    """One result for each round. Only the first round was held."""
     plain: Sequence[Figures]
 
     @property
@@ -85,7 +86,8 @@ def times(found: Sequence[Row]) -> Table:
 
 
 def sizes(found: Sequence[Row]) -> Table:
-    """The first extension of a language loads modules that the others share."""
+    """Makes the table of memory and descriptors. The first extension of a language loads modules that the others
+    share."""
     columns = ("", "host grew MiB", "KiB each more", "descriptors", "plain grew MiB", "KiB each more", "descriptors")
     table = Table("what the host needs for them; each more: than in the first row of that language", columns)
     first: dict[str, Row] = {}

@@ -1,7 +1,8 @@
-"""One host that starts, holds and stops many extensions, measures itself, and prints the figures as JSON. `scale` runs
+"""Starts, holds and stops many extensions with one host, measures itself, and prints the results as JSON. `scale` runs
 it in a fresh process each time, so that no contender starts with the memory of another.
 
-argv: zot or plain, sh or Python, how many, seconds to hold them while young, seconds to hold them once idle.
+argv: `zot` or `plain`, `sh` or `Python`, number of extensions, seconds to hold them while young, seconds to hold them
+once idle.
 """
 
 from __future__ import annotations
@@ -34,18 +35,18 @@ PATIENCE_S = 60.0
 
 
 class Hold(msgspec.Struct):
-    """What the host did while nothing happened, from one sample to another."""
+    """The host's work while nothing happened, from one sample to another."""
 
     seconds: float
     cpu_s: float
     samples: int
     sampling_cpu_s: float
     wakeups: int
-    """Passes of the loop that were not for a sample."""
+    """Passes of the loop without a sample."""
 
     @property
     def cpu_percent(self) -> float:
-        """Of one core."""
+        """Percent of one core."""
         return self.cpu_s / self.seconds * 100
 
     @property
@@ -57,16 +58,16 @@ class Figures(msgspec.Struct):
     ready_s: float
     stop_s: float
     rss: int
-    """Bytes that the host grew by."""
+    """Bytes by which the host grew."""
     files: int
-    """Descriptors that it took."""
+    """Descriptors that the host took."""
     young: Hold | None = None
     idle: Hold | None = None
 
 
 class Contender(Protocol):
     def start(self) -> None:
-        """Returns when all are ready."""
+        """Starts all extensions. Returns when all are ready."""
 
     def stop(self) -> None: ...
 
@@ -94,8 +95,8 @@ class Supervised:
             raise RuntimeError(f"{len(late)} not ready within {PATIENCE_S:g} s: {', '.join(late[:5])}")
 
     def hold(self, seconds: float) -> Hold:
-        """Starts and ends right after a sample. Each sample counts with the pause after it, since its cost decides the
-        length of that pause."""
+        """Holds the extensions for about `seconds`, from right after one sample to right after another. Each sample
+        counts with the pause after it, since its cost decides the length of that pause."""
         loop, sampler = self._loop, self._supervisor.sampler
         cost_before = cost = sampler.cpu_s
         self._await_sample()
@@ -108,7 +109,7 @@ class Supervised:
         return Hold(taken, used, samples, cost - cost_before, loop.passes - passes - samples)
 
     def await_idle(self) -> None:
-        """Waits until the pause between samples is as long as it gets."""
+        """Waits until the pause between samples is longest."""
         while self._supervisor.sampler.interval_s < IDLE_S:
             self._await_sample()
 
@@ -124,7 +125,7 @@ class Supervised:
 
 
 class Plain:
-    """The peer: `subprocess.Popen`, `select` until each has said that it is ready, close of stdin, `wait`."""
+    """The peer: `subprocess.Popen`, `select` until each program has said that it is ready, close of stdin, `wait`."""
 
     def __init__(self, found: Sequence[Found]) -> None:
         self._found = found

@@ -114,7 +114,7 @@ class Bench:
             for name, times in taken.items():
                 argv = [sys.executable, "-c", IMPORT.format(name)]
                 seconds = float(subprocess.run(argv, env=self._env, capture_output=True, check=True).stdout)
-                if number:  # the first one compiles
+                if number:  # the first round compiles
                     times.append(seconds)
         table = Table("importing, in an interpreter that has nothing yet", ("", "median ms", "best ms", "of json"))
         for name, times in taken.items():

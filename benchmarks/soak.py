@@ -38,22 +38,24 @@ if TYPE_CHECKING:
 
 LONGEST_S = 180
 MARGIN_S, MARGIN_EACH_S = 4.0, 0.06
-"""Of the whole time, for the start, the stop and the last calls: a fixed part, and a part for each extension."""
+"""Seconds of the whole time for the start, the stop and the last calls: a fixed part, and a part for each extension."""
 HOSTILE_START_S = 0.05
 LAST_CALLS_S = 5.0
 WAITED_SHARE = 0.35
-"""Of all calls; the loop begins the others in a callback."""
+"""Share of all calls that are waited for. The loop begins the others in a callback."""
 TICK_S = 0.005
 LOOKS = 40
-"""At the memory of the host, in each cycle."""
+"""Number of looks at the memory of the host in each cycle."""
 KILLS_PER_S = 1.0
 KILLED_FRIENDS_SHARE = 0.8
 OVERDUE_S = 30
-"""A run that takes so much longer than `--seconds` prints its stack and ends."""
+"""Seconds. A run that takes so much longer than `--seconds` prints its stack and ends."""
 
 
 @dataclass(frozen=True)
 class Size:
+    """The size of a soak: seconds of the whole run, extensions, how many of them are hostile, and calls in storms."""
+
     seconds: float
     extensions: int
     hostile: int
@@ -63,10 +65,12 @@ class Size:
 FULL = Size(150, 100, 20, 50_000)
 QUICK = Size(20, 20, 4, 3_000)
 SLACK_S, QUICK_SLACK_S = 1.0, 10.0
-"""How long after its deadline a call may end. A quick run does not judge times."""
+"""Seconds by which a call may end after its deadline. A quick run does not judge times."""
 
 
 class Soak:
+    """Runs one soak: starts the extensions, makes the calls, kills workers, and collects the result."""
+
     def __init__(self, workshop: Workshop, report: Report, size: Size, *, seed: int, slack_s: float) -> None:
         self._report = report
         self._size = size
@@ -86,15 +90,15 @@ class Soak:
             on_notice=self._noticed,
         )
         self._bare = Blocking(echo(workshop, "bare"))
-        self._loop.children |= vitals.children()  # the loop then does not take it for an orphan
+        self._loop.children |= vitals.children()  # the loop then does not take the bare echo for an orphan
         self._cast = Cast(friends(workshop, size.extensions - size.hostile), ())
         self._workshop = workshop
-        # The calls of quiet and storm, and 1000 more, since the rate is not kept exactly.
+        # Room for the calls of quiet and storm, and for 1000 more, since the rate is not kept exactly.
         self._ledger = Ledger(int(self._rate * self._schedule.length_s * 1.05) + 1000, slack_s)
         self._pids: set[int] = set()
         self._looks: list[vitals.Vitals] = []
         self._calm: list[vitals.Vitals] = []
-        """At the end of each quiet stretch."""
+        """One look at the end of each quiet stretch."""
         self._calmed = -1
         """The cycle of the last look in `_calm`."""
         self._killed: Counter[str] = Counter()
@@ -173,7 +177,7 @@ class Soak:
                 self._loop.run_until(lambda: False, min(end, self._began + (self._load.waited + 1) / rate))
 
     def _tick(self) -> None:
-        """Does in the loop what is due: begins calls, kills workers, restarts extensions, looks at the host."""
+        """Does the due work in the loop: begins calls, kills workers, restarts extensions, looks at the host."""
         if self._supervisor.closed:
             return
         elapsed = self._elapsed
@@ -203,7 +207,7 @@ class Soak:
             self._killed["friends" if among is self._cast.friends else "hostile"] += 1
 
     def _revive(self) -> None:
-        """Restarts the extensions that the supervisor gave up, as a user would."""
+        """Restarts, as a user would, the extensions that the supervisor gave up."""
         for extension in self._supervisor.extensions:
             if extension.state is State.FAILED:
                 self._supervisor.restart(extension.name)

@@ -1,4 +1,4 @@
-"""The result of a soak: what happened, and which claims hold."""
+"""Shows the result of a soak: what happened, and which claims hold."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ if TYPE_CHECKING:
     from supervisor.accounting.account import Account
 
 RSS_GROWTH, RSS_GROWTH_BYTES = 0.10, 5 * 2**20
-"""Share and bytes: the host may grow by the larger of the two, from the second quarter of the storms to the last."""
+"""Share and bytes. From the second quarter of the storms to the last, the host may grow by the larger of the two."""
 FILES_PER_PROCESS = 6
 SLOWER = 3.0
-"""How much slower friends may answer in a storm than in quiet, at p99."""
+"""Multiple of the quiet p99 that the p99 of friends may reach in a storm."""
 
 
 @dataclass(frozen=True)
 class SoakResult:
     wanted_calls: int
-    """Calls that the storms were to have."""
+    """Number of calls that the storms should have."""
     seed: int
     schedule: Schedule
     hostile: Collection[str]
     """Names of the hostile extensions."""
     accounts: Sequence[Account]
-    """One for each extension."""
+    """One account for each extension."""
     ledger: Ledger
     load: Load
     killed: Mapping[str, int]
-    """SIGKILLs to `friends` and `hostile`."""
+    """Number of SIGKILLs to `friends` and to `hostile`."""
     revived: int
     """Extensions that were started again after the supervisor gave them up."""
     notices: Mapping[str, int]
@@ -53,7 +53,7 @@ class SoakResult:
     """Descriptors of the host before the start and after the stop."""
     looks: Sequence[Vitals]
     calm: Sequence[Vitals]
-    """One at the end of each quiet stretch, with the processes counted."""
+    """One look at the end of each quiet stretch, with the processes counted."""
     left: Sequence[str]
     """One line for each process that is left behind."""
 
@@ -127,7 +127,7 @@ def _judge_calls(result: SoakResult, claims: Claims) -> None:
     claims.add("those that do well fail only where they die", failed or "none failed", only_died)
     booked = sum(account.calls for account in result.accounts)
     fewest = load.asks - load.cancelled_asks
-    most = load.asks + sum(result.killed.values())  # a call that a kill cut short may have been made again by a pool
+    most = load.asks + sum(result.killed.values())  # a pool may repeat a call that a kill has cut short
     found = f"{booked:,} of {load.asks:,}"
     claims.add("the accounts have every request", found, fewest <= booked <= most)
     timeouts = sum(account.timeouts for account in result.accounts)

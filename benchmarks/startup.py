@@ -24,8 +24,8 @@ ROUNDS, QUICK_ROUNDS = 10, 1
 
 
 class Bench:
-    """Every program runs with compiled bytecode, as after an installation. The first round, which does not count, fills
-    a cache for this benchmark; `--quick` uses the existing one."""
+    """Every program runs with compiled bytecode, as after an installation. The first round does not count: it fills a
+    cache for this benchmark. `--quick` uses the existing cache."""
 
     def __init__(self, report: Report, workshop: Workshop, server: MessagesServer, *, quick: bool) -> None:
         self._report = report
@@ -82,7 +82,7 @@ class Bench:
     # --- what is measured ---------------------------------------------------------------------------------
 
     def _to_exit(self, argv: Sequence[str], home: Path) -> float:
-        """Seconds until the program has exited."""
+        """Returns the seconds until the program has exited."""
         start = time.monotonic()
         done = subprocess.run(argv, cwd=self._project, env=self._with(home), capture_output=True, timeout=TIMEOUT_S)
         taken = time.monotonic() - start
@@ -90,7 +90,7 @@ class Bench:
         return taken
 
     def _to_request(self, argv: Sequence[str], home: Path) -> float:
-        """Seconds until the server has the request. Waits for the end of the run, too."""
+        """Returns the seconds until the server has the request. Also waits for the end of the run."""
         before = len(self._server.requests)
         self._server.add(text_reply("Hello."))
         start = time.monotonic()
@@ -115,12 +115,12 @@ class Bench:
         return cassette
 
     def _normal(self, count: int) -> list[list[str]]:
-        """Half of them in Python as most people write it, half in sh."""
+        """Returns the command lines of `count` extensions: half in Python as most people write it, half in sh."""
         kinds = [[sys.executable, str(CHILDREN / "echo.py")], ["/bin/sh", str(CHILDREN / "echo.sh")]]
         return [[*kinds[i % 2], f"extension{i:02}"] for i in range(count)]
 
     def _home(self, name: str, programs: Sequence[Sequence[str]] = ()) -> Path:
-        """A $ZOT_HOME with these extensions."""
+        """Makes a $ZOT_HOME with these extensions."""
         home = self._folder / f"home-{name}"
         home.mkdir()
         for i, (program, *args) in enumerate(programs):
@@ -142,7 +142,7 @@ def _check(argv: Sequence[str], status: int, stderr: bytes) -> None:
 
 
 def _ratio(mine: Sequence[float], peers: Sequence[float]) -> float:
-    """The median over the rounds: other load of the machine affects both sides of a round alike."""
+    """Returns the median over the rounds: other load of the machine affects both sides of a round alike."""
     return median(ours / peer for ours, peer in zip(mine, peers, strict=True))
 
 

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 KIB, MIB = 1024, 1024 * 1024
 SMALL = 128
 LARGEST = 16 * MIB - 1
-"""Bytes of a frame with its LF: one byte less than the frame limit allows."""
+"""Bytes of a frame with its LF, one less than the frame limit."""
 
 
 class Effort(NamedTuple):
     rounds: int
     seconds: float
-    """Of one measurement."""
+    """Seconds of one measurement."""
     senders: tuple[int, ...]
     sizes: tuple[int, ...]
 
@@ -55,7 +55,7 @@ class Sample(NamedTuple):
 
     @property
     def ns_per_byte(self) -> float:
-        """Processor time of the host."""
+        """Processor time of the host for each byte."""
         return self.cpu_s / self.bytes * 1e9
 
 
@@ -182,7 +182,8 @@ class Bench:
     def _measure(
         self, argv: Sequence[str], count: int, *, read_size: int
     ) -> tuple[list[Sample], list[Sample], list[float]]:
-        """Measures both in turns. The senders of the other stand still meanwhile: their pipes are full."""
+        """Measures zot and the peer in turns. Meanwhile the senders of the other side stand still: their pipes are
+        full."""
         self._report.progress(f"{count} of {' '.join(Path(word).name for word in argv)}")
         found = [self._shop.extension(f"flood{i}", argv, i) for i in range(count)]
         zot = Supervised(self._shop.started(found))
@@ -216,13 +217,13 @@ def _widen(fd: int) -> None:
 
 
 def _forget_peak() -> None:
-    """Resets the kernel's high-water mark of our memory."""
+    """Resets the kernel's peak of our memory."""
     with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
 
 
 def _peak_mb() -> float:
-    """Highest resident memory since `_forget_peak`; 0 without /proc."""
+    """Returns the peak of our resident memory in MB since `_forget_peak`; 0 without /proc."""
     with contextlib.suppress(OSError):
         for line in Path("/proc/self/status").read_text().splitlines():
             if line.startswith("VmHWM:"):

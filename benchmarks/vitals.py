@@ -1,4 +1,4 @@
-"""Measures the host at one moment: memory, descriptors, processes; and finds processes that it left behind."""
+"""Measures the host at one moment (memory, descriptors, processes), and finds processes that it left behind."""
 
 from __future__ import annotations
 
@@ -19,22 +19,23 @@ class Vitals(NamedTuple):
     rss: int
     files: int
     processes: int
-    """Descendants of the host, with orphans that were reparented to it; 0 if they were not counted."""
+    """Descendants of the host, including orphans that it has adopted; 0 if they were not counted."""
 
 
 def look(at: float, *, thorough: bool = False) -> Vitals:
-    """With `thorough`, counts the processes too, which blocks the host for some milliseconds."""
+    """Measures the host. With `thorough`, counts the processes too, which blocks the host for some milliseconds."""
     own = read_process(os.getpid())
     processes = len(ProcessTable.read().tree([os.getpid()])) - 1 if thorough else 0
     return Vitals(at, own.rss if own else 0, count_open_files(os.getpid()) or 0, processes)
 
 
 def children() -> set[int]:
+    """Returns the pids of the children of this process."""
     return set(ProcessTable.read().children_of(os.getpid()))
 
 
 def quarters(samples: Sequence[float]) -> tuple[float, float]:
-    """The medians of the second quarter and of the last: after the beginning, and at the end."""
+    """Returns the median of the second quarter (after the beginning) and of the last quarter (at the end)."""
     size = len(samples) // 4
     if not size:
         raise ValueError(f"{len(samples)} samples have no quarters")
@@ -42,8 +43,8 @@ def quarters(samples: Sequence[float]) -> tuple[float, float]:
 
 
 def left_behind(token: str, sessions: Collection[int]) -> list[str]:
-    """One line for each process that this host or its descendants started and that still runs. It is recognised by the
-    token in its environment, by its session, or by descent."""
+    """Returns one line for each process that this host or its descendants started and that is left. The token in its
+    environment, its session, or its descent identifies such a process."""
     table = ProcessTable.read()
     mark = f"{TOKEN}={token}".encode()
     below = {pid for pid in _below(table) if pid != os.getpid()}
@@ -68,7 +69,8 @@ def _why(process: Process, mark: bytes, sessions: Collection[int], below: Collec
 
 
 def _below(table: ProcessTable) -> set[int]:
-    """All descendants. Zombies count: a host that has stopped has reaped every child."""
+    """Returns all descendants of this process. Zombies count: a host that has stopped must have collected every
+    child."""
     found: set[int] = set()
     todo = [os.getpid()]
     while todo:

@@ -1,4 +1,4 @@
-"""The temporary folder of a benchmark, and the programs and extensions that it starts."""
+"""Makes the temporary folder of a benchmark, and the programs and extensions that the benchmark starts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SETTLE_S = 30.0
 
 
 class Workshop:
-    """A context manager; the end removes the folder."""
+    """The temporary folder, as a context manager. The end removes the folder."""
 
     def __enter__(self) -> Workshop:
         self.folder = Path(tempfile.mkdtemp(prefix="zot-bench-"))
@@ -40,6 +40,7 @@ class Workshop:
         return shutil.which("cc") is not None
 
     def compiled(self, source: Path) -> str:
+        """Compiles a C program once, and returns the path of the program."""
         program = self.folder / source.stem
         if not program.exists():
             subprocess.run(["cc", "-O2", "-o", program, source], check=True)
@@ -52,11 +53,13 @@ class Workshop:
         return Found(self.folder, Manifest(name=name, exec=argv[0], args=tuple(argv[1:])), Scope.EXPLICIT, position)
 
     def bystanders(self, count: int) -> list[Found]:
+        """Makes extensions in sh that guard nothing and send nothing after `ready`."""
         script = str(PROGRAMS / "bystander.sh")
         return [self.extension(f"bystander{i}", ["/bin/sh", script, f"bystander{i}"], 1000 + i) for i in range(count)]
 
     def started(self, found: Sequence[Found]) -> Supervisor:
-        """A supervisor on a loop of its own, with all these extensions ready."""
+        """Returns a supervisor on a loop of its own, with all these extensions ready. Raises `RuntimeError` if they are
+        not ready within `SETTLE_S` seconds."""
         host = HostInfo("0", "replay", "none", str(self.folder))
         supervisor = Supervisor(Loop(), host=host, logs=self.folder / "logs")
         supervisor.start(found, child_environment())

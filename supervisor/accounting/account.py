@@ -7,7 +7,7 @@ from wire.events import Cost
 
 
 class Account:
-    """Counters of one extension. The code that acts increments them; nothing is decided here."""
+    """Counters of one extension. The code that acts increments them; this class decides nothing."""
 
     def __init__(self) -> None:
         self.frames_in = 0
@@ -25,22 +25,22 @@ class Account:
         self.restarts = 0
         self.limit_breaches = 0
         self.latency = Histogram()
-        self._cpu_before = 0.0  # of the extension's processes that have exited
-        self._cpu_now = 0.0  # of those that live
+        self._cpu_before = 0.0  # of the processes that have exited
+        self._cpu_now = 0.0  # of the processes that live
         self.rss_peak = 0
         self.processes_peak = 0
         self.exit_status: str | None = None
         self.frames_out_per_s = 0.0
-        self._sent = (0.0, 0)  # at the last sample: its time, and the frames sent by then
+        self._sent = (0.0, 0)  # time of the last sample, and the frames sent by then
 
     @property
     def cpu_s(self) -> float:
-        """CPU seconds of all processes so far, also of those that have ended."""
+        """CPU seconds of all processes so far, including those that have ended."""
         return self._cpu_before + self._cpu_now
 
     def sampled(self, cpu_s: float, rss: int, processes: int) -> None:
-        """Adds a sample of the living processes. CPU seconds never go down, although a process that ended is missing
-        from the sample."""
+        """Adds a sample of the living processes. A process that has ended is missing from the sample, but the CPU
+        seconds never go down."""
         self._cpu_now = max(self._cpu_now, cpu_s)
         self.rss_peak = max(self.rss_peak, rss)
         self.processes_peak = max(self.processes_peak, processes)
@@ -53,9 +53,9 @@ class Account:
             self._sent = (now, self.frames_out)
 
     def exited(self, status: str, *, cpu_s: float, rss_peak: int, seen_cpu_s: float | None = None) -> None:
-        """Adds a process that has ended. `status` is for people; `cpu_s` and `rss_peak` (bytes) are the kernel's
-        figures for the process. `seen_cpu_s` is the CPU time of its tree at the last sample; None if the extension had
-        no other tree."""
+        """Adds a process that has ended. `status` is for people. `cpu_s` and `rss_peak` (bytes) are the kernel's values
+        for the process. `seen_cpu_s` is the CPU time of its tree at the last sample; None if the extension had no other
+        tree."""
         self.exits += 1
         self.exit_status = status
         self.rss_peak = max(self.rss_peak, rss_peak)
@@ -64,6 +64,7 @@ class Account:
         self._cpu_now -= seen
 
     def cost(self, state: str) -> Cost:
+        """Returns the counters as a record of the stream. `state` is the present state of the extension."""
         p50 = self.latency.percentile(0.50)
         p99 = self.latency.percentile(0.99)
         return Cost(

@@ -1,4 +1,4 @@
-"""A histogram of durations, which gives percentiles without storing the samples."""
+"""Gives percentiles of durations from a histogram, without storing the samples."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _BOUNDS = tuple(1e-7 * 2 ** (index / _PER_DOUBLING) for index in range(36 * _PER
 
 
 class Histogram:
-    """Durations in logarithmic buckets: eight per doubling, so a percentile is off by 5 % at most."""
+    """Counts durations in logarithmic buckets, eight per doubling: a percentile is wrong by at most 5 %."""
 
     __slots__ = ("_counts",)
 
@@ -25,7 +25,7 @@ class Histogram:
         return sum(self._counts)
 
     def percentile(self, fraction: float) -> float | None:
-        """In seconds: the middle of the bucket in which this fraction of the samples is reached; None without
+        """Returns the middle of the bucket, in seconds, in which this fraction of the samples is reached; None without
         samples."""
         wanted = fraction * self.count
         counted = 0
@@ -36,7 +36,7 @@ class Histogram:
         return None
 
     def buckets(self) -> tuple[tuple[float, int], ...]:
-        """Upper end in seconds and count of each bucket that is not empty, ascending."""
+        """Returns upper end (seconds) and count of each bucket that is not empty, ascending."""
         ends = (*_BOUNDS, _BOUNDS[-1])
         return tuple((end, count) for end, count in zip(ends, self._counts, strict=True) if count)
 

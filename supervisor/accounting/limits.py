@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from wire.manifest import Limits
 
 BREACHES = 3
-"""Samples in a row that must break a limit before the host acts, unless the manifest sets a number."""
+"""So many samples in a row must break a limit before the host acts, unless the manifest sets a number."""
 LOG_MB = 5.0
 """MiB of log files per extension, unless the manifest sets a number."""
 GROSS = 2.0
@@ -21,7 +21,7 @@ MIB = 1024 * 1024
 
 @dataclass(frozen=True)
 class Reading:
-    """The use of one worker's process tree at one sample. None for a rate without an earlier sample, or for a value
+    """What one worker's process tree uses at one sample. A rate without an earlier sample is None, and so is a value
     that was not measured."""
 
     rss: int
@@ -38,13 +38,13 @@ class Breach:
     """A broken limit."""
 
     text: str
-    """With the figures: `rss 612 MiB over rss_mb 512`."""
+    """The values and the limit: `rss 612 MiB over rss_mb 512`."""
     is_gross: bool = False
     """Whether the host acts at once."""
 
 
 def breaches(limits: Limits, reading: Reading) -> Iterator[Breach]:
-    """All limits that this reading breaks."""
+    """Yields all limits that this reading breaks."""
     if limits.rss_mb is not None and reading.rss > limits.rss_mb * MIB:
         yield Breach(f"rss {reading.rss / MIB:.0f} MiB over rss_mb {limits.rss_mb:g}")
     if limits.processes is not None and reading.processes > limits.processes:
@@ -62,8 +62,8 @@ def breaches(limits: Limits, reading: Reading) -> Iterator[Breach]:
 
 
 def judge(limits: Limits, reading: Reading, row: int, *, counts: bool = True) -> tuple[int, str | None]:
-    """The number of samples in a row that broke a limit, including this one; and the reason if the host is to act now.
-    A sample too soon after another one does not count (`counts=False`): only a gross breach matters then."""
+    """Returns how many samples in a row broke a limit, including this one, and the reason if the host must act now.
+    With `counts=False` the sample comes too soon after another one: then only a gross breach counts."""
     broken = list(breaches(limits, reading))
     is_gross = any(breach.is_gross for breach in broken)
     if not counts and not is_gross:

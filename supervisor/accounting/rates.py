@@ -1,4 +1,4 @@
-"""The use of one worker's process tree at the last sample, with rates since the one before. Pure."""
+"""What one worker's process tree uses at the last sample, with rates since the sample before. Pure."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from supervisor.accounting.limits import Reading
 
 
 class TreeUse(msgspec.Struct, frozen=True):
+    """What one worker's process tree uses at one sample, with rates."""
+
     at: float | None = None
     """When the sample was taken, on the loop's clock; None before the first one."""
     cpu_s: float = 0.0
@@ -21,16 +23,16 @@ class TreeUse(msgspec.Struct, frozen=True):
     threads: int = 0
     open_files: int | None = None
     frames_in: int = 0
-    """Frames that the worker had sent by then."""
+    """Frames that the worker had sent by the time of the sample."""
     cpu_percent: float | None = None
-    """Percent of one core, since the sample before."""
+    """Percent of one core since the sample before."""
     frames_per_s: float | None = None
     row: int = 0
     """Samples in a row in which a limit was broken."""
     basis: tuple[float, float, int] | None = None
     """When the rates were last computed, with `spent_s` and `frames_in` at that time."""
     is_rated: bool = False
-    """Whether the rates are new. Otherwise they are those of an earlier sample."""
+    """Whether the rates are new. If not, they come from an earlier sample."""
 
     @property
     def reading(self) -> Reading:
@@ -39,11 +41,12 @@ class TreeUse(msgspec.Struct, frozen=True):
 
 
 SHORTEST_S = 0.05
-"""Two samples closer than this give no rate, and count as one sample in a row."""
+"""Seconds. Two samples closer than this give no rate, and count as one sample in a row."""
 
 
 def with_rates(before: TreeUse, now: TreeUse) -> TreeUse:
-    """The later sample, completed with its rates. `cpu_s` of a tree falls when a part of it ends unseen."""
+    """Returns the later sample, completed with its rates. The `cpu_s` of a tree falls if a part of the tree ends
+    unseen."""
     assert now.at is not None
     spent = before.spent_s + max(0.0, now.cpu_s - before.cpu_s)
     here = (now.at, spent, now.frames_in)

@@ -10,16 +10,16 @@ import os
 from supervisor.process.table import ON_LINUX
 
 TOKEN = "ZOT_HOST_TOKEN"  # noqa: S105  (a name, and it opens nothing)
-"""Names the host that a process belongs to, so that the processes of a killed host can be found."""
+"""Names the host of a process, so that the processes of a killed host can be found."""
 EXTENSION = "ZOT_EXTENSION"
-"""Names the extension that a process belongs to."""
+"""Names the extension of a process."""
 START = "ZOT_EXTENSION_START"
-"""Names one start of a worker: an extension may have several workers at the same time, also of two versions."""
+"""Names one start of a worker: an extension may have several workers at the same time, even of two versions."""
 
 
 def environment_of(pid: int) -> bytes:
-    """The environment with which a process of this user was started: variables, each followed by a zero byte. Empty if
-    it cannot be read."""
+    """Returns the environment with which a process of this user was started: variables, each followed by a zero byte.
+    Empty if it cannot be read."""
     if not ON_LINUX:
         return _environment_portable(pid)
     try:
@@ -32,6 +32,7 @@ def environment_of(pid: int) -> bytes:
 
 
 def bears_token(environment: bytes, token: str) -> bool:
+    """Whether this environment contains the host token `token`."""
     mark = f"{TOKEN}={token}".encode()
     return mark in environment and mark in environment.split(b"\0")
 

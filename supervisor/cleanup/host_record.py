@@ -1,4 +1,4 @@
-"""The record that each host keeps while it runs. From it the next host knows what a killed one has left."""
+"""Each host keeps a record while it runs. The record tells the next host what a killed host has left."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ UNFINISHED = re.compile(r"\.(\d{1,10})\.json\.new")
 LONGEST_RECORD = 64 * 1024
 """Bytes."""
 EXPIRY_S = 30 * 86_400.0
-"""Age at which a record of another machine or container is removed: whether its host lives cannot be told here."""
+"""Seconds. At this age a record of another machine or container is removed: here nobody can tell whether its host
+lives."""
 
 
 class PidSpace(NamedTuple):
@@ -37,6 +38,7 @@ class PidSpace(NamedTuple):
 
 @cache
 def own_pid_space() -> PidSpace:
+    """Returns the pid space of this process. Parts that cannot be read are empty."""
     node = os.uname().nodename
     if not ON_LINUX:
         import psutil
@@ -54,7 +56,7 @@ class HostRecord(msgspec.Struct, frozen=True):
 
     pid: int
     started: float
-    """As in `Identity`."""
+    """Start time of the host, as in `Identity`."""
     boot: str
     namespace: str
     node: str
@@ -64,6 +66,7 @@ class HostRecord(msgspec.Struct, frozen=True):
 
     @classmethod
     def of_this_process(cls, token: str, version: str, cgroup: Path | None = None) -> HostRecord:
+        """Makes the record of this process."""
         pid = os.getpid()
         found = read_process(pid)
         folder = str(cgroup) if cgroup is not None else None
@@ -73,7 +76,8 @@ class HostRecord(msgspec.Struct, frozen=True):
         return folder / f"{self.pid}.json"
 
     def write(self, folder: Path) -> Path:
-        """Writes the record atomically; the folder must exist. Raises `OSError`: then no later host can sweep."""
+        """Writes the record atomically; the folder must exist. Returns its path. Raises `OSError` if that fails: then
+        no later host can clean up."""
         path, unfinished = self.path(folder), folder / f".{self.pid}.json.new"
         unfinished.unlink(missing_ok=True)
         fd = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
@@ -87,7 +91,8 @@ class HostRecord(msgspec.Struct, frozen=True):
         return path
 
     def remove(self, folder: Path) -> None:
-        """For the orderly end of the host. Does nothing if the file is missing, or belongs to another host."""
+        """Removes the record at the orderly end of the host. Does nothing if the file is missing or belongs to another
+        host."""
         if (file := open_record(self.path(folder))) is not None:
             if file.record == self:
                 file.remove()
@@ -95,12 +100,14 @@ class HostRecord(msgspec.Struct, frozen=True):
 
 
 class HostStatus(Enum):
+    """What became of the host of a record."""
+
     LIVING = "living"
     DEAD = "dead"
     OF_ANOTHER_BOOT = "of another boot"
-    """Dead, with all that it had started."""
+    """The host is dead, and so are all processes that it had started."""
     FOREIGN = "foreign"
-    """Of another machine or container: whether it lives cannot be told here."""
+    """The host is of another machine or container: here nobody can tell whether it lives."""
 
 
 def decide_status(record: HostRecord, ours: PidSpace, *, lives: bool) -> HostStatus:
@@ -113,14 +120,14 @@ def decide_status(record: HostRecord, ours: PidSpace, *, lives: bool) -> HostSta
 
 
 def host_status(record: HostRecord) -> HostStatus:
-    """Looks for the host's process, and decides."""
+    """Looks for the host's process and returns the host's status."""
     found = read_process(record.pid)
     lives = found is not None and not found.is_zombie and found.identity == Identity(record.pid, record.started)
     return decide_status(record, own_pid_space(), lives=lives)
 
 
 def records_in(folder: Path) -> list[HostRecord]:
-    """All records that can be read, also of hosts that are gone; lowest pid first."""
+    """Returns all readable records, lowest pid first, including those of hosts that are gone."""
     found = []
     for path, _pid in record_paths(folder):
         if (file := open_record(path)) is not None:
@@ -144,8 +151,8 @@ class RecordFile:
         self.record = _decode(os.read(fd, LONGEST_RECORD))
 
     def lock(self) -> bool:
-        """False if another host holds the lock, or has removed the file. On a file system without locks, no lock is
-        taken."""
+        """Locks the file. Returns False if another host holds the lock or has removed the file. On a file system
+        without locks, returns True without a lock."""
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -155,23 +162,25 @@ class RecordFile:
         return self._is_there()
 
     def _is_there(self) -> bool:
-        """False if the file was removed, or replaced by that of another host with the same pid."""
+        """Whether the file is still at its path: nobody has removed it, and no host with the same pid has replaced
+        it."""
         try:
             return os.lstat(self._path).st_ino == self._inode
         except OSError:
             return False
 
     def remove(self) -> None:
+        """Removes the file, unless another host has replaced it."""
         if self._is_there():
             unlink(self._path)
 
     def close(self) -> None:
-        """Once."""
+        """Closes the file, which unlocks it. Call it once."""
         os.close(self._fd)
 
 
 def open_record(path: Path) -> RecordFile | None:
-    """None if there is no regular file of this user at the path."""
+    """Opens a record. Returns None if the path has no regular file of this user."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -199,6 +208,7 @@ def _decode(text: bytes) -> HostRecord | None:
 
 
 def record_paths(folder: Path) -> list[tuple[Path, int]]:
+    """Returns the path and the pid of each record file in the folder."""
     return [(folder / name, int(match[1])) for name in names_in(folder) if (match := RECORD.fullmatch(name))]
 
 

@@ -1,11 +1,12 @@
 """Finds and ends the processes that a dead host has left running.
 
-The reaper imports this, so on Linux it needs only the standard library.
+The reaper imports this module, so on Linux it needs only the standard library.
 
-A process belongs to a dead host if the host had told its reaper of it, if it is in one of the host's cgroup leaves, or
-if its environment has the host's token. All its descendants belong to the host too, and all members of a session whose
-leader belongs to the host or is gone. Pids are reused, so every process is identified by pid and start time. Processes
-that fork and exit in sessions of their own, faster than the process table can be read, are held only by a cgroup leaf.
+A process belongs to a dead host in three cases: the host had told its reaper of the process, the process is in a cgroup
+leaf of the host, or its environment has the host's token. Its descendants belong to the host too. So do all members of
+its session, if the session's leader belongs to the host or is gone. Pids are reused, so every process is identified by
+pid and start time. Some processes fork and exit in sessions of their own, faster than the process table can be read:
+only a cgroup leaf holds them.
 """
 
 from __future__ import annotations
@@ -27,16 +28,16 @@ if TYPE_CHECKING:
 
 
 TERM_S = 1.0
-"""From SIGTERM until SIGKILL."""
+"""Seconds from SIGTERM until SIGKILL."""
 LIMIT_S = 10.0
-"""After this the rest is given up: stuck in the kernel, or not ours to signal."""
+"""Seconds until the remaining processes are given up: they are stuck in the kernel, or we may not signal them."""
 POLL_S = 0.02
 CONFIRM_S = 0.03
 CONFIRMATIONS = 4
-"""Further reads of the process table that must find no process. A process that is just being forked, or has not yet
-called exec, escapes a single read."""
+"""So many further reads of the process table must find no process. A single read misses a process that is just being
+forked or has not yet called exec."""
 CROWD = 50
-"""When more new processes than this appear after the first read, they do not end in order: SIGKILL at once."""
+"""If more new processes than this appear after the first read, the tree does not end in order: SIGKILL at once."""
 
 
 class HostMarks(NamedTuple):
@@ -44,11 +45,11 @@ class HostMarks(NamedTuple):
 
     token: str
     leaders: frozenset[Identity] = frozenset()
-    """Children of the host, each in a session of its own, that the host had not yet waited for when it ended."""
+    """Children that the host had not yet waited for when it ended. Each child leads a session of its own."""
     others: frozenset[Identity] = frozenset()
-    """Further processes that the host knew of."""
+    """Other processes that the host knew."""
     cgroup: str | None = None
-    """The host's own folder in the cgroup hierarchy; its leaves are below."""
+    """The host's own folder in the cgroup hierarchy; its leaves are in this folder."""
 
 
 class KillStage(Enum):
@@ -59,8 +60,8 @@ class KillStage(Enum):
 
 
 class LeftoverKiller:
-    """Ends the processes that bear a host's marks. Call `step` again after as many seconds as it returns, until it
-    returns None."""
+    """Ends the processes that bear a host's marks. `step` returns a number of seconds: call it again after so many
+    seconds, until it returns None."""
 
     def __init__(
         self, marks: HostMarks, clock: Callable[[], float], *, spared: Iterable[int] = (), term_s: float = TERM_S
@@ -68,9 +69,9 @@ class LeftoverKiller:
         """`spared` pids are never signalled; neither are our own process and process 1."""
         self.stage = KillStage.TERMINATING
         self.seen: set[Identity] = set()
-        """All that were found so far."""
+        """All processes that were found so far."""
         self.left: dict[int, Process] = {}
-        """Those that lived at the last read of the process table."""
+        """The processes that lived at the last read of the process table."""
         self._marks = marks
         self._clock = clock
         self._spared = frozenset((1, os.getpid(), *spared))
@@ -118,14 +119,14 @@ class LeftoverKiller:
         first = self._first_count is None
         marks = self._marks
         starts = {known.pid for known in (*marks.leaders, *marks.others, *self.seen) if table.has(known)}
-        # A leader that is gone lived when its host ended, a moment ago: its pid cannot be reused yet. Later reads go by
-        # the members that the first one has found.
+        # A missing leader still lived when its host ended a moment ago, so its pid cannot be reused yet. Later reads
+        # use the members that the first read has found.
         sessions = [leader.pid for leader in marks.leaders if leader.pid not in table.by_pid] if first else []
         for session in sessions:
             _kill_unseen_group(session, table)
         starts |= members(marks.cgroup)
         found = related(table, starts, sessions, self._spared)
-        # Environments change only with exec, so each is read once; when no process is found, all are read again.
+        # An environment changes only with exec, so each is read once. If no process is found, all are read again.
         unknown = (process for process in table.by_pid.values() if not found or process.identity not in self._examined)
         bearing = {process.identity.pid for process in unknown if self._bears(process)}
         if bearing - found.keys():
@@ -139,7 +140,8 @@ class LeftoverKiller:
         return fresh
 
     def _newborn(self, table: ProcessTable) -> dict[int, Process]:
-        """Processes that started while the table was read. That takes milliseconds, and some live for less."""
+        """Finds marked processes that started during the read of the table: the read takes milliseconds, and some
+        processes live for less."""
         found = {}
         for pid in _pids() - table.by_pid.keys() - self._spared:
             process = read_process(pid)
@@ -155,7 +157,7 @@ class LeftoverKiller:
         return bears_token(environment, self._marks.token)
 
     def _kill(self) -> None:
-        """Kills whole cgroups and whole groups first: even fast forkers cannot leave them in between."""
+        """Kills whole cgroups and whole groups first: even a process that forks fast cannot leave them."""
         kill_leaves(self._marks.cgroup)
         for group in groups_of(self.left, self._table):
             try:
@@ -169,8 +171,8 @@ class LeftoverKiller:
 def next_stage(
     stage: KillStage, *, left: int, late: int, since: float, term_s: float, empty_reads: int
 ) -> tuple[KillStage, float | None]:
-    """The next stage, and the seconds until the next step. `late` counts processes that the first read did not find.
-    Pure."""
+    """Returns the next stage, and the seconds until the next step. `late` counts processes that the first read did not
+    find. Pure."""
     if stage in (KillStage.OVER, KillStage.GIVEN_UP):
         return stage, None
     if not left:
@@ -185,10 +187,11 @@ def next_stage(
 def related(
     table: ProcessTable, starts: Iterable[int], sessions: Iterable[int], spared: Collection[int]
 ) -> dict[int, Process]:
-    """The starts, the members of these sessions, and all that belongs to them, as far as they live.
+    """Returns the living processes among the starts, the members of the sessions, and all processes that belong to
+    them.
 
-    The whole session of a found process belongs to it if the session's leader is found too, or is gone: a session's
-    number is not reused while the session has members.
+    The session of a found process belongs to it if the session's leader is found too or is gone: a session's number is
+    not reused while the session has members.
     """
     by_session: defaultdict[int, list[int]] = defaultdict(list)
     for pid, process in table.by_pid.items():
@@ -202,16 +205,17 @@ def related(
             continue
         found[pid] = member
         todo += table.children_of(pid)
-        # 0 is a session outside of this pid namespace.
+        # 0 means a session outside of this pid namespace.
         if member.session and (member.session in found or member.session not in table.by_pid):
             todo += by_session.pop(member.session, ())
     return {pid: process for pid, process in found.items() if not process.is_zombie}
 
 
 def groups_of(found: dict[int, Process], table: ProcessTable) -> set[int]:
-    """The process groups that consist of found processes only, judged by session: a group is always within one session.
+    """Returns the process groups in which every process is found. The session decides: a group is always within one
+    session.
 
-    A group's number is not reused while the group has members. To be reused between the read of the table and the
+    A group's number is not reused while the group has members. For a reuse between the read of the table and the
     signal, all pids would have to be used up in a few milliseconds.
     """
     groups = set()
@@ -228,8 +232,8 @@ def _pids() -> set[int]:
 
 
 def _kill_unseen_group(leader: int, table: ProcessTable) -> None:
-    """Kills the group of a leader that is gone if the table shows no members: there may be some that live for less time
-    than a read takes."""
+    """Kills the group of a missing leader if the table shows no members: some may live for less time than a read
+    takes."""
     if all(process.group != leader for process in table.by_pid.values()):
         try:
             os.killpg(leader, signal.SIGKILL)
@@ -241,4 +245,4 @@ def _signal(target: Identity, number: signal.Signals) -> None:
     try:
         send_signal(target, number)
     except OSError:
-        pass  # it belongs to another user by now
+        pass  # the process belongs to another user by now

@@ -1,6 +1,7 @@
-"""Finds the extension of an orphan: a daemon whose parents have ended, and that the host has adopted as its subreaper.
+"""Finds the extension of an orphan. An orphan is a daemon whose parents have ended; the host, as subreaper, has adopted
+it.
 
-The environment of an orphan still names the extension, and the start of the worker to which it belonged.
+The environment of an orphan still names the extension, and the start of its worker.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ Origin = tuple[str, str]
 
 
 class Orphans:
-    """Reads each orphan's environment once. An orphan that has emptied it belongs to no extension: the sweep at the end
-    of the host ends it."""
+    """Reads each orphan's environment once. An orphan that has emptied its environment belongs to no extension: the
+    sweep at the end of the host ends this orphan."""
 
     def __init__(self, loop: Loop, token: str, tracker: ProcessTracker | None = None) -> None:
         self._tracker = tracker
@@ -33,7 +34,8 @@ class Orphans:
         self._found: dict[str, list[tuple[int, str]]] = {}
 
     def of(self, table: ProcessTable, extension: str, start: str | None = None) -> list[int]:
-        """Pids of the orphans in this table that belong to this extension, or to one start of its workers."""
+        """Returns the pids of the orphans in this table that belong to this extension, or to one start of its
+        workers."""
         if table is not self._table:
             self._table, self._found = table, self._sort(table)
         return [pid for pid, mark in self._found.get(extension, ()) if start is None or mark == start]

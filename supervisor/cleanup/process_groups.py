@@ -1,6 +1,7 @@
 """Ends process groups without /proc and psutil: the reaper on macOS uses it.
 
-Less thorough than `kill_leftovers` on Linux: it finds the processes in the group of a leader, not those that left it.
+It finds the processes in the group of a leader, but not those that left the group: `kill_leftovers`, on Linux, finds
+these too.
 """
 
 from __future__ import annotations
@@ -37,13 +38,14 @@ def end_groups(leaders: Iterable[Identity], *, term_s: float) -> None:
 
 
 def _is_same_or_gone(leader: Identity) -> bool:
-    """While the group of a leader that is gone has members, the leader's pid is not reused."""
+    """Whether the pid belongs to the leader or to no process. If the leader is gone, its pid is not reused while its
+    group has members."""
     started = start_time(leader.pid)
     return started is None or abs(started - leader.started) <= SLACK_S
 
 
 def start_time(pid: int) -> float | None:
-    """Seconds since the epoch; None if there is no such process."""
+    """Returns the start time of a process in seconds since the epoch; None if there is no such process."""
     command = ["ps", "-o", "lstart=", "-p", str(pid)]
     try:
         done = subprocess.run(

@@ -1,7 +1,8 @@
-"""Starts the reaper: a small process, on a pipe that only the host holds, that cleans up if the host is killed.
+"""Starts the reaper: a small process that cleans up if the host is killed. Its input is a pipe that only the host
+holds.
 
-It takes about 8 MB, mostly shared with the host, and 10 ms of a core at the start. It runs in a session of its own,
-blocks the signals that ask programs to end, and ends with the host.
+The reaper takes about 8 MB, mostly shared with the host, and 10 ms of CPU time at the start. It runs in a session of
+its own, blocks the signals that ask programs to end, and ends with the host.
 """
 
 from __future__ import annotations
@@ -37,12 +38,12 @@ class ReaperState(Enum):
     WATCHING = "watching"
     DISMISSED = "dismissed"
     LOST = "lost"
-    """It could not be started, or ended twice: the next host's start cleans up instead."""
+    """The reaper could not be started, or ended twice. The next host cleans up at its start instead."""
 
 
 class Reaper:
-    """Tells the reaper process which processes were started. Only `dismiss` waits, and nothing raises: a failure is in
-    `error`, and is reported once to `on_error`."""
+    """Tells the reaper process which processes were started. Only `dismiss` waits. Nothing raises: a failure is in
+    `error`, and `on_error` gets it once."""
 
     def __init__(
         self,
@@ -53,8 +54,8 @@ class Reaper:
         cgroup: Path | None = None,
         on_error: Callable[[str], None] | None = None,
     ) -> None:
-        """`record` is the file that the reaper removes when no process is left; `cgroup` is the host's own, with the
-        leaves that it kills."""
+        """`record` is the file that the reaper removes when no process is left. `cgroup` is the host's own cgroup; the
+        reaper kills its leaves."""
         self.state = ReaperState.IDLE
         self.error = ""
         self._loop = loop
@@ -73,26 +74,28 @@ class Reaper:
         return self._child.pid if self._child is not None and self._child.is_running else None
 
     def start(self) -> None:
-        """Starts it, once. Call it before the host starts children, so that none is missed."""
+        """Starts the reaper, once. Call it before the host starts children, so that no child is missed."""
         if self.state is ReaperState.IDLE:
             self._launch()
 
     def add(self, identity: Identity, *, is_child: bool = True) -> None:
-        """Has the reaper end this process if the host is killed: a child of the host, with all members of the session
-        that it leads; or, with `is_child=False`, an orphan such as a daemon, with all its descendants."""
+        """Makes the reaper end this process if the host is killed. A child of the host is ended with all members of the
+        session that it leads. With `is_child=False` the process is an orphan, such as a daemon: it is ended with all
+        its descendants."""
         line = _line("child" if is_child else "other", identity)
         if self._known.get(identity) != line:
             self._known[identity] = line
             self._tell(line)
 
     def forget(self, identity: Identity) -> None:
-        """The process is gone. Call it for a child right after it was waited for, since its pid may then be reused."""
+        """Tells the reaper that the process is gone. Call it right after a child was waited for: from then on its pid
+        may be reused."""
         if self._known.pop(identity, None) is not None:
             self._tell(_line("forget", identity))
 
     def dismiss(self) -> None:
-        """For the orderly end of the host, when no process is left: kills the reaper and waits until it is gone, less
-        than a millisecond. It is not asked to end, since in a short run it may not have come up yet."""
+        """Kills the reaper and waits until it is gone, less than a millisecond. Call it at the orderly end of the host,
+        when no process is left. The reaper is not asked to end: in a short run it may not have come up yet."""
         self.state = ReaperState.DISMISSED
         child = self._child
         if child is not None:

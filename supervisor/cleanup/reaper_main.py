@@ -1,10 +1,11 @@
 """The reaper of a host: waits until the host is gone, then ends the processes that it has left.
 
-Usage: reaper_main.py HOST_PID RECORD, with a pipe from the host as standard input. Lines on it: `token HEX`,
+Usage: reaper_main.py HOST_PID RECORD. Standard input is a pipe from the host. The lines on this pipe are `token HEX`,
 `cgroup FOLDER`, `child PID STARTED`, `other PID STARTED`, `forget PID STARTED`. The end of the input, or of the host,
 means that the host was killed: a host that ends in order kills its reaper first.
 
-Every host starts one, so until then it imports next to nothing: that takes a tenth of the time of all its imports.
+Every host starts a reaper. So the reaper imports next to nothing before its host is gone: that takes a tenth of the
+time of all its imports.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ READ = 65536
 
 
 class HostFacts:
-    """The marks of the host and its processes, as told by the host."""
+    """The marks of the host and of its processes, as the host has told them."""
 
     def __init__(self) -> None:
         self.token = ""
@@ -30,6 +31,7 @@ class HostFacts:
         self.others: set[tuple[int, float]] = set()
 
     def hear(self, lines: Iterable[bytes]) -> None:
+        """Takes lines from the host."""
         for line in lines:
             word, _, rest = line.partition(b" ")
             if word == b"token":
@@ -48,8 +50,8 @@ class HostFacts:
 def listen(host: int, facts: HostFacts) -> None:
     """Returns when the host is gone.
 
-    A copy of the host, forked without exec, may keep the pipe open after the host's end. So the process itself is
-    watched too, where the system allows that.
+    A copy of the host, forked without exec, may keep the pipe open after the host's end. So the reaper watches the
+    process too, if the system allows that.
     """
     poll = select.poll()
     poll.register(0, select.POLLIN)
@@ -72,7 +74,7 @@ def listen(host: int, facts: HostFacts) -> None:
 
 
 def end_leftovers(facts: HostFacts, record: str) -> None:
-    """Ends all processes that the host has left, then removes its record, by which the next host would look for
+    """Ends all processes that the host has left. Then removes the host's record: the next host need not look for
     them."""
     import os
     import time

@@ -1,7 +1,7 @@
 """Cleans up after killed hosts when a host starts: reads the records of dead hosts, ends the processes that still bear
 a dead host's token, and reports that.
 
-The reaper does the same at once when its host dies; this is for hosts whose reaper was killed too.
+The reaper cleans up at once when its host dies. This sweep is for hosts whose reaper was killed too.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class SweptHost:
     """The result for one dead host."""
 
     pid: int
-    """The host's."""
+    """The pid of the dead host."""
     ended: int
     """Processes that were ended."""
     left: int = 0
@@ -46,7 +46,7 @@ class SweptHost:
 
     @property
     def line(self) -> str:
-        """For the user; empty if no process was left."""
+        """A line for the user; empty if no process was left."""
         said = []
         if self.ended:
             said.append(f"ended {_processes(self.ended)} that a host (pid {self.pid}), which was killed, had left")
@@ -79,7 +79,7 @@ class StartupSweep:
         return not self._hosts
 
     def start(self) -> None:
-        """Reads the records, which takes well under 1 ms if there are none; the rest is done from the loop."""
+        """Reads the records, which takes well under 1 ms if there are none. The loop does the rest."""
         for path, pid in record_paths(self._folder):
             file = open_record(path)
             if file is None:
@@ -93,8 +93,8 @@ class StartupSweep:
             self._timer = self._loop.call_later(0, self._step)
 
     def close(self) -> None:
-        """For the end of this host: kills the rest now. A record whose processes still live stays for the next
-        start."""
+        """Kills the remaining processes now, at the end of this host. A record whose processes still live stays for the
+        next start."""
         if self._timer is not None:
             self._timer.cancel()
         for host in self._hosts:
@@ -108,11 +108,11 @@ class StartupSweep:
     def _is_to_be_swept(self, file: RecordFile, pid: int) -> bool:
         record = file.record
         if record is None or record.pid != pid:
-            if read_process(pid) is None:  # not a record: no process can be found by it
+            if read_process(pid) is None:  # the file is no record: no process can be found by it
                 file.remove()
             return False
         if os.environ.get(TOKEN) == record.token:
-            return False  # that host has started us: its processes are ourselves and our callers
+            return False  # that host has started us: its processes are this process and its callers
         status = host_status(record)
         if status is HostStatus.OF_ANOTHER_BOOT or (status is HostStatus.FOREIGN and file.age_s > EXPIRY_S):
             file.remove()
@@ -160,7 +160,8 @@ class _DeadHost:
 
 
 def _own_cgroup(cgroup: str | None, pid: int) -> str | None:
-    """The folder that a record names, if its name is one that a host makes: a record must not make us kill others."""
+    """Returns the folder that a record names, if a host makes folders of this name; else None. A wrong record must not
+    make us kill other processes."""
     if cgroup is None or os.path.basename(cgroup) != f"zot-{pid}":
         return None
     return cgroup if os.path.exists(f"{cgroup}/cgroup.procs") else None

@@ -1,7 +1,7 @@
 """Tracks the processes of a host, so that none is left behind even if the host is killed: the record, the sweep after
 earlier hosts, the reaper, and the cgroup leaves, in this order.
 
-Nothing here raises, and no extension needs it to run: what fails is a line for the user, or for `zot doctor`.
+A failure of the tracking raises no error and stops no extension: it becomes a line for the user or for `zot doctor`.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from wire.manifest import Limits
 
 EMPTY_S = 0.5
-"""How long `close` waits for the last processes of killed leaves."""
+"""Seconds that `close` waits for the last processes of killed leaves."""
 EMPTY_POLL_S = 0.01
 
 
 class ProcessTracker:
     """One per host. `open` it before the first child starts; `close` it when all children have ended.
 
-    A host that is embedded in another program (`owns_process=False`) must not move that program or change its limits:
-    it has no leaves.
+    A host that is embedded in another program (`owns_process=False`) must not move that program or change its limits.
+    Such a host has no leaves.
     """
 
     def __init__(
@@ -58,7 +58,8 @@ class ProcessTracker:
         """Leaves that wait for their last processes to be gone."""
 
     def open(self) -> None:
-        """Takes about 2 ms; later calls do nothing."""
+        """Sweeps after dead hosts, writes the record and starts the reaper. Takes about 2 ms; later calls do
+        nothing."""
         if self._reaper is not None:
             return
         if self._owns_process:
@@ -67,7 +68,7 @@ class ProcessTracker:
         else:
             self.cgroups = Unavailable("this host is part of another program")
         cgroup = None if isinstance(self.cgroups, Unavailable) else self.cgroups.real_path
-        # The sweep comes before our own record, which may replace that of a dead host with our pid.
+        # The sweep comes before our own record: ours may replace the record of a dead host that had our pid.
         self._sweep = StartupSweep(self._loop, self._folder, self._on_swept)
         self._sweep.start()
         record = self._write_record(cgroup)
@@ -95,7 +96,8 @@ class ProcessTracker:
     def confine(
         self, name: str, argv: Sequence[str], limits: Limits, *, cwd: str, env: Mapping[str, str]
     ) -> tuple[list[str], Leaf | None]:
-        """The command to start in place of `argv`, and the leaf that it joins. Raises `SpawnError`."""
+        """Returns the command to start in place of `argv`, and the leaf that this command joins, if any. Raises
+        `SpawnError` if the program cannot be started."""
         self._remove_used()
         made = None if isinstance(self.cgroups, Unavailable) else self.cgroups.leaf(name, limits)
         leaf = made if isinstance(made, Leaf) else None
@@ -112,7 +114,7 @@ class ProcessTracker:
             self._used.append(leaf)
 
     def started(self, identity: Identity, leaf: Leaf | None = None) -> None:
-        """Call it right after a child's start."""
+        """Tracks a child. Call it right after the child's start."""
         if leaf is not None:
             self._leaves[identity] = leaf
         if not self._owns_process:
@@ -126,19 +128,20 @@ class ProcessTracker:
             self._reaper.add(identity, is_child=False)
 
     def collected(self, identity: Identity) -> None:
-        """The child has been waited for, or the orphan is gone. Other processes may still be in the leaf."""
+        """Tells the reaper to forget a child that was waited for, or an orphan that is gone. Other processes may still
+        be in the leaf."""
         if self._reaper is not None:
             self._reaper.forget(identity)
 
     def memory_kills(self, identity: Identity) -> int:
-        """How many processes in this child's leaf the kernel has killed because of `rss_mb`; known until `ended`. 0 for
-        a child without a leaf."""
+        """Returns how many processes in this child's leaf the kernel has killed because of `rss_mb`; known until
+        `ended`. Returns 0 for a child without a leaf."""
         leaf = self._leaves.get(identity)
         return 0 if leaf is None else leaf.memory_kills()
 
     def ended(self, identity: Identity) -> None:
-        """The child and all found processes of its tree are gone. Kills those that were not found, and removes the
-        leaf."""
+        """Call it when the child and all found processes of its tree are gone. Kills the processes that were not found,
+        and removes the leaf."""
         leaf = self._leaves.pop(identity, None)
         if leaf is not None and not leaf.close():
             leaf.kill()
@@ -152,8 +155,8 @@ class ProcessTracker:
     # --- end ----------------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Call it after all children have ended. The reaper ends only when no process is left, so that a host that is
-        killed meanwhile leaves none."""
+        """Ends the tracking. Call it after all children have ended. The reaper ends only when no process is left: so a
+        host that is killed meanwhile leaves none."""
         if self._reaper is None:
             return
         for identity in list(self._leaves):

@@ -18,16 +18,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Consent:
-    """The project extensions that the user has allowed for one run, besides those that are recorded as trusted."""
+    """The project extensions that the user has allowed for one run. The extensions with a trust record are not among
+    them."""
 
     whole_project: bool = False
-    """`--trust-project`: all of them run in this run; nothing is recorded."""
+    """`--trust-project`: all project extensions run in this run; nothing is recorded."""
     folders: frozenset[Path] = frozenset()
     """The extensions in these folders run in this run."""
 
 
 class Admission:
-    """Returns why an extension may not start, "" if it may; for `discover`.
+    """`discover` asks this object for each extension. Returns why the extension may not start, or "" if it may.
 
     Examines only extensions of a project, and reads all their files: a second or two for hundreds of MB.
     """
@@ -44,8 +45,9 @@ class Admission:
         return self._store.judge(found).reason
 
     def may_run(self, found: Found, old: Manifest) -> str | None:
-        """Why a new version may not replace one with the `old` manifest; None if it may. A version in a project must be
-        trusted as it is now; one elsewhere only if it gets more of the host's environment than the old one."""
+        """Returns why a new version may not replace one with the `old` manifest; None if it may. In a project the new
+        version must be trusted as it is now. Elsewhere it must be trusted only if it gets more of the host's
+        environment than the old version."""
         if found.scope is Scope.PROJECT:
             why = self(found)
             return f"not trusted ({why})" if why else None
@@ -59,7 +61,7 @@ class Admission:
     @property
     def _store(self) -> TrustStore:
         if self._opened is None:
-            from supervisor.discovery.trust_store import TrustStore  # 3 ms: only once an extension is to be judged
+            from supervisor.discovery.trust_store import TrustStore  # 3 ms: only if an extension must be judged
 
             self._opened = TrustStore(self._home)
         return self._opened

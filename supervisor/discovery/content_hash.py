@@ -1,13 +1,13 @@
-"""The content of an extension as one hash, which tells whether the extension is still what the user has trusted.
+"""Hashes the content of an extension. The hash shows whether the user has trusted this content.
 
 The hash covers every file below the folder with its path, its exec bit and its content, every folder, and every
-symbolic link with its target. It also covers files outside of the folder that a relative link, the manifest's `exec` or
-one of its `args` leads to: the next commit of a project can change them. For an absolute link it covers only the target
-path: the file there, such as the `python` of a virtual environment, is not shipped with the project.
+symbolic link with its target. It also covers files outside of the folder if a relative link, the manifest's `exec` or
+one of its `args` leads to them: the next commit of a project can change these files. For an absolute link it covers
+only the target path: the file there, such as the `python` of a virtual environment, is not shipped with the project.
 
-`__pycache__` counts: Python runs the files there in place of the source beside them, also if a commit has brought them.
-Extensions of projects are told not to write there (`environment.py`). The record of the installation counts too: it
-names the source from which `zot ext update` fetches, and what comes from there is trusted.
+The hash covers `__pycache__`: Python runs the files there in place of the source beside them, even if a commit has
+brought them. Extensions of projects are told not to write there (`environment.py`). The hash also covers the record of
+the installation: it names the source from which `zot ext update` fetches, and an update from there is trusted.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from wire.manifest import Manifest
 
 HISTORY = ".git"
-"""Folders of this name are left out, at every level."""
+"""Folders of this name are left out at every level."""
 MAX_FILES = 20_000
 MAX_BYTES = 512 * 2**20
 CHUNK = 1 << 20
 """Bytes."""
 PREFIX = "sha256:"
 PART = 16
-"""Hexadecimal digits of the hash of a part, which serves only to tell which parts have changed."""
+"""Hexadecimal digits of the hash of a part. It serves only to tell which parts have changed."""
 
 
 class ContentError(Exception):
@@ -41,7 +41,7 @@ class ContentError(Exception):
 
 @dataclass(frozen=True)
 class Bounds:
-    """The most that one extension may consist of."""
+    """The upper limits for the content of one extension."""
 
     files: int = MAX_FILES
     bytes: int = MAX_BYTES
@@ -49,6 +49,8 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Content:
+    """The hash of an extension's content, with its files and parts."""
+
     hash: str
     """`sha256:` and 64 hexadecimal digits."""
     files: dict[str, int] = field(default_factory=dict)
@@ -62,12 +64,13 @@ class Content:
 
     @property
     def short(self) -> str:
-        """Enough to compare by eye."""
+        """The first 12 digits of the hash: enough to compare by eye."""
         return self.hash.removeprefix(PREFIX)[:12]
 
 
 def hash_content(folder: Path, manifest: Manifest | None = None, bounds: Bounds | None = None) -> Content:
-    """Reads all files. Raises `ContentError` if a file cannot be read, or if there is more than the bounds allow."""
+    """Reads all files and returns their hash. Raises `ContentError` if a file cannot be read, or if there is more than
+    the bounds allow."""
     walk = _Walk(folder, bounds or Bounds())
     walk.folder(os.path.realpath(folder), "")
     if manifest is not None:
@@ -85,7 +88,7 @@ class _Walk:
         self._files: dict[str, int] = {}
         self._bytes = 0
         self._seen: set[str] = set()
-        """Real paths outside of the folder that are covered already: links may lead in circles."""
+        """Real paths outside of the folder that are covered already. Links may lead in circles."""
 
     def content(self) -> Content:
         whole = hashlib.sha256()
@@ -97,7 +100,8 @@ class _Walk:
         return Content(PREFIX + whole.hexdigest(), dict(sorted(self._files.items())), parts)
 
     def folder(self, path: str, shown: str) -> None:
-        """`shown` is the path that enters the hash, relative to the extension's folder."""
+        """Covers all that the folder contains. `shown` is the path that enters the hash, relative to the extension's
+        folder."""
         pending = [(path, shown)]
         while pending:
             path, shown = pending.pop()
@@ -117,8 +121,8 @@ class _Walk:
                     self._add(inside, b"special %o" % stat.S_IFMT(found.st_mode))
 
     def named(self, word: str) -> None:
-        """Covers the file or folder that a word of the command line names, if the word is a relative path and leads out
-        of the folder."""
+        """Covers the file or folder that a word of the command line names. Does so only for a relative path that leads
+        out of the folder."""
         if os.path.isabs(word) or "\0" in word:
             return
         path = os.path.join(self._root, word)
@@ -154,7 +158,7 @@ class _Walk:
     def _entries(self, path: str) -> Iterator[os.DirEntry[str]]:
         try:
             with os.scandir(path) as entries:
-                # Sorted, so that the first of two links to one file does not depend on the file system.
+                # Sorted: otherwise the file system would decide which of two links to one file comes first.
                 yield from sorted(entries, key=lambda entry: entry.name)
         except OSError as error:
             raise self._unreadable(path, error) from None

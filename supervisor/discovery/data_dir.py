@@ -1,8 +1,9 @@
-"""The data folder of an extension, for state that must outlive its process, apart from its program.
+"""Makes the data folder of an extension. The folder is apart from the program and holds state that must outlive the
+process.
 
-`$ZOT_HOME/data/NAME`; for an extension of a project `$ZOT_HOME/data/NAME-DIGITS`, with 8 digits of a hash of the
-project's path. In zot it is the folder of the program: an extension that has state there, and no data folder yet, keeps
-that folder.
+The folder is `$ZOT_HOME/data/NAME`. For an extension of a project it is `$ZOT_HOME/data/NAME-DIGITS`, with 8 digits of
+a hash of the project's path. In zot it is the folder of the program: an extension that has state there, and no data
+folder yet, keeps that folder.
 """
 
 from __future__ import annotations
@@ -32,21 +33,23 @@ PROGRAM_FILES = (
     "composer.json", "biome.json", "pyrightconfig.json", "renovate.json", "*.schema.json", "schema.json",
     "test*", "*.test.*", "*_test.*", ".*",
 )  # fmt: skip
-"""Names among them that usually belong to a program."""
+"""Names that match `STATE_FILES` but usually belong to a program."""
 TOOL_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "target", "dist", "build"})
 """Folders that build tools make beside a program."""
 
 
 @dataclass(frozen=True)
 class DataDir:
+    """The data folder that an extension gets."""
+
     path: Path
     trouble: str = ""
-    """Why the extension's own folder has to serve, and what to do; empty if it does not."""
+    """Why the extension keeps its data in its own folder, and what to do; empty if there is no trouble."""
 
 
 def prepare(found: Found, data: Path | None) -> DataDir:
-    """Makes the data folder, for its user only, and returns it. `data` is `$ZOT_HOME/data`. Without it, or if the data
-    folder cannot be made, it is the extension's own folder, as in zot."""
+    """Makes the data folder, for its user only, and returns it. `data` is `$ZOT_HOME/data`. If `data` is None, or if
+    the data folder cannot be made, returns the extension's own folder, as in zot."""
     if data is None:
         return DataDir(found.folder)
     own = data / name_of(found)
@@ -63,8 +66,8 @@ def prepare(found: Found, data: Path | None) -> DataDir:
 
 
 def name_of(found: Found) -> str:
-    """The name of its data folder. Projects do not share one. An extension of a project has the same data folder if it
-    is named with `--ext`."""
+    """Returns the name of the extension's data folder. Projects do not share one. An extension of a project keeps its
+    data folder if it is named with `--ext`."""
     name = found.manifest.name
     if not found.is_of_a_project:
         return name
@@ -73,10 +76,11 @@ def name_of(found: Found) -> str:
 
 
 def state_in(folder: Path) -> list[str]:
-    """Names of the files that an extension has written into the folder of its program, sorted.
+    """Returns the names of the files that an extension has written into the folder of its program, sorted.
 
-    For an installed extension: all that was not installed, except names that begin with a dot and `TOOL_FOLDERS`. For
-    others: files whose names are those of state, such as `todo.json` or `cache.sqlite3`, and not of a program.
+    For an installed extension: all names that were not installed, except names that begin with a dot and
+    `TOOL_FOLDERS`. For others: files with a name for state, such as `todo.json` or `cache.sqlite3`, but not with a name
+    of a program file.
     """
     try:
         with os.scandir(folder) as entries:
@@ -90,6 +94,7 @@ def state_in(folder: Path) -> list[str]:
 
 
 def is_state(name: str) -> bool:
+    """Whether a file of this name usually holds state."""
     return _matches(name, STATE_FILES) and not _matches(name, PROGRAM_FILES)
 
 
@@ -102,7 +107,7 @@ class _InstallRecord(msgspec.Struct):
 
 
 def _installed(folder: Path) -> frozenset[str] | None:
-    """The installed names in the folder; None without a record of an installation."""
+    """Returns the installed names in the folder; None if there is no record of an installation."""
     try:
         record = msgspec.json.decode(read_file(folder / RECORD), type=_InstallRecord)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):

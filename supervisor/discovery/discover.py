@@ -1,4 +1,4 @@
-"""Finds extensions: those named with `--ext`, the project's, and the user's."""
+"""Finds the extensions that are named with `--ext`, those of the project, and those of the user."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ class Found:
 
     @property
     def program(self) -> str:
-        """The manifest's `exec`: an absolute path as it is; with a slash, relative to the extension's folder; else from
-        PATH."""
+        """The program of the manifest's `exec`: an absolute path as it is; a name with a slash relative to the
+        extension's folder; any other name from PATH."""
         exec_ = self.manifest.exec
         if "/" not in exec_ and exec_ not in (".", ".."):
             return shutil.which(exec_) or exec_
@@ -61,7 +61,7 @@ class Found:
 
     @property
     def is_of_a_project(self) -> bool:
-        """Whether it lies in a project's `.zot/extensions`, also if it was named with `--ext`."""
+        """Whether the extension lies in a project's `.zot/extensions`, even if it was named with `--ext`."""
         if self.scope is not Scope.EXPLICIT:
             return self.scope is Scope.PROJECT
         parent = self.folder.absolute().parent
@@ -69,6 +69,7 @@ class Found:
 
     @property
     def default_hello_s(self) -> float:
+        """Seconds to wait for the hello if the manifest sets no time."""
         return DOWNLOADER_HELLO_S if Path(self.manifest.exec).name in DOWNLOADERS else HELLO_S
 
     @property
@@ -84,7 +85,7 @@ class Skipped:
     folder: Path
     reason: str
     is_error: bool = True
-    """Whether the user must be told; False if the user wants it so."""
+    """Whether the user must be told. False if the user wants the extension skipped."""
     untrusted: Found | None = None
     """The extension that would be started if the user trusted it."""
 
@@ -94,7 +95,7 @@ class Skipped:
 
     @property
     def line(self) -> str:
-        """For the user."""
+        """The notice for the user."""
         if self.untrusted is None:
             return f"extension load: {self.folder}: {self.reason}"
         return f"extension {self.name} of this project is {self.reason}"
@@ -102,8 +103,10 @@ class Skipped:
 
 @dataclass(frozen=True)
 class Discovery:
+    """The result of `discover`."""
+
     found: tuple[Found, ...]
-    """In the order in which guards are asked."""
+    """Sorted in the order in which guards are asked."""
     skipped: tuple[Skipped, ...]
 
 
@@ -113,9 +116,9 @@ def discover(
     """Reads the manifests of the explicit folders, then `PROJECT/.zot/extensions/*`, then `HOME/extensions/*`.
 
     Symbolic links to folders count. Of several extensions with one name the first in that order wins. A disabled,
-    broken or untrusted one hides no other; in zot it hides a global one with the same folder name. A disabled one that
-    is named by `--ext` starts. `distrust` returns why an extension of the project is not trusted, "" if it is; without
-    it all are trusted.
+    broken or untrusted extension hides no other; in zot it hides a global extension with the same folder name. A
+    disabled extension that is named by `--ext` starts. `distrust` returns why an extension of the project is not
+    trusted, or "" if it is trusted; without `distrust` all are trusted.
     """
     found: dict[str, Found] = {}
     skipped: list[Skipped] = []
@@ -142,9 +145,9 @@ def discover(
 
 
 def installed(project: Path | None, home: Path | None, skipped: list[Skipped]) -> list[tuple[Path, Scope]]:
-    """The folders in `PROJECT/.zot/extensions`, then those in `HOME/extensions`, each sorted by name; their content is
-    not read. A parent that cannot be listed is added to `skipped`. If both parents are one folder, its scope is
-    GLOBAL."""
+    """Returns the folders in `PROJECT/.zot/extensions`, then those in `HOME/extensions`, each sorted by name. Does not
+    read their content. A parent that cannot be listed is added to `skipped`. If both parents are one folder, its scope
+    is GLOBAL."""
     folders: list[tuple[Path, Scope]] = []
     if project is not None and not (home is not None and _is_same(project / ".zot", home)):
         folders += [(folder, Scope.PROJECT) for folder in _folders(project / ".zot" / "extensions", skipped)]
@@ -154,11 +157,12 @@ def installed(project: Path | None, home: Path | None, skipped: list[Skipped]) -
 
 
 def untrusted_reason(name: str, why: str) -> str:
+    """Says in one line that an extension is not trusted, why, and what to do."""
     return f"not trusted ({why}): not started; zot ext trust {shlex.quote(name)}, or --trust-project"
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Raises `ManifestError`, with one line that names the fault."""
+    """Reads the manifest in the folder. Raises `ManifestError`, with one line that names the fault."""
     path = folder / MANIFEST
     try:
         return parse_manifest(read_file(path))

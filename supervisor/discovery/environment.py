@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from wire.manifest import EnvPolicy, Manifest
 
 NEVER = frozenset({"ZOTCORE_RPC_TOKEN"})
-"""Never passed on, even if a manifest asks for it: this token gives access to the host itself."""
+"""No extension gets these, even if its manifest asks for them: this token gives access to the host itself."""
 HOST_SECRETS = NEVER | {
     "ANTHROPIC_API_KEY",
     "ANTHROPIC_AUTH_TOKEN",
@@ -22,7 +22,7 @@ HOST_SECRETS = NEVER | {
     "KIMI_API_KEY",
     "MOONSHOT_API_KEY",
 }
-"""Not passed to shell commands; passed to an extension only if its manifest asks. zot passes all of them on."""
+"""Shell commands do not get these; an extension gets them only if its manifest asks. zot passes all of them on."""
 MINIMAL = (
     "PATH", "HOME", "USER", "LOGNAME", "SHELL",
     "LANG", "LANGUAGE", "LC_*", "TZ",
@@ -31,25 +31,25 @@ MINIMAL = (
     "XDG_*", "ZOT_HOME",
     "SSL_CERT_*",
 )  # fmt: skip
-"""Variables that any program may need and that hold no secrets. Not the proxies: their addresses may contain passwords,
-and only network programs need them. Not variables that change how programs run, such as `LD_PRELOAD` or `PYTHONPATH`.
-"""
+"""Variables that any program may need and that hold no secrets. Proxies are left out: their addresses may contain
+passwords, and only network programs need them. Variables that change how programs run, such as `LD_PRELOAD` or
+`PYTHONPATH`, are left out too."""
 NO_BYTECODE = {"PYTHONDONTWRITEBYTECODE": "1"}
-"""The files that Python writes beside its modules would count as a change of the trusted content."""
+"""Python then writes no files beside its modules: they would count as a change of the trusted content."""
 
 
 def child_environment() -> dict[str, str]:
-    """For the host's own helper processes and for shell commands: the host's environment without provider keys and the
-    rpc token."""
+    """Returns the host's environment without provider keys and the rpc token. For the host's own helper processes and
+    for shell commands."""
     return {name: value for name, value in os.environ.items() if name not in HOST_SECRETS}
 
 
 def extension_environment(found: Found, config: Config, environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables of `environ` that an extension gets. Pure.
+    """Returns the variables of `environ` that an extension gets. Pure.
 
-    It gets secrets only if its manifest asks for them by name. Under the policy `minimal` it gets of the rest only the
-    variables that are in `MINIMAL`, that the config allows, or that the manifest asks for. An extension of a project
-    also gets `NO_BYTECODE`.
+    An extension gets secrets only if its manifest asks for them by name. Under the policy `minimal` it gets only those
+    other variables that are in `MINIMAL`, that the config allows, or that the manifest asks for. An extension of a
+    project also gets `NO_BYTECODE`.
     """
     allowed = {name: value for name, value in environ.items() if may_have(name, found.manifest, config)}
     return {**NO_BYTECODE, **allowed} if found.is_of_a_project else allowed
@@ -62,7 +62,7 @@ def may_have(name: str, manifest: Manifest, config: Config) -> bool:
     if name in manifest.env:
         return True
     if is_secret(name, config):
-        return False  # `env_allow` holds for all extensions, and must not pass a secret to each of them
+        return False  # `env_allow` holds for all extensions: a secret in it would go to each of them
     if policy_of(manifest, config) == "inherit":
         return True
     return name in config.env_allow or any(fnmatchcase(name, pattern) for pattern in MINIMAL)
@@ -74,5 +74,5 @@ def is_secret(name: str, config: Config) -> bool:
 
 
 def policy_of(manifest: Manifest, config: Config) -> EnvPolicy:
-    """`minimal` if the config or the manifest says so, else `inherit`."""
+    """Returns `minimal` if the config or the manifest says so, else `inherit`."""
     return "minimal" if "minimal" in (config.env_policy, manifest.env_policy) else "inherit"

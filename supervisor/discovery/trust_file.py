@@ -21,7 +21,7 @@ NAME = "trust.json"
 VERSION = 1
 FIELD = "extensions"
 LOCK_S = 5.0
-"""How long to wait for the lock. A writer holds it for milliseconds."""
+"""Seconds to wait for the lock. A writer holds it for milliseconds."""
 POLL_S = 0.01
 
 Rows = dict[str, dict[str, Any]]
@@ -32,17 +32,19 @@ class TrustError(Exception):
 
 
 class TrustFile:
+    """The file `$ZOT_HOME/trust.json`, as rows by folder."""
+
     def __init__(self, home: Path) -> None:
         self.path = home / NAME
 
     def read(self) -> Rows:
-        """Raises `TrustError` if the file is damaged or cannot be read."""
+        """Returns the rows of the file. Raises `TrustError` if the file is damaged or cannot be read."""
         return self._rows(self._read())
 
     @contextmanager
     def changing(self) -> Iterator[Rows]:
-        """Changes that the block makes to the rows are written after it, in one rename. Raises `TrustError`; the file
-        then stays unchanged."""
+        """Locks the file and gives its rows to the block. After the block all changes are written in one rename. Raises
+        `TrustError` if that fails; the file then stays unchanged."""
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             lock = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -105,5 +107,5 @@ class TrustFile:
         return TrustError(f"{self.path} cannot be written: {error.strerror}; set ZOT_HOME to a folder of yours")
 
     def _write(self, whole: dict[str, Any]) -> None:
-        target = Path(os.path.realpath(self.path))  # a symbolic link stays one; its target is replaced
+        target = Path(os.path.realpath(self.path))  # a symbolic link stays a link; its target is replaced
         replace_file(target, msgspec.json.format(msgspec.json.encode(whole), indent=2) + b"\n", mode=0o600)

@@ -19,14 +19,16 @@ if TYPE_CHECKING:
 
 
 class TrustState(Enum):
+    """How the content of an extension compares with the trusted content."""
+
     TRUSTED = "trusted"
     NEVER_SEEN = "never seen"
     CHANGED = "changed"
-    """Its content differs from the trusted content."""
+    """The content of the extension differs from the trusted content."""
     ASKS_FOR_MORE_ENV = "asks for more"
-    """Its manifest names variables that were not granted."""
+    """The manifest names variables that were not granted."""
     UNKNOWN = "unknown"
-    """Not trusted: its files or the trust file cannot be read."""
+    """Not trusted: the extension's files or the trust file cannot be read."""
 
 
 class TrustRecord(msgspec.Struct, frozen=True):
@@ -35,7 +37,7 @@ class TrustRecord(msgspec.Struct, frozen=True):
     hash: str
     name: str
     env: tuple[str, ...] = ()
-    """Names of the variables that it asked for."""
+    """Names of the variables that the extension asked for."""
     time: str = ""
     """ISO 8601, UTC."""
     parts: dict[str, str] = {}
@@ -44,13 +46,16 @@ class TrustRecord(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class TrustJudgement:
+    """The judgement on one extension."""
+
     standing: TrustState
     reason: str
-    """In a few words: why it is not trusted. Empty if it is."""
+    """Why the extension is not trusted, in a few words; empty if it is trusted."""
     content: Content | None = None
-    """None if it was not read."""
+    """None if the content was not read."""
     changes: tuple[str, ...] = ()
-    """The parts that have changed since it was trusted, if they are known: `rules.py`, `lib/new.py (new)`."""
+    """The parts that have changed since the extension was trusted, if they are known: `rules.py`, `lib/new.py
+    (new)`."""
 
     @property
     def is_trusted(self) -> bool:
@@ -58,7 +63,7 @@ class TrustJudgement:
 
 
 def decide(record: TrustRecord | None, content: str, env: tuple[str, ...]) -> TrustState:
-    """The state of an extension whose content has this hash and that asks for these variables."""
+    """Returns the state of an extension whose content has this hash and that asks for these variables."""
     if record is None:
         return TrustState.NEVER_SEEN
     if not set(env) <= set(record.env):
@@ -67,7 +72,7 @@ def decide(record: TrustRecord | None, content: str, env: tuple[str, ...]) -> Tr
 
 
 def changes(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[str, ...]:
-    """Paths of the parts that differ, sorted, marked if they are new or gone."""
+    """Returns the paths of the parts that differ, sorted. New and missing parts are marked."""
     changed = []
     for path in sorted({*before, *after}):
         if path not in before:
@@ -80,8 +85,8 @@ def changes(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[str, .
 
 
 def widens(old: Manifest, new: Manifest, config: Config) -> list[str]:
-    """What an extension gets of the host's environment with the new manifest, but not with the old one: the variables
-    that it asks for, and `env_policy: inherit` if that adds all others. Empty if it gets no more."""
+    """Returns which parts of the host's environment an extension gets with the new manifest, but not with the old one:
+    the variables that it asks for, and `env_policy: inherit` if that adds all others. Empty if it gets no more."""
     more = [
         name
         for name in dict.fromkeys(new.env)
@@ -93,7 +98,7 @@ def widens(old: Manifest, new: Manifest, config: Config) -> list[str]:
 
 
 def state_reason(state: TrustState, record: TrustRecord | None, manifest: Manifest) -> str:
-    """In a few words, why an extension in this state is not trusted; empty if it is."""
+    """Returns in a few words why an extension in this state is not trusted; empty if it is trusted."""
     match state:
         case TrustState.NEVER_SEEN:
             return "never seen"

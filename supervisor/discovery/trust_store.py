@@ -1,7 +1,7 @@
 """The extensions that the user has trusted. An extension of a project runs only while its content is the trusted one.
 
-The records are kept under `$ZOT_HOME`, never in the project. To name an extension with `--ext`, or to put it under
-`$ZOT_HOME`, is to trust it.
+The records are under `$ZOT_HOME`, never in the project. A user who names an extension with `--ext`, or puts it under
+`$ZOT_HOME`, trusts it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["TrustError", "TrustStore", "key_of"]
 
 PARTS_KEPT = 500
-"""Parts of one extension, at most, whose hashes the trust file keeps."""
+"""The trust file keeps the hashes of at most this many parts of one extension."""
 
 
 class TrustStore:
@@ -42,13 +42,14 @@ class TrustStore:
         return self._file.path
 
     def judge(self, found: Found) -> TrustJudgement:
-        """Whether it may start. Only an extension of a project is examined; nothing is raised."""
+        """Judges whether an extension may start. Only an extension of a project is examined; nothing is raised."""
         if found.scope is not Scope.PROJECT:
             return TrustJudgement(TrustState.TRUSTED, "")
         return self.examine(found.folder, found.manifest)
 
     def examine(self, folder: Path, manifest: Manifest) -> TrustJudgement:
-        """Whether its content now is what the user has trusted, for an extension of any scope."""
+        """Judges whether the content of an extension is what the user has trusted. Works for every scope; raises
+        nothing."""
         try:
             record = self.entries().get(key_of(folder))
             content = hash_content(folder, manifest)
@@ -59,8 +60,8 @@ class TrustStore:
         return TrustJudgement(state, state_reason(state, record, manifest), content, changed)
 
     def trust(self, folder: Path, manifest: Manifest, content: Content | None = None) -> None:
-        """Records its content now, or the `content` that the user has been shown. Raises `TrustError` and
-        `ContentError`."""
+        """Records the present content of an extension, or the `content` that the user has been shown. Raises
+        `TrustError` and `ContentError`."""
         content = content or hash_content(folder, manifest)
         record = TrustRecord(
             hash=content.hash,
@@ -75,14 +76,14 @@ class TrustStore:
             rows[key_of(folder)] = {**rows.get(key_of(folder), {}), **row}
 
     def revoke(self, folder: Path) -> bool:
-        """Removes the record; False if there was none. Raises `TrustError`."""
+        """Removes the record; returns False if there was none. Raises `TrustError`."""
         if key_of(folder) not in self._file.read():
             return False
         with self._file.changing() as rows:
             return rows.pop(key_of(folder), None) is not None
 
     def entries(self) -> dict[str, TrustRecord]:
-        """All records, by resolved folder. Raises `TrustError`; no extension is trusted then."""
+        """Returns all records, by resolved folder. Raises `TrustError`; then no extension is trusted."""
         return self._checked(self._file.read())
 
     def _checked(self, rows: Rows) -> dict[str, TrustRecord]:
@@ -90,13 +91,13 @@ class TrustStore:
 
 
 def _storable(parts: Mapping[str, str]) -> dict[str, str]:
-    """Without the parts whose names are not text, which JSON cannot hold."""
+    """Leaves out the parts whose names are not text: JSON cannot hold them."""
     return {path: part for path, part in parts.items() if path.isprintable()}
 
 
 def key_of(folder: Path) -> str:
-    """The key of a folder in the file: its resolved path. A link that is changed to another folder gets
-    another key, so it counts as never seen."""
+    """Returns the key of a folder in the file: its resolved path. If a link changes to another folder, it has another
+    key and counts as never seen."""
     return str(Path(folder).resolve())
 
 

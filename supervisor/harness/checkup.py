@@ -35,19 +35,19 @@ SHOWN = 160
 
 
 class Force(Enum):
-    """What ended the process. The values are shown to users."""
+    """The means that ended the process. The values are shown to users."""
 
     ASKING = "asking"
     CLOSED_STDIN = "closing its stdin"
     SIGTERM = "SIGTERM"
     SIGKILL = "SIGKILL"
     NOTHING = "nothing"
-    """It had ended before the shutdown."""
+    """The process had ended before the shutdown."""
 
 
 @dataclass
 class CheckupResult:
-    """What one checkup found."""
+    """The findings of one checkup."""
 
     found: Found
     spawn_error: str = ""
@@ -73,7 +73,7 @@ class CheckupResult:
     lines: int = 0
     """Number of lines on stdout, up to `HEARD_LIMIT`."""
     is_mute: bool = False
-    """It closed its stdout before the shutdown."""
+    """Whether the process closed its stdout before the shutdown."""
     stderr: tuple[str, ...] = ()
     exit: ExitStatus | None = None
     stop_s: float | None = None
@@ -81,9 +81,9 @@ class CheckupResult:
     has_acked: bool = False
     force: Force = Force.ASKING
     left: int = 0
-    """Processes that it started and that still lived at its end."""
+    """Number of processes that the extension started and that still lived at its end."""
     missing_env: tuple[str, ...] = ()
-    """Variables that its manifest asks for and this environment does not have."""
+    """Variables that the manifest asks for and this environment does not have."""
 
 
 def examine(
@@ -93,8 +93,8 @@ def examine(
     at_once: int = AT_ONCE,
     on_done: Callable[[CheckupResult], None] | None = None,
 ) -> list[CheckupResult]:
-    """Checks all of them, `at_once` at a time, and returns the results in the given order; `on_done` is called for each
-    when it is done. The deadlines of an extension that hangs do not delay the others. Raises
+    """Checks all extensions, `at_once` at a time, and returns the results in the given order. Calls `on_done` for each
+    extension when its checkup is over. An extension that hangs does not delay the others. Raises
     `HarnessInterruptedError`."""
     checkups = [_Checkup(harness, extension) for extension in found]
     waiting = deque(checkups)
@@ -119,7 +119,7 @@ def examine(
 
 
 def _limit(found: Sequence[Found]) -> float:
-    """Seconds that are more than all of them need, even one after the other."""
+    """Returns more seconds than all extensions need, even one after the other."""
     return 10.0 + sum(
         (extension.manifest.timeouts.hello or extension.default_hello_s) + extension.manifest.timeouts.ready + 10.0
         for extension in found
@@ -159,7 +159,7 @@ class _Checkup:
         self._handshake = ObservedHandshake(self._harness.loop, self._process, places)
 
     def look(self) -> None:
-        """Does what is due: the shutdown after the handshake, or the next step of the teardown."""
+        """Does the work that is due: the shutdown after the handshake, or the next step of the teardown."""
         if self._state is _CheckupState.GREETING:
             assert self._handshake is not None
             if self._handshake.look():
@@ -204,7 +204,7 @@ class _Checkup:
 
 
 def _force_of(process: RecordedProcess, teardown: Teardown) -> Force:
-    """By what was done to it, not by its exit status: a program may end in order on SIGTERM."""
+    """Judges by the signals that were sent, not by the exit status: a program may end in order on SIGTERM."""
     reached = teardown.reached(process)
     if reached in (StopStage.KILLED, StopStage.STUCK):
         return Force.SIGKILL
@@ -214,7 +214,7 @@ def _force_of(process: RecordedProcess, teardown: Teardown) -> Force:
 
 
 def _register_all(process: RecordedProcess, result: CheckupResult) -> None:
-    """Decodes and registers all that it said, as a host does."""
+    """Decodes and registers all that the process said, as a host does."""
     warned: dict[str, str] = {}
 
     def warn(key: str, text: str) -> None:

@@ -1,4 +1,4 @@
-"""What a trial of extensions needs: one loop, temporary folders, and the end of every process that it started."""
+"""Gives a trial of extensions one loop and temporary folders, and ends every process that the trial started."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class HarnessInterruptedError(Exception):
-    """Ctrl-C, or another signal that asks this process to end."""
+    """Ctrl-C, or another signal, asks this process to end."""
 
 
 class Harness:
     """A context manager. On exit it ends every process that it started and removes its temporary folders.
 
-    `owns_process` says that this process does nothing else. The harness then adopts orphans, ends on SIGINT, SIGTERM
-    and SIGHUP, and on exit ends every process below this one.
+    `owns_process` means that this process does nothing else. The harness then adopts orphans, ends on SIGINT, SIGTERM
+    and SIGHUP, and on exit ends all descendants of this process.
     """
 
     def __init__(self, *, owns_process: bool = False, config: Config | None = None, clock: Clock | None = None) -> None:
@@ -112,8 +112,8 @@ class Harness:
     # --- waiting and ending -------------------------------------------------------------------------------
 
     def wait(self, predicate: Callable[[], bool], seconds: float | None) -> bool:
-        """Runs the loop until `predicate` holds. False if that takes longer than `seconds`; None is no deadline, for
-        input that a person types. Raises `HarnessInterruptedError`."""
+        """Runs the loop until `predicate` holds. Returns False if that takes longer than `seconds`. None means no
+        deadline, for input that a person types. Raises `HarnessInterruptedError`."""
         deadline = None if seconds is None else self.loop.clock() + seconds
         done = self.loop.run_until(lambda: self.is_interrupted or predicate(), deadline)
         if self.is_interrupted:
@@ -121,7 +121,7 @@ class Harness:
         return done
 
     def left_by(self, process: RecordedProcess) -> dict[int, Process]:
-        """The processes that it started and that still live, by pid; without the first process itself."""
+        """Returns the living processes that an extension started, by pid, without the first process itself."""
         assert process.child is not None
         table = self.shared_table.table(self.loop.clock())
         if table is None:
@@ -137,7 +137,7 @@ class Harness:
     def teardown(
         self, process: RecordedProcess, on_over: Callable[[], None] | None = None, patience: Patience | None = None
     ) -> Teardown:
-        """Starts to end the process in order, with all processes that it left; `on_over` is called at the end."""
+        """Starts to end the process in order, with all processes that it left. Calls `on_over` at the end."""
         return Teardown(
             self.loop,
             [process],
@@ -148,16 +148,16 @@ class Harness:
         )
 
     def end(self, process: RecordedProcess, patience: Patience | None = None) -> None:
-        """Ends the process in order, with all processes that it left, and waits for that."""
+        """Ends the process in order, with all processes that it left. Waits until they are gone."""
         teardown = self.teardown(process, patience=patience)
         self.loop.run_until(lambda: self.is_interrupted or teardown.hurry())
         if not teardown.is_over:
             teardown.cancel()
-            return  # interrupted: `end_all` ends it, at once
+            return  # interrupted: `end_all` kills the process
         self.processes.remove(process)
 
     def end_all(self) -> None:
-        """Kills what still runs, at once and without a shutdown frame."""
+        """Kills all processes that still run, at once and without a shutdown frame."""
         if any(process.is_running or self.left_by(process) for process in self.processes):
             stop_all(self.loop, self.processes, at_once=True, shared_table=self.shared_table)
         self.processes.clear()

@@ -1,8 +1,8 @@
-"""Compares a frame with the one that a script expects. Pure.
+"""Compares a frame with the frame that a script expects. Pure.
 
-Every expected member must be equal. An object may have further members, an array has the same length, and null equals a
-missing member, as everywhere in the protocol. `${any}` stands for any value that is present, and within a text for any
-text. `${cwd}`, `${extension_dir}` and `${data_dir}` stand for the paths in the `hello_ack`.
+Every expected member must be equal. An object may have further members, an array must have the same length, and null
+equals a missing member, as everywhere in the protocol. `${any}` stands for any value that is present, and within a text
+for any text. `${cwd}`, `${extension_dir}` and `${data_dir}` stand for the paths in the `hello_ack`.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ class ScriptPaths:
     data_dir: str
 
     def names(self) -> dict[str, str]:
+        """Returns the path for each name."""
         return {"${cwd}": self.cwd, "${extension_dir}": self.extension_dir, "${data_dir}": self.data_dir}
 
     def fill(self, value: Any) -> Any:
@@ -43,7 +44,7 @@ class ScriptPaths:
         """Replaces the paths by the names, at any depth. Longer paths first: one may be within another."""
         if isinstance(value, str):
             for name, path in sorted(self.names().items(), key=lambda item: -len(item[1])):
-                # Not a longer path that only begins with this one.
+                # Does not replace a part of a longer path.
                 value = re.sub(rf"{re.escape(path)}(?![\w.-]*\w)", name.replace("\\", ""), value)
             return value
         return _rebuilt(value, self.hide)
@@ -58,16 +59,18 @@ def _rebuilt(value: Any, change: Callable[[Any], Any]) -> Any:
 
 
 class Difference(NamedTuple):
+    """One difference between an expected frame and the frame of the extension."""
+
     path: str
     """For example `content[0].text`."""
     expected: str
-    """JSON, cut."""
+    """The expected value as JSON, cut at `SHOWN` characters."""
     said: str
-    """JSON, cut; or `nothing`."""
+    """The value that the extension said, as JSON, cut; or `nothing`."""
 
 
 def differences(expected: Any, said: Any) -> list[Difference]:
-    """All differences; empty if `said` is as `expected`."""
+    """Returns all differences; empty if `said` is as `expected`."""
     return list(_compare(expected, said, ""))
 
 
@@ -118,6 +121,6 @@ def _first_difference(expected: str, said: str) -> int:
 
 
 def shown(value: Any, limit: int = SHOWN) -> str:
-    """Compact JSON, at most about `limit` characters."""
+    """Returns compact JSON of at most about `limit` characters."""
     text = json.dumps(value, ensure_ascii=False, separators=(", ", ": "))
     return text if len(text) <= limit else f"{text[: limit - 1]}… ({len(text)} characters)"

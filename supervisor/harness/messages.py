@@ -1,4 +1,4 @@
-"""Frames of the harness: its `hello_ack`, and which frame answers which request. Pure."""
+"""Makes the `hello_ack` of the harness, and finds the answer that a frame needs. Pure."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from supervisor.harness.matching import ScriptPaths
 
 HOST = "rehearsal"
-"""The host's version and the provider in the `hello_ack`; recorded scripts have it."""
+"""The host's version and the provider in the `hello_ack`. Recorded scripts contain it."""
 MODEL = "none"
 
 
 def hello_ack(places: ScriptPaths, given: dict[str, Any] | None = None) -> dict[str, Any]:
-    """The whole frame. Members of `given` replace the defaults."""
+    """Returns the whole `hello_ack`. Members of `given` replace the defaults."""
     return {
         "type": "hello_ack",
         "protocol_version": frames.PROTOCOL_VERSION,
@@ -36,11 +36,11 @@ ANSWERS = {
     "event_intercept": "event_intercept_response",
     "ping": "pong",
 }
-"""Type of a host's request: type of the answer, which has the same id."""
+"""The type of each host's request, with the type of its answer. Request and answer have the same id."""
 
 
 class ExpectedAnswer(NamedTuple):
-    """The frame that answers a request, by its type and id."""
+    """Identifies the answer to a request, by type and id."""
 
     type: str
     id: str | None
@@ -50,6 +50,6 @@ class ExpectedAnswer(NamedTuple):
 
 
 def answer_to(frame: dict[str, Any]) -> ExpectedAnswer | None:
-    """The answer that this frame needs; None if it needs none."""
+    """Returns the answer that this frame needs, or None if it needs none."""
     kind = ANSWERS.get(frame["type"])
     return None if kind is None else ExpectedAnswer(kind, frame.get("id"))

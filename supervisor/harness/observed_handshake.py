@@ -1,4 +1,4 @@
-"""The handshake with a recorded process. The rules are those of a run, in `supervisor.extension.handshake`."""
+"""Shakes hands with a recorded process. The rules are those of a run, in `supervisor.extension.handshake`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class HandshakePhase(Enum):
     GREETED = "greeted"
     READY = "ready"
     SILENT = "taken as ready"
-    """It never sent `ready`: it was silent after its hello, or the deadline passed."""
+    """The extension never sent `ready`: it was silent after its hello, or the deadline passed."""
     FAILED = "failed"
 
     @property
@@ -33,7 +33,7 @@ class HandshakePhase(Enum):
 
 
 class ObservedHandshake:
-    """Call `look` until it returns True. It reads the recorded lines."""
+    """Reads the recorded lines of a process. Call `look` until it returns True."""
 
     def __init__(self, loop: Loop, process: RecordedProcess, places: ScriptPaths) -> None:
         self.phase = HandshakePhase.WAITING
@@ -52,7 +52,7 @@ class ObservedHandshake:
         self._after(hello_s, lambda: self._fail(no_hello(hello_s)))
 
     def look(self) -> bool:
-        """Reads what was said since the last call. Returns whether the handshake is over."""
+        """Reads the lines since the last call. Returns whether the handshake is over."""
         while not self.phase.is_over and self._taken < len(self._process.heard):
             frame = self._process.heard[self._taken].frame
             self._taken += 1

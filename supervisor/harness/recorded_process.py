@@ -1,4 +1,4 @@
-"""One process of an extension, and every line that it and the harness say, in order."""
+"""Runs one process of an extension, and records every line in both directions, in order."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ class RecordedLine(NamedTuple):
     """None if the line is no JSON object."""
     at: float
     fault: str = ""
-    """Why a host refuses the line; empty if it takes it."""
+    """Why a host refuses the line; empty if a host takes it."""
     text: str = ""
-    """The line, cut, if it is no frame."""
+    """The line, cut at 400 bytes, if it is no frame."""
     message: Message | None = None
-    """The line of an extension as a host decodes it."""
+    """The message that a host decodes from the extension's line."""
 
 
 class RecordedProcess:
-    """Callbacks: `on_said` for each line in either direction, `on_stderr` for each line on standard error, `on_exit`
-    once. A `Harness` ends the process."""
+    """One recorded process. Calls `on_said` for each line in either direction, `on_stderr` for each line on standard
+    error, and `on_exit` once. A `Harness` ends the process."""
 
     def __init__(
         self,
@@ -62,14 +62,14 @@ class RecordedProcess:
         """Starts the process. Raises `SpawnError`."""
         self.found = found
         self.said: list[RecordedLine] = []
-        """Both directions."""
+        """The lines of both directions."""
         self.heard: list[RecordedLine] = []
-        """Only what the extension said."""
+        """Only the lines of the extension."""
         self.exit: ExitStatus | None = None
         self.started_at = loop.clock()
         self.ended_at: float | None = None
         self.asked_at: float | None = None
-        """When `shutdown` was sent."""
+        """When `shutdown` was sent, on the loop's clock."""
         self.has_acked = False
         self.is_mute = False
         self.stdin_closed_at: float | None = None
@@ -98,10 +98,11 @@ class RecordedProcess:
 
     @property
     def last_heard_at(self) -> float:
+        """When the extension last wrote a line (loop's clock); its start time before the first line."""
         return self.heard[-1].at if self.heard else self.started_at
 
     def say(self, frame: dict[str, Any]) -> bool:
-        """Sends a frame. False if the process does not read any more."""
+        """Sends a frame. Returns False if the process no longer reads."""
         assert self.child is not None
         if not self.child.send(msgspec.json.encode(frame) + b"\n"):
             return False
@@ -161,11 +162,12 @@ class RecordedProcess:
     # --- its end: the methods that `Teardown` calls -------------------------------------------------------
 
     def ask_to_stop(self) -> None:
+        """Sends `shutdown`, or closes stdin if the process no longer reads."""
         if self.asked_at is None and not self.say({"type": "shutdown"}):
             self.hint_to_stop()
 
     def hint_to_stop(self) -> None:
-        """Closes its stdin, unless it has answered the shutdown."""
+        """Closes the stdin of the process, unless the process has answered the shutdown."""
         assert self.child is not None
         if not self.has_acked and self.child.stdin is not None and self.child.stdin.is_open:
             self.stdin_closed_at = self.loop.clock()
@@ -173,7 +175,7 @@ class RecordedProcess:
 
 
 def understood(line: bytes | bytearray | Oversize, limit: int, now: float) -> RecordedLine:
-    """A line of an extension: the JSON to compare, and the message as a host decodes it."""
+    """Decodes a line of an extension: to JSON for the comparison, and to a message as a host does."""
     if isinstance(line, Oversize):
         malformed = describe_oversize(line, limit)
         return RecordedLine(Side.EXTENSION, None, now, malformed.reason, _cut(line.prefix), malformed)

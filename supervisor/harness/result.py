@@ -1,4 +1,4 @@
-"""The result of playing one script, and the lines that tell a failure."""
+"""The result of one played script, and the lines that describe a failure."""
 
 from __future__ import annotations
 
@@ -18,15 +18,17 @@ FRAME_SHOWN = 400
 
 @dataclass(frozen=True)
 class Failure:
+    """Why a script failed, and at which step."""
+
     reason: str
     step: ScriptStep | None = None
-    """The line of the script; None before its first and after its last."""
+    """The step of the script; None before the first step and after the last."""
     said: dict[str, Any] | None = None
-    """What the extension said instead."""
+    """The frame that the extension said instead."""
     differences: tuple[Difference, ...] = ()
 
     def lines(self) -> list[str]:
-        """A few lines for a reader: `-` marks what was expected, `+` what was said."""
+        """Describes the failure in a few lines: `-` marks what was expected, `+` what was said."""
         where = f"line {self.step.line}: " if self.step is not None and self.step.line else ""
         lines = [f"{where}{self.reason}"]
         if any(difference.path == "type" for difference in self.differences) or (
@@ -48,14 +50,16 @@ class Failure:
 
 @dataclass(frozen=True)
 class ScriptResult:
+    """The result of one played script."""
+
     script: str
     steps: int
     """Steps in the script."""
     done: int
-    """Steps before the failure."""
+    """Steps that were played before the failure."""
     failure: Failure | None
     said: tuple[RecordedLine, ...]
-    """Both directions, in order."""
+    """The lines of both directions, in order."""
     stderr: tuple[str, ...]
     """The last lines on standard error."""
     exit: str

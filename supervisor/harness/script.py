@@ -1,8 +1,8 @@
 """Reads and writes scripts: conversations as JSON Lines, in the order of the frames.
 
-A line is `{"host": frame}` or `{"extension": frame}`, by the side that says the frame. Any line may have a `note`, also
-alone. The first line may be `{"about": {...}}` with `title`; `ignore`, types of frames that may come at
-any time or not at all; and `exit`, the expected exit status (default 0).
+A line is `{"host": frame}` or `{"extension": frame}`, by the side that says the frame. Any line may have a `note`, or
+only a `note`. The first line may be `{"about": {...}}` with three members. `title` is the title. `ignore` lists types
+of frames that may come at any time or not at all. `exit` is the expected exit status (default 0).
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 MEMBERS = ("about", "extension", "host", "note")
 NEAR = 0.75
-"""Least likeness (0 to 1) of an unknown type to a known one that makes it a typing error. Less like ones are allowed:
-readers of the protocol ignore unknown frames."""
+"""Least likeness (0 to 1) of an unknown type to a known type that counts as a typing error. A type that is less like a
+known one is allowed: readers of the protocol ignore unknown frames."""
 
 
 class Side(Enum):
@@ -39,6 +39,8 @@ class Side(Enum):
 
 @dataclass(frozen=True)
 class ScriptStep:
+    """One line of a script: a frame that one side says."""
+
     side: Side
     frame: dict[str, Any]
     line: int = 0
@@ -46,7 +48,7 @@ class ScriptStep:
 
 
 class About(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The first line. Members that are not here are ignored."""
+    """The first line of a script. Unknown members are ignored."""
 
     title: str = ""
     ignore: tuple[str, ...] = ()
@@ -55,13 +57,16 @@ class About(msgspec.Struct, frozen=True, omit_defaults=True):
 
 @dataclass(frozen=True)
 class Script:
+    """A script: its steps in order, and the members of its first line."""
+
     name: str
     steps: tuple[ScriptStep, ...]
     about: About = field(default_factory=About)
 
     @property
     def has_handshake(self) -> bool:
-        """If False, the harness shakes hands by itself, and the script begins when the extension is ready."""
+        """Whether the script contains the handshake. If not, the harness shakes hands by itself, and the script begins
+        when the extension is ready."""
         return any(step.frame["type"] in ("hello", "hello_ack") for step in self.steps)
 
     @property
@@ -70,7 +75,7 @@ class Script:
 
 
 class ScriptError(ValueError):
-    """The text names the file, the line, and the fault."""
+    """A script cannot be read. The text names the file, the line, and the fault."""
 
 
 def read_script(path: Path) -> Script:
@@ -132,7 +137,8 @@ def _parse_about(value: Any) -> About:
 
 
 def _check_frame(side: Side, frame: Any) -> dict[str, Any]:
-    """A host's frame is validated in full, because it is sent as it is. An expected frame may leave members out."""
+    """Returns the frame if it is valid. A host's frame is validated in full, because it is sent as it is. An expected
+    frame may leave members out."""
     if not isinstance(frame, dict) or not isinstance(frame.get("type"), str):
         raise ScriptError(f'{side.value}: a frame is an object with a "type"')
     kind = frame["type"]
@@ -159,5 +165,5 @@ def _near(name: str, known: Iterable[str]) -> str:
 
 
 def write_line(side: Side, frame: dict[str, Any], places: ScriptPaths | None = None) -> bytes:
-    """One line of a script, LF included. With `places`, paths are replaced by their names."""
+    """Returns one line of a script, LF included. With `places`, names replace the paths."""
     return msgspec.json.encode({side.value: frame if places is None else places.hide(frame)}) + b"\n"

@@ -1,4 +1,4 @@
-"""Plays the host's part of a script: `play` compares the answers with the script, `record` only writes them down."""
+"""Plays the host's part of a script. `play` compares the answers with the script; `record` only writes them down."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from supervisor.harness.script import ScriptStep
 
 HURRIED = Patience(hint=0.0, ask=0.5, term=0.5)
-"""For an extension that has failed already."""
+"""The patience with an extension that has failed already."""
 WAIT_S = 10.0
 """Seconds to wait for each expected frame."""
 QUIET_S = 0.25
-"""Seconds of silence after which a recording goes on to the host's next line, where no answer is due."""
+"""Seconds of silence after which a recording goes on to the host's next line, if no answer is due."""
 
 
 class _FailedError(Exception):
@@ -39,7 +39,7 @@ class _FailedError(Exception):
 
 
 def found_in(folder: str | Path) -> Found:
-    """The extension in a folder, as `--ext` finds it. Raises `ManifestError`."""
+    """Returns the extension in a folder, as `--ext` finds it. Raises `ManifestError`."""
     path = Path(folder).expanduser().absolute()
     return Found(path, read_manifest(path), Scope.EXPLICIT)
 
@@ -59,13 +59,13 @@ def record(
 
 
 def recording(outcome: ScriptResult) -> bytes:
-    """The conversation of a result as the text of a script."""
+    """Returns the conversation of a result as the text of a script."""
     return recording_of(outcome.said, outcome.places)
 
 
 def recording_of(conversation: Sequence[RecordedLine], places: ScriptPaths) -> bytes:
-    """The text of a script. The `hello_ack` comes right after the `hello`, even if the extension said more in between:
-    so equal conversations give equal recordings."""
+    """Returns a conversation as the text of a script. Puts the `hello_ack` right after the `hello`, even if the
+    extension said more in between: so equal conversations give equal recordings."""
     lines = [line for line in conversation if line.frame is not None]
     ack = next((line for line in lines if line.side is Side.HOST and _type(line) == "hello_ack"), None)
     hello = next((line for line in lines if line.side is Side.EXTENSION and _type(line) == "hello"), None)
@@ -88,7 +88,7 @@ class _ScriptRun:
         self._places: ScriptPaths = harness.prepare(found, cwd)
         self._process: RecordedProcess | None = None
         self._taken = 0
-        """How many of the lines of `heard` have been compared."""
+        """Number of lines of `heard` that are already compared."""
         self._done = 0
 
     @property
@@ -246,7 +246,8 @@ class _ScriptRun:
             raise _FailedError(Failure(late))
 
     def _expect_no_more(self) -> None:
-        """A `shutdown_ack` is allowed if the script has no shutdown, and any frame if it has only lines of the host."""
+        """Fails if the extension said more than the script expects. A `shutdown_ack` is allowed if the script has no
+        shutdown, and any frame if the script has only lines of the host."""
         spare = {*self._script.about.ignore, *(() if self._script.has_shutdown else ("shutdown_ack",))}
         expects = any(step.side is Side.EXTENSION for step in self._script.steps)
         for said in self.process.heard[self._taken :]:
@@ -261,7 +262,7 @@ def _has_answer(process: RecordedProcess, since: int, answer: ExpectedAnswer) ->
 
 
 def ended_badly(process: RecordedProcess, expected: int = 0) -> str:
-    """What is wrong with the end of the process; empty if nothing is."""
+    """Returns the fault in the end of the process; empty if there is none."""
     status = process.exit
     if status is None:
         return "it could not be ended"

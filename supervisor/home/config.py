@@ -18,11 +18,11 @@ NAME = "config.json"
 
 class Config(msgspec.Struct, frozen=True):
     limits: Limits = msgspec.field(default_factory=Limits)
-    """For extensions whose manifests set none."""
+    """Limits for extensions whose manifests set none."""
     secrets: tuple[str, ...] = ()
     """Further variables that extensions do not inherit: names, or patterns with `*`, such as `AWS_*`."""
     env_policy: EnvPolicy = "inherit"
-    """For extensions whose manifests set none; `minimal` holds for all."""
+    """The policy for extensions whose manifests set none; `minimal` holds for all extensions."""
     env_allow: tuple[Variable, ...] = ()
     """Further variables that extensions get under the policy `minimal`."""
 
@@ -35,8 +35,8 @@ _decoder = msgspec.json.Decoder(Config)
 
 
 def load_config(home: Path) -> Config:
-    """The defaults if the file does not exist. Raises `ConfigError`: a limit with a fault must not be ignored
-    silently."""
+    """Reads the settings; returns the defaults if the file does not exist. Raises `ConfigError`, since a faulty limit
+    must not be ignored silently."""
     path = home / NAME
     try:
         text = path.read_bytes()

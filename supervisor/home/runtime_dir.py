@@ -20,14 +20,14 @@ class UnusableError(OSError):
 
 
 def runtime_dir(home: Path | None = None, environ: Mapping[str, str] | None = None) -> Path:
-    """The folder for the socket of a new host: `$XDG_RUNTIME_DIR/zot` if that variable names a folder of this user,
-    else `$ZOT_HOME/run`. Not created here."""
+    """Returns the folder for the socket of a new host: `$XDG_RUNTIME_DIR/zot` if that variable names a folder of this
+    user, else `$ZOT_HOME/run`. Does not make the folder."""
     return runtime_dirs(home, environ)[0]
 
 
 def runtime_dirs(home: Path | None = None, environ: Mapping[str, str] | None = None) -> list[Path]:
-    """All folders that may hold sockets of hosts, the one for new hosts first: a host may have been started in another
-    environment."""
+    """Returns all folders that may hold sockets of hosts, first the one for new hosts. Other hosts may have been
+    started in another environment."""
     environ = os.environ if environ is None else environ
     fallback = (home or zot_home()) / "run"
     given = environ.get("XDG_RUNTIME_DIR", "")
@@ -37,7 +37,7 @@ def runtime_dirs(home: Path | None = None, environ: Mapping[str, str] | None = N
 
 
 def _is_ours(path: str) -> bool:
-    """Under sudo or su the variable may still name another user's folder."""
+    """Whether the path is a folder of this user. Under sudo or su the variable may still name another user's folder."""
     try:
         found = os.stat(path)
     except OSError:
@@ -46,7 +46,7 @@ def _is_ours(path: str) -> bool:
 
 
 def prepare(folder: Path) -> None:
-    """Makes the folder, and makes sure that no other user can enter it. Raises `UnusableError`."""
+    """Makes the folder, and makes sure that no other user can enter it. Raises `UnusableError` if that fails."""
     try:
         folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -64,11 +64,12 @@ def prepare(folder: Path) -> None:
 
 
 def socket_of(folder: Path, pid: int) -> Path:
+    """Returns the path of the socket of the host `pid`."""
     return folder / f"{pid}{SUFFIX}"
 
 
 def sockets_in(folder: Path) -> list[tuple[int, Path]]:
-    """Pid and path of each socket, lowest pid first. Goes by the file names only: a host may be gone."""
+    """Returns pid and path of each socket, lowest pid first. Looks only at file names: the host may be gone."""
     return sorted(
         (int(name.removesuffix(SUFFIX)), folder / name)
         for name in _names(folder)
@@ -77,12 +78,12 @@ def sockets_in(folder: Path) -> list[tuple[int, Path]]:
 
 
 def temporary_of(folder: Path, pid: int) -> Path:
-    """The path of a socket before its host listens on it."""
+    """Returns the path of a socket before its host listens on it."""
     return folder / f".{pid}.new"
 
 
 def abandoned_in(folder: Path) -> list[Path]:
-    """Temporary sockets of hosts that are gone."""
+    """Returns the temporary sockets of hosts that are gone."""
     found = []
     for name in _names(folder):
         pid = name.removeprefix(".").removesuffix(".new")
@@ -92,7 +93,7 @@ def abandoned_in(folder: Path) -> list[Path]:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process has this pid. It may be another process than before."""
+    """Whether some process has this pid; it may be another process than before."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

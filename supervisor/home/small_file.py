@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 LIMIT = 16 * 2**20
-"""Bytes. A manifest has hundreds; the record of an installation has a hundred for each installed file."""
+"""Bytes. A manifest has hundreds of bytes; the record of an installation has a hundred for each installed file."""
 CHUNK = 1 << 20
 """Bytes."""
 
 
 def read_file(path: Path) -> bytes:
-    """Reads a regular file of at most `LIMIT` bytes. Raises `OSError`, also for a device or a FIFO, which a stranger
-    may have put there: a read of it could block or never end."""
+    """Reads a regular file of at most `LIMIT` bytes. Raises `OSError` for a larger file, and for a device or a FIFO: a
+    stranger may have put it there, and a read of it could block or never end."""
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     try:
         if not stat.S_ISREG(mode := os.fstat(fd).st_mode):
@@ -37,7 +37,7 @@ def read_file(path: Path) -> bytes:
 
 def replace_file(path: Path, text: bytes, mode: int) -> None:
     """Writes a file so that at every moment either the old or the new content is there, whole. The next writer
-    overwrites the temporary file of a killed one. Raises `OSError`."""
+    overwrites the temporary file of a killed writer. Raises `OSError`."""
     new = path.with_name(f".{path.name.removeprefix('.')}.new")
     fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 
 def zot_home() -> Path:
-    """`$ZOT_HOME`, else zot's default: `~/Library/Application Support/zot` on macOS; elsewhere `$XDG_STATE_HOME/zot` or
-    `~/.local/state/zot`. Not created here."""
+    """Returns `$ZOT_HOME`, else zot's default: `~/Library/Application Support/zot` on macOS; elsewhere
+    `$XDG_STATE_HOME/zot` or `~/.local/state/zot`. Does not make the folder."""
     if given := os.environ.get("ZOT_HOME"):
         return Path(given).expanduser().absolute()
     from platformdirs import user_data_path, user_state_path  # 20 ms: only without $ZOT_HOME

@@ -1,5 +1,5 @@
-"""Data that an extension keeps in the folder of its program: found, carried to a new version, moved away. Never
-deleted without a flag."""
+"""Finds the data that an extension keeps in the folder of its program, carries it to a new version, or moves it away.
+Deletes no data without a flag."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ if TYPE_CHECKING:
 
 
 def folder_of(extension: Installed, home: Path) -> Path:
-    """Its data folder under `$ZOT_HOME`; it may not exist."""
+    """Returns the extension's data folder under `$ZOT_HOME`; it may not exist."""
     found = extension.found or Found(extension.folder, Manifest(extension.name, "?"), extension.scope)
     return home / data_dir.FOLDER / data_dir.name_of(found)
 
 
 def left_by(extension: Installed) -> list[str]:
-    """Files in its folder that are data: files that did not come from its source. Without a record, files with typical
-    names of data. Leaves out what tools make, such as caches and `node_modules`. Raises `OSError`."""
+    """Returns the data files in an extension's folder: files that did not come from its source. Without a record these
+    are files with typical names of data. Leaves out what tools make, such as caches and `node_modules`. Raises
+    `OSError`."""
     if extension.is_link or not extension.folder.is_dir():
         return []
     if extension.record is None:
@@ -40,7 +41,7 @@ def left_by(extension: Installed) -> list[str]:
 
 
 def foreign(extension: Installed) -> list[str]:
-    """All files and links in its folder that did not come from its source; none without a record."""
+    """Returns all files and links in an extension's folder that did not come from its source; none without a record."""
     if extension.record is None:
         return []
     installed = frozenset(extension.record.files)
@@ -48,9 +49,9 @@ def foreign(extension: Installed) -> list[str]:
 
 
 def carry_over(paths: list[str], old: Path, new: Path) -> list[str]:
-    """Links data into the new version's folder. Returns the paths where the new version has a file of that name: it is
-    kept beside that file, as `NAME.kept`. Hard links keep what the running extension still writes until its restart.
-    Raises `OSError`."""
+    """Links data into the new version's folder. If the new version has a file of the same name, the data is kept beside
+    this file, as `NAME.kept`, and the path is in the returned list. The running extension still writes to the data
+    until its restart: hard links keep that too. Raises `OSError`."""
     in_the_way = []
     for path in paths:
         target = new / path
@@ -61,7 +62,7 @@ def carry_over(paths: list[str], old: Path, new: Path) -> list[str]:
         try:
             os.link(old / path, target, follow_symlinks=False)
         except FileNotFoundError:
-            continue  # a temporary file, gone again
+            continue  # a temporary file that is gone again
         except (OSError, NotImplementedError):
             if (old / path).is_symlink():
                 os.symlink(os.readlink(old / path), target)
@@ -84,13 +85,13 @@ def move_away(paths: list[str], folder: Path, data: Path) -> list[Path]:
         except OSError as error:
             if error.errno != errno.EXDEV:
                 raise
-            shutil.move(folder / path, target)  # on another file system
+            shutil.move(folder / path, target)  # the target is on another file system
         moved.append(target)
     return moved
 
 
 def _is_blocked(root: Path, path: str) -> bool:
-    """Whether the file exists, or a file where one of its folders should be."""
+    """Whether the path exists, or a file is where one of its folders should be."""
     if os.path.lexists(root / path):
         return True
     parts = path.split("/")[:-1]
@@ -99,7 +100,7 @@ def _is_blocked(root: Path, path: str) -> bool:
 
 
 def _free(root: Path, path: str) -> Path:
-    """A free name beside the path, or at the root if its folder does not exist."""
+    """Returns a free name beside the path, or at the root if the path's folder does not exist."""
     base = root / path if (root / path).parent.is_dir() else root / path.replace("/", "-")
     number = 0
     while os.path.lexists(free := base.with_name(f"{base.name}.kept{number or ''}")):
@@ -108,7 +109,7 @@ def _free(root: Path, path: str) -> Path:
 
 
 def _make_folders(old: Path, new: Path, path: str) -> None:
-    """Makes the folders of `path`, with their modes in `old`."""
+    """Makes the folders of `path` in `new`, with their modes in `old`."""
     parts = path.split("/") if path else []
     for n in range(len(parts)):
         inside = "/".join(parts[: n + 1])

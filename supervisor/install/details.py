@@ -1,4 +1,4 @@
-"""What `zot ext info` and `install` tell of an extension without starting it: settings, data, log, program."""
+"""Collects what `zot ext info` and `install` tell of an extension without a start: settings, data, log, program."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Details:
-    """What is known of one extension."""
+    """All that is known of one extension."""
 
     extension: Installed
     argv: tuple[str, ...]
     warnings: tuple[str, ...]
     env_policy: str
-    """The policy in force: of the manifest and the config together."""
+    """The policy that the manifest and the config together give."""
     limits: Limits | None
-    """Limits of the manifest; of the config where the manifest has none."""
+    """The manifest's limits; the config's limits fill the gaps."""
     trust: str
-    """Empty if its manifest is broken."""
+    """The state of trust, or why it is not trusted; empty if its manifest is broken."""
     is_trusted: bool
     data: Path
     data_bytes: int | None
-    """Size of the data folder; None if it has none."""
+    """Size of the data folder in bytes; None if there is no data folder."""
     data_in_folder: tuple[str, ...]
-    """Paths of data that it keeps in the folder of its program."""
+    """Paths of the data that the extension keeps in the folder of its program."""
     log: Path
     log_bytes: int | None
     is_changed: bool | None
@@ -48,7 +48,7 @@ class Details:
 
 
 def details(extension: Installed, home: Path, config: Config) -> Details:
-    """Reads the extension's folder. Parts that cannot be read are left out."""
+    """Reads the extension's folder and returns the details. Leaves out parts that cannot be read."""
     found = extension.found
     judged = judge_trust(extension, home)
     folder = data.folder_of(extension, home)
@@ -78,12 +78,13 @@ def details(extension: Installed, home: Path, config: Config) -> Details:
 
 
 def command_line(found: Found) -> str:
-    """The command line, quoted for a shell."""
+    """Returns the command line, quoted for a shell."""
     return shlex.join(found.argv)
 
 
 def program_warnings(found: Found) -> list[str]:
-    """Why its program cannot be started now. No error: it may have to be built first."""
+    """Returns why the extension's program cannot be started now. These are only warnings: the program may have to be
+    built first."""
     exec_, program = found.manifest.exec, found.program
     if "/" not in exec_:
         return [] if shutil.which(exec_) else [f"{exec_} is not on PATH; install it, or it cannot be started"]
@@ -101,7 +102,7 @@ def program_warnings(found: Found) -> list[str]:
 
 
 def _size_of(path: Path) -> int | None:
-    """Bytes of a file, or of all files below a folder; None if the path does not exist."""
+    """Returns the bytes of a file, or of all files below a folder; None if the path does not exist."""
     try:
         found = os.lstat(path)
     except OSError:

@@ -1,4 +1,4 @@
-"""Copies or clones a source into a staging folder, and checks it. Runs nothing of it."""
+"""Copies or clones a source into a staging folder, and checks it. Runs no code from the source."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 
 CHILDREN_READ = 200
-"""Subfolders that are searched for a manifest."""
+"""At most this many subfolders are searched for a manifest."""
 
 
 @dataclass(frozen=True)
 class Fetched:
-    """What is in a staging folder now."""
+    """The content of a staging folder."""
 
     source: Source
     manifest: Manifest
@@ -39,7 +39,7 @@ class Fetched:
     commit: str | None
 
     def record(self, folder: Path, now: datetime) -> Record:
-        """The record for the folder as it is now."""
+        """Returns the record for the folder as it is now."""
         is_git = isinstance(self.source, GitSource)
         return Record(
             source=self.source.public_url if isinstance(self.source, GitSource) else self.source.shown,
@@ -55,7 +55,7 @@ class Fetched:
 
 
 def manifest_of(folder: Path, shown: str) -> Manifest:
-    """The manifest of a folder. `shown` is the user's name of the source. Raises `InstallError`."""
+    """Returns the manifest of a folder. `shown` is the user's name of the source. Raises `InstallError`."""
     _need_manifest(folder, shown)
     try:
         return read_manifest(folder)
@@ -81,8 +81,8 @@ def _need_manifest(folder: Path, shown: str) -> None:
 
 
 def fetch(source: Source, stage: StagingFolder, parent: Path, git_timeout_s: float) -> Fetched:
-    """Fills the stage's tree. Does not copy `parent`, the folder of installed extensions, which may be within the
-    source. Raises `InstallError` and `OSError`."""
+    """Fills the stage's tree. Does not copy `parent`, the folder of installed extensions: it may be within the source.
+    Raises `InstallError` and `OSError`."""
     commit = None
     if isinstance(source, LocalSource):
         stage.tree.mkdir(mode=0o700)
@@ -104,8 +104,8 @@ def _check_clone(source: GitSource, folder: Path) -> None:
 
 
 def finish(stage: StagingFolder, fetched: Fetched, now: Callable[[], datetime]) -> Record:
-    """Writes the record, and returns when everything is on the disk: the rename that follows must not overtake it.
-    Raises `OSError`."""
+    """Writes the record, and returns it when everything is on the disk: the rename that follows must not come before
+    that. Raises `OSError`."""
     record = fetched.record(stage.tree, now())
     write_record(stage.tree, record)
     stage.flush()
@@ -114,8 +114,8 @@ def finish(stage: StagingFolder, fetched: Fetched, now: Callable[[], datetime]) 
 
 @contextmanager
 def new_stage(parent: Path, label: str) -> Iterator[StagingFolder]:
-    """A stage in the folder of extensions, which is made if it does not exist. A failure leaves nothing. Raises
-    `InstallError`."""
+    """Gives the block a stage in the folder of extensions, and makes this folder if it does not exist. A failure leaves
+    nothing behind. Raises `InstallError`."""
     made: list[Path] = []
     try:
         for folder in (*reversed(parent.parents), parent):

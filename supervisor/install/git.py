@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from supervisor.install.source import GitSource
 
 TIMEOUT_S = 300.0
-"""Seconds for each git command."""
+"""Seconds that each git command may take."""
 OF_ANOTHER_REPOSITORY = (
     "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_PREFIX", "GIT_CEILING_DIRECTORIES", "GIT_TEMPLATE_DIR",
 )  # fmt: skip
-"""Variables that git sets for its hooks: they would lead to the hook's repository."""
+"""Variables that git sets for its hooks. They would lead git to the hook's repository."""
 FULL_COMMIT = 40
 """Hex digits of a whole commit id."""
 
 
 class GitError(InstallError):
-    """git failed. The text has its message without credentials."""
+    """git failed. The text is git's message without credentials."""
 
 
 def fetch(source: GitSource, tree: Path, timeout_s: float = TIMEOUT_S) -> str:
@@ -50,7 +50,7 @@ def fetch(source: GitSource, tree: Path, timeout_s: float = TIMEOUT_S) -> str:
     except GitError:
         if not looks_like_a_commit or ref is None:
             raise
-        delete(tree)  # neither a branch nor a tag, and the server gives no single commits
+        delete(tree)  # the ref is neither a branch nor a tag, and the server gives no single commits
         git.run("clone", "--quiet", "--no-checkout", "--", url, str(tree))
         git.run("-C", str(tree), "checkout", "--quiet", "--detach", ref, "--")
     commit = git.run("-C", str(tree), "rev-parse", "HEAD").strip()
@@ -74,7 +74,7 @@ class _Git:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                start_new_session=True,  # its children are killed with it, and it has no terminal to ask at
+                start_new_session=True,  # git's children are killed with it, and git has no terminal for questions
                 preexec_fn=_die_with_parent if sys.platform == "linux" else None,  # noqa: PLW1509  (no threads here)
             )
         except FileNotFoundError:
@@ -131,7 +131,7 @@ def _environment(source: GitSource) -> dict[str, str]:
 
 
 def _die_with_parent() -> None:
-    """Runs in the child: the kernel kills it when zot dies."""
+    """Runs in the child: the kernel then kills the child when zot dies."""
     import ctypes
 
     pr_set_pdeathsig = 1

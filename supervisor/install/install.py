@@ -1,4 +1,4 @@
-"""`install`: copies an extension from a folder or a repository to the folder of extensions, all of it or nothing."""
+"""`install` copies an extension from a folder or a repository to the folder of extensions, all of it or nothing."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class InstallResult:
 
     now: Installed
     before: Installed | None
-    """The extension that it has replaced."""
+    """The extension that was replaced; None if there was none."""
     warnings: tuple[str, ...]
     is_trusted: bool
     """False only if the trust of a project's extension could not be recorded."""
@@ -51,9 +51,10 @@ def install(
     git_timeout_s: float = TIMEOUT_S,
     now: Callable[[], datetime] = utc_now,
 ) -> InstallResult:
-    """Raises `InstallError`; then nothing is changed and nothing is left behind."""
+    """Installs the extension from the source and returns the result. Raises `InstallError`; then nothing is changed and
+    nothing is left behind."""
     parent = folders.parent(scope)
-    if isinstance(source, LocalSource):  # find what is wrong before the copy
+    if isinstance(source, LocalSource):  # finds faults before anything is copied
         name = manifest_of(source.folder, source.shown).name
         if os.path.realpath(parent / name) == str(source.folder):
             raise ConflictError(f"{source.shown}: is installed already, there")
@@ -79,8 +80,8 @@ def install(
 def replace(
     before: Installed, stage: staging.StagingFolder, fetched: Fetched, now: Callable[[], datetime]
 ) -> list[str]:
-    """Puts the staged extension in the place of `before`, and keeps its data and `enabled`. Returns warnings for the
-    user. The parent must be locked. Raises `InstallError` and `OSError`."""
+    """Replaces `before` by the staged extension, and keeps its data and `enabled`. Returns warnings for the user. The
+    parent must be locked. Raises `InstallError` and `OSError`."""
     if before.manifest is not None and before.manifest.is_enabled is not fetched.manifest.is_enabled:
         write_enabled(stage.tree, on=before.manifest.is_enabled)
     kept = data.foreign(before) if before.record is not None else data.left_by(before)
@@ -91,8 +92,8 @@ def replace(
 
 
 def _need_place(name: str, scope: Scope, folders: ExtensionFolders, *, force: bool) -> Installed | None:
-    """The extension to replace, if there is one. Raises `ConflictError` if the name or the folder is taken, unless
-    `force` allows to replace it."""
+    """Returns the extension to replace, or None. Raises `ConflictError` if the name or the folder is taken, unless
+    `force` allows the replacement."""
     parent = folders.parent(scope)
     target = parent / name
     for extension in _others(parent, scope):
@@ -113,7 +114,7 @@ def _need_place(name: str, scope: Scope, folders: ExtensionFolders, *, force: bo
 
 
 def _others(parent: Path, scope: Scope) -> list[Installed]:
-    """Does not sweep: this process may have locked the parent."""
+    """Returns the extensions in the folder. Does not sweep: this process may have locked the parent."""
     names = sorted(os.listdir(parent)) if parent.is_dir() else []
     return [look_at(parent / name, scope) for name in names if not is_staging(name)]
 

@@ -1,4 +1,4 @@
-"""The installed extensions, broken ones too: their folders, which of them a name means, and their trust."""
+"""Lists the installed extensions, even broken ones: their folders, their names, and their trust."""
 
 from __future__ import annotations
 
@@ -30,10 +30,11 @@ class ExtensionFolders:
     """The folders in which extensions are installed."""
 
     project: Path
-    """The project's folder; it may have no extensions."""
+    """The project's folder; it may contain no extensions."""
     home: Path
 
     def parent(self, scope: Scope) -> Path:
+        """Returns the folder that holds the extensions of a scope."""
         return self.project / ".zot" / "extensions" if scope is Scope.PROJECT else self.home / "extensions"
 
 
@@ -46,9 +47,9 @@ class Installed:
     manifest: Manifest | None
     record: Record | None
     trouble: str = ""
-    """What is wrong with its manifest; empty if it has one."""
+    """The fault of the manifest; empty if the manifest is readable."""
     record_trouble: str = ""
-    """What is wrong with its record; empty if it is readable or missing."""
+    """The fault of the record; empty if the record is readable or missing."""
 
     @property
     def name(self) -> str:
@@ -84,8 +85,8 @@ def look_at(folder: Path, scope: Scope) -> Installed:
 
 
 def installed(folders: ExtensionFolders, scopes: Iterable[Scope] = BOTH) -> list[Installed]:
-    """All extensions of these scopes: those of the project first, each scope sorted by folder. First cleans up after
-    killed commands. Raises `OSError` for a folder that cannot be read."""
+    """Returns all extensions of these scopes: those of the project first, each scope sorted by folder. First cleans up
+    after killed commands. Raises `OSError` for a folder that cannot be read."""
     found = []
     wanted = tuple(scopes)
     for scope in wanted:
@@ -110,8 +111,8 @@ def _is_same(folder: Path, other: Path) -> bool:
 
 
 def named(name: str, candidates: Sequence[Installed]) -> Installed:
-    """The extension with this name in its manifest, else the extension in the folder of this name. Raises `MisuseError`
-    if there is none, or more than one."""
+    """Returns the extension with this name in its manifest, else the extension in the folder of this name. Raises
+    `MisuseError` if there is none, or more than one."""
     matching = [
         extension for extension in candidates if extension.manifest is not None and extension.manifest.name == name
     ]
@@ -135,7 +136,7 @@ def named(name: str, candidates: Sequence[Installed]) -> Installed:
 
 
 def trust(extension: Installed, home: Path) -> str:
-    """Records that the user trusts a project's extension as it is now. Returns why that failed; "" if it did not."""
+    """Records that the user trusts a project's extension as it is now. Returns why that failed, or ""."""
     if extension.manifest is None:
         return extension.trouble
     try:
@@ -146,11 +147,11 @@ def trust(extension: Installed, home: Path) -> str:
 
 
 def judge_trust(extension: Installed, home: Path) -> TrustJudgement | None:
-    """Its trust; None if its manifest is broken."""
+    """Returns the judgement on the extension's trust; None if its manifest is broken."""
     return None if extension.found is None else TrustStore(home).judge(extension.found)
 
 
 def is_trusted(extension: Installed, home: Path) -> bool:
-    """Whether a run starts it without a question."""
+    """Whether a run starts the extension without a question."""
     judged = judge_trust(extension, home)
     return judged is not None and judged.is_trusted

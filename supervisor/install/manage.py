@@ -28,17 +28,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Removal:
+    """The result of a removal."""
+
     moved: tuple[Path, ...]
-    """Where the data is now that was in its folder."""
+    """The new paths of the data that was in the extension's folder."""
     data: Path | None
-    """Its data folder; None if it has none any more."""
+    """The extension's data folder; None if it has none any more."""
     purged: bool
-    """Whether its data folder was deleted."""
+    """Whether the data folder was deleted."""
 
 
 def remove(extension: Installed, home: Path, others: Iterable[Installed], *, purge: bool = False) -> Removal:
-    """Deletes its folder, or only the link if it is one. Its data stays, unless `purge` is set and none of `others` has
-    the same data folder. Raises `InstallError`."""
+    """Deletes the extension's folder, or only the link if the folder is a link. The data stays, unless `purge` is set
+    and none of `others` has the same data folder. Raises `InstallError`."""
     folder = data.folder_of(extension, home)
     moved: list[Path] = []
     try:
@@ -65,7 +67,7 @@ def remove(extension: Installed, home: Path, others: Iterable[Installed], *, pur
 
 
 def _revoke(extension: Installed, home: Path) -> None:
-    """An extension that is put into this folder later starts untrusted."""
+    """Removes the trust record: an extension that is put into this folder later starts untrusted."""
     if extension.scope is not Scope.PROJECT:
         return
     try:
@@ -75,8 +77,8 @@ def _revoke(extension: Installed, home: Path) -> None:
 
 
 def switch(extension: Installed, home: Path, *, on: bool) -> bool:
-    """Enables or disables it. Returns whether that changed anything. Its trust stays as it was, and `update` does not
-    see a local change. Raises `InstallError`."""
+    """Enables or disables an extension. Returns whether that changed anything. Its trust stays as it was, and `update`
+    does not see a local change. Raises `InstallError`."""
     was_trusted = extension.scope is Scope.PROJECT and is_trusted(extension, home)
     try:
         with staging.locked(extension.folder.parent):
@@ -94,7 +96,7 @@ def switch(extension: Installed, home: Path, *, on: bool) -> bool:
 
 def write_enabled(folder: Path, *, on: bool) -> bool:
     """Sets `enabled` in the manifest. Keeps the order and unknown fields; indents by 2 spaces, as zot does. Returns
-    whether it was different before. Raises `InstallError` and `OSError`."""
+    whether the value has changed. Raises `InstallError` and `OSError`."""
     path = Path(os.path.realpath(folder / MANIFEST))
     try:
         manifest = json.loads(read_file(path))

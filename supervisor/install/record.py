@@ -1,4 +1,5 @@
-"""`.zot-install.json` in the folder of an installed extension: its source, and the files that came from it."""
+"""Reads and writes `.zot-install.json` in the folder of an installed extension: its source, and the files from
+there."""
 
 from __future__ import annotations
 
@@ -23,25 +24,26 @@ class Record(msgspec.Struct, frozen=True):
     """Branch, tag or commit that the user named; null for the repository's default branch, and for a path."""
     commit: str | None
     content_hash: str
-    """Hash of `files` after the last command. A different hash now means local changes."""
+    """Hash of `files` after the last command. If the hash is different now, somebody has changed the files."""
     source_hash: str
     """Hash of the same files as they came from the source, before `enabled` was carried over."""
     files: tuple[str, ...]
-    """Relative paths of the files from the source. Everything else in the folder is the extension's data."""
+    """Relative paths of the files from the source. All other files in the folder are the extension's data."""
     version: str | None
     installed_at: str
     """Time of the last install or update. RFC 3339, UTC."""
 
 
 class RecordError(ValueError):
-    """The text names the file and the fault."""
+    """A record cannot be read. The text names the file and the fault."""
 
 
 _decoder = msgspec.json.Decoder(Record)
 
 
 def read_record(folder: Path) -> Record | None:
-    """None if the folder was not installed by `zot ext install`. Raises `RecordError`."""
+    """Reads the record of an installation. Returns None if the folder was not installed by `zot ext install`. Raises
+    `RecordError`."""
     path = folder / RECORD
     try:
         return _decoder.decode(read_file(path))
@@ -56,5 +58,6 @@ def read_record(folder: Path) -> Record | None:
 
 
 def write_record(folder: Path, record: Record) -> None:
+    """Writes the record atomically. Raises `OSError`."""
     text = msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n"
     replace_file(folder / RECORD, text, mode=0o644)

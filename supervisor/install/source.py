@@ -1,4 +1,4 @@
-"""Sources of extensions: a folder, or a git repository with a branch, tag or commit."""
+"""Reads the source of an extension from text: a folder, or a git repository with a branch, tag or commit."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ _UNFIT_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//")
 
 @dataclass(frozen=True)
 class LocalSource:
+    """A folder with an extension."""
+
     folder: Path
-    """Absolute, without links and `..`: so `.` has a name."""
+    """Absolute, without links and `..`. So even `.` has a name."""
 
     @property
     def shown(self) -> str:
@@ -33,8 +35,10 @@ class LocalSource:
 
 @dataclass(frozen=True)
 class GitSource:
+    """A git repository, with a branch, tag or commit."""
+
     url: str
-    """As given. It may have credentials: only git gets it; never show or record it."""
+    """The URL as given. It may have credentials: only git gets it; never show or record it."""
     ref: str | None = None
 
     def __repr__(self) -> str:
@@ -66,7 +70,7 @@ Source = LocalSource | GitSource
 
 
 def parse_source(text: str, here: Path) -> Source:
-    """The path of an existing folder; else a URL or `user@host:path`, with an optional `@ref` at its end. Raises
+    """Reads the path of an existing folder; else a URL or `user@host:path`, with an optional `@ref` at its end. Raises
     `MisuseError`."""
     if "\0" in text or not text.strip():
         raise MisuseError("the source is empty; give a folder or the URL of a git repository")
@@ -87,7 +91,7 @@ def parse_source(text: str, here: Path) -> Source:
 
 
 def without_credentials(url: str) -> str:
-    """The URL without password, token and query. Keeps the user of an ssh URL, which is no secret."""
+    """Returns the URL without password, token and query. Keeps the user of an ssh URL, which is no secret."""
     if (scheme := _URL.match(url)) is None:
         return url
     authority, slash, path = url[scheme.end() :].partition("/")
@@ -106,7 +110,8 @@ def _is_text(text: str) -> bool:
 
 
 def _git(text: str, path_from: int) -> GitSource:
-    """An `@` within the path starts the ref, except at the start of a part of the path, as in `/@scope/name`."""
+    """Splits URL and ref. An `@` within the path starts the ref, but not at the start of a part of the path, as in
+    `/@scope/name`."""
     if text.lower().startswith("file://"):
         path_from = len("file://")
     else:

@@ -1,9 +1,10 @@
 """Staging folders: hidden folders beside the installed extensions, for changes that must happen in one step.
 
-`.NAME.RANDOM.new` has an extension that is being made, `.gone` one that is being deleted, and `.old` one that is being
-replaced where the kernel cannot swap two folders. The extension is in a subfolder, so a staging folder is never taken
-for an extension. The process that made the folder holds a lock on it (`flock`; the kernel releases it when the process
-ends). A staging folder without a lock was left by a killed process.
+`.NAME.RANDOM.new` holds an extension that is being made, and `.NAME.RANDOM.gone` one that is being deleted.
+`.NAME.RANDOM.old` holds one that is being replaced, if the kernel cannot swap two folders. The extension is in a
+subfolder, so nobody takes a staging folder for an extension. The process that made the folder holds a lock on it
+(`flock`; the kernel releases the lock when the process ends). A staging folder without a lock was left by a killed
+process.
 """
 
 from __future__ import annotations
@@ -56,15 +57,16 @@ def _lock(fd: int) -> bool:
     except BlockingIOError:
         return False
     except OSError:
-        pass  # a file system without locks: of two renames still only one succeeds
+        pass  # a file system without locks: even there only one of two renames succeeds
     return True
 
 
 class StagingFolder:
-    """A staging folder in `parent`. On exit it is deleted with its content. `tree` is the extension's subfolder."""
+    """Makes a staging folder in `parent`. On exit deletes it with its content. `tree` is the extension's subfolder."""
 
     def __init__(self, parent: Path, label: str, kind: str = "new") -> None:
-        """The parent must be locked: else `sweep` of another command could delete the folder before it has its lock."""
+        """The parent must be locked. Otherwise `sweep` of another command could delete the folder before it has its
+        lock."""
         short = label.encode()[:LABEL_BYTES].decode("utf-8", "ignore")
         self.folder = parent / f".{short}.{secrets.token_hex(4)}.{kind}"
         self.folder.mkdir(mode=0o700)
@@ -80,7 +82,7 @@ class StagingFolder:
         os.close(self._fd)
 
     def flush(self) -> None:
-        """Returns when its content is on the disk. Raises `OSError`."""
+        """Returns when the folder's content is on the disk. Raises `OSError`."""
         if sys.platform == "linux":
             libc = ctypes.CDLL(None, use_errno=True)
             if libc.syncfs(self._fd) == 0:  # one call, even for the ten thousand files of a node_modules
@@ -89,7 +91,7 @@ class StagingFolder:
                 raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
         for above, _, names in os.walk(self.folder):
             for name in (*names, "."):
-                with suppress(FileNotFoundError):  # a link that leads nowhere
+                with suppress(FileNotFoundError):  # the link leads nowhere
                     sync(os.path.join(above, name))
 
 
@@ -105,11 +107,11 @@ def sync(path: str | Path) -> None:
 
 
 def place(tree: Path, target: Path) -> None:
-    """Moves a tree to a path that does not exist. Raises `FileExistsError` if it exists."""
+    """Moves a tree to a path that does not exist. Raises `FileExistsError` if the path exists."""
     if os.path.lexists(target):
         raise FileExistsError(target)
     try:
-        os.rename(tree, target)  # fails for a folder that was put there meanwhile, because it is not empty
+        os.rename(tree, target)  # fails if somebody has put a folder there meanwhile, because that folder is not empty
     except OSError as error:
         if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
             raise FileExistsError(target) from None
@@ -118,8 +120,8 @@ def place(tree: Path, target: Path) -> None:
 
 
 def swap(tree: Path, target: Path, *, in_one_step: bool = True) -> None:
-    """Puts a tree in the place of a folder, which is deleted. The parent must be locked. If the process dies, one of
-    the two is at the target, or the next `sweep` puts it back. Raises `OSError`."""
+    """Replaces the folder `target` by a tree, and deletes the old folder. The parent must be locked. If the process
+    dies, one of the two is at the target, or the next `sweep` puts it back. Raises `OSError`."""
     if in_one_step and _exchange(tree, target):
         sync(target.parent)
         return  # the old folder is now in the stage, which deletes it
@@ -138,7 +140,7 @@ def swap(tree: Path, target: Path, *, in_one_step: bool = True) -> None:
 
 
 def take_away(target: Path) -> None:
-    """Renames a folder, then deletes it: so it is never half there. The parent must be locked."""
+    """Deletes a folder. First renames it, so that it is never half there. The parent must be locked."""
     with StagingFolder(target.parent, target.name, "gone") as gone:
         try:
             os.rename(target, gone.tree)
@@ -150,8 +152,8 @@ def take_away(target: Path) -> None:
 
 
 def sweep(parent: Path) -> None:
-    """Deletes what killed commands have left, and puts back what they were replacing. Does nothing while another
-    command holds the lock. Never raises `OSError`: the next sweep tries again."""
+    """Deletes the remains of killed commands, and puts back the folders that they were replacing. Does nothing while
+    another command holds the lock. Never raises `OSError`: the next sweep tries again."""
     try:
         if not any(is_staging(name) for name in os.listdir(parent)):
             return
@@ -175,7 +177,7 @@ def _settle(left: Path, kind: str) -> None:
             for name in os.listdir(left):
                 if not os.path.lexists(left.parent / name):
                     os.rename(left / name, left.parent / name)
-            left = _renamed_to_gone(left)  # half deleted, it must not be put back
+            left = _renamed_to_gone(left)  # a half deleted folder must not be put back
         delete(left)
     finally:
         os.close(fd)
@@ -188,7 +190,7 @@ def _renamed_to_gone(old: Path) -> Path:
 
 
 def delete(folder: Path) -> None:
-    """Deletes as much of it as possible. Makes read-only folders writable for that."""
+    """Deletes as much of the folder as possible. Makes read-only folders writable for that."""
 
     def open_up(_: Any, path: str, __: Any) -> None:
         with suppress(OSError):
@@ -204,7 +206,8 @@ def delete(folder: Path) -> None:
 
 
 def _exchange(folder: Path, other: Path) -> bool:
-    """Swaps two folders in one step; False where kernel or file system cannot. Raises `OSError` for other failures."""
+    """Swaps two folders in one step. Returns False if the kernel or the file system cannot do that. Raises `OSError`
+    for other failures."""
     libc = ctypes.CDLL(None, use_errno=True)
     if sys.platform == "linux" and hasattr(libc, "renameat2"):
         at_cwd, rename_exchange = -100, 2

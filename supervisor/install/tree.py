@@ -24,8 +24,10 @@ KINDS = {stat.S_IFIFO: "a FIFO", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a dev
 
 @dataclass(frozen=True)
 class TreeEntry:
+    """A file, link, folder or special file below a root."""
+
     path: str
-    """From the root, with slashes."""
+    """The path from the root, with slashes."""
     stat: os.stat_result
 
     @property
@@ -42,8 +44,8 @@ class TreeEntry:
 
 
 def entries(root: Path, without: Path | None = None) -> Iterator[TreeEntry]:
-    """Everything below the root except `LEFT_OUT`, the record and the folder `without`, sorted by name; a folder comes
-    before its content. Raises `OSError`."""
+    """Yields everything below the root except `LEFT_OUT`, the record and the folder `without`. Sorted by name; a folder
+    comes before its content. Raises `OSError`."""
     try:
         skipped = None if without is None else os.stat(without)
     except OSError:
@@ -66,12 +68,12 @@ def entries(root: Path, without: Path | None = None) -> Iterator[TreeEntry]:
 
 
 def files(root: Path) -> tuple[str, ...]:
-    """Paths of all files and links, sorted."""
+    """Returns the paths of all files and links, sorted."""
     return tuple(sorted(entry.path for entry in entries(root) if entry.is_file or entry.is_link))
 
 
 def check(root: Path, without: Path | None = None) -> list[TreeEntry]:
-    """All entries. Raises `InstallError` for the first that cannot be installed."""
+    """Returns all entries. Raises `InstallError` for the first entry that cannot be installed."""
     found = []
     real_root = os.path.realpath(root)
     for entry in entries(root, without):
@@ -90,8 +92,8 @@ def check(root: Path, without: Path | None = None) -> list[TreeEntry]:
 
 
 def _check_link(root: Path, real_root: str, path: str) -> None:
-    """Raises `InstallError` for a link out of the folder: after the install it would lead elsewhere. A link within the
-    folder may be broken."""
+    """Raises `InstallError` for a link out of the folder, since after the install it would lead elsewhere. A link
+    within the folder may be broken."""
     target = os.readlink(root / path)
     real = os.path.realpath(root / path)
     if os.path.isabs(target):
@@ -117,14 +119,14 @@ def copy(source: Path, target: Path, without: Path | None = None) -> None:
         else:
             copy_file(source / entry.path, at)
     for path, found in reversed(folders):
-        # The owner gets all rights, or only root could remove it.
+        # The owner gets all rights. Otherwise only root could remove the folder.
         os.chmod(target / path, stat.S_IMODE(found.st_mode) & 0o777 | 0o700)
         os.utime(target / path, ns=(found.st_atime_ns, found.st_mtime_ns))
 
 
 def copy_file(source: Path, target: Path) -> None:
-    """The target must not exist. Raises `InstallError` and `OSError`."""
-    # A FIFO or a link may have taken the file's place: do not wait for the one, do not follow the other.
+    """Copies one file. The target must not exist. Raises `InstallError` and `OSError`."""
+    # A FIFO or a link may have taken the file's place: do not wait for a FIFO, do not follow a link.
     reader = os.open(source, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         found = os.fstat(reader)
@@ -145,7 +147,7 @@ def copy_file(source: Path, target: Path) -> None:
 
 
 def content_hash(root: Path, paths: Iterable[str]) -> str:
-    """`sha256:` and the hash over path, kind, exec bit and content of these files, sorted by path. A missing file
+    """Returns `sha256:` and a hash over path, kind, exec bit and content of these files, sorted by path. A missing file
     changes the hash too. Raises `OSError`."""
     whole = hashlib.sha256()
     for path in sorted(paths):

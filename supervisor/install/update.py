@@ -1,4 +1,4 @@
-"""`update`: fetches an extension's source again, and replaces the extension if the source has changed."""
+"""`update` fetches an extension's source again, and replaces the extension if the source has changed."""
 
 from __future__ import annotations
 
@@ -42,24 +42,26 @@ class UpdateAction(Enum):
 
 @dataclass(frozen=True)
 class Update:
+    """The result of an update."""
+
     action: UpdateAction
     before: Installed
     now: Installed
     has_local_changes: bool
-    """Before the update, which removes them."""
+    """Whether somebody had changed the installed files before the update, which removes such changes."""
     warnings: tuple[str, ...] = ()
 
 
 def decide(record: Record, fetched: Fetched, *, has_local_changes: bool, force: bool) -> UpdateAction:
-    """Pure. `force` undoes local changes."""
+    """Decides whether to replace the extension. `force` undoes local changes. Pure."""
     if fetched.hash != record.source_hash or fetched.commit != record.commit:
         return UpdateAction.REPLACE
     return UpdateAction.REPLACE if has_local_changes and force else UpdateAction.NOTHING
 
 
 def asked_for_anew(old: Manifest, new: Manifest, config: Config) -> tuple[str, ...]:
-    """What the new version asks for of the environment, and the old one does not. Includes what it gets anyway: the
-    config may change. Pure."""
+    """Returns the parts of the environment that the new version asks for and the old one does not. Includes those that
+    the new version gets anyway, since the config may change. Pure."""
     named = [name for name in new.env if name not in old.env]
     return tuple(dict.fromkeys([*named, *widens(old, new, config)]))
 
@@ -74,8 +76,8 @@ def update(
     git_timeout_s: float = TIMEOUT_S,
     now: Callable[[], datetime] = utc_now,
 ) -> Update:
-    """Asks `consent` if the new version gets more of the environment than the old one: variables, or `env_policy`.
-    Raises `InstallError`; then nothing is changed."""
+    """Updates an extension. Asks `consent` if the new version gets more of the environment than the old one: variables,
+    or `env_policy`. Raises `InstallError`; then nothing is changed."""
     record = _record_of(extension)
     source = _source_of(extension, record)
     parent = extension.folder.parent
@@ -143,7 +145,7 @@ def _source_of(extension: Installed, record: Record) -> Source:
 
 
 def _changed_files(extension: Installed, record: Record) -> str:
-    """Files that are younger than the install, or gone. `enable` and `disable` make the manifest younger."""
+    """Names the files that are younger than the install, or gone. `enable` and `disable` make the manifest younger."""
     try:
         since = datetime.fromisoformat(record.installed_at).timestamp() + 1
     except ValueError:

@@ -26,15 +26,15 @@ class Pending(msgspec.Struct, eq=False):
     """An open request. It ends exactly once, with an answer or with a failure; later answers are ignored."""
 
     asked_at: float = 0.0
-    """When it was sent, on the loop's clock."""
+    """When the request was sent, on the loop's clock."""
     done: bool = False
     value: Any = None
     failure: Failure | None = None
     reason: str = ""
     on_done: Callable[[], None] | None = None
-    """Called once when it ends, from within the loop, for callers that do not wait."""
+    """Called once when the request ends, from within the loop. For callers that do not wait."""
     on_progress: Callable[[str], None] | None = None
-    """Called with each progress text of the extension."""
+    """Called with each progress text that the extension sends."""
     is_told: bool = False
     """Whether the extension is told when the caller gives up waiting."""
 
@@ -60,4 +60,5 @@ class Pending(msgspec.Struct, eq=False):
         return True
 
     def is_done(self) -> bool:
+        """Whether the request has ended."""
         return self.done

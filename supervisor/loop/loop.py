@@ -1,7 +1,8 @@
-"""The event loop: descriptors, timers and signals, and the only place where the host waits.
+"""The event loop watches descriptors, timers and signals. It is the only place where the host waits.
 
-Synchronous: `run_until` and `wait` return when the awaited thing has happened or the deadline has passed. Callbacks
-never wait (asserted). A pass costs in proportion to the descriptors that are ready, not to those that are registered.
+The loop is synchronous: `run_until` and `wait` return when the awaited thing has happened or the deadline has passed.
+Callbacks never wait (asserted). The cost of a pass grows with the descriptors that are ready, not with those that are
+registered.
 """
 
 from __future__ import annotations
@@ -26,16 +27,17 @@ FULL_READ = 64 * 1024
 """Bytes read from a descriptor in one pass when no descriptor is awaited."""
 
 SPIN_S = 40e-6
-"""How long a wait yields the processor for a quick answer before it sleeps in the kernel."""
+"""Seconds for which a wait yields the processor for a quick answer before it sleeps in the kernel."""
 SLOW_YIELD_S = 400e-6
-"""A yield that takes longer means that the core is contended: spinning would cost more than it saves."""
+"""Seconds. A longer yield means that the core is contended: then spinning would cost more than it saves."""
 NO_SPIN_S = 1.0
-"""How long waits do not spin after a slow yield."""
+"""Seconds without spinning after a slow yield."""
 FAIR_S = 5e-3
-"""With calls back to back, the other descriptors and the timers are still served this often."""
+"""Seconds. If one call follows another without a pause, the other descriptors and the timers are still served this
+often."""
 
 CANCELLED_KEPT = 64
-"""Cancelled timers that stay in the heap before it is rebuilt without them."""
+"""Cancelled timers that may stay in the heap before the heap is rebuilt without them."""
 
 Clock = Callable[[], float]
 
@@ -61,13 +63,15 @@ class Awaited(Watcher, Protocol):
 
 
 class Timer:
+    """A callback at a time on the loop's clock."""
+
     __slots__ = ("_loop", "callback", "when")
 
     def __init__(self, loop: Loop, when: float, callback: Callable[[], None]) -> None:
         self._loop = loop
         self.when = when
         self.callback: Callable[[], None] | None = callback
-        """None after it has run or been cancelled."""
+        """None after the timer has run or was cancelled."""
 
     def cancel(self) -> None:
         if self.callback is not None:
@@ -86,17 +90,17 @@ class Loop:
         self._cancelled = 0  # timers that are still in the heap
         self._dispatching = False
         self.pass_time = clock()
-        """When the current pass began: a clock that costs nothing to read."""
+        """When the current pass began, on the loop's clock. To read it costs nothing."""
         self.passes = 0
         """Passes so far. Each one checks all descriptors."""
         self._no_spin_until = 0.0
         self.children: set[int] = set()
-        """Pids of the host's own children that have not been collected."""
+        """Pids of the host's own children whose exit status is not collected yet."""
 
     # --- what to watch ------------------------------------------------------------------------------------
 
     def watch(self, watcher: Watcher, *, read: bool = False, write: bool = False) -> None:
-        """Starts or changes the watching of a descriptor; with neither `read` nor `write`, ends it."""
+        """Starts or changes the watch on a descriptor. With neither `read` nor `write`, ends the watch."""
         mask = (selectors.EVENT_READ if read else 0) | (selectors.EVENT_WRITE if write else 0)
         watched = watcher.fileno() in self._selector.get_map()
         if not mask:
@@ -108,15 +112,15 @@ class Loop:
             self._selector.register(watcher, mask, watcher)
 
     def call_at(self, when: float, callback: Callable[[], None]) -> Timer:
-        """Calls back in the first pass at or after `when`, on this loop's clock."""
+        """Calls `callback` in the first pass at or after `when`, on this loop's clock."""
         timer = Timer(self, when, callback)
         self._sequence += 1
         heapq.heappush(self._timers, (when, self._sequence, timer))
         return timer
 
     def forget_timer(self) -> None:
-        """Counts a cancelled timer, and rebuilds the heap once half of its timers are cancelled: every answered call
-        leaves a deadline a minute ahead."""
+        """Counts a cancelled timer, and rebuilds the heap once half of its timers are cancelled. Otherwise the heap
+        grows: every answered call leaves a timer for a deadline a minute ahead."""
         self._cancelled += 1
         if self._cancelled > CANCELLED_KEPT and self._cancelled > len(self._timers) // 2:
             self._timers = [entry for entry in self._timers if entry[2].callback is not None]
@@ -124,6 +128,7 @@ class Loop:
             self._cancelled = 0
 
     def call_later(self, seconds: float, callback: Callable[[], None]) -> Timer:
+        """Calls `callback` in the first pass after so many seconds."""
         return self.call_at(self.clock() + seconds, callback)
 
     @contextmanager
@@ -158,9 +163,9 @@ class Loop:
     def wait(self, pending: Pending, awaited: Awaited, timeout_s: float) -> bool:
         """Waits for one answer that comes through `awaited`. `timeout_s` counts from `pending.asked_at`.
 
-        It reads at once: on a shared core the kernel has often run the other side within our write. Then it yields the
-        processor and reads again, for `SPIN_S`; then it sleeps on all descriptors. However much input the others have,
-        the awaited descriptor is checked after every `BACKGROUND_READ` bytes of theirs.
+        Returns False at the timeout. The loop reads at once: on a shared core the kernel has often run the other side
+        within our write. Then for `SPIN_S` it yields the processor and reads again; then it sleeps on all descriptors.
+        After every `BACKGROUND_READ` bytes from another descriptor, it checks the awaited one.
         """
         assert not self._dispatching, "a callback must not wait"
         asked = pending.asked_at

@@ -16,16 +16,17 @@ if TYPE_CHECKING:
 FULL_READ = 64 * 1024
 LARGE_PIPE = 1024 * 1024
 LARGE_READ = 120 * 1024
-"""Bytes. From 128 KiB on, malloc asks the kernel for fresh pages each time."""
+"""Bytes. For 128 KiB and more, malloc asks the kernel for fresh pages each time."""
 DIGEST_S = 0.5e-3
-"""A chunk that takes longer to handle halves the next read: 8 KiB can be one frame, or eight thousand empty lines."""
+"""Seconds. If the handling of a chunk takes longer, the next read is half as large: 8 KiB can be one frame, or eight
+thousand empty lines."""
 SMALLEST_READ = 512
 """Bytes."""
 F_SETPIPE_SZ = getattr(fcntl, "F_SETPIPE_SZ", None)
 
 
 class PipeReader:
-    """A descriptor to read from. Passes every chunk to `sink`, and calls `on_end` once at end of file or error."""
+    """Reads from a descriptor. Passes every chunk to `sink`, and calls `on_end` once at end of file or error."""
 
     def __init__(self, loop: Loop, fd: int, sink: Callable[[bytes], None], on_end: Callable[[], None]) -> None:
         self._loop = loop
@@ -70,6 +71,7 @@ class PipeReader:
             self._on_end()
 
     def take(self) -> None:
+        """Reads once and passes the data on. Does not look for end of file."""
         try:
             data = os.read(self._fd, FULL_READ)
         except OSError:
@@ -82,18 +84,18 @@ class PipeReader:
 
     def expect_large(self) -> None:
         """A long frame has begun: makes the next read large, and the pipe as large as the kernel allows. Large frames
-        then arrive about three times as fast; for small ones it would only make passes longer."""
+        then arrive about three times as fast; for small frames a large read would only make passes longer."""
         self._large = True
         if not self._widened and F_SETPIPE_SZ is not None:
             self._widened = True
             try:
                 fcntl.fcntl(self._fd, F_SETPIPE_SZ, LARGE_PIPE)
             except OSError:
-                pass  # over the user's quota of pipe memory: the old size stays
+                pass  # the user's quota of pipe memory is used up: the old size stays
 
     def drain(self, limit: int = LARGE_PIPE) -> None:
-        """For a writer that has exited: reads what the pipe holds now, then closes. Does not wait for end of file: the
-        writer's own children may hold the pipe open."""
+        """Reads what the pipe holds now, at most `limit` bytes, then closes. For a writer that has exited. Does not
+        wait for end of file: the writer's own children may hold the pipe open."""
         self.take_waiting(limit)
         self.close()
 
@@ -111,6 +113,7 @@ class PipeReader:
             self._sink(data)
 
     def close(self) -> None:
+        """Closes the descriptor. Does not call `on_end`."""
         if self._fd >= 0:
             self._loop.watch(self)
             fd, self._fd = self._fd, -1
@@ -118,7 +121,7 @@ class PipeReader:
 
 
 class PipeWriter:
-    """A descriptor to write to, with an outbox of `limit` bytes. Never blocks."""
+    """Writes to a descriptor, with an outbox of `limit` bytes. Never blocks."""
 
     def __init__(self, loop: Loop, fd: int, limit: int) -> None:
         self._loop = loop
@@ -127,9 +130,9 @@ class PipeWriter:
         self._outbox: deque[memoryview] = deque()
         self._end_after_flush = False
         self.queued = 0
-        """Bytes accepted and not yet written."""
+        """Bytes that were accepted and are not yet written."""
         self.stuck_since: float | None = None
-        """While bytes are queued: when the reader last took some, on the loop's clock. Otherwise None."""
+        """While bytes are queued: the time at which the reader last took some, on the loop's clock. Otherwise None."""
         os.set_blocking(fd, False)
 
     def fileno(self) -> int:
@@ -140,8 +143,8 @@ class PipeWriter:
         return self._fd >= 0 and not self._end_after_flush
 
     def send(self, data: bytes) -> bool:
-        """Writes or queues the whole of `data`; False, with nothing sent, if the outbox is full or the pipe is closed.
-        An empty outbox accepts a frame of any size."""
+        """Writes or queues the whole of `data`. Returns False and sends nothing if the outbox is full or the pipe is
+        closed. An empty outbox accepts a frame of any size."""
         if not self.queued:
             try:
                 written = os.write(self._fd, data)
@@ -166,7 +169,7 @@ class PipeWriter:
         self.queued += len(data)
 
     def on_readable(self, budget: int) -> None:  # noqa: ARG002
-        """The selector reports a vanished reader as readable; the next write then fails."""
+        """The selector reports a closed reading end as readable; the next write then fails."""
         self.on_writable()
 
     def on_writable(self) -> None:
@@ -197,6 +200,7 @@ class PipeWriter:
             self.close()
 
     def close(self) -> None:
+        """Closes the descriptor. Drops all queued bytes."""
         if self._fd >= 0:
             self._loop.watch(self)
             self._outbox.clear()

@@ -5,7 +5,7 @@ from __future__ import annotations
 BURST = 20
 PER_SECOND = 10.0
 NOTE_LENGTH = 4000
-"""Characters of a note that are shown; the rest is cut."""
+"""Characters of a note that are shown; the rest of the note is cut."""
 
 
 class TokenBucket:

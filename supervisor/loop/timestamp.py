@@ -1,4 +1,4 @@
-"""A moment on two clocks: wall time to show, and monotonic time to measure from."""
+"""A moment on two clocks: wall time for display, monotonic time for measurement."""
 
 from __future__ import annotations
 
@@ -18,4 +18,5 @@ class Timestamp(NamedTuple):
 
     @property
     def age_ms(self) -> float:
+        """Milliseconds since this moment, on the monotonic clock."""
         return (time.monotonic() - self.clock) * 1000

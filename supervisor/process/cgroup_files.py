@@ -1,6 +1,6 @@
-"""The cgroup leaves of a host, for another process that cleans up after it: lists, kills and removes them.
+"""Lists, kills and removes the cgroup leaves of a host. Another process uses this to clean up after the host.
 
-The reaper imports this, so it needs only the standard library.
+The reaper imports this module, so it needs only the standard library.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ HOST_LEAF = "host"
 
 
 def leaves(cgroup: str | None) -> list[str]:
-    """Folders of the cgroups below a host's own, without the leaf of the host itself."""
+    """Returns the folders of the cgroups below the host's cgroup, without the leaf of the host itself."""
     if cgroup is None:
         return []
     try:
@@ -23,7 +23,7 @@ def leaves(cgroup: str | None) -> list[str]:
 
 
 def members(cgroup: str | None) -> set[int]:
-    """Pids of all processes in the leaves, and in the cgroups that those processes made below."""
+    """Returns the pids of all processes in the leaves and in all cgroups below the leaves."""
     found: set[int] = set()
     for leaf in leaves(cgroup):
         for folder, _, _ in os.walk(leaf):
@@ -36,6 +36,7 @@ def members(cgroup: str | None) -> set[int]:
 
 
 def kill_leaves(cgroup: str | None) -> None:
+    """Sends SIGKILL to all processes in the leaves. Does nothing before Linux 5.14."""
     for leaf in leaves(cgroup):
         try:
             fd = os.open(f"{leaf}/cgroup.kill", os.O_WRONLY)
@@ -50,7 +51,7 @@ def kill_leaves(cgroup: str | None) -> None:
 
 
 def remove_leaves(cgroup: str | None) -> None:
-    """Removes the folder and all folders below it, except those that hold processes."""
+    """Removes the host's cgroup and all cgroups below it. A cgroup that holds processes stays."""
     for folder, _, _ in os.walk(cgroup, topdown=False) if cgroup else ():
         try:
             os.rmdir(folder)

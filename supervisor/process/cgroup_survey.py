@@ -1,4 +1,4 @@
-"""Which cgroup a host is in, and whether leaves can be made there. Reads only; makes nothing."""
+"""Finds out in which cgroup a host is, and whether leaves can be made there. Only reads."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ DELEGATE = "systemd can hand one over: systemd-run --user --scope -p Delegate=ye
 
 
 class Tree:
-    """The cgroup files, below a root that tests replace. Every method may raise `OSError`."""
+    """Reads and writes the cgroup files below a root folder; tests replace the root. Every method may raise
+    `OSError`."""
 
     def __init__(self, root: Path = Path("/")) -> None:
         self._root = root
@@ -54,7 +55,7 @@ class Tree:
 
 @dataclass(frozen=True)
 class Unavailable:
-    """No leaves can be made, and why: sampling watches the limits instead."""
+    """The reason why no leaves can be made. Sampling then watches the limits."""
 
     reason: str
 
@@ -68,20 +69,22 @@ class CgroupDir:
     available: frozenset[str]
     """Controllers that the kernel offers there."""
     enabled: frozenset[str]
-    """Controllers that are already passed on to the cgroups below."""
+    """Controllers that this cgroup already passes on to the cgroups below it."""
     is_root: bool
-    """Whether it is the root of the hierarchy: only there may processes stand beside cgroups with limits."""
+    """Whether this cgroup is the root of the hierarchy. Only the root may hold both processes and cgroups with
+    limits."""
     is_alone: bool
-    """Whether the host is the only process in it. Then the host can move, so that limits can be passed on."""
+    """Whether the host is the only process in this cgroup. Then the host can move, so that the cgroup can pass limits
+    on."""
 
     @property
     def controllers(self) -> frozenset[str]:
-        """The controllers that leaves made there have."""
+        """The controllers of a leaf in this cgroup."""
         return self.available if self.is_root or self.is_alone else self.enabled & self.available
 
     @property
     def shortage(self) -> str:
-        """Why sampling watches some of the limits; empty if the kernel enforces all."""
+        """The reason why sampling watches some of the limits; empty if the kernel enforces all limits."""
         if missing := [name for name in WANTED if name not in self.available]:
             return f"{self.path} has no controller for {', '.join(missing)} (cgroup v1 may hold them)"
         if self.controllers != self.available:
@@ -92,7 +95,8 @@ class CgroupDir:
 def survey(
     pid: int | None = None, environ: Mapping[str, str] | None = None, tree: Tree | None = None
 ) -> CgroupDir | Unavailable:
-    """Where this process (or `pid`) could make leaves. Makes nothing."""
+    """Returns the cgroup in which this process (or `pid`) can make leaves, or the reason why it can make none. Only
+    reads."""
     tree, pid = tree or Tree(), pid or os.getpid()
     environ = os.environ if environ is None else environ
     if environ.get(OPT_OUT, "") not in ("", "0"):
@@ -131,7 +135,7 @@ def _survey(tree: Tree, pid: int) -> CgroupDir | Unavailable:
 
 
 def own_cgroup(text: str) -> str | None:
-    """The path in the v2 line of /proc/self/cgroup; the other lines are hierarchies of v1."""
+    """Returns the path in the v2 line of /proc/self/cgroup, or None. The other lines are v1 hierarchies."""
     for line in text.splitlines():
         if line.startswith("0::/"):
             return line[3:].removesuffix(" (deleted)")
@@ -140,13 +144,15 @@ def own_cgroup(text: str) -> str | None:
 
 @dataclass(frozen=True)
 class Mount:
+    """A mount of the v2 hierarchy."""
+
     point: str
     root: str
     """The cgroup that is visible at `point`."""
     is_read_only: bool
 
     def locate(self, inside: str) -> str | None:
-        """The path at which a cgroup is visible; None if it is not."""
+        """Returns the path at which the cgroup `inside` is visible, or None if it is not visible."""
         parts = [part for part in inside.split("/") if part]
         above = [part for part in self.root.split("/") if part]
         if ".." in parts or parts[: len(above)] != above:
@@ -155,7 +161,8 @@ class Mount:
 
 
 def unified_mount(text: str) -> Mount | None:
-    """The v2 mount in /proc/self/mountinfo: /sys/fs/cgroup, or a folder in it on hybrid systems."""
+    """Returns the v2 mount in /proc/self/mountinfo: /sys/fs/cgroup, or a folder in it on hybrid systems. None if v2 is
+    not mounted."""
     for line in text.splitlines():
         fields = line.split(" ")
         if "-" not in fields[6:]:

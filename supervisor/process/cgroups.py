@@ -1,8 +1,8 @@
-"""A cgroup (v2) leaf for each worker, where we may write to a part of the hierarchy.
+"""Gives each worker a cgroup (v2) leaf, if the host may write to a part of the hierarchy.
 
-A leaf limits a whole process tree in the kernel. It also holds processes that left their session and their parents, and
-all its processes are killed at once. Without leaves, sampling watches the limits. Nothing here raises: a failure is a
-reason, as text.
+With a leaf the kernel limits a whole process tree. The leaf also holds processes that left their session and their
+parents, and one write kills all its processes. Without leaves, sampling watches the limits. Nothing here raises an
+error: a failure returns its reason as text.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ KILL_PASSES = 10
 
 
 class Cgroups:
-    """The host's own folder, `zot-<pid>`, and the leaves in it. `detect` makes it before the host starts children."""
+    """The host's own cgroup, `zot-<pid>`, and the leaves in it. `detect` makes this cgroup before the host starts
+    children."""
 
     def __init__(self, tree: Tree, place: CgroupDir, path: str, pid: int) -> None:
         self.path = path
@@ -45,8 +46,9 @@ class Cgroups:
     def detect(
         cls, pid: int | None = None, environ: Mapping[str, str] | None = None, tree: Tree | None = None
     ) -> Cgroups | Unavailable:
-        """Makes the folder and passes the controllers on to it. Call it before the host has children: a host that is
-        alone in its cgroup moves into a leaf of its own, since only an empty cgroup can pass limits on."""
+        """Makes the host's cgroup and passes the controllers on to it; returns the reason if that fails. Call it before
+        the host has children: only an empty cgroup can pass limits on, so a host that is alone in its cgroup moves into
+        a leaf of its own."""
         tree, pid = tree or Tree(), pid or os.getpid()
         place = survey(pid, environ, tree)
         if isinstance(place, Unavailable):
@@ -65,7 +67,7 @@ class Cgroups:
 
     @property
     def real_path(self) -> Path:
-        """For the record and the reaper."""
+        """The real path of the host's cgroup, for the host record and the reaper."""
         return self._tree.real(self.path)
 
     def _open_controllers(self) -> None:
@@ -85,8 +87,8 @@ class Cgroups:
             self.shortage = f"the kernel refused to pass {', '.join(sorted(missing))} on from {place.path}"
 
     def _enable(self, path: str, names: Iterable[str]) -> list[str]:
-        """Enables the names one by one, since the kernel refuses a whole line for one bad word; returns those that
-        worked."""
+        """Enables the controllers one by one, since the kernel refuses a whole line for one bad name. Returns the
+        enabled ones."""
         done = []
         for name in sorted(names):
             try:
@@ -101,7 +103,7 @@ class Cgroups:
             try:
                 self._tree.write(f"{path}/cgroup.subtree_control", f"-{name}")
             except OSError:
-                continue  # another host in this cgroup uses it
+                continue  # another host in this cgroup uses the controller
 
     def _remove_dead(self) -> None:
         """Removes the empty folders of hosts that are gone. The kernel refuses to remove a folder with processes."""
@@ -111,9 +113,10 @@ class Cgroups:
                 _remove(self._tree, f"{self._place.path}/{name}")
 
     def leaf(self, name: str, limits: Limits) -> Leaf | Unavailable:
-        """A new leaf, for one worker."""
+        """Makes a leaf for one worker; returns the reason if that fails."""
         self._count += 1
-        # The names of the kernel's own files have a dot; besides it only the slash is special.
+        # The kernel's own file names contain a dot, so a leaf's name must not. Besides the dot, only the slash is
+        # special.
         path = f"{self.path}/{re.sub(r'[^A-Za-z0-9_-]', '_', name)[:64]}-{self._count}"
         try:
             self._tree.make(path)
@@ -124,8 +127,8 @@ class Cgroups:
         return leaf
 
     def close(self) -> None:
-        """Removes everything, after all leaves are closed and the host's children are gone. The next host removes what
-        cannot be removed now."""
+        """Removes the host's cgroup. Call it when all leaves are closed and the host's children are gone. The next host
+        removes a cgroup that cannot be removed now."""
         if self._has_moved:
             self._disable(self.path, self.controllers)
             self._disable(self._place.path, self._opened)
@@ -149,13 +152,13 @@ class Leaf:
 
     @property
     def join_file(self) -> Path:
-        """A process that writes 0 or its own pid here joins the leaf. `spawn_limits` has the child do so before it
-        becomes the program."""
+        """A process joins the leaf when it writes 0 or its own pid to this file. `spawn_limits` makes the child do that
+        before the child becomes the program."""
         return self._tree.real(f"{self.path}/cgroup.procs")
 
     def limit(self, limits: Limits) -> None:
-        """Sets `rss_mb`, `processes` and `cpu_percent`. If the kernel refuses one, its controller leaves
-        `controllers`."""
+        """Sets `rss_mb`, `processes` and `cpu_percent`. If the kernel refuses a limit, that limit's controller is taken
+        out of `controllers`."""
         if limits.rss_mb is not None:
             self._set("memory", "memory.max", str(int(limits.rss_mb * MIB)))
         if limits.processes is not None:
@@ -173,14 +176,14 @@ class Leaf:
             self.controllers -= {controller}
 
     def pids(self) -> list[int]:
-        """Of all processes in the leaf and below, except zombies and processes of another pid namespace, which the
-        kernel lists as 0."""
+        """Returns the pids of all processes in the leaf and below it. Zombies are left out, and so are processes of
+        another pid namespace, which the kernel lists as 0."""
         text = " ".join(self._read(f"{folder}/cgroup.procs") for folder in _walk(self._tree, self.path))
         return [int(pid) for pid in text.split() if pid.isdecimal() and pid != "0"]
 
     def memory_kills(self) -> int:
-        """Processes of this leaf that the kernel has killed because of `rss_mb`. Known until the leaf is removed; 0
-        where the kernel does not count them."""
+        """Returns how many processes of this leaf the kernel has killed because of `rss_mb`. Returns 0 once the leaf is
+        removed, or if the kernel does not count these kills."""
         for line in self._read(f"{self.path}/memory.events").splitlines():
             name, _, value = line.partition(" ")
             if name == "oom_kill" and value.strip().isdecimal():
@@ -188,7 +191,7 @@ class Leaf:
         return 0
 
     def kill(self) -> bool:
-        """Sends SIGKILL to all processes in it, which may take a moment to end. False if that could not be done."""
+        """Sends SIGKILL to all processes in the leaf; they may take a moment to end. Returns False if that fails."""
         try:
             self._tree.write(f"{self.path}/cgroup.kill", "1")
         except OSError:
@@ -196,7 +199,8 @@ class Leaf:
         return True
 
     def _kill_each(self) -> bool:
-        """For kernels before 5.14. A pid is not reused within the moment between reading it and killing it."""
+        """Kills each process by its pid, for kernels before 5.14. No pid is reused in the moment between its read and
+        its kill."""
         for _ in range(KILL_PASSES):
             pids = self.pids()
             if not pids:
@@ -211,7 +215,7 @@ class Leaf:
         return self._tree.exists(self.path)
 
     def close(self) -> bool:
-        """Removes the leaf, with the cgroups that its processes made below it; False while it holds processes."""
+        """Removes the leaf and all cgroups below it. Returns False while the leaf holds processes."""
         _remove(self._tree, self.path)
         return not self._tree.exists(self.path)
 
@@ -238,4 +242,4 @@ def _remove(tree: Tree, path: str) -> None:
         try:
             tree.remove(folder)
         except OSError:
-            continue  # it holds processes, or it is gone
+            continue  # the folder holds processes, or is gone

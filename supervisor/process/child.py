@@ -1,4 +1,4 @@
-"""One child process: started in a session of its own, connected by pipes, its exit always collected."""
+"""Starts one child process in a session of its own, connects it by pipes, and always collects its exit status."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ if TYPE_CHECKING:
     from supervisor.loop.loop import Loop
 
 OUTBOX_LIMIT = 4 * 1024 * 1024
-"""Bytes queued for a child that does not read; beyond them every further send fails at once."""
+"""Bytes that may wait for a child that does not read. Beyond them every further send fails at once."""
 PORTABLE_EXIT_POLL_S = 0.02
 RSS_SLACK = 1024 * 1024
 EXIT_FOLLOWS_S = 0.2
-"""A child that closes its standard output is mostly ending: how long to wait for its exit status, which says more."""
+"""Seconds to wait for the exit status of a child that has closed its standard output. Such a child is mostly ending,
+and the exit status says more."""
 
 
 class ExitStatus(NamedTuple):
-    """How a process ended, and what it used, including children that it has waited for."""
+    """How a process ended, and the CPU time and memory that it used. Includes the children that it has waited for."""
 
     code: int
     """The exit status, or minus the number of the signal that ended it."""
@@ -43,7 +44,7 @@ class ExitStatus(NamedTuple):
 
 
 PASSING = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ETXTBSY, errno.EINTR})
-"""Errors of a start that may not come up again at the next attempt."""
+"""Errors of a start that may be gone at the next attempt."""
 
 
 class SpawnError(OSError):
@@ -56,10 +57,11 @@ class SpawnError(OSError):
 class Child:
     """A process on three pipes.
 
-    `on_stdout` and `on_stderr` get every chunk as it comes; `on_mute` is called when standard output has ended before
-    the child. `on_exit` is called once, after all that the child has written has been delivered. A grandchild may hold
-    standard error for longer; that is not waited for. With `linger`, standard output stays open after the exit:
-    background processes of the child can go on writing, where a closed pipe would kill them.
+    `on_stdout` and `on_stderr` get every chunk when it comes. `on_mute` is called if standard output ends before the
+    child. `on_exit` is called once, after all output of the child is delivered. A grandchild may hold standard error
+    open for longer: nobody waits for that. With `linger`, standard output stays open after the exit, so that background
+    processes of the child can go on writing: a closed pipe would kill them. Raises `SpawnError` if the program cannot
+    be started.
     """
 
     def __init__(
@@ -83,7 +85,7 @@ class Child:
         self.exit: ExitStatus | None = None
         opened: list[int] = []
         try:
-            # The pipes are made first: if descriptors run out, it is before the process exists.
+            # The pipes come first: if no descriptors are left, the start fails before the process exists.
             child_in, to_child = _pipe(opened) if stdin else (subprocess.DEVNULL, -1)
             from_child, child_out = _pipe(opened)
             errors, child_err = _pipe(opened) if on_stderr else (-1, subprocess.STDOUT)
@@ -116,11 +118,12 @@ class Child:
         return self.exit is None
 
     def send(self, data: bytes) -> bool:
-        """False if the input is closed, or if the outbox is full because the child does not read."""
+        """Queues data for the child's input. Returns False if the input is closed, or if the outbox is full because the
+        child does not read."""
         return self.stdin is not None and self.stdin.send(data)
 
     def kill_group(self, number: signal.Signals) -> None:
-        """Signals the process group; nothing happens once the child has been collected."""
+        """Signals the child's process group. Does nothing once the exit status is collected."""
         if self.exit is None:
             try:
                 os.killpg(self.pid, number)
@@ -150,7 +153,8 @@ class Child:
             self._loop.call_later(PORTABLE_EXIT_POLL_S, self._poll_exit)
 
     def collect(self) -> bool:
-        """Takes the exit status if the child has ended. The loop calls it; other callers may, at any time."""
+        """Collects the exit status if the child has ended, and returns whether it has ended. The loop calls this
+        method; other callers may call it at any time."""
         if self.exit is not None:
             return True
         pid, status, usage = os.wait4(self.pid, os.WNOHANG)
@@ -159,7 +163,7 @@ class Child:
         code = os.waitstatus_to_exitcode(status)
         self._process.returncode = code
         self._loop.children.discard(pid)
-        # The kernel's peak starts at the size of the process that forked: only a larger figure is the child's own.
+        # The kernel's peak starts at the size of the process that forked: only a larger peak is the child's own.
         peak = usage.ru_maxrss * 1024 if usage.ru_maxrss * 1024 > self._host_rss else 0
         self.exit = ExitStatus(code, usage.ru_utime + usage.ru_stime, peak)
         if self._pidfd >= 0:
@@ -178,18 +182,19 @@ class Child:
         return True
 
     def peak_rss(self) -> int:
-        """Bytes, of the child without its own children, while it lives."""
+        """Peak memory of the child in bytes while it lives, without its own children."""
         return peak_rss(self.pid)
 
 
 def _pipe(opened: list[int]) -> tuple[int, int]:
-    """The reading and the writing end; both are added to `opened`."""
+    """Makes a pipe. Returns the reading and the writing end, and adds both to `opened`."""
     ends = os.pipe()
     opened += ends
     return ends
 
 
 def spawn_reason(program: str, cwd: str, error: Exception) -> str:
+    """Says in one line why `program` could not be started in the folder `cwd`."""
     if isinstance(error, FileNotFoundError):
         if not os.path.isdir(cwd):
             return f"cannot start {program}: its folder {cwd} does not exist"

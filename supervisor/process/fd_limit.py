@@ -7,17 +7,17 @@ import resource
 OF_HOST = 256
 """Descriptors that the host needs besides its workers."""
 OF_WORKER = 8
-"""Three pipes, the pidfd, the log, its /proc/PID/stat, and two to spare."""
+"""Descriptors of one worker: three pipes, the pidfd, the log, its /proc/PID/stat, and two to spare."""
 
 
 def needed(workers: int) -> int:
-    """Descriptors for so many workers."""
+    """Descriptors that a host with this many workers needs."""
     return OF_HOST + OF_WORKER * workers
 
 
 def provide(workers: int) -> int:
-    """Raises this process's soft limit to what so many workers need, at most to the hard limit, and returns how many
-    descriptors are still missing. Children inherit the limit."""
+    """Raises this process's soft limit for this many workers, at most to the hard limit. Returns how many descriptors
+    are still missing. Children inherit the limit."""
     wanted = needed(workers)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or soft >= wanted:

@@ -1,4 +1,4 @@
-"""The process table of a host, shared: one read serves everything that ends processes at about the same time."""
+"""Shares one read of the process table among all teardowns of a host that run at about the same time."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ host's time, even when a hundred extensions end at a hundred different moments."
 
 
 class SharedProcessTable:
-    """One per host. `hold` keeps a descriptor in reserve, so that the table can be read when all others are used up;
-    `close` returns it."""
+    """Reads the process table for all teardowns of one host. `hold` keeps a descriptor in reserve, so that the table
+    can be read when all other descriptors are in use; `close` gives it back."""
 
     def __init__(self, loop: Loop) -> None:
         self._loop = loop
@@ -29,13 +29,13 @@ class SharedProcessTable:
         """Whether all orphans below this process become its children."""
 
     def can_serve(self, not_before: float) -> bool:
-        """Whether `table` would return at once what was read before, or may read now."""
+        """Whether `table` can answer now, from the last read or by a new one."""
         return self._read_at >= not_before or self._loop.clock() >= self._next_read_at
 
     def has_no_orphans(self) -> bool:
-        """True if no process that our children started outlives them; False also if that is not known. The kernel gives
-        an orphan to its subreaper before it reports the parent's end, and lists our children in a file, which takes
-        0.05 ms to read: a read of the whole process table takes a hundred times as long."""
+        """Returns True if our children have left no orphans. Returns False if they have, or if that is not known. The
+        kernel gives an orphan to its subreaper before it reports the parent's end, and it lists our children in a file.
+        A read of this file takes 0.05 ms; a read of the whole process table takes a hundred times as long."""
         if not self.is_subreaper:
             return False
         try:
@@ -45,10 +45,11 @@ class SharedProcessTable:
             return False
 
     def due(self, wanted: float) -> float:
-        """The first moment from `wanted` on at which the table may be read."""
+        """Returns the earliest time, not before `wanted`, at which the table may be read (loop's clock)."""
         return max(wanted, self._next_read_at)
 
     def hold(self) -> None:
+        """Opens the reserve descriptor, unless it is open."""
         if self._reserve < 0:
             try:
                 self._reserve = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
@@ -56,12 +57,13 @@ class SharedProcessTable:
                 pass  # all descriptors are in use; the next call tries again
 
     def close(self) -> None:
+        """Closes the reserve descriptor."""
         if self._reserve >= 0:
             os.close(self._reserve)
             self._reserve = -1
 
     def table(self, not_before: float) -> ProcessTable | None:
-        """The processes at `not_before`, on the loop's clock, or later; None if they cannot be read. Collects orphans
+        """Returns the processes at `not_before` (loop's clock) or later; None if they cannot be read. Collects orphans
         that have ended."""
         if self._read_at < not_before:
             began = self._loop.clock()
@@ -91,7 +93,7 @@ class SharedProcessTable:
 
 
 def reap_adopted(loop: Loop, table: ProcessTable) -> None:
-    """Collects orphans that the host has adopted and that have ended, so that none stays a zombie."""
+    """Collects the ended orphans that the host has adopted, so that none stays a zombie."""
     for pid in table.children_of(os.getpid()):
         if table.by_pid[pid].is_zombie and pid not in loop.children:
             try:

@@ -1,7 +1,7 @@
-"""Gives a child its limits before it becomes the program: a shell sets them in itself, then execs the program.
+"""Sets the limits of a child before its program runs: a shell limits itself, then execs the program.
 
 So the host runs no code between fork and exec, and the program never runs without its limits. A command without limits
-is started directly. The shell costs 0.7 ms per start, on a machine where starting `true` takes as long; the first join
+is started directly. The shell costs 0.7 ms per start, as much as a start of `true` on the same machine. The first join
 of a cgroup after a quiet time can take the kernel 15 ms more.
 """
 
@@ -42,16 +42,16 @@ class Confinement:
     open_files: int | None = None
     file_bytes: int | None = None
     join_file: Path | None = None
-    """`cgroup.procs` of its leaf."""
+    """`cgroup.procs` of the child's leaf."""
 
     @classmethod
     def of(cls, limits: Limits, join_file: Path | None = None) -> Confinement:
-        """The limits that the kernel enforces per process: `open_files` and `file_mb`."""
+        """Takes from `limits` what the kernel enforces per process: `open_files` and `file_mb`."""
         file_bytes = None if limits.file_mb is None else int(limits.file_mb * MIB)
         return cls(limits.open_files, file_bytes, join_file)
 
     def within_hard_limits(self) -> Confinement:
-        """The same, lowered to our own hard limits, which only root can raise."""
+        """Lowers these limits to the host's own hard limits: only root can raise a hard limit."""
         return replace(
             self,
             open_files=_lower(self.open_files, resource.RLIMIT_NOFILE),
@@ -69,7 +69,7 @@ def _lower(wanted: int | None, kind: int) -> int | None:
 
 
 def launch(argv: Sequence[str], confinement: Confinement, *, cwd: str, env: Mapping[str, str]) -> list[str]:
-    """The command to start in place of `argv`, in the same folder and with the same environment.
+    """Returns the command to start in place of `argv`, in the same folder and with the same environment.
 
     Raises `SpawnError`, with the same text as a direct start of `argv`, if the program cannot be started.
     """
@@ -80,8 +80,9 @@ def launch(argv: Sequence[str], confinement: Confinement, *, cwd: str, env: Mapp
 
 
 def prefixed(argv: Sequence[str], confinement: Confinement, env: Mapping[str, str]) -> list[str]:
-    """Pure. The program must be an absolute path. Names and arguments reach the shell as its own arguments, so that it
-    never reads them as commands. A limit that cannot be set is a line on standard error; the program still starts."""
+    """Returns `argv` after a shell that sets the limits. Pure. The program must be an absolute path. The shell gets
+    names and arguments as its own arguments, so it never reads them as commands. If a limit cannot be set, the shell
+    writes a line to standard error and still starts the program."""
     if confinement.is_empty:
         return list(argv)
     steps = ["ulimit -c 0"]
@@ -101,8 +102,8 @@ def _limit(flag: str, value: int, what: str) -> str:
 
 
 def _restored(program: str, env: Mapping[str, str]) -> list[str]:
-    """Puts back, by `env`, the variables that dash drops since a shell cannot use their names, such as bash's exported
-    functions. Not for a program with = in its path, which `env` would take for a variable."""
+    """Restores, by `env`, the variables that dash drops because a shell cannot use their names, such as bash's exported
+    functions. Does nothing for a program with = in its path: `env` would take it for a variable."""
     odd = [f"{name}={value}" for name, value in env.items() if not SHELL_NAME.fullmatch(name)]
     return ["/usr/bin/env", *odd] if odd and "=" not in program else []
 
@@ -111,20 +112,20 @@ def _restored(program: str, env: Mapping[str, str]) -> list[str]:
 
 
 def find_program(program: str, *, cwd: str, env: Mapping[str, str]) -> str:
-    """The absolute path that a direct start of `program` would run. Raises `SpawnError` if it cannot be run."""
+    """Returns the absolute path that a direct start of `program` would run. Raises `SpawnError` if it cannot be run."""
     path: str | None = os.path.join(os.path.abspath(cwd), program)
     if "/" not in program:
         path = shutil.which(program, path=env.get("PATH", os.defpath))
     fault = errno.ENOENT if path is None or not os.path.isdir(cwd) else _fault_of(path)
     if fault:
-        cause = OSError(fault, os.strerror(fault))  # Python makes it the subclass for this number
+        cause = OSError(fault, os.strerror(fault))  # Python picks the subclass of `OSError` for this number
         raise SpawnError(spawn_reason(program, cwd, cause)) from cause
     assert path is not None
     return path
 
 
 def _fault_of(path: str) -> int:
-    """The error number that exec would return, or 0."""
+    """Returns the error number that exec would give, or 0."""
     if not os.path.exists(path):
         return errno.ENOENT
     if not os.path.isfile(path) or not os.access(path, os.X_OK):
@@ -158,8 +159,8 @@ def limit_core(pid: int = 0) -> None:
 
     A host that owns its process calls this once at the start, since limits are inherited. It lowers only the soft
     limit: a child that wants core files can raise it again. A host inside another program must not change that
-    program's limits: it sets both limits of each child by its pid, which takes a microsecond (Linux only). A
-    `core_pattern` that pipes to a program is told the limit, and may ignore it.
+    program's limits. So it sets both limits of each child by the child's pid, which takes a microsecond (Linux only).
+    If `core_pattern` pipes to a program, that program gets the limit and may ignore it.
     """
     try:
         if pid:

@@ -17,10 +17,10 @@ class Patience:
     term: float = 1.0
     """From SIGTERM until SIGKILL."""
     kill: float = 2.0
-    """From SIGKILL until the tree is given up; only a process stuck in the kernel lasts that long."""
+    """From SIGKILL until the tree is given up; only a process stuck in the kernel lives that long."""
 
     def lasts(self, stage: StopStage) -> float:
-        """Seconds from the beginning of this stage to the next one, while the tree does not end."""
+        """Returns how many seconds this stage lasts while the tree does not end."""
         match stage:
             case StopStage.ASKED:
                 return self.hint
@@ -44,7 +44,7 @@ class StopStage(Enum):
 
 
 class StopStep(Enum):
-    """What to do now."""
+    """The action that a teardown takes on a tree."""
 
     WAIT = "wait"
     CLOSE_STDIN = "close stdin"
@@ -65,9 +65,9 @@ _NEXT = {
 def next_step(
     stage: StopStage, *, since: float, leader_lives: bool, others_live: bool, patience: Patience
 ) -> tuple[StopStep, StopStage]:
-    """What to do with a tree whose current stage began `since` seconds ago, and the stage that follows.
+    """Returns the step for a tree and the stage that follows. The current stage began `since` seconds ago.
 
-    Once the leader is gone no process can be asked: what it left behind is terminated at once.
+    Once the leader is gone, no process can be asked to stop: its descendants get SIGTERM at once.
     """
     if not leader_lives and not others_live:
         return StopStep.FINISH, StopStage.GONE

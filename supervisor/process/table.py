@@ -30,12 +30,14 @@ class Identity(NamedTuple):
 
 
 class Process(NamedTuple):
+    """One process, as the process table shows it."""
+
     identity: Identity
     parent: int
     group: int
     session: int
     cpu_s: float
-    """User and system time, including children that it has waited for."""
+    """Seconds of user and system time. Includes the children that the process has waited for."""
     rss: int
     """Bytes."""
     threads: int
@@ -43,7 +45,7 @@ class Process(NamedTuple):
 
 
 def read_process(pid: int) -> Process | None:
-    """One process, or None if it does not exist."""
+    """Returns one process, or None if it does not exist."""
     if not ON_LINUX:
         return _read_portable(pid)
     try:
@@ -53,7 +55,8 @@ def read_process(pid: int) -> Process | None:
 
 
 def read_stat(pid: int) -> Process | None:
-    """The same on Linux; raises `OSError` if no descriptor is left to read with, since the process may well exist."""
+    """Returns one process on Linux, or None if it does not exist. Raises `OSError` if no descriptor is left to read
+    with, since the process may well exist."""
     try:
         fd = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
@@ -62,7 +65,7 @@ def read_stat(pid: int) -> Process | None:
         return None
     try:
         text = os.read(fd, 4096)
-    except OSError:  # it ended in between
+    except OSError:  # the process has ended meanwhile
         return None
     finally:
         os.close(fd)
@@ -70,10 +73,11 @@ def read_stat(pid: int) -> Process | None:
 
 
 def parse_stat(pid: int, text: bytes) -> Process | None:
-    """The content of /proc/PID/stat; None for the empty text of a process that is just ending."""
+    """Parses the content of /proc/PID/stat. Returns None for an empty text: the process is just ending."""
     if not text:
         return None
-    # The command is in parentheses and may itself contain spaces and parentheses; the fields follow the last one.
+    # The command is in parentheses and may itself contain spaces and parentheses; the fields follow the last
+    # parenthesis.
     fields = text[text.rindex(b")") + 2 :].split()
     cpu = int(fields[11]) + int(fields[12]) + int(fields[13]) + int(fields[14])
     return Process(
@@ -122,7 +126,7 @@ class ProcessTable:
 
     @classmethod
     def read(cls) -> ProcessTable:
-        """Raises `OSError` if no descriptor is left to read with."""
+        """Reads all processes. Raises `OSError` if no descriptor is left to read with."""
         if ON_LINUX:
             pids, read = [int(name) for name in os.listdir("/proc") if name.isdigit()], read_stat
         else:
@@ -132,7 +136,8 @@ class ProcessTable:
         return cls(process for pid in pids if (process := read(pid)) is not None)
 
     def tree(self, roots: Iterable[int], session: int | None = None) -> dict[int, Process]:
-        """The roots, the members of the session, and all their descendants, as far as they live.
+        """Returns the living processes, by pid, among the roots, the members of the session, and all descendants of
+        both.
 
         The session finds processes whose parent has died; the parent links find processes that left the session.
         """
@@ -168,17 +173,17 @@ def peak_rss(pid: int) -> int:
 
 
 def count_open_files(pid: int) -> int | None:
-    """Descriptors of a process; None where they cannot be counted."""
+    """Returns the number of open descriptors of a process; None if they cannot be counted."""
     try:
         folder = f"/proc/{pid}/fd"
-        # Since Linux 6.2 the size of the folder is their number; before that it is 0.
+        # Since Linux 6.2 the size of the folder is the number of descriptors; before that the size is 0.
         return os.stat(folder).st_size or len(os.listdir(folder))
     except OSError:
         return None
 
 
 def send_signal(target: Identity, number: signal.Signals) -> bool:
-    """Signals exactly this process; False if it is gone, also if its pid belongs to another process now."""
+    """Signals exactly this process. Returns False if it is gone, even if another process has its pid now."""
     if hasattr(os, "pidfd_open"):
         try:
             fd = os.pidfd_open(target.pid)
@@ -205,7 +210,8 @@ def send_signal(target: Identity, number: signal.Signals) -> bool:
 
 
 def become_subreaper() -> bool:
-    """Makes this process adopt its orphaned descendants, in place of init, so that none is lost. Linux only."""
+    """Makes this process adopt its orphaned descendants in place of init, so that none is lost. Returns False if that
+    fails, as on all systems but Linux."""
     if not ON_LINUX:
         return False
     import ctypes

@@ -1,7 +1,7 @@
 """Stops process trees: ask, SIGTERM to the group, SIGKILL to the whole tree. All trees at the same time.
 
-`next_step` is the policy, pure; a `Teardown` carries it out, and `stop_all` waits for one. To stop a hundred stubborn
-children takes as long as one.
+`next_step` is the policy (pure). A `Teardown` carries it out, and `stop_all` waits for a teardown. A hundred stubborn
+children take as long as one.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ if TYPE_CHECKING:
     from supervisor.process.table import Process, ProcessTable
 
 POLL_S = 0.02
-"""How often the process table is read while descendants live: the kernel reports only the exits of our own children."""
+"""Seconds between two reads of the process table while descendants live: the kernel reports only the exits of our own
+children."""
 
 
 class Stoppable(Protocol):
-    """What a teardown needs from the owner of a child."""
+    """The owner of a child, as a teardown needs it."""
 
     @property
     def child(self) -> Child | None: ...
@@ -47,7 +48,7 @@ class _Target:
         self.child = child
         self.stage = stage
         self.reached = stage
-        """The stage in which the child itself has ended; later ones are for its descendants."""
+        """The stage in which the child itself has ended; later stages are for its descendants only."""
         self.entered = now
         self.others = {process.identity.pid: process for process in known}
 
@@ -69,7 +70,7 @@ class _Target:
         if child.is_running:
             self.others = table.tree([child.pid, *roots], session=child.pid)
         else:
-            # The pid of a leader that is gone may belong to another process by now, with a session of that number.
+            # Once the leader is gone, another process may have its pid and lead a session of that number.
             other = table.by_pid.get(child.pid)
             session = child.pid if other is None or other.identity == child.identity else None
             self.others = table.tree(roots, session=session)
@@ -95,7 +96,8 @@ class _Target:
             self._signal_tree(signal.SIGKILL)
 
     def _signal_tree(self, number: signal.Signals) -> None:
-        """Signals the group first and at once, so that no process can fork away from it; then each one outside."""
+        """Signals the whole group at once, so that no process can fork away from the signal; then each process outside
+        the group."""
         in_group = self.child.pid if self.child.is_running else None
         self.child.kill_group(number)
         for process in self.others.values():
@@ -119,10 +121,10 @@ class Teardown:
         known: Mapping[Stoppable, Iterable[Process]] | None = None,
         shared_table: SharedProcessTable | None = None,
     ) -> None:
-        """`first` is ASKED; or TERMINATED to begin with SIGTERM, or KILLED to begin with SIGKILL. `adopted` returns
-        orphans that belong to an owner too; `known` has the processes that an earlier teardown found. Signals wait for
-        the next pass of the loop: descendants must be found before a signal scatters them, and one read of the process
-        table then serves all teardowns of this pass."""
+        """`first` is ASKED, TERMINATED (begin with SIGTERM) or KILLED (begin with SIGKILL). `adopted` returns the
+        orphans that belong to an owner. `known` has the processes that an earlier teardown found. Signals wait for the
+        next pass of the loop: descendants must be found before a signal scatters them, and then one read of the process
+        table serves all teardowns of this pass."""
         self._loop = loop
         self._patience = patience or Patience()
         self._on_over = on_over
@@ -133,7 +135,8 @@ class Teardown:
         self._exits = 0
         self.is_over = False
         self._began_at = now = loop.clock()
-        # When many are asked to stop in one pass, as after a reload of all, the first one's read serves all of them.
+        # When many workers are asked to stop in one pass, as in a reload of all, one read of the table serves all of
+        # them.
         self._changed_at = loop.pass_time if shared_table is not None and first is StopStage.ASKED else now
         known = known or {}
         self._targets = [
@@ -150,15 +153,15 @@ class Teardown:
 
     @property
     def stuck(self) -> list[Stoppable]:
-        """Owners of the processes that could not be killed."""
+        """The owners whose processes could not be killed."""
         return [target.owner for target in self._targets if target.stage is StopStage.STUCK]
 
     def reached(self, owner: Stoppable) -> StopStage:
-        """How far it had to go until the child of this owner had ended."""
+        """Returns the stage in which the child of this owner ended."""
         return next(target.reached for target in self._targets if target.owner is owner)
 
     def cancel(self) -> list[Process]:
-        """Ends this teardown, for another one to take over; returns the descendants that are known to live."""
+        """Ends this teardown, so that another one can take over. Returns the descendants that are known to live."""
         self._on_over = None
         if self._observed_at < 0:
             self._observe()
@@ -167,7 +170,7 @@ class Teardown:
         return [process for target in self._targets for process in target.others.values()]
 
     def hurry(self) -> bool:
-        """Observes again soon if a child has ended since the last time; returns `is_over`."""
+        """Observes again soon if a child has ended since the last call. Returns `is_over`."""
         if not self.is_over and self._exits != (exits := self._count_exits()):
             self._exits = exits
             self._changed_at = self._loop.clock()
@@ -179,7 +182,7 @@ class Teardown:
         return sum(not target.child.is_running for target in self._targets)
 
     def _tick(self) -> None:
-        if not self._shared_table.can_serve(self._not_before()):  # another teardown has read since this was planned
+        if not self._shared_table.can_serve(self._not_before()):  # another teardown has just read the table
             self._tick_at(self._loop.clock())
             return
         is_first = self._observed_at < 0
@@ -216,16 +219,18 @@ class Teardown:
             self._on_over()
 
     def _not_before(self) -> float:
-        """A table that was read in this pass is new enough for all teardowns, however long the read took."""
+        """Returns the earliest time of a read that is new enough. A table that was read in this pass is new enough,
+        however long the read took."""
         return max(self._changed_at, min(self._loop.clock() - POLL_S / 2, self._loop.pass_time))
 
     def _is_all_gone(self) -> bool:
-        """Mostly known without a read of the process table: the children have ended and left no orphans."""
+        """Whether all children have ended and left no orphans. Does not read the process table; False if that would be
+        needed."""
         is_gone = all(target.is_over or not (target.child.is_running or target.others) for target in self._targets)
         return is_gone and self._shared_table.has_no_orphans()
 
     def _observe(self) -> bool:
-        """Finds the descendants anew, and keeps those found before that still live. False if the table cannot be
+        """Finds the descendants again, and keeps the known ones that still live. Returns False if the table cannot be
         read."""
         now = self._loop.clock()
         if self._is_all_gone():
@@ -253,7 +258,7 @@ def stop_all(
     """Stops the children of all owners, with all their descendants, and returns the owners whose processes could not be
     killed.
 
-    Takes `patience.ask + patience.term` at most, however many there are; no time with `at_once`.
+    Takes at most `patience.ask + patience.term` seconds for any number of owners; no time with `at_once`.
     """
     first = StopStage.KILLED if at_once else StopStage.ASKED
     teardown = Teardown(loop, owners, patience=patience, first=first, known=known, shared_table=shared_table)
@@ -264,8 +269,8 @@ def stop_all(
 def end_descendants(loop: Loop, *, patience: Patience | None = None) -> int:
     """Ends every descendant of the host that is not one of `loop.children`, and returns how many there were.
 
-    For a host that is a subreaper: the daemons that its children started have become its own children by now. SIGTERM,
-    then SIGKILL after `patience.term`.
+    The host must be a subreaper: then daemons that its children started are its own children by now. Sends SIGTERM, and
+    SIGKILL after `patience.term` seconds.
     """
     patience = patience or Patience()
     seen: set[int] = set()

@@ -12,7 +12,7 @@ THREADS_SHOWN = 20
 
 
 def describe_threads(pid: int) -> Iterator[str]:
-    """One line for each of the first `THREADS_SHOWN` threads; nothing for a process that has gone."""
+    """Yields one line for each of the first `THREADS_SHOWN` threads; no line if the process is gone."""
     folder = f"/proc/{pid}/task"
     try:
         names = os.listdir(folder)

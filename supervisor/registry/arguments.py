@@ -1,8 +1,8 @@
 """Checks a tool's arguments against its schema before the tool is called.
 
-Extensions write the schemas, and all extensions wait while one check runs: a schema of a few hundred bytes can ask for
-millions of steps, or for a page from the network. If the check would take too long, or the schema refers to parts
-outside of it, nothing is checked and the extension gets the arguments as they are, as with zot.
+Extensions write the schemas, and all extensions wait while one check runs. A schema of a few hundred bytes can ask for
+millions of steps, or for a page from the network. If the check would take too long, or if the schema refers to parts
+outside of itself, the arguments are not checked: the extension gets them as they are, as with zot.
 """
 
 from __future__ import annotations
@@ -17,21 +17,22 @@ FAULTS_NAMED = 5
 STEPS_LIMIT = 5_000_000
 """Parts of the schema times values in the arguments; about a tenth of a second."""
 FAULTS_LIMIT = 32 * 1024 * 1024
-"""Parts of the schema times bytes of the arguments. Beyond it the error names no places: the validator collects all
-faults at once, each with a copy of the wrong value."""
+"""Parts of the schema times bytes of the arguments. Beyond this limit the error names no places: the validator collects
+all faults at once, each with a copy of the wrong value."""
 PATTERN_SIZES = (16 * 1024, 256 * 1024, 4 * 1024 * 1024)
 """Limits for the bytes of one compiled regular expression, tried in this order."""
 PATTERNS_LIMIT = 16 * 1024 * 1024
-"""Bytes of all compiled regular expressions of a schema; a tenth of a second to compile."""
+"""Bytes of all compiled regular expressions of a schema. To compile so many takes a tenth of a second."""
 LETTERS_LIMIT = 5_000_000_000
-"""Characters matched times bytes of the regular expression; at worst half a second, mostly a thousandth of that."""
+"""Characters matched times bytes of the regular expression. A check at this limit takes at worst half a second, mostly
+a thousandth of that."""
 BACKTRACK_LIMIT = 1_000
 """Backtracking steps of one regular expression on one text."""
 TOO_LARGE = "these arguments are too large to be judged"
 
 
 class Checker:
-    """Checks the arguments of one tool. `trouble` is the reason why it does not check; empty if it does."""
+    """Checks the arguments of one tool. `trouble` says why it cannot check them; empty if it can."""
 
     def __init__(self, schema: dict[str, Any]) -> None:
         self.trouble = ""
@@ -50,7 +51,7 @@ class Checker:
             self.trouble = str(error)
 
     def fault(self, args: bytes) -> str | None:
-        """The faults of the arguments, each with its path; None if they fit, or cannot be checked."""
+        """Returns the faults of the arguments, each with its path. None if the arguments fit or cannot be checked."""
         if self._validator is None:
             return None
         try:
@@ -90,8 +91,8 @@ def _short(message: str) -> str:
 
 
 def _compiled(schema: dict[str, Any]) -> tuple[Any, int]:
-    """The validator, and the limit for the bytes of one regular expression. Raises `ValueError`."""
-    import jsonschema_rs  # 20 ms: only once there is a tool to call
+    """Returns the validator, and the limit for the bytes of one regular expression. Raises `ValueError`."""
+    import jsonschema_rs  # 20 ms: only if there is a tool to call
 
     def refuse(uri: str) -> Any:
         raise ValueError(uri)

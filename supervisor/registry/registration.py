@@ -1,4 +1,4 @@
-"""One registration of an extension, a tool or a command, and the check that accepts it."""
+"""One registration of an extension (a tool or a command), and the check that accepts it."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ class Tool:
     retry: bool = False
     """Whether a call is repeated after a crash has interrupted it."""
     timeout_s: float | None = None
-    """Seconds that a call may take; None: the manifest's value."""
+    """Seconds that a call may take. If None, the manifest's value holds."""
     read_only: bool = False
-    """Whether its calls may overlap with calls of other read-only tools."""
+    """Whether calls of this tool may overlap with calls of other read-only tools."""
 
     @cached_property
     def checker(self) -> Checker:
-        """Made at the first call of the tool."""
+        """The checker of the tool's arguments. It is made at the first call of the tool."""
         return Checker(self.schema)
 
 
@@ -59,7 +59,7 @@ class Command:
 
 
 def command_name_fault(name: str) -> str | None:
-    """Why a user could not type this name after a slash, before the arguments; None if the name is usable."""
+    """Returns why a user could not type this name after a slash, before the arguments; None if the name is usable."""
     if not 0 < len(name) <= COMMAND_NAME_LIMIT:
         return f"its name must have 1 to {COMMAND_NAME_LIMIT} characters"
     if not COMMAND_NAME.fullmatch(name) or not name.isprintable():
@@ -68,11 +68,12 @@ def command_name_fault(name: str) -> str | None:
 
 
 class RefusedError(ValueError):
-    """A registration that cannot be used; the text has the reason and the rule."""
+    """A registration cannot be used; the text has the reason and the rule."""
 
 
 def judge_tool(frame: RegisterTool) -> Tool:
-    """Checks all that the provider would otherwise refuse in every request of the run. Raises `RefusedError`."""
+    """Checks a tool and returns it. Checks everything for which the provider would refuse every request of the run.
+    Raises `RefusedError`."""
     if not TOOL_NAME.fullmatch(frame.name):
         raise RefusedError(
             f"tool name {frame.name[:80]!r} is not usable: 1 to 128 letters, digits, '_' or '-' are needed"
@@ -123,11 +124,12 @@ def is_deeper(value: Any, levels: int) -> bool:
 
 
 def invalid_schema(schema: dict[str, Any]) -> str | None:
-    """Why this is not JSON Schema of draft 2020-12, which providers expect, with the place of the fault; None if it is.
+    """Returns why this is not JSON Schema of draft 2020-12, which providers expect, with the place of the fault. None
+    if it is.
 
-    `$schema` is ignored: the validator would fetch an unknown one from the network.
+    `$schema` is ignored: the validator would fetch an unknown schema from the network.
     """
-    import jsonschema_rs  # 20 ms: only once a tool is registered
+    import jsonschema_rs  # 20 ms: only if a tool is registered
 
     try:
         jsonschema_rs.meta.validate({key: value for key, value in schema.items() if key != "$schema"})

@@ -1,4 +1,4 @@
-"""An upper bound for the cost of checking a value against a schema. Pure.
+"""Computes an upper bound for the cost of a check of a value against a schema. Pure.
 
 Strangers write the schemas: a few hundred bytes can ask for more steps than a host has time for.
 """
@@ -16,8 +16,8 @@ DEEPEST = 64
 """Levels of a value that count for a recursive schema. More levels are beyond every limit anyway."""
 UNEVALUATED = frozenset({"unevaluatedProperties", "unevaluatedItems"})
 UNEVALUATED_FACTOR = 3
-"""The validator checks everything beside one of these keywords a second time, and nested ones multiply: each level
-takes 2.5 times as long."""
+"""The validator checks everything beside one of these keywords a second time. Nested ones multiply: each level takes
+2.5 times as long."""
 
 
 class SchemaExtent(NamedTuple):
@@ -38,8 +38,8 @@ class SchemaExtent(NamedTuple):
 
 
 def schema_extent(schema: dict[str, Any]) -> SchemaExtent:
-    """Raises `ValueError` for a reference that leads out of the schema or nowhere, `RecursionError` for a chain of
-    hundreds of references."""
+    """Returns the extent of a schema. Raises `ValueError` for a reference that leads out of the schema or nowhere,
+    `RecursionError` for a chain of hundreds of references."""
     return _Unfolding(schema).of(schema)
 
 
@@ -81,14 +81,15 @@ def _patterns(part: dict[str, Any]) -> int:
 
 
 def patterns_written(value: Any) -> int:
-    """Number of regular expressions in a schema, without unfolding references."""
+    """Returns the number of regular expressions in a schema, without unfolding references."""
     if isinstance(value, dict):
         return _patterns(value) + sum(map(patterns_written, value.values()))
     return sum(map(patterns_written, value)) if isinstance(value, list) else 0
 
 
 def resolve(schema: dict[str, Any], target: str) -> Any:
-    """The part that a reference names. Raises `ValueError` if it is not a JSON pointer into this schema."""
+    """Returns the part that a reference names. Raises `ValueError` if the reference is not a JSON pointer into this
+    schema."""
     if not target.startswith("#/"):
         raise ValueError(f"a reference leads out of it: {one_line(target, FAULT_LENGTH)}")
     part: Any = schema
@@ -104,15 +105,17 @@ def resolve(schema: dict[str, Any], target: str) -> Any:
 
 
 class CheckCost(NamedTuple):
+    """An upper bound for the cost of one check."""
+
     steps: int
     """Parts of the schema times values."""
     letters: int
-    """Regular expressions times characters of texts and of names."""
+    """Regular expressions times the characters of texts and names."""
 
 
 def check_cost(extent: SchemaExtent, value: Any) -> CheckCost:
-    """An upper bound for the check of a value against a schema of this extent. A recursive schema unfolds once more
-    with each level of the value."""
+    """Returns an upper bound for the check of a value against a schema of this extent. A recursive schema unfolds once
+    more with each level of the value."""
     values, depth, letters, level = 0, 0, 0, [value]
     while level:
         values += len(level)

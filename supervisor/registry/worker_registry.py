@@ -29,15 +29,16 @@ if TYPE_CHECKING:
 
 BURST = 4 * 1024 * 1024
 PER_SECOND = 128 * 1024.0
-"""Bytes of schemas that are checked. Each MiB takes a third of a second, while all other extensions wait."""
+"""Bytes of schemas that are checked per second. Each MiB takes a third of a second, while all other extensions wait."""
 OVERHEAD = 512
-"""Bytes that a registration counts as, besides its schema."""
+"""Bytes that each registration costs besides its schema."""
 UNKNOWN_NAMED = 10
 """Unknown events of one subscription that the log names."""
 
 
 class Registry:
-    """Filled by one worker, dropped with it. `warn` tells the user, once per key; `remark` writes to the log only."""
+    """The registrations of one worker; they end with the worker. `warn` tells the user, once per key; `remark` writes
+    only to the log."""
 
     def __init__(
         self, loop: Loop, dialect: Dialect, warn: Callable[[str, str], None], remark: Callable[[str], None]
@@ -53,7 +54,7 @@ class Registry:
         self._gate = TokenBucket(loop.clock(), BURST, PER_SECOND)
 
     def add_tool(self, frame: frames.RegisterTool) -> bool:
-        """False if the tool is left out; the reason has then been reported."""
+        """Adds a tool. Returns False if the tool is left out; the reason is then reported."""
         size = 0 if frame.schema is UNSET else len(frame.schema)
         if not self._gate.admits(self._loop.pass_time, size + OVERHEAD):
             self._warn("registrations", "registers tools without end; the rest are left out")
@@ -72,14 +73,14 @@ class Registry:
         return True
 
     def remove_tool(self, frame: frames.UnregisterTool) -> bool:
-        """False if no such tool is registered."""
+        """Removes a tool. Returns False if no such tool is registered."""
         if self.tools.pop(frame.name, None) is None:
             self._remark(f"took back the tool {frame.name[:80]!r}, which it has not registered; ignored")
             return False
         return True
 
     def add_command(self, frame: frames.RegisterCommand) -> bool:
-        """False if the command is left out; the reason has then been reported."""
+        """Adds a command. Returns False if the command is left out; the reason is then reported."""
         if (fault := command_name_fault(frame.name)) is not None:
             self._warn("command", f"command {frame.name[:80]!r} is left out: {fault}")
             return False
@@ -91,6 +92,7 @@ class Registry:
         return True
 
     def subscribe(self, frame: frames.Subscribe) -> None:
+        """Adds the offered events to `observes` and `guards`. Unknown events go to the log."""
         for asked, offered, accepted in (
             (frame.events or (), self._dialect.observable, self.observes),
             (frame.intercept or (), self._dialect.guardable, self.guards),
@@ -100,14 +102,14 @@ class Registry:
             accepted.update(offered.intersection(asked))
 
     def snapshot(self) -> Registry:
-        """A copy that later registrations do not change."""
+        """Returns a copy that later registrations do not change."""
         copied = copy(self)
         copied.tools, copied.commands = dict(self.tools), dict(self.commands)
         copied.observes, copied.guards = set(self.observes), set(self.guards)
         return copied
 
     def difference(self, other: Registry) -> str | None:
-        """The first difference between the two registries, in words; None if they are equal."""
+        """Returns the first difference between the two registries, in words; None if they are equal."""
         for what, ours, theirs in (
             ("tools", set(self.tools), set(other.tools)),
             ("commands", set(self.commands), set(other.commands)),
