@@ -11,13 +11,14 @@ if TYPE_CHECKING:
 
 
 class Abort:
-    """Only the first request counts. The callbacks wake what waits; they must not wait themselves."""
+    """A request to end the run early. Only the first one counts. Its callbacks wake code that waits; they must not wait
+    themselves."""
 
     def __init__(self) -> None:
         self.status: Status | None = None
         self.reason = ""
         self.at_once = False
-        """Whether children are killed without being asked to stop: a second signal came."""
+        """Whether the run kills its children without asking them to stop: after a second signal, or a defect."""
         self._callbacks: list[Callable[[str], None]] = []
 
     @property
@@ -28,12 +29,13 @@ class Abort:
         return self.status is not None
 
     def on_request(self, callback: Callable[[str], None]) -> None:
-        """Calls back with the reason, at once if it has already been requested."""
+        """Calls `callback` with the reason when the abort is requested; at once if it has been requested already."""
         self._callbacks.append(callback)
         if self.requested:
             callback(self.reason)
 
     def request(self, status: Status, reason: str) -> None:
+        """Requests the abort and calls the callbacks. A second request does nothing."""
         if self.requested:
             return
         self.status = status

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 PROVIDERS = ("anthropic", "replay")
 MAX_TOKENS = 32_000
-"""The most tokens of a reply, or the model's own limit where that is lower."""
+"""The most tokens of a reply, unless the model's own limit is lower."""
 MAX_TOKENS_UNKNOWN_MODEL = 8_192
 
 
@@ -41,12 +41,14 @@ class UsageError(ValueError):
 
 @dataclass(frozen=True)
 class Prepared:
+    """A checked run that can start."""
+
     options: Options
     make_provider: Callable[[Loop], Provider | ProviderUnavailable]
 
 
 def prepare(request: RunRequest) -> Prepared:
-    """The options of the run, and what makes its provider. Raises `UsageError`."""
+    """Returns the options of the run and a function that makes its provider. Raises `UsageError`."""
     cwd = _folder(request.cwd)
     home = request.home or zot_home()
     _check_texts(request, cwd, home)
@@ -107,8 +109,8 @@ def _folder(given: str | None) -> str:
 
 
 def _check_texts(request: RunRequest, cwd: str, home: Path) -> None:
-    """The model and the extensions get all of these in JSON, which holds only UTF-8. Arguments and paths may hold
-    other bytes."""
+    """Raises `UsageError` for a text that is not UTF-8. The model and the extensions get these texts in JSON, which
+    holds only UTF-8, but arguments and paths may hold other bytes."""
     texts = {
         "the working folder": [cwd],
         "ZOT_HOME": [str(home)],

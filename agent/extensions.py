@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Findings:
-    """The extensions of a run, and the options to start them with."""
+    """The extensions that a run has found, and its options."""
 
     discovery: Discovery
     options: Options
 
     @property
     def missing(self) -> str | None:
-        """Names a required extension that may not be started, and says why."""
+        """Names a required extension that may not be started, and says why; None if there is none."""
         for skipped in self.discovery.skipped:
             if skipped.untrusted is not None and skipped.untrusted.manifest.required:
                 return f"extension {skipped.name} is required and {skipped.reason}"
@@ -45,6 +45,7 @@ class Findings:
 
 
 def find_extensions(options: Options) -> Findings:
+    """Finds the extensions that `options` names and, with `discover`, those of the project and of the user."""
     discovery = discover(
         options.extensions,
         Path(options.cwd) if options.discover else None,
@@ -55,7 +56,7 @@ def find_extensions(options: Options) -> Findings:
 
 
 def make_reloader(options: Options, supervisor: Supervisor) -> Reloader:
-    """Reloads by the rules by which the run's extensions were found and admitted."""
+    """A reloader that finds and admits extensions by the rules of this run."""
     return Reloader(
         supervisor,
         may_run=Admission(options.home, options.consent, options.config).may_run,
@@ -64,8 +65,8 @@ def make_reloader(options: Options, supervisor: Supervisor) -> Reloader:
 
 
 def start_extensions(findings: Findings, supervisor: Supervisor, reloader: Reloader, notices: StderrNotices) -> str:
-    """Starts all extensions that were found, without waiting. Returns the first one that could not be loaded and why,
-    or ""."""
+    """Starts all extensions that were found, without waiting. Returns the name and the reason of the first extension
+    that could not be loaded; "" if there is none."""
     discovery, options = findings.discovery, findings.options
     unloaded = ""
     for skipped in discovery.skipped:
@@ -87,7 +88,7 @@ def start_extensions(findings: Findings, supervisor: Supervisor, reloader: Reloa
 
 def settle(options: Options, supervisor: Supervisor, provider: Provider, abort: Abort) -> None:
     """Waits for the extensions before the first request: for `extension_wait`, by default until the model is ready, at
-    most 3 s. Guards need no longer wait: a verdict waits for guards that are still starting."""
+    most 3 s. Guards need no longer wait here: a verdict waits for guards that are still starting."""
     now = supervisor.loop.clock()
     if options.extension_wait is not None:
         supervisor.settle(now + options.extension_wait, abort.is_requested)
@@ -98,15 +99,15 @@ def settle(options: Options, supervisor: Supervisor, provider: Provider, abort: 
 
 
 def settle_for(command: str, supervisor: Supervisor, abort: Abort) -> None:
-    """Waits until it is known which extension runs the command, or all have started or failed; at most 3 s."""
+    """Waits until the owner of the command is known, or all extensions have started or failed; at most 3 s."""
     supervisor.settle(
         supervisor.loop.clock() + SETTLE_S, lambda: is_owner_known(command, supervisor.extensions) or abort.requested
     )
 
 
 def is_owner_known(command: str, extensions: Iterable[Extension]) -> bool:
-    """Whether an extension has registered the command, and every extension before it has started or failed. When two
-    register the same command, the first in the order of the guards runs it, not the faster one."""
+    """Whether an extension has registered the command, and every extension before it has started or failed. If two
+    register the same command, the first in the order of the guards runs it, even if the other was faster."""
     for extension in extensions:
         if extension.is_up and command in extension.commands:
             return True
@@ -116,7 +117,7 @@ def is_owner_known(command: str, extensions: Iterable[Extension]) -> bool:
 
 
 def missing_extension(supervisor: Supervisor, event_writer: EventWriter, abort: Abort) -> str | None:
-    """Waits for the required extensions. Names one that could not be started, and says why."""
+    """Waits for the required extensions. Names one that could not be started, and says why; None if all started."""
     required = [extension for extension in supervisor.extensions if extension.manifest.required]
     if not required:
         return None

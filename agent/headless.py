@@ -34,7 +34,7 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Headless:
-    """Runs one prompt. `on_record` gets every record; with `stdout`, a descriptor, they are also written there.
+    """Runs one prompt. `on_record` gets every record. With `stdout`, a descriptor, the records are also written to it.
 
     `before_line` is called before a line goes to `stderr`.
 
@@ -98,8 +98,8 @@ class Headless:
         ]
 
     def run(self, prompt: str, *, literal: bool = False) -> events.Result:
-        """A prompt like `/name args` runs a command of an extension, unless it is `literal`. When this returns, every
-        record has been written and nothing that was started still runs."""
+        """Runs the prompt and returns its result. By then every record is written, and every process that the run has
+        started has ended. A prompt like `/name args` runs a command of an extension, unless `literal` is set."""
         command = None if literal else parse(prompt)
         stoppable = [number for number in STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
         with self._loop.signals(stoppable, self._on_signal):
@@ -128,8 +128,8 @@ class Headless:
     # --- the end ------------------------------------------------------------------------------------------
 
     def _report_trouble(self, ran: PromptResult) -> None:
-        """Tells a person why the prompt failed. A blocked prompt is no `error` record: zot's readers find the reason
-        in its `turn_end`."""
+        """Tells a person why the prompt failed. A blocked prompt gets no `error` record: zot's readers find the reason
+        in `turn_end`."""
         if not ran.reason:
             return
         if ran.status is Status.BLOCKED:
@@ -183,7 +183,8 @@ class Headless:
         self._abort.request(Status.TIMEOUT, f"timeout: the run took longer than {self._options.timeout:g} s")
 
     def stdout_broken(self, reason: str) -> None:
-        """Ends the run: with status `error` and a reason, or silently as interrupted when the reader left ("")."""
+        """Ends the run with status `error` and this reason. An empty reason means that the reader left; the run then
+        ends as interrupted, without a message."""
         if reason:
             self._abort.request(Status.ERROR, f"cannot write to stdout: {reason}")
         else:

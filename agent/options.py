@@ -1,4 +1,4 @@
-"""What one run is asked to do: the request as it was given, and the options worked out from it."""
+"""The request for one run as the user gave it, and the options worked out from it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class RunRequest:
-    """What a user asked for. Times in seconds; None where a default is wanted, for a limit none."""
+    """A user's request for a run. Times are in seconds. None means the default, or for a limit that there is none."""
 
     provider: str | None = None
     model: str | None = None
@@ -31,12 +31,12 @@ class RunRequest:
     tools: frozenset[str] = frozenset({"read", "write", "edit", "bash"})
     """The built-in tools that are on."""
     extensions: tuple[str, ...] = ()
-    """Folders named explicitly."""
+    """The folders of extensions that the user named."""
     discover: bool = True
     """Whether the project's and the user's extensions are started."""
     extension_wait: float | None = None
-    """How long the first request may wait for extensions that are still starting. None: as long as the model takes
-    to get ready anyway, or `SETTLE_S` where it is ready at once."""
+    """The most seconds that the first request waits for extensions that are still starting. None: until the model is
+    ready, at most `SETTLE_S`; `SETTLE_S` if the model is ready at once."""
     trust_project: bool = False
     """Whether the project's extensions are started although they are not on record as trusted."""
     watch: bool = False
@@ -54,22 +54,23 @@ class RunRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class Options(RunRequest):
-    """A request that has been checked, with what was worked out from it."""
+    """A checked request, and the values worked out from it."""
 
     cwd: str
-    """Absolute."""
+    """The absolute path of the working folder."""
     home: Path
     model: str
     max_tokens: int
     system: str
     limits: Limits = field(default_factory=Limits)
-    """For extensions whose manifests do not say."""
+    """The limits of an extension for values that its manifest leaves out."""
     config: Config = field(default_factory=Config)
-    """What else the user's configuration says about extensions."""
+    """The user's configuration of extensions."""
     consent: Consent = field(default_factory=Consent)
-    """To start extensions of the project that are not on record as trusted."""
+    """The user's consent to start extensions of the project that are not on record as trusted."""
     stats_file: Path | None = None
     metrics_file: Path | None = None
 
 
 SETTLE_S = 3.0
+"""Seconds."""

@@ -1,4 +1,4 @@
-"""What carries out a prompt: the extensions, the model, the tools and the session, started and stopped together."""
+"""Carries out a prompt: starts and stops the extensions, the model, the tools and the session together."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ NO_USAGE = events.Totals()
 
 @dataclass(frozen=True)
 class PromptResult:
-    """How a prompt ended, and what it gave and used up to then."""
+    """How a prompt ended, its answer, and its use of the model."""
 
     status: Status
     reason: str = ""
     text: str = ""
-    """The model's last answer, or what a slash command wants printed in its place."""
+    """The model's last answer, or the text that a slash command prints instead."""
     steps: int = 0
     usage: events.Totals = NO_USAGE
 
@@ -51,8 +51,8 @@ class PromptResult:
 class Runtime:
     """Runs a prompt with the extensions and the model that `options` name.
 
-    `on_show` gets what extensions show to the user. `on_tool_ran` gets each tool call that has ended: the tool, its
-    extension ("" for a built-in tool), when it began, and its result.
+    `on_show` gets the notes and panels of extensions as records. `on_tool_ran` gets each tool call that has ended: the
+    tool, its extension ("" for a built-in tool), the time of its start, and its result.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ class Runtime:
         return PromptResult(end.status, end.reason, run.text, run.steps, run.cumulative)
 
     def stop(self) -> None:
-        """Stops every child, all at the same time; at once where the abort says so."""
+        """Stops all children at the same time. With `Abort.at_once` it kills them without asking."""
         provider = self._provider
         others = (
             [] if isinstance(provider, ProviderUnavailable) else [*provider.stoppables(), *self._toolbox.stoppables()]
@@ -153,7 +153,7 @@ class Runtime:
         self._toolbox.kill_now()
 
     def close(self) -> None:
-        """After `stop`: says what could not be written to the session or the cassette."""
+        """Tells the user what could not be written to the session or the cassette. To be called after `stop`."""
         for error in (self._session and self._session.error, self._provider.error):
             if error:
                 self._notices.say(f"zot: {error}")
@@ -190,7 +190,7 @@ class Runtime:
             self._notices.say(f"zot: the provider retires {info.id} on {info.retires}; choose another one with --model")
 
     def _begin(self, *, tell_late: bool = True) -> None:
-        """Emits the first record. With `tell_late`, there is a notice for each extension that is still starting."""
+        """Emits the first record. With `tell_late`, each extension that is still starting gets a notice."""
         extensions = self.supervisor.extensions
         self._event_writer.begin(
             events.Session(

@@ -1,7 +1,7 @@
 """The conversation as the model sees it: messages of typed blocks.
 
-The event stream, the session file and the request to the model are all made from it. A tool call keeps the arguments
-byte for byte as the model wrote them, because they may be invalid JSON.
+The event stream, the session file and the requests to the model are made from the transcript. A tool call keeps the
+arguments byte for byte as the model wrote them, because they may be invalid JSON.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Image(msgspec.Struct, frozen=True):
 
 
 class Thinking(msgspec.Struct, frozen=True):
-    """Reasoning that must go back to the provider unchanged; never shown in events."""
+    """Reasoning of the model. It must go back to the provider unchanged; events never show it."""
 
     text: str
     signature: str = ""
@@ -37,7 +37,7 @@ class ToolCall(msgspec.Struct, frozen=True):
     id: str
     name: str
     args: bytes
-    """What the model wrote, byte for byte; `b"{}"` when it wrote nothing. May be invalid JSON."""
+    """The model's text, byte for byte; `b"{}"` if the model wrote nothing. It may be invalid JSON."""
 
 
 class ToolResult(msgspec.Struct, frozen=True):
@@ -57,8 +57,10 @@ class Message(msgspec.Struct, frozen=True):
 
 
 def now() -> str:
+    """The local time, RFC 3339 with offset."""
     return datetime.now(UTC).astimezone().isoformat()
 
 
 def text_of(content: tuple[Block, ...], separator: str = "\n") -> str:
+    """The text blocks, joined."""
     return separator.join(block.text for block in content if isinstance(block, Text))

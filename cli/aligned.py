@@ -9,8 +9,8 @@ if TYPE_CHECKING:
 
 
 def aligned(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> list[str]:
-    """Columns are two spaces apart; cells of the columns in `right` end at the same place. Rows may be short: the last
-    cell of a row takes what is left of the line."""
+    """One line of text for each row. Columns are two spaces apart; columns in `right` are right-aligned. Rows may be
+    short: the last cell of a row takes the rest of the line."""
     columns = range(max(len(row) for row in rows) - 1)
     widths = [max(len(row[column]) for row in rows if len(row) > column + 1) for column in columns]
     lines = []

@@ -120,7 +120,7 @@ app.add_typer(ext_app, name="ext")
 
 
 def main() -> None:
-    """Runs the command line and exits. An error of the command line is one line on stderr, as all other errors are."""
+    """Runs the command line and exits. An error of the command line gives one line on stderr, like all other errors."""
     try:
         status = app(prog_name="zot", standalone_mode=False)
     except typer.TyperException as error:

@@ -34,7 +34,7 @@ class Reasoning(Enum):
 
 
 def tools_from(csv: str | None) -> frozenset[str]:
-    """The built-in tools named in a comma-separated list; all of them without a list."""
+    """The built-in tools in a comma-separated list; all of them without a list. Raises `CommandLineError`."""
     if csv is None:
         return frozenset(BUILT_IN_TOOLS)
     names = [name.strip() for name in csv.split(",") if name.strip()]

@@ -15,23 +15,24 @@ def size(count: float) -> str:
 
 
 def number(count: float) -> str:
-    """Five characters at most: `99999`, `123k`, `1.2M`."""
+    """A count in five characters at most: `99999`, `123k`, `1.2M`."""
     if count < 100_000:
         return f"{count:.0f}"
     return _scaled(count, 1000)
 
 
 def rate(per_second: float) -> str:
-    """As `number`, with one decimal below 100."""
+    """A rate in five characters at most: `0`, `12.3`, `250`, `123k`."""
     return "0" if per_second < 0.05 else f"{per_second:.1f}" if per_second < 100 else number(per_second)
 
 
 def percent(value: float) -> str:
+    """A percentage without its sign: one decimal below 1000."""
     return f"{value:.1f}" if value < 1000 else f"{value:.0f}"
 
 
 def milliseconds(value: float | None) -> str:
-    """`0.03`, `1.2`, `250`, `1.5s`, `75s`; a dash where nothing was measured."""
+    """The text for `value` milliseconds: `0.03`, `1.2`, `250`, `1.5s`, `75s`; a dash for None."""
     if value is None:
         return "-"
     if value < 0.995:
@@ -44,7 +45,7 @@ def milliseconds(value: float | None) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """The two largest units: `12s`, `3m05s`, `2h07m`, `9d03h`; a dash for none."""
+    """A time in its two largest units: `12s`, `3m05s`, `2h07m`, `9d03h`; a dash for None."""
     if seconds is None:
         return "-"
     whole = max(0, int(seconds))

@@ -1,4 +1,4 @@
-"""How a command ends the process: always with an exit status, and with one line on stderr after an error."""
+"""Ends the process of a command: with an exit status, and after an error with one line on stderr."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 
 def exit_with(command: str, run: Callable[[], int]) -> None:
-    """Runs a command and exits with its status. A `HostError` or `OSError` is one line on stderr and status 1; a reader
-    of stdout that has gone is status 130."""
+    """Runs a command and exits with its status. A `HostError` or `OSError` gives one line on stderr and status 1. After
+    the reader of stdout has gone, the status is 130."""
     from supervisor.control.client import HostError
     from wire.text import one_line
 
@@ -34,7 +34,7 @@ def exit_with(command: str, run: Callable[[], int]) -> None:
 
 
 def flush() -> None:
-    """Flushes standard output. Raises `OSError` that names it."""
+    """Flushes standard output. Raises `BrokenPipeError` if its reader has gone, else `OSError` that names it."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -44,7 +44,7 @@ def flush() -> None:
 
 
 def words(error: OSError) -> str:
-    """An error of the system, as text for a person."""
+    """The text of a system error for a person."""
     if isinstance(error, FileNotFoundError) and error.filename is None:  # raised by `getcwd`
         return "the current folder is not there any more; change to one that is"
     return f"{error.filename or 'failed'}: {error.strerror or error}"

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 
 LITERAL = "zot.literal"
-"""Key in a context's meta: whether `--` ended the flags; then a prompt like `/name` is text, not a slash command."""
+"""Key in a context's meta: whether `--` ended the flags. After `--`, a prompt like `/name` is text, not a command."""
 
 
 class RootGroup(TyperGroup):
-    """A sub-command must be the first word: `zot demo`, but `zot --json demo` sends the prompt "demo".
+    """A sub-command must be the first word: `zot demo` runs one, but `zot --json demo` sends the prompt "demo".
 
     Without a sub-command, flags may stand before and after the words of the prompt, and `--` ends the flags.
     """

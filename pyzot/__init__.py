@@ -1,6 +1,6 @@
 """zot for Python. This package is the public Python API; importing it imports nothing heavy.
 
-The command `zot` starts in `pyzot.__main__`. What it runs is not importable from here: embed it as a child process.
+The command `zot` starts in `pyzot.__main__`. Its programs cannot be imported from here: embed `zot` as a child process.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> str:
-    """`__version__` of the installed distribution. Reading it takes some milliseconds, so it is read when asked for."""
+    """`__version__` of the installed distribution. Reading it takes some milliseconds, so it is read only on access."""
     if name == "__version__":
         from importlib.metadata import version
 

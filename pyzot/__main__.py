@@ -30,8 +30,8 @@ def main() -> None:
 
 def _find_programs() -> None:
     """Puts the folder of the programs first on `sys.path`: `_programs` beside this file, or in a checkout the folder
-    above it. The folder of this file, which Python itself puts there for `python PATH/pyzot/__main__.py`, is taken
-    out: its modules could hide those of the standard library."""
+    above it. Removes the folder of this file, which Python adds for `python PATH/pyzot/__main__.py`: its modules could
+    hide modules of the standard library."""
     here = os.path.dirname(os.path.abspath(__file__))
     programs = os.path.join(here, "_programs")
     sys.path[:] = [entry for entry in sys.path if entry == "" or os.path.abspath(entry) != here]
@@ -39,7 +39,8 @@ def _find_programs() -> None:
 
 
 def _end_quietly_when_asked_early() -> None:
-    """Until a run has begun, and watches for signals itself, there is nothing to stop: 130 says what happened."""
+    """Lets SIGTERM and SIGHUP exit with status 130. There is nothing to stop until a run begins and handles signals
+    itself."""
     import signal
 
     for number in (signal.SIGTERM, signal.SIGHUP):
@@ -48,8 +49,8 @@ def _end_quietly_when_asked_early() -> None:
 
 
 def _fill_standard_streams() -> None:
-    """A standard stream that is closed (`>&-`) becomes /dev/null. Otherwise the next file or pipe to be opened would
-    get its number, and what is meant for the user would be written there."""
+    """Opens /dev/null for each standard stream that is closed (`>&-`). Otherwise the next opened file or pipe would get
+    its number, and text for the user would be written there."""
     while (fd := os.open(os.devnull, os.O_RDWR)) <= 2:
         os.set_inheritable(fd, True)
     os.close(fd)

@@ -215,12 +215,12 @@ class ControlError(ValueError):
 
 
 def encode(message: Request | Reply) -> bytes:
-    """One line, LF included."""
+    """The message as one line, LF included."""
     return _encoder.encode(message) + b"\n"
 
 
 def decode_request(line: bytes) -> Request:
-    """Raises `ControlError`."""
+    """Decodes one line of a client. Raises `ControlError`."""
     try:
         return _requests.decode(line)
     except UNREADABLE as error:
@@ -228,7 +228,7 @@ def decode_request(line: bytes) -> Request:
 
 
 def decode_reply(line: bytes) -> Reply:
-    """Raises `ControlError`."""
+    """Decodes one line of a host. Raises `ControlError`."""
     try:
         return _replies.decode(line)
     except UNREADABLE as error:

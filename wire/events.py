@@ -318,12 +318,12 @@ _decoder: msgspec.json.Decoder[AnyRecord] = msgspec.json.Decoder(AnyRecord)
 
 
 def encode(record: Record) -> bytes:
-    """One line, LF included."""
+    """The record as one line, LF included."""
     return _encoder.encode(record) + b"\n"
 
 
 def decode(line: bytes) -> AnyRecord:
-    """Reads one line back. Raises `msgspec.DecodeError` naming the field that is wrong."""
+    """Decodes one line. Raises `msgspec.DecodeError`, which names the wrong field."""
     return _decoder.decode(line)
 
 

@@ -1,4 +1,4 @@
-"""Error texts for a wrong field: they name the field and what is allowed."""
+"""Error texts for a wrong field: they name the field and the allowed values."""
 
 from __future__ import annotations
 

@@ -370,14 +370,14 @@ def decode_from_host(line: bytes) -> FromHost | UnknownFrame | Malformed:
 
 
 def encode(frame: Frame) -> bytes:
-    """One line, LF included."""
+    """The frame as one line, LF included."""
     return encoder.encode(frame) + b"\n"
 
 
 def _second_look(
     line: bytes, error: Exception, decoder: msgspec.json.Decoder[Any], known: frozenset[Any]
 ) -> Any | UnknownFrame | Malformed:
-    """The frame, if it can be decoded once its characters are repaired; else what is wrong with it."""
+    """The frame, if it can be decoded after a repair of its characters; else the error."""
     if not line.lstrip().startswith(b"{"):
         return Malformed("not a JSON object")
     if (mended := repaired(line)) is not None:

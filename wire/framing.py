@@ -14,11 +14,11 @@ DEFAULT_FRAME_LIMIT = 16 * 1024 * 1024
 """Bytes, without the LF. zot's reader stops for good at 4 MiB; here a longer line costs only itself."""
 
 PREFIX_KEPT = 512
-"""How many bytes of an oversize line are kept, to name it in the error."""
+"""Bytes of an oversize line that are kept, to name the line in the error."""
 
 COPIED = 64 * 1024
-"""Bytes; a longer line that came in pieces is returned as the bytearray that collected it. A copy would take as long as
-receiving it."""
+"""Bytes. A longer line that came in pieces is returned as the bytearray that collected the pieces: a copy would take as
+long as receiving the line."""
 
 Line = bytes | bytearray
 
@@ -43,7 +43,7 @@ class Oversize(NamedTuple):
 
 
 class LineSplitter:
-    """An incremental LF splitter.
+    """Splits a byte stream at LF, chunk by chunk.
 
     `feed` returns the complete lines in order, without their LF, with an `Oversize` in the place of each dropped line.
     """
@@ -60,6 +60,7 @@ class LineSplitter:
         """Bytes held back because their LF has not come yet."""
 
     def feed(self, data: bytes) -> list[Line | Oversize]:
+        """Takes the next chunk; returns the lines that it completes."""
         lines: list[Line | Oversize] = []
         if self.pending:
             end = data.find(b"\n")

@@ -1,4 +1,4 @@
-"""Reads JSON of other programs as leniently as zot's decoder: what is not valid Unicode becomes U+FFFD.
+"""Reads JSON of other programs as leniently as zot's decoder: invalid Unicode becomes U+FFFD.
 
 JavaScript cuts strings between surrogates and then writes `"\\ud83d"`; shell tools pass on bytes of any encoding. If
 the whole frame were refused for one character, its call would have no answer.
@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What decoding can raise. RecursionError: the text is nested about a thousand levels deep."""
+"""The errors that decoding can raise. RecursionError: the text is nested about a thousand levels deep."""
 
 REPAIR_LIMIT = 1024 * 1024
 """Bytes; a longer text is not repaired. Repairing takes 60 times as long as reading, and several times the memory."""
@@ -20,7 +20,7 @@ REPAIR_LIMIT = 1024 * 1024
 _ESCAPE = re.compile(
     rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"  # a pair: fine
     rb"|(?P<lone>\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
-    rb"|\\."  # any other escape, so that its backslash is not taken for the start of one
+    rb"|\\."  # any other escape: its second backslash must not count as the start of an escape
 )
 
 

@@ -1,6 +1,7 @@
-"""JSON Schemas of everything that is said or read, generated from the definitions.
+"""JSON Schemas of all messages and of the manifest, generated from their definitions.
 
-`python -m wire.schema` writes them to `wire/schemas`; with `--check` it says which are out of date, and exits 1.
+`python -m wire.schema` writes them to `wire/schemas`. With `--check` it names the schemas that are out of date, and
+exits with 1 if there are any.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def definitions() -> dict[str, tuple[Any, str]]:
-    """Name → type and title, of every schema that is published."""
+    """The type and the title of every published schema, by its name."""
     found: dict[str, tuple[Any, str]] = {"manifest": (Manifest, "extension.json")}
     for direction, union in (("from-extension", frames.FromExtension), ("from-host", frames.FromHost)):
         found[f"frame.{direction}"] = (union, f"any frame {direction.replace('-', ' ')}")
@@ -43,11 +44,12 @@ def generate(name: str) -> dict[str, Any]:
 
 
 def render(name: str) -> str:
+    """The text of a schema file. Raises `KeyError` for a name that is not published."""
     return json.dumps(generate(name), indent=2, ensure_ascii=False, sort_keys=False) + "\n"
 
 
 def stale() -> list[str]:
-    """Names of committed schemas that are not what the definitions say, or that should not be there."""
+    """Names of the schema files that differ from the definitions, are missing, or should not exist."""
     wanted = {f"{name}.json": render(name) for name in definitions()}
     present = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.json")}
     return sorted(name for name in wanted.keys() | present.keys() if wanted.get(name) != present.get(name))

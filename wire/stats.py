@@ -131,12 +131,12 @@ class StatsError(ValueError):
 
 
 def encode(line: StatsLine) -> bytes:
-    """One line, LF included."""
+    """The sample or mark as one line, LF included."""
     return _encoder.encode(line) + b"\n"
 
 
 def decode(line: bytes) -> StatsLine:
-    """Raises `StatsError`, naming the field that is wrong."""
+    """Decodes one line. Raises `StatsError`, which names the wrong field."""
     try:
         return _decoder.decode(line)
     except UNREADABLE as error:

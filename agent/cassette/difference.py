@@ -22,8 +22,10 @@ ABSENT = _Absent()
 
 @dataclass(frozen=True)
 class CassetteDifference:
+    """One difference between a recorded request and the request of this run. `ABSENT` stands for a missing value."""
+
     path: str
-    """As in `messages[2].content[0].text`; empty for the values themselves."""
+    """The place of the difference, such as `messages[2].content[0].text`; empty if the whole values differ."""
     recorded: Any
     asked: Any
 

@@ -1,4 +1,4 @@
-"""Placeholders for what differs between machines and runs, so that a cassette can be played elsewhere. Pure.
+"""Replaces texts that differ between machines and runs by placeholders, so that a cassette plays anywhere. Pure.
 
 | in a cassette | on this machine |
 |---|---|
@@ -6,8 +6,8 @@
 | `{{home}}` | the home directory |
 | `{{log1}}`, `{{log2}}`… | full-output logs of the bash tool, in the order in which the request names them |
 | `{{date}}` | the date in the system prompt (requests only) |
-| `{{time}}` | what bash says a command took (requests only) |
-| `{{lit:cwd}}`… | text that was itself `{{cwd}}`… |
+| `{{time}}` | the duration of a command in the result of bash (requests only) |
+| `{{lit:cwd}}`… | a text that was `{{cwd}}`… from the start |
 
 Except for these paths, the model's text does not change. Directories are replaced as whole path components, so a
 neighbour of the working directory (`/work-old` beside `/work`) stays as it is.
@@ -33,13 +33,14 @@ _DATE = re.compile(r"^(Current date: )\d{4}-\d{2}-\d{2}$", re.MULTILINE)
 _TOOK = re.compile(r"\bTook (?:\d+(?:\.\d+)?s|\d+m\d+s|\d+h\d+m)(?!\w)")
 _PLACEHOLDER = r"\{\{(?:lit:)*(?:cwd|home|log\d+|date|time)\}\}"
 _NAME = re.compile(r"\{\{((?:lit:)*)(cwd|home|log\d+|date|time)\}\}")
-# A path starts where no longer path goes on; in JSON text an escape such as \n may stand before it.
+# A match must not begin inside a longer path. In JSON text an escape such as \n may stand before a path.
 _BEFORE = r"(?:(?<![\w.\-~])|(?<=\\[nrtbf]))"
 _AFTER = r"(?![\w\-])(?!\.\w)"
 
 
 def canonical(params: Mapping[str, Any], *, cwd: str, home: str | None = None) -> Json:
-    """The request parameters with placeholders and without cache markers: equal for equal requests anywhere."""
+    """The request parameters with placeholders and without cache markers. Equal requests of different machines give
+    equal parameters."""
     return Names.of(params, cwd=cwd, home=home).request(params)
 
 
@@ -47,14 +48,14 @@ class Names:
     """The placeholders of one exchange, with their values on this machine."""
 
     def __init__(self, values: Mapping[str, Sequence[str]]) -> None:
-        """`values`: for each name the texts that it replaces; it is turned back into the first of them."""
+        """`values` has for each name the texts that its placeholder replaces. Playing restores the first of them."""
         self._values = {name: texts[0] for name, texts in values.items()}
         self._plain = _Encoder(values, lambda text: {text})
         self._json = _Encoder(values, lambda text: {json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]})
 
     @classmethod
     def of(cls, params: Mapping[str, Any], *, cwd: str, home: str | None) -> Names:
-        """The names for a request and its reply. The root directory gets none: every path starts with it."""
+        """The names for a request and its reply. The root directory gets no name, because every path starts with it."""
         values: dict[str, list[str]] = {}
         for name, directory in (("cwd", cwd), ("home", home)):
             paths = [] if directory is None else [directory.rstrip("/"), os.path.realpath(directory)]
@@ -67,6 +68,7 @@ class Names:
         return cls(values)
 
     def request(self, params: Mapping[str, Any]) -> Json:
+        """The parameters as they go into a cassette."""
         request = {key: self._encoded(value) for key, value in params.items() if key != "cache_control"}
         if isinstance(system := request.get("system"), list):
             request["system"] = [_dated(_unmarked(block)) for block in system]
@@ -88,7 +90,7 @@ class Names:
         return lines
 
     def played(self, reply: Iterable[Mapping[str, Any]]) -> list[Json]:
-        """The lines of a recorded reply as they are on this machine."""
+        """The lines of a recorded reply with the values of this machine."""
         return [self._line(line, self._decode, self._decode_json) for line in reply]
 
     def _encoded(self, value: Any) -> Any:
@@ -135,7 +137,7 @@ class _Encoder:
         for name, texts in values.items():
             for form in set().union(*map(forms, texts)):
                 self._names.setdefault(form, name)
-        needles = sorted(self._names, key=len, reverse=True)  # the working directory may be in the home directory
+        needles = sorted(self._names, key=len, reverse=True)  # cwd may be inside home
         logs = [re.escape(needle) for needle in needles if _LOG_NAME.fullmatch(self._names[needle])]
         directories = [re.escape(needle) for needle in needles if not _LOG_NAME.fullmatch(self._names[needle])]
         alternatives = [_PLACEHOLDER, *logs]
@@ -178,7 +180,7 @@ class _Encoder:
 
 
 def _stream(line: Mapping[str, Any]) -> tuple[str, str | None] | None:
-    """Identifies the text that the line is a piece of; None if it is no piece."""
+    """The type and the call of the text that the line is a piece of; None for a line that is not a piece."""
     return (line["type"], line.get("call_id")) if "delta" in line else None
 
 

@@ -1,4 +1,4 @@
-"""Answers from a cassette, in order; each reply only to the request that it was recorded for."""
+"""Answers requests from a cassette, in the recorded order. A request must equal the recorded one."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ SHOWN_DIFFERENCES = 5
 
 
 class CassettePlayer:
+    """Plays the exchanges of one cassette, which `load` reads."""
+
     def __init__(self, path: Path, exchanges: Sequence[Json], *, cwd: str, home: str | None) -> None:
         self._path = path
         self._exchanges = exchanges
@@ -53,8 +55,8 @@ class CassettePlayer:
     def next(self, params: Mapping[str, Any]) -> list[Json]:
         """The worker lines recorded for this request, without ids.
 
-        Raises CassetteMismatch if another request was recorded here, and CassetteError at the end of the cassette; the
-        position does not change then.
+        Raises CassetteMismatch if another request was recorded here, and CassetteError at the end of the cassette. In
+        both cases the position stays.
         """
         if not self.remaining:
             recorded = _count(len(self._exchanges), "exchange")

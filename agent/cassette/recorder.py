@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class CassetteRecorder:
     """Starts a new cassette at `path`. Only the owner can read it, as it has the whole conversation.
 
-    An older cassette at `path` is replaced when the first exchange is complete, so a run that fails before keeps it.
-    Raises CassetteError for a directory, a file that cannot be written, and a file that is not a cassette.
+    The first complete exchange replaces an older cassette at `path`; a run that fails before that keeps it. Raises
+    CassetteError for a directory, a file that cannot be written, and a file that is not a cassette.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, cwd: str, home: str | None = None) -> None:
@@ -51,7 +51,7 @@ class CassetteRecorder:
         self._append({"type": "exchange", "request": names.request(params), "reply": lines})
 
     def close(self) -> None:
-        """Idempotent."""
+        """Closes the file. A second call does nothing."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1

@@ -8,4 +8,4 @@ PROMPT = "The total in prices.py is wrong. Fix it, clear the build folder, and t
 PROJECT = Path(__file__).with_name("project")
 CASSETTE = Path(__file__).with_name("cassette.jsonl")
 EXTENSIONS = ("guard", "redactor", "todo-count", "turn-meter")
-"""Folders below `examples/extensions`. None of them but todo-count offers a tool, so the others may be left out."""
+"""Folders below `examples/extensions`. Only todo-count offers a tool, so the others may be left out."""

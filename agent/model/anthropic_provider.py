@@ -30,13 +30,16 @@ WORKER = Path(__file__).with_name("worker_main.py")
 MAX_RETRIES = 2
 """Retries by the SDK before the stream has begun: for connection errors, 408, 409, 429 and 5xx, after Retry-After."""
 IDLE_TIMEOUT_S = 300.0
-"""Seconds without a byte from the server, not even a ping, until a request fails."""
+"""Seconds. A request fails if the server sends nothing for so long, not even a ping."""
 REQUEST_LIMIT = REPLY_LIMIT = 256 * 1024 * 1024
+"""Bytes: of the requests that wait for the worker, and of one line from it."""
 STDERR_KEPT = 4096
+"""Bytes."""
 
 
 class AnthropicProvider:
-    """Sends requests to the model worker. If it ends, the open request fails; the next one starts a new worker."""
+    """Sends requests to the model worker. If the worker ends, the open request fails, and the next request starts a new
+    worker."""
 
     name = "anthropic"
     error: str | None = None
@@ -93,7 +96,7 @@ class AnthropicProvider:
         if self.child is None:
             self._fail(f"the model worker could not be started: {self._refusal}")
         elif not self.child.send(line):
-            self.child.kill_group(signal.SIGKILL)  # it has closed its input; its exit status becomes the error
+            self.child.kill_group(signal.SIGKILL)  # the worker has closed its stdin; its exit status becomes the error
         return stream
 
     def cancel(self) -> None:
@@ -141,4 +144,5 @@ class AnthropicProvider:
 
 
 def key_from_environment() -> str | None:
+    """The value of `ANTHROPIC_API_KEY`; None if it is unset or empty."""
     return os.environ.get("ANTHROPIC_API_KEY") or None

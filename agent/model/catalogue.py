@@ -1,6 +1,6 @@
-"""The known Claude models: sizes, prices, and how each is asked to think.
+"""The known Claude models: sizes, prices, and how to ask each to think.
 
-A model that is not here still works; only its cost is unknown. Sources, read in November 2026: the ids and the
+A model that is not listed works, too; only its cost is unknown. Sources, read in November 2026: the ids and the
 retirement dates are in the anthropic SDK (`types/model.py`, `resources/messages/messages.py`); windows, limits, prices
 and thinking styles are on the model pages and the price list at platform.claude.com/docs (`cache_write` is the price
 of the five-minute cache, the only one that we ask for). The cache-read price of claude-sonnet-5-5 is the one in force
@@ -17,16 +17,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 DEFAULT_MODEL = "claude-sonnet-5-5"
-"""zot's own default, claude-sonnet-4-5, is retired by the provider on 2026-11-30; this is the named successor."""
+"""zot's own default is claude-sonnet-4-5. The provider retires it on 2026-11-30 and names this model as successor."""
 
 
 class Thinking(Enum):
-    """How a model is asked to reason."""
+    """How to ask a model to reason."""
 
     BUDGET = "enabled"
-    """With a number of tokens that it may spend."""
+    """The request says how many tokens the model may spend on thinking."""
     ADAPTIVE = "adaptive"
-    """With an effort level; the model decides how much to think. Most of these refuse a budget with HTTP 400."""
+    """The request has an effort level, and the model decides how much it thinks. Most of these models refuse a budget
+    with HTTP 400."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class ModelInfo:
     prices: Prices
     long_prompt: LongPrompt | None = None
     retires: str | None = None
-    """ISO date after which the API refuses it; None if none is announced."""
+    """The ISO date after which the API refuses the model; None if no date is announced."""
 
 
 _OPUS_4 = Prices(input=5, output=25, cache_read=0.5, cache_write=6.25)
@@ -97,7 +98,7 @@ CATALOGUE: Mapping[str, ModelInfo] = {
         _large("claude-haiku-5-5", Prices(0.1, 0.5, 0.01, 0.125), _HAIKU_5_LONG),
     )
 }
-"""In the order in which the models were released."""
+"""The models by id, in the order of their release."""
 
 
 def find(model_id: str) -> ModelInfo | None:
@@ -108,8 +109,8 @@ def find(model_id: str) -> ModelInfo | None:
 def thinking_of(model_id: str) -> Thinking:
     """How to ask this model to reason.
 
-    A Claude model that is not in the catalogue counts as newer than it, and newer models take no budget. Any other name
-    belongs to a server that imitates the API; such servers know the budget.
+    An unknown Claude model counts as newer than the catalogue, and newer models take no budget. Any other name belongs
+    to a server that imitates the API; such servers know the budget.
     """
     info = find(model_id)
     if info is not None:
@@ -118,10 +119,10 @@ def thinking_of(model_id: str) -> Thinking:
 
 
 def cost_usd(info: ModelInfo | None, usage: Mapping[str, int]) -> float | None:
-    """What ONE request cost; None when the model is unknown, because zot's 0 would read as "free".
+    """The cost of one request in US dollars; None for an unknown model, because zot's 0 would read as "free".
 
-    `usage` has the token counts `input`, `output`, `cache_read` and `cache_write` (absent is 0). A running total must
-    be summed from the costs of its requests: with `long_prompt` the price depends on the length of each prompt.
+    `usage` has the token counts `input`, `output`, `cache_read` and `cache_write` (absent is 0). For a running total,
+    add up the costs of the requests: with `long_prompt` the price depends on the length of each prompt.
     """
     if info is None:
         return None

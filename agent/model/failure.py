@@ -1,4 +1,4 @@
-"""The kinds of failed requests, and how HTTP statuses, headers and stream events show them. Pure.
+"""The kinds of failed requests, told from HTTP statuses, headers and stream events. Pure.
 
 The model worker imports this file and must start fast, so it imports the standard library only.
 """
@@ -23,9 +23,9 @@ class ErrorKind(StrEnum):
     INVALID_REQUEST = "invalid_request"
     SERVER = "server"
     CONNECTION = "connection"
-    """Broken before the reply began."""
+    """The connection failed before the reply began."""
     DROPPED = "dropped"
-    """The reply began, but the stream ended before it was complete."""
+    """The stream ended in the middle of the reply."""
     TIMEOUT = "timeout"
     PROTOCOL = "protocol"
     """The answer does not follow the Messages API."""
@@ -45,7 +45,7 @@ _KIND_OF_TYPE: Mapping[str, ErrorKind] = {
 
 
 def kind_of_status(status: int, error_type: str | None = None) -> ErrorKind:
-    """The kind of a reply with an HTTP error status; `error_type` is the API's own name for it."""
+    """The kind of a reply with an HTTP error status; `error_type` is the API's own name for the error."""
     if status == 529 or error_type == "overloaded_error":
         return ErrorKind.OVERLOADED
     if status in (401, 403):
@@ -63,7 +63,8 @@ def kind_of_type(error_type: str) -> ErrorKind:
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """Seconds that the server asks us to wait: `retry-after-ms`, else `retry-after` as a number or a date."""
+    """Seconds that the server asks the client to wait: `retry-after-ms`, else `retry-after` as a number or a date. None
+    without a readable header."""
     try:
         return max(0.0, float(headers["retry-after-ms"]) / 1000)
     except (KeyError, ValueError):
@@ -80,7 +81,7 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
 
 
 class ModelError(Exception):
-    """There is no complete reply. Has the fields of the `error` line."""
+    """There is no complete reply. The attributes are fields of the `error` line; `retry_after` is in seconds."""
 
     def __init__(
         self, kind: ErrorKind, message: str, *, status: int | None = None, retry_after: float | None = None

@@ -1,4 +1,4 @@
-"""What a run needs from a model provider: requests in, lines of a reply out."""
+"""The interface between a run and a model provider: requests in, lines of a reply out."""
 
 from __future__ import annotations
 
@@ -24,18 +24,20 @@ class Stream:
         self._lines: deque[Line] = deque(lines)
 
     def feed(self, line: Line) -> None:
+        """Adds a line to the end."""
         self._lines.append(line)
 
     def has_line(self) -> bool:
         return bool(self._lines)
 
     def take(self) -> Line:
+        """Removes and returns the oldest line. Raises IndexError if there is none."""
         return self._lines.popleft()
 
 
 @dataclass(frozen=True)
 class ProviderUnavailable:
-    """Stands in for a provider that cannot be used: no credential, for example. A run with it fails at once."""
+    """Stands in for a provider that cannot be used, for example without a credential. A run with it fails at once."""
 
     status: Status
     reason: str
@@ -47,18 +49,20 @@ class Provider(Protocol):
 
     name: str
     error: str | None
-    """What failed apart from the replies, as one line for the user at the end of the run."""
+    """A failure outside the replies, such as an incomplete cassette: a line for the user at the end of the run."""
 
     def start(self) -> None:
-        """Starts to get ready in the background; returns at once."""
+        """Prepares in the background; returns at once."""
         ...
 
     @property
     def is_ready(self) -> bool:
-        """Whether a request is sent at once."""
+        """Whether a request would go out at once."""
         ...
 
-    def request(self, params: dict[str, Any]) -> Stream: ...
+    def request(self, params: dict[str, Any]) -> Stream:
+        """Sends a request; `params` are those of `agent.model.request.build_params`. Returns its reply."""
+        ...
 
     def cancel(self) -> None:
         """Cancels the open request; its stream gets no more lines."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class ReplayProvider:
-    """Answers from a cassette. A request that differs from the recorded one fails; the error shows how."""
+    """Answers from a cassette. A request that differs from the recorded one fails; the error shows the differences."""
 
     name = "replay"
     is_ready = True

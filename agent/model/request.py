@@ -17,13 +17,13 @@ Reasoning = Literal["low", "medium", "high"]
 Json = dict[str, Any]
 
 THINKING_BUDGETS: Mapping[Reasoning, int] = {"low": 2_048, "medium": 8_192, "high": 16_384}
-"""Tokens."""
+"""Tokens that a model may spend on thinking."""
 ROOM_FOR_ANSWER = 4_096
-"""Tokens that are added for the answer when the thinking budget is as large as `max_tokens`."""
+"""Tokens for the answer. They are added when the thinking budget is `max_tokens` or more."""
 
 IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 IMAGE_LIMIT = 5 * 1024 * 1024
-"""Characters of an image's base64 text."""
+"""The most characters of an image's base64 text."""
 _CACHE: Json = {"type": "ephemeral"}
 
 
@@ -49,9 +49,9 @@ def build_params(
     """The keyword arguments for `client.messages.create`, without `stream`.
 
     Tools are sorted by name, and the system prompt, the last tool and the last block of the last user-role message
-    carry a cache marker, so each request starts with the cached part of the request before. What the API would refuse
-    is left out: empty texts, messages with nothing else, thinking without a signature (the reply broke off).
-    `max_tokens` grows when a thinking budget would leave no room for an answer.
+    carry a cache marker, so each request starts with the cached part of the request before. The API would refuse empty
+    texts, messages without other content, and thinking without a signature (its reply broke off), so these are left
+    out. `max_tokens` grows when a thinking budget would leave no room for an answer.
     """
     params: Json = {"model": model, "max_tokens": max_tokens, "messages": _messages(messages)}
     if system:
@@ -130,7 +130,7 @@ def _block_param(block: Block) -> Json | None:
 
 
 def _unfit_image(mime_type: str, data: str) -> str:
-    """The text that replaces an image if the API would refuse the request because of it; else ""."""
+    """The text in place of an image that the API would refuse; "" for an image that the API takes."""
     if mime_type not in IMAGE_TYPES:
         return f"[an image of type {mime_type[:40]!r}, which models do not take: {', '.join(sorted(IMAGE_TYPES))}]"
     if len(data) > IMAGE_LIMIT:
@@ -149,9 +149,9 @@ def _tool_result(result: ToolResult) -> Json:
 
 
 def _tool_input(args: bytes) -> Json:
-    """The arguments as an object; `{}` when they are not one, since the API takes only objects.
+    """The arguments as an object. Other arguments become `{}`, since the API takes only objects.
 
-    The result of such a call is an error that quotes what the model wrote.
+    The result of such a call is an error that quotes the model's text.
     """
     try:
         value = orjson.loads(args)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 Line = dict[str, Any]
-"""A line of the worker's output, before it has the id of its request."""
+"""A line of the worker's output, still without the id of its request."""
 
 
 @dataclass
@@ -25,7 +25,7 @@ class _Block:
     signature: str = ""
     parts: list[str] = field(default_factory=list)
     input: Any = None
-    """Complete arguments in the start of the block, as some servers send them."""
+    """The complete arguments, which some servers send at the start of the block."""
 
     def line(self) -> Line:
         text = "".join(self.parts)
@@ -46,7 +46,7 @@ class StreamedReply:
         self.stop_reason: str | None = None
         self.started = False
         self.ended = False
-        """Whether the stream said that the reply ends. A stream that just stops is cut off."""
+        """Whether the stream has said that the reply ends. A stream that stops without this is cut off."""
         self._blocks: dict[int, _Block] = {}
 
     def content(self) -> list[Line]:

@@ -54,7 +54,7 @@ _AnyLine = _MessageStart | _TextDelta | _ThinkingDelta | _ToolUseStart | _ToolUs
 
 
 def problem_of(line: dict[str, Any]) -> str | None:
-    """What is wrong with a line of a cassette; None if it is valid."""
+    """The fault of a line of a cassette, as text; None if the line is valid."""
     try:
         checked: _AnyLine = msgspec.convert(line, type=_AnyLine)
         if isinstance(checked, _Final | _Error):

@@ -1,23 +1,24 @@
 """The process that talks to the model: NDJSON on stdin and stdout, the anthropic SDK in between.
 
 Importing the SDK takes about a second and 70 MB, so only this process does it. The host runs this file by its path
-while the extensions start; it imports only its two neighbours, the standard library and the SDK.
+while the extensions start. The file imports only `failure`, `stream_reply`, the standard library and the SDK.
 
-In, one JSON object per line: first
-`{"type":"configure","api_key":str|null,"base_url":str|null,"max_retries":int,"idle_timeout_s":float}`, then any number
-of `{"type":"request","id":str,"params":{...}}`, served one after another. `params` are the keyword arguments of
-`client.messages.create`, without `stream`. End of input ends the process at once, also in the middle of a reply: it
-means that the host is gone.
+Stdin has one JSON object per line. The first is
+`{"type":"configure","api_key":str|null,"base_url":str|null,"max_retries":int,"idle_timeout_s":float}`; then come
+requests, `{"type":"request","id":str,"params":{...}}`, which the worker serves one after another. `params` are the
+keyword arguments of `client.messages.create`, without `stream`. The end of stdin means that the host is gone; it ends
+the process at once, also in the middle of a reply.
 
-Out: `{"type":"ready"}` once; then for each request, every line with its `id`: `message_start {usage}`,
-`text_delta {delta}`, `thinking_delta {delta}`, `tool_use_start {call_id,name}`, `tool_use_args {call_id,delta}`,
-`tool_use_end {call_id}`, and exactly one last line, `final {content,stop_reason,usage}` or
-`error {kind,status,message,retry_after_s,content,usage}`. A `tool_call` block carries its `args` as the text that the
-model wrote, because that may be invalid JSON. All other output goes to stderr.
+Stdout has `{"type":"ready"}` once, and then the lines of each request, each with the request's `id`:
+`message_start {usage}`, `text_delta {delta}`, `thinking_delta {delta}`, `tool_use_start {call_id,name}`,
+`tool_use_args {call_id,delta}`, `tool_use_end {call_id}`, and exactly one last line, which is
+`final {content,stop_reason,usage}` or `error {kind,status,message,retry_after_s,content,usage}`. The `args` of a
+`tool_call` block are the text that the model wrote, because the text may be invalid JSON. All other output goes to
+stderr.
 
-The credential is the configured key: the SDK's key variables and profiles are not consulted. What the SDK does take
-from the environment is proxies, `ANTHROPIC_CUSTOM_HEADERS` and `ANTHROPIC_LOG` (to stderr). A redirect is reported, not
-followed, so the key goes to the configured address only.
+The configured key is the only credential: the SDK does not read its key variables and profiles. From the environment
+the SDK takes only proxies, `ANTHROPIC_CUSTOM_HEADERS` and `ANTHROPIC_LOG` (to stderr). The worker reports a redirect
+and does not follow it, so the key goes to the configured address only.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if __name__ == "__main__":
-    # The folder of the programs goes first: the caller's `sys.path` may have an `agent` of its own. The folder of this
-    # file, which Python puts there for a script, goes: its modules could hide those that the SDK imports.
+    # The folder of the programs comes first: the caller's `sys.path` may have another package `agent`. Python adds the
+    # folder of a script; it is removed, because its modules could hide modules that the SDK imports.
     here = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [os.path.dirname(os.path.dirname(here)), *(entry for entry in sys.path if entry != here)]
 
@@ -53,7 +54,7 @@ NO_KEY = "none"
 """Sent to a `base_url` when there is no key: the SDK needs a credential, and servers without keys ignore it."""
 CONNECT_TIMEOUT_S = 10.0
 RETRY_AFTER_CAP_S = 60.0
-"""Seconds. If a server asks for a longer wait, there is no retry: the `error` line says how long it would be."""
+"""Seconds. If a server asks for a longer wait, the worker does not retry; the `error` line has the wait."""
 MESSAGE_LIMIT = 500
 """Characters of an error message."""
 
@@ -112,7 +113,7 @@ class Worker:
                 follow_redirects=False,
                 event_hooks={"response": [_refuse_long_wait]},
             )
-            # `open_telemetry` stands for the SDK's own spans; leaving them on costs its imports in the first request.
+            # `open_telemetry` turns on the SDK's own spans; the first request would take longer by their imports.
             return anthropic.Anthropic(
                 api_key=key, base_url=url, max_retries=max_retries, http_client=http, open_telemetry=False
             )
@@ -120,12 +121,12 @@ class Worker:
             raise ModelError(ErrorKind.INVALID_REQUEST, f"cannot use {self._host()}: {error}") from error
 
     def _stream(self, params: Line, reply: StreamedReply) -> Iterator[Line]:
-        """The lines of one reply up to and with `final`; raises ModelError when there is none."""
+        """The lines of one reply, `final` included. Raises ModelError if the reply is not complete."""
         if self._client is None:
             raise self._refusal or ModelError(ErrorKind.PROTOCOL, "not configured")
         stream = self._open(self._client, params)
-        # The raw events: the SDK's accumulating stream fails on arguments that are not JSON and on unknown events, and
-        # takes the end of the bytes for the end of the reply.
+        # This reads the raw events. The SDK's accumulating stream fails on arguments that are not JSON and on unknown
+        # events, and takes the end of the bytes for the end of the reply.
         events = stream.raw_events(stream.response)
         try:
             for event in self._decoded(events):
@@ -152,8 +153,8 @@ class Worker:
             "stop_reason": reply.stop_reason,
             "usage": reply.usage,
         }
-        # Reading to the end keeps the connection for the next request. In a thread, since a server may not close the
-        # stream after its last event.
+        # Reading to the end keeps the connection for the next request. A thread does it, because a server may leave
+        # the stream open after its last event.
         threading.Thread(target=_drain, args=(events,), daemon=True).start()
 
     def _open(self, client: anthropic.Anthropic, params: Line) -> anthropic.Stream[Any]:
@@ -183,7 +184,7 @@ class Worker:
             raise ModelError(ErrorKind.PROTOCOL, repr(error)) from error
 
     def _decoded(self, events: Iterator[Any]) -> Iterator[Line]:
-        """The data of each stream event. An error that the stream reports or runs into is raised as ModelError."""
+        """The data of each stream event. Raises ModelError for an error event and for a stream that breaks."""
         import httpx2
 
         try:
@@ -217,12 +218,12 @@ class Worker:
         return f"{self._host()} sent nothing for {self._idle_timeout_s:g} s"
 
     def _host(self) -> str:
-        """Where requests go, without the user name, path and query that a URL may have."""
+        """The address that requests go to: its URL without user name, path and query."""
         scheme, _, rest = (self._base_url or ANTHROPIC_URL).partition("://")
         return f"{scheme}://{rest.partition('/')[0].rpartition('@')[2]}" if rest else scheme
 
     def _presentable(self, message: str) -> str:
-        """One line, of bounded length, without the key (servers quote it back)."""
+        """The message on one line, cut to `MESSAGE_LIMIT`, without the key, which servers may quote in an error."""
         if self._api_key:
             message = message.replace(self._api_key, "[API key]")
         message = " ".join(message.split())
@@ -247,7 +248,7 @@ def _no_tls() -> Any:
 
 
 def _refuse_long_wait(response: httpx2.Response) -> None:
-    """Stops the SDK from sleeping for as long as the server says; it obeys this header."""
+    """Stops the SDK from waiting longer than `RETRY_AFTER_CAP_S`: the SDK obeys this header."""
     if (retry_after_s(response.headers) or 0) > RETRY_AFTER_CAP_S:
         response.headers["x-should-retry"] = "false"
 
@@ -266,7 +267,8 @@ def _drain(events: Iterator[Any]) -> None:
 
 
 def _read_stdin(requests: Any) -> NoReturn:
-    """Runs in its own thread, so that the end of input ends the process also while a reply streams."""
+    """Queues the lines of stdin. Runs in its own thread, so that the end of input ends the process while a reply
+    streams."""
     for line in sys.stdin.buffer:
         requests.put(line)
     os._exit(0)
@@ -276,7 +278,7 @@ def main() -> NoReturn:
     out = os.dup(1)
     os.dup2(2, 1)  # a stray print must not end up between the lines
     warnings.simplefilter("ignore")  # the SDK warns of models that retire; the host knows that from its catalogue
-    gc.disable()  # an import makes no garbage, and looking for it takes a fifth of the time
+    gc.disable()  # an import makes no garbage, and the search for garbage takes a fifth of its time
     import anthropic  # noqa: F401
 
     gc.freeze()

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from wire.events import Record
 
 FLUSH_S = 2.0
-"""Seconds that an aborted run still waits for a reader that does not read."""
+"""Seconds that an aborted run waits for a reader that does not read."""
 PROGRESS_WAITING = 256
-"""Posted records; while more of them wait, tool progress and notes are dropped."""
+"""While so many posted records wait, tool progress and notes are dropped."""
 
 
 class EventWriter:
-    """`sink` takes each record at once. With `output`, emitting waits while the reader is behind.
+    """Passes each record to `sink`. With `output`, `emit` waits while the reader is behind.
 
     Callbacks of the loop must not wait, so they post their records. Posted records are emitted before the next record
     of the run, or while the run waits.
@@ -53,8 +53,8 @@ class EventWriter:
             self._posted.append(record)
 
     def post_shown(self, record: Record) -> None:
-        """Queues what an extension shows. While the reader is behind, only the newest content of each panel waits, and
-        notes are dropped like progress."""
+        """Queues a note or a panel of an extension. While the reader is behind, only the newest content of each panel
+        waits; notes are dropped while `PROGRESS_WAITING` records wait."""
         if isinstance(record, ExtNotify):
             self.post_progress(record)
             return
@@ -66,6 +66,7 @@ class EventWriter:
         self._posted.append(record)
 
     def emit(self, record: Record) -> None:
+        """Emits the posted records and this one, and waits while the reader is behind."""
         self._flush_posted()
         self._sink(record)
         self._keep_pace()
@@ -81,7 +82,7 @@ class EventWriter:
             self._loop.run_until(lambda: predicate() or self._abort.requested or self._has_posted(), deadline)
 
     def finish(self) -> bool:
-        """Waits until the reader has everything, after an abort for `FLUSH_S` at most. Returns whether it has."""
+        """Waits until the reader has all records; after an abort for `FLUSH_S` at most. Returns whether it has them."""
         self._flush_posted()
         if self._output is None:
             return True

@@ -1,7 +1,7 @@
 """Writes to a descriptor without ever blocking, even if it is a pipe with a slow reader.
 
 Other programs may share the descriptor (a terminal, a pipe of the parent), so it stays in blocking mode. A pipe that
-polls as writable takes `PIPE_BUF` bytes without blocking, so no more is written at a time.
+polls as writable takes `PIPE_BUF` bytes without blocking, so the writer writes at most so many at a time.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ CHUNK = select.PIPE_BUF
 GONE = frozenset({errno.EPIPE, errno.ECONNRESET, errno.EIO, errno.EBADF})
 """Errors that mean that the reader has gone; EIO comes from a terminal that has hung up."""
 HIGH_WATER = 1024 * 1024
-"""Bytes that wait for the reader. Above it the caller should wait; a lossy writer drops what is written."""
+"""Bytes that wait for the reader. With more the caller should wait, and a lossy writer drops new data."""
 
 
 class FdWriter:
-    """`on_broken` is called once, when nothing can be written any more: with "" if the reader has gone, else with the
+    """Calls `on_broken` once, when the descriptor takes no more data: with "" if the reader has gone, else with the
     reason (a full disk). Later writes are dropped."""
 
     def __init__(self, loop: Loop, fd: int, on_broken: Callable[[str], None], *, lossy: bool = False) -> None:
@@ -52,13 +52,16 @@ class FdWriter:
 
     @property
     def is_full(self) -> bool:
+        """Whether more than `HIGH_WATER` bytes wait for the reader."""
         return self.queued > HIGH_WATER
 
     @property
     def is_flushed(self) -> bool:
+        """Whether no bytes wait for the reader."""
         return not self.queued
 
     def write(self, data: bytes) -> None:
+        """Queues `data`, and writes as much as the descriptor takes now."""
         if self.broken or (self._lossy and self.queued + len(data) > HIGH_WATER):
             return
         self._queue.append(memoryview(data))
@@ -102,7 +105,7 @@ class FdWriter:
         self._watch()
 
     def _watch(self) -> None:
-        """Always watches a pipe, to see its reader leave; anything else only while bytes wait."""
+        """Watches a pipe all the time, to see its reader leave, and any other descriptor only while bytes wait."""
         waits = bool(self._queue) and not self.broken
         try:
             self._loop.watch(self, read=self._is_pipe and not self.broken, write=waits)

@@ -23,7 +23,7 @@ def result_record(
     session: str,
     extensions: Mapping[str, events.Cost],
 ) -> events.Result:
-    """The exit status in it is that of the process: see `wire.exit_codes`."""
+    """Makes the record. Its `exit_code` is the exit status of the process, see `wire.exit_codes`."""
     return events.Result(
         status=status.value,
         exit_code=status.exit_code,

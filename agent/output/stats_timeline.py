@@ -19,11 +19,12 @@ if TYPE_CHECKING:
     from supervisor.supervisor import Supervisor
 
 DETAIL_LENGTH = 200
-"""Characters of an error that are written."""
+"""The most characters of an error that are written."""
 
 
 class Timeline:
-    """Does nothing without a stats or metrics file. Raises `StatsFileError` for a file that cannot be written."""
+    """Writes turns, tool calls and notices. Does nothing without a stats or metrics file. Raises `StatsFileError` for a
+    file that cannot be written."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Notices of a run: lines for a person on stderr, and records of what happens to extensions."""
+"""Notices of a run: lines for a person on stderr, and records about extensions in the event stream."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from supervisor.loop.loop import Loop
 
 FLUSH_S = 0.5
+"""Seconds that `close` waits for a slow reader."""
 _FIGURES = re.compile(r"[\d(]")
 
 
@@ -54,7 +55,7 @@ class StderrNotices:
             self.say(f"zot: extension {extension.name}: {message}")
 
     def report(self, name: str, kind: NoticeKind, message: str) -> None:
-        """Reports it in the event stream only."""
+        """Reports a notice in the event stream only."""
         self._event_writer.post(events.Extension(valid_text(name), kind, valid_text(message)))
 
     def note(self, extension: Extension, level: str, message: str) -> None:

@@ -1,4 +1,4 @@
 """One prompt: turns, the reply as it arrives, tool calls, slash commands, the system prompt, and the cost.
 
-`agent.runtime` has started the extensions and the model by then.
+Before that, `agent.runtime` starts the extensions and the model.
 """

@@ -1,4 +1,4 @@
-"""Adds up tokens and dollars. A request of unknown cost makes the sum unknown, as unknown is not zero."""
+"""Adds up tokens and dollars. A request of unknown cost makes the sum unknown: unknown is not zero."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ NOTHING = Totals()
 
 
 def totals(model: str, usage: Mapping[str, int]) -> Totals:
-    """The usage of one request."""
+    """The tokens and the dollars of one request."""
     counts = {name: usage.get(name, 0) for name in ("input", "output", "cache_read", "cache_write")}
     cost = catalogue.cost_usd(catalogue.find(model), counts)
     return Totals(**counts, cost_usd=None if cost is None else round(cost, 6))
 
 
 def add(left: Totals, right: Totals) -> Totals:
+    """The sum of both; its cost is None if one of both costs is None."""
     unknown = left.cost_usd is None or right.cost_usd is None
     return Totals(
         input=left.input + right.input,

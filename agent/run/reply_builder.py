@@ -1,4 +1,4 @@
-"""Builds one reply of the model from its lines: the records for a reader, and at the end the whole reply. Pure."""
+"""Builds one reply of the model from its lines: first the records for readers, at the end the whole reply. Pure."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ STATUS_OF_ERROR = {
     "rate_limit": Status.RATE_LIMIT,
     "overloaded": Status.RATE_LIMIT,
 }
-"""By the error's kind; all others are plain errors."""
+"""The status of a run by the kind of its error; `Status.ERROR` for all other kinds."""
 
 Line = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class ModelReply:
-    """A complete reply, or what arrived of one before an error or an abort."""
+    """A complete reply, or the part of a reply that arrived before an error or an abort."""
 
     content: tuple[Block, ...]
     stop: str
@@ -44,15 +44,15 @@ class ModelReply:
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
-        """The calls to carry out; none of a reply that the model did not finish."""
+        """The calls to carry out. A reply that the model did not finish has none."""
         if self.stop != "tool_use":
             return ()
         return tuple(block for block in self.content if isinstance(block, ToolCall))
 
     @property
     def kept(self) -> tuple[Block, ...]:
-        """What goes into the transcript: no call without a result, since the API refuses the next request then. A reply
-        that broke off keeps its text only."""
+        """The blocks for the transcript. A call that gets no result is left out, since the API would refuse the next
+        request. A reply that broke off keeps its text only."""
         if self.stop in ("end_turn", "tool_use"):
             return self.content if self.stop == "tool_use" else _without_calls(self.content)
         return tuple(block for block in self.content if isinstance(block, Text) and block.text)
@@ -73,7 +73,7 @@ class ReplyBuilder:
     _usage: dict[str, int] = field(default_factory=dict)
 
     def take(self, line: Line) -> list[events.Record]:
-        """The records that a reader gets now."""
+        """Takes the next line; returns the records that readers get now."""
         record = _record(line)
         if line["type"] == "text_delta":
             self._text.append(line["delta"])
@@ -92,7 +92,7 @@ class ReplyBuilder:
         return [record]
 
     def release(self, text: str) -> list[events.Record]:
-        """The withheld records, after one delta with `text`, the text that readers may see."""
+        """The withheld records. Before them comes one delta with `text`, the text that readers may see."""
         held, self._held = self._held, []
         if self.withhold and text:
             return [events.TextDelta(text), *held]

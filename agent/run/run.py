@@ -34,7 +34,7 @@ class PromptEnd:
 
 
 class Run:
-    """Carries out one prompt. Failures of extensions, tools and the model end it; they are never raised."""
+    """Carries out one prompt. It never raises for a failure of an extension, a tool or the model."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Run:
         """Why a guard withheld the last message; "" if none did."""
 
     def prompt(self, text: str) -> PromptEnd:
-        """Runs turns until the model is done, something ends the run, or the steps are used up."""
+        """Runs turns until the model is done, a failure, a guard or an abort ends the run, or `max_steps` are run."""
         judgement = self._supervisor.intercept(frames.Event("user_prompt", text=text))
         was_aborted = self._abort.is_requested()
         text = text if judgement.text is None else judgement.text
@@ -86,7 +86,7 @@ class Run:
     # --- one turn -----------------------------------------------------------------------------------------
 
     def _turn(self, step: int) -> PromptEnd | None:
-        """None when another turn follows."""
+        """Runs one turn. None means that another turn follows."""
         self._emit(events.TurnStart(step))
         self._supervisor.tell(frames.Event("turn_start", step=step))
         judgement = self._supervisor.intercept(frames.Event("turn_start", step=step))

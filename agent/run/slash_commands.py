@@ -35,7 +35,7 @@ class Invocation:
 
 @dataclass(frozen=True)
 class CommandResult:
-    """A prompt for the model, or else the text to print and the status of the run."""
+    """Either a prompt for the model, or the text to print and the status of the run."""
 
     prompt: str | None = None
     text: str = ""
@@ -44,7 +44,7 @@ class CommandResult:
 
 
 def parse(prompt: str) -> Invocation | None:
-    """None for text that is no command: `/usr/bin is full`, `/* ...`, and any text without a slash at its start."""
+    """The command in a prompt. None for text without a slash at its start, and for `/usr/bin is full` or `/* ...`."""
     found = COMMAND.fullmatch(prompt)
     return None if found is None else Invocation(found[1], (found[2] or "").strip())
 
@@ -58,7 +58,7 @@ class SlashCommands:
         self._abort = abort
 
     def run(self, asked: Invocation) -> CommandResult:
-        """Waits for extensions that are still starting, unless one has registered the command already."""
+        """Runs the command. Waits first for extensions that are still starting, unless one has registered it."""
         supervisor = self._supervisor
         starting = [extension for extension in supervisor.extensions if not extension.is_settled]
         latest = max((extension.started_at + extension.start_s for extension in starting), default=0.0)
@@ -76,7 +76,7 @@ class SlashCommands:
         self._event_writer.emit(events.Command(extension, asked.name, asked.args))
         try:
             answer = self._ask(asked)
-        except KeyError:  # a reload has removed it while the run waited for a slow reader
+        except KeyError:  # a reload has removed the command while the run waited for a slow reader
             return _error(asked, f"extension {extension} does not have this command any more")
         if self._abort.is_requested():
             return self._aborted()

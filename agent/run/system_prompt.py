@@ -16,8 +16,8 @@ Say what you did in a few plain sentences. If a tool call is refused, respect th
 
 
 def system_prompt(*, home: Path | None, custom: str | None, appended: Sequence[str], cwd: str, today: date) -> str:
-    """The custom text, else `HOME/SYSTEM.md`, else the built-in identity; then the appended texts. Date and folder come
-    last, so that the long beginning stays the same from day to day and the provider serves it from its cache."""
+    """The custom text, else `HOME/SYSTEM.md`, else the built-in identity; then the appended texts. The date and the
+    folder come last: the long beginning stays the same from day to day, and the provider serves it from its cache."""
     base = (custom or "").strip() or _from_file(home) or IDENTITY
     parts = [base, *(text for text in appended if text.strip())]
     return "\n\n".join(parts) + f"\n\nCurrent date: {today:%Y-%m-%d}\nCurrent working directory: {cwd}\n"

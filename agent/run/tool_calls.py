@@ -1,4 +1,4 @@
-"""The tool calls of one turn: announced, judged by guards before and after, run in groups, and reported."""
+"""Carries out the tool calls of one turn: announces and runs them, asks guards before and after, and reports."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ToolCalls:
-    """Every call gets a result: after an abort, or when a guard refuses it, one that says so."""
+    """Runs calls. Every call gets a result; after an abort or a guard's refusal, the result says so."""
 
     def __init__(self, supervisor: Supervisor, toolbox: Toolbox, event_writer: EventWriter, abort: Abort) -> None:
         self._supervisor = supervisor
@@ -38,7 +38,8 @@ class ToolCalls:
         self._supervisor.tell(frames.Event("tool_call", tool_id=call.id, tool_name=call.name, tool_args=args))
 
     def run(self, calls: Sequence[ToolCall]) -> tuple[ToolResult, ...]:
-        """One after another in the model's order, but neighbouring calls of read-only tools at the same time."""
+        """Runs the calls one after another in the model's order, but neighbouring calls of read-only tools at the same
+        time. Returns their results in that order."""
         results = []
         for group in side_by_side(calls, self._toolbox.is_read_only):
             for call, ran in zip(group, self._run_group(group), strict=True):

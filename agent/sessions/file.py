@@ -1,8 +1,8 @@
 """Session files in zot's format: one JSON object per line, appended while the run goes on.
 
 Better than zot's on purpose: each message is on disk (fsync) before the run goes on, a lock marks the file as in use,
-no empty file is made, only the owner can read it, and the absolute path of the working folder names its folder. Content
-blocks have no type tag; readers tell them apart by their fields.
+no empty file is made, only the owner can read it, and a hash of the working folder's absolute path names its folder.
+Content blocks have no type tag; readers tell them apart by their fields.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ class SessionFile:
         }
 
     def message(self, message: Message) -> None:
+        """Writes a message to the disk before it returns. A message without content is left out."""
         content = [_block(block) for block in message.content]
         if content:
             self._append(
@@ -56,7 +57,7 @@ class SessionFile:
             )
 
     def usage(self, cumulative: Totals) -> None:
-        """Writes the running totals under both names, as zot does."""
+        """Writes the running totals under `usage` and under `cumulative`, as zot does."""
         totals = {
             "input_tokens": cumulative.input,
             "output_tokens": cumulative.output,
@@ -125,7 +126,7 @@ def _block(block: Block) -> dict[str, Any]:
 
 
 def _arguments(args: bytes) -> Any:
-    """JSON as it is; invalid JSON as a string, which any reader can load."""
+    """Valid JSON as it is; any other text as a JSON string, which every reader can load."""
     try:
         orjson.loads(args)
     except orjson.JSONDecodeError:

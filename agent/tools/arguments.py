@@ -1,4 +1,4 @@
-"""Reads a tool's arguments, type by type, naming the field that is wrong.
+"""Reads a tool's arguments by type. An error names the wrong field.
 
 As in zot, a field that is missing or null counts as empty, and unknown fields are ignored. Strings are made valid
 Unicode: a lone UTF-16 surrogate, which JSON allows, becomes U+FFFD.
@@ -28,7 +28,7 @@ def decode(raw: bytes) -> Arguments:
 
 
 def fields(value: object) -> Arguments:
-    """Checks that `value` is an object; null counts as `{}`."""
+    """`value` itself if it is an object; `{}` for null. Raises ToolError for another value."""
     if value is None:
         return {}
     if not isinstance(value, dict):
@@ -78,8 +78,8 @@ def replacements(args: Arguments) -> list[tuple[str, str]]:
 def path(args: Arguments, cwd: str) -> tuple[str, str]:
     """The `path` argument as given, and as an absolute path.
 
-    A relative path is joined to `cwd` (the process's own when empty) and cleaned of `.` and `..` by its
-    spelling alone, as zot does. `~` stays as it is.
+    A relative path is joined to `cwd` (the process's own when empty). `.` and `..` are removed without a look at the
+    file system, as in zot. `~` stays as it is. Raises ToolError.
     """
     given = text(args, "path")
     if not given:

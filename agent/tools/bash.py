@@ -16,13 +16,15 @@ if TYPE_CHECKING:
     from agent.tools.shell.output_window import Tail
 
 DEFAULT_TIMEOUT_S = 600
-"""Seconds. zot has no default, so a command that waits for input there waits for ever."""
+"""Seconds. zot has no default timeout: there a command that waits for input waits for ever."""
 MAX_TIMEOUT_S = 7 * 24 * 3600
-"""Seconds, the upper bound of a timeout; a longer one is shortened to it."""
+"""Seconds. A longer timeout is shortened to this."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
+    """The checked arguments of one call."""
+
     command: str
     timeout_s: int
 
@@ -35,7 +37,7 @@ class ShellExit:
     """As in `subprocess`: the exit status, or minus the number of the signal that ended the shell."""
     duration_s: float
     timed_out_after_s: int | None = None
-    """The timeout, if the command was ended by it."""
+    """The timeout, if it has ended the command."""
     cancelled: bool = False
 
     @property
@@ -59,8 +61,8 @@ def decode_call(args: arguments.Arguments, *, default_timeout_s: int = DEFAULT_T
 def result_text(command: str, tail: Tail, ended: ShellExit, log_path: Path | None = None) -> str:
     """The result in zot's form: command, output, what was cut, `[exit N]`, duration.
 
-    A line before `[exit N]` says when a timeout, a signal or a cancellation ended the command; zot shows just
-    `[exit -1]`. `log_path` is named only when output is missing.
+    If a timeout, a signal or a cancellation ended the command, a line before `[exit N]` says so; zot shows just
+    `[exit -1]`. The result names `log_path` only if a part of the output is missing.
     """
     parts = [f"$ {command}\n"]
     if tail.text:

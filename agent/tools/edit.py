@@ -20,7 +20,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def run(args: arguments.Arguments, cwd: str) -> ToolOutput:
-    """Apply `edits`, each located in the file as it is now, all or none. The result is a diff."""
+    """Apply all `edits` or none; each is located in the file as it is now. The result is a diff. Raises ToolError."""
     given, path = arguments.path(args, cwd)
     edits = arguments.replacements(args)
     if not edits:
@@ -34,10 +34,10 @@ def run(args: arguments.Arguments, cwd: str) -> ToolOutput:
 
 
 def plan(body: bytes, edits: list[tuple[str, str]], given: str) -> list[Replacement]:
-    """Where in `body` each edit goes, ascending. Line ends match whatever their kind, on both sides.
+    """The replacement in `body` for each edit, ascending. CRLF and LF match each other, in the file and in an edit.
 
     Only the part that differs between old and new text is replaced, so unchanged lines of an edit keep their line
-    ends; new lines get the kind of line end that is used there. `given` names the file in errors. Raises ToolError for
+    ends; new lines get the kind of the line ends around them. `given` names the file in errors. Raises ToolError for
     an edit that is empty, changes nothing, has no or several matches, or overlaps another.
     """
     unified = Unified(body)
@@ -117,7 +117,7 @@ def _replacement(unified: Unified, start: int, old: bytes, new: bytes, new_as_gi
 
 
 def _common_prefix(left: bytes, right: bytes) -> int:
-    """How many leading bytes are equal. Halves the range, so that C code compares the bytes."""
+    """The number of equal leading bytes. Searches by halving, so that C code compares the bytes."""
     low, high = 0, min(len(left), len(right))
     while low < high:
         middle = (low + high + 1) // 2

@@ -21,12 +21,13 @@ if TYPE_CHECKING:
 
 
 def failed(call_id: str, text: str) -> ToolResult:
+    """An error result with this text."""
     return ToolResult(call_id, (Text(text),), is_error=True)
 
 
 def extension_result(call_id: str, name: str, answer: Answer, folder: Path | None = None) -> ToolResult:
-    """The answer as a result, by zot's rules: empty texts left out, images checked, unknown blocks named. A text that
-    is longer than the bounds of built-in tools is cut; the whole goes to a file in `folder`, by default the temporary
+    """The answer as a result, by zot's rules: empty texts are left out, images checked, unknown blocks named. A text
+    beyond the bounds of built-in tools is cut; the whole text goes to a file in `folder`, by default the temporary
     directory."""
     if answer.frame is None:
         if answer.failure is Failure.TIMEOUT:
@@ -44,7 +45,7 @@ def extension_result(call_id: str, name: str, answer: Answer, folder: Path | Non
 
 
 def parts_of(blocks: Iterable[ContentBlock], name: str) -> tuple[tuple[Text | Image, ...], bool]:
-    """The blocks as the model can take them, and whether one was unusable. `name` is EXTENSION/TOOL."""
+    """The blocks in the form for the model, and whether a block was unusable. `name` is EXTENSION/TOOL."""
     parts: list[Text | Image] = []
     is_bad = False
     for block in blocks:
@@ -71,12 +72,12 @@ def _part(block: ContentBlock, name: str) -> tuple[Text | Image | None, bool]:
 # --- size ---------------------------------------------------------------------------------------------------
 
 POINTER_BYTES = 1024
-"""Room for the last line, which names the file with the whole text."""
+"""Bytes of room for the last line, which names the file with the whole text."""
 
 
 def within_bounds(parts: tuple[Text | Image, ...], folder: Path | None = None) -> tuple[Text | Image, ...]:
-    """The parts as they are if their text has at most `MAX_BYTES` and `MAX_LINES`; else the start of the text, with a
-    line that names the file with the whole."""
+    """The parts as they are if their text has at most `MAX_BYTES` and `MAX_LINES`; else the start of the text, and a
+    line that names the file with the whole text."""
     texts = [part.text for part in parts if isinstance(part, Text)]
     size = sum(len(text.encode("utf-8", "replace")) for text in texts)
     lines = sum(text.count("\n") + 1 for text in texts)
@@ -88,8 +89,8 @@ def within_bounds(parts: tuple[Text | Image, ...], folder: Path | None = None) -
 
 
 def start_of(text: str) -> str:
-    """The longest start that leaves room for the pointer line, in whole lines unless the first line alone is longer.
-    The result is within bounds, so it is not cut again when a guard returns it."""
+    """The longest start that leaves room for the pointer line: whole lines, unless the first line is too long. The
+    result is within bounds, so that it is not cut again when a guard returns it."""
     lines = text.splitlines(keepends=True)[: MAX_LINES - 1] if text.count("\n") >= MAX_LINES - 1 else [text]
     data = "".join(lines).encode("utf-8", "replace")
     if len(data) > MAX_BYTES - POINTER_BYTES:

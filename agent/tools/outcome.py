@@ -1,4 +1,4 @@
-"""What a file tool returns or raises: content blocks for the model, or the text of a failure."""
+"""The outcome of a file tool: it returns content blocks for the model, or raises an error with a text."""
 
 from __future__ import annotations
 

@@ -24,7 +24,8 @@ _SKIP_BYTES = 1 << 16
 
 
 def run(args: arguments.Arguments, cwd: str) -> ToolOutput:
-    """Read `path` from line `offset` (1-based), at most `limit` lines. 0 and less count as not given."""
+    """Read `path` from line `offset` (1-based), at most `limit` lines. 0 or less means the default: line 1 and
+    MAX_LINES lines. Raises ToolError."""
     given, path = arguments.path(args, cwd)
     offset, limit = arguments.integer(args, "offset"), arguments.integer(args, "limit")
     with open_regular(path, verb="stat") as stream:
@@ -42,8 +43,8 @@ def run(args: arguments.Arguments, cwd: str) -> ToolOutput:
 def read_window(stream: BufferedReader, offset: int, limit: int) -> str:
     """The lines from `offset` on, each with a line end, cut at MAX_LINES and MAX_BYTES.
 
-    A cut falls between two lines, and a last line then names the next offset. Only a first line that is longer than
-    MAX_BYTES is itself cut. An empty window is the empty text, not an error.
+    A cut falls between two lines, and an added last line names the next offset. Only a first line that is longer than
+    MAX_BYTES is cut inside. An empty window is the empty text, not an error.
     """
     _skip_lines(stream, offset - 1)
     wanted = min(limit, MAX_LINES) if limit > 0 else MAX_LINES

@@ -27,17 +27,21 @@ if TYPE_CHECKING:
     from supervisor.supervisor import Supervisor
 
 CANCELLED_S = 1.0
-"""How long the run waits for cancelled calls; they end within the next passes of the loop."""
+"""Seconds that the run waits for cancelled calls, which end within the next passes of the loop."""
 BUILT_IN = {spec.name: spec for spec in catalogue.SPECS}
 
 
 class Waiting(Protocol):
-    """Waits for a tool: the run emits records meanwhile, and an abort ends the wait."""
+    """Waits until the predicate holds (True), or until the deadline or an abort (False). The run emits records
+    meanwhile."""
 
     def __call__(self, predicate: Callable[[], bool], deadline: float) -> bool: ...
 
 
 class Toolbox:
+    """The tools of one run. `enabled` names the built-in tools that are on; `on_progress` gets the id of a call and a
+    piece of its output."""
+
     def __init__(
         self,
         loop: Loop,
@@ -64,7 +68,7 @@ class Toolbox:
         abort.on_request(self._cancel)
 
     def warm_up(self) -> None:
-        """Starts the file worker, so that the first call need not wait for it."""
+        """Starts the file worker, so that the first call does not wait for its start."""
         if self._enabled & FILE_TOOLS:
             self._files.start()
 
@@ -80,12 +84,12 @@ class Toolbox:
         return name in self._enabled or name in self._supervisor.tools() or self._supervisor.owner_of(name) is not None
 
     def is_read_only(self, name: str) -> bool:
-        """Whether calls of it may run beside others of such tools."""
+        """Whether calls of the tool may run at the same time as calls of other read-only tools."""
         owned = None if name in self._enabled else self._supervisor.tools().get(name)
         return owned is not None and owned.tool.read_only
 
     def run(self, call: ToolCall, args: bytes, wait: Waiting) -> ToolResult:
-        """Carries out one call with these arguments, a JSON object. A failure is a result that says what went wrong."""
+        """Carries out one call with these arguments, a JSON object. A failed call has a result that says why."""
         return self.run_beside([(call, args)], wait)[0]
 
     def run_beside(self, calls: Sequence[tuple[ToolCall, bytes]], wait: Waiting) -> list[ToolResult]:
@@ -129,7 +133,7 @@ class Toolbox:
             ended(failed(call.id, f"extension {owner.name}/{call.name} failed: {why}"))
 
     def stoppables(self) -> Sequence[Stoppable]:
-        """The file worker, and every shell command, as each may have left processes in the background."""
+        """The file worker and every shell command: each command may have left processes in the background."""
         return [*self._files.stoppables(), *self._commands]
 
     def kill_now(self) -> None:

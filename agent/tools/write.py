@@ -1,4 +1,4 @@
-"""The `write` tool: a whole file, with its parent directories."""
+"""The `write` tool: writes a whole file, and makes its parent directories."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from agent.tools.outcome import ToolOutput, os_failure
 
 
 def run(args: arguments.Arguments, cwd: str) -> ToolOutput:
-    """Write `content` to `path`, all of it or none; missing `content` is empty. The result is the content."""
+    """Write all of `content` to `path`, or nothing; a missing `content` is empty. The result is the content. Raises
+    ToolError."""
     _, path = arguments.path(args, cwd)
     content = arguments.text(args, "content")
     _make_directories(os.path.dirname(path))
@@ -20,9 +21,9 @@ def run(args: arguments.Arguments, cwd: str) -> ToolOutput:
 
 
 def _make_directories(directory: str) -> None:
-    """Create `directory` and what is missing above it, all 0755 less the umask.
+    """Create `directory` and its missing parents, all 0755 less the umask.
 
-    Unlike os.makedirs, an error names the part of the path that is not a directory.
+    Unlike an error of os.makedirs, the ToolError names the part of the path that is not a directory.
     """
     missing = []
     while True:
@@ -40,6 +41,6 @@ def _make_directories(directory: str) -> None:
         try:
             os.mkdir(path, 0o755)
         except FileExistsError:
-            pass  # another process was quicker; if it made no directory, writing the file will say so
+            pass  # another process was quicker; if it made no directory, writing the file fails
         except OSError as error:
             raise os_failure("mkdir", path, error) from None

@@ -34,17 +34,19 @@ MIB = 1024 * 1024
 LITTLE_SPACE = 200 * MIB
 NO_SPACE = 10 * MIB
 REAPER_UP_S = 0.05
-"""The reaper counts as started once it has run for so long."""
+"""Seconds. The reaper counts as started after it has run for so long."""
 
 
 class Level(Enum):
     OK = "ok"
     WARN = "warn"
-    """It works, with less than is possible."""
+    """The part works, but with less than is possible."""
     FAIL = "fail"
 
 
 class Check(NamedTuple):
+    """The outcome of one check. `advice` says what to do; it may be empty."""
+
     name: str
     level: Level
     message: str
@@ -155,7 +157,7 @@ def _limits() -> Iterator[Check]:
 
 
 def _folder(name: str, path: Path, variable: str) -> Iterator[Check]:
-    """Whether the folder can be written to, or made."""
+    """Whether the folder can be written to, or can be made."""
     there = path
     while not os.path.lexists(there) and there != there.parent:
         there = there.parent

@@ -1,4 +1,4 @@
-"""`zot doctor`: what is in force on this machine, what is wrong, and what to do about it. Starts no extension."""
+"""`zot doctor`: shows the settings in force on this machine, the faults, and advice. Starts no extension."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How `zot doctor` and `zot ext doctor` print what they found."""
+"""Prints the findings of `zot doctor` and `zot ext doctor`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STYLES = {Level.OK: "green", Level.WARN: "yellow", Level.FAIL: "bold red"}
 
 
 class Lines:
-    """Prints lines whose texts may be anything: each stays one line, and what cannot be encoded is escaped."""
+    """Prints lines of any text: each stays one line, and characters that cannot be encoded are escaped."""
 
     def __init__(self) -> None:
         if hasattr(sys.stdout, "reconfigure"):

@@ -1,4 +1,4 @@
-"""The commands of `zot ext`. Their modules are imported only when `zot ext` runs a command or shows its help: other
+"""The commands of `zot ext`. Only `zot ext` imports their modules, when it runs a command or shows its help; other
 commands start without them."""
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class ExtGroup(TyperGroup):
 
 
 def _nothing() -> None:
-    """A callback makes typer build a group, also of a single command."""
+    """With a callback, typer builds a group even for a single command."""
 
 
 ext_app = typer.Typer(cls=ExtGroup, no_args_is_help=True, rich_markup_mode="rich", help=HELP)

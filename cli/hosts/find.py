@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from wire.stats import ExtensionStats
 
 SURVEY_S = 2.0
-"""The longest wait for the answers of all hosts together."""
+"""Seconds: the longest wait for the answers of all hosts together."""
 NONE_RUNS = "no host is running; start one with zot host"
 HOSTS_NAMED = 10
 
@@ -24,7 +24,7 @@ Expected = TypeVar("Expected")
 
 
 class Surveyed(NamedTuple):
-    """A host with its connection, or why it does not answer."""
+    """A host with its connection, or with the reason why it does not answer."""
 
     pid: int
     client: ControlClient | None
@@ -33,8 +33,8 @@ class Surveyed(NamedTuple):
 
 
 def connect(pid: int | None) -> ControlClient:
-    """The host with this pid. Without a pid the only `zot host`; if there is none, the only run of an agent. Raises
-    `HostError`, and `CommandLineError` if several hosts could be meant."""
+    """Connects to the host with this pid; without a pid to the only `zot host`, or if there is none to the only run of
+    an agent. Raises `HostError`, and `CommandLineError` if several hosts could be meant."""
     if pid is not None:
         return _connect_to(pid)
     found = survey()
@@ -80,7 +80,7 @@ def _connect_to(pid: int) -> ControlClient:
 
 
 def survey() -> list[Surveyed]:
-    """All hosts. They are asked at the same time."""
+    """All hosts with their answers. All are asked at the same time."""
     found = hosts(runtime_dirs(), SURVEY_S)
     clients = [client for _, client in found if isinstance(client, ControlClient)]
     infos = ask_all(clients, control.Info, control.HostInfoReply)
@@ -103,7 +103,7 @@ def survey() -> list[Surveyed]:
 def ask_all(
     clients: Iterable[ControlClient], request: Callable[[str], control.Request], expected: type[Expected]
 ) -> dict[ControlClient, Expected | HostError]:
-    """Asks all hosts before it waits, so that many hosts take no longer than one."""
+    """The answer or the error of each host. All are asked before the wait, so many hosts take no longer than one."""
     answers: dict[ControlClient, Expected | HostError] = {}
     asked: list[tuple[ControlClient, str]] = []
     for client in clients:
@@ -123,12 +123,14 @@ def ask_all(
 
 
 def listed(found: list[Surveyed]) -> str:
+    """The pids of the hosts, with kind and folder; `HOSTS_NAMED` at most, the others are counted."""
     shown = [f"{host.pid} ({host.info.kind} in {host.info.cwd})" if host.info else str(host.pid) for host in found]
     more = f" and {len(shown) - HOSTS_NAMED} more, see zot ps" if len(shown) > HOSTS_NAMED else ""
     return ", ".join(shown[:HOSTS_NAMED]) + more
 
 
 def close(clients: Iterable[ControlClient | None]) -> None:
+    """Closes the connections; skips None."""
     for client in clients:
         if client is not None:
             client.close()

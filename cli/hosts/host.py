@@ -1,4 +1,4 @@
-"""`zot host`: extensions without an agent, served to other programs until it is stopped."""
+"""`zot host`: runs extensions without an agent, and serves them to other programs until it is stopped."""
 
 from __future__ import annotations
 
@@ -76,7 +76,8 @@ def _cut(phase: Phase) -> str:
 
 
 def _checked(where: str, texts: tuple[str, ...]) -> tuple[str, ...]:
-    """Extensions get these texts in JSON, which cannot hold other bytes than UTF-8."""
+    """The texts as they are. Raises `CommandLineError` for a text that is not UTF-8: extensions get the texts in JSON,
+    which holds only UTF-8."""
     for text in texts:
         if text != valid_text(text):
             raise CommandLineError(f"{where} {valid_text(text)!r}: not valid UTF-8, and nobody could be told of it")

@@ -1,4 +1,4 @@
-"""`zot ps`: the hosts that run."""
+"""`zot ps`: lists the running hosts."""
 
 from __future__ import annotations
 

@@ -11,12 +11,12 @@ from supervisor.process.table import read_process
 from wire import control
 
 PATIENCE_S = 10.0
-"""A host with stubborn extensions takes about four seconds."""
+"""Seconds. A host with stubborn extensions takes about four."""
 POLL_S = 0.01
 
 
 def run_stop(pid: int | None, patience_s: float = PATIENCE_S) -> int:
-    """Returns the exit status once the host is gone. Raises `HostError`."""
+    """Stops the host, waits until it is gone, and returns the exit status. Raises `HostError`."""
     started = time.monotonic()
     with connect(pid) as client:
         client.ask(control.StopHost(client.next_id()), control.Ok)
@@ -35,6 +35,6 @@ def run_stop(pid: int | None, patience_s: float = PATIENCE_S) -> int:
 
 
 def _is_alive(pid: int) -> bool:
-    """A zombie, which its parent has not collected yet, has ended."""
+    """Whether the process still runs. A zombie has ended; its parent has not collected it yet."""
     found = read_process(pid)
     return found is not None and not found.is_zombie

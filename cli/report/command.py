@@ -46,7 +46,8 @@ def make_report(source: str, output: str | None) -> int:
 
 
 def _target(source: str, output: str | None) -> str | None:
-    """Where the page goes; None for stdout. Raises `InputError` where a file is that is no report."""
+    """The file for the page; None for stdout. Raises `InputError` if the file cannot be used: for example, without -o,
+    if it exists and is not a report."""
     if output == "-":
         return None
     if output == "":

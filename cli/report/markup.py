@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 NAME_CHARACTERS = 64
-"""The longest name of a manifest; a file may hold longer ones."""
+"""The longest name that a manifest may have. A recording may hold longer names."""
 TEXT_CHARACTERS = 400
 _UNSHOWABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 _TURNING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")

@@ -22,7 +22,7 @@ def short(value: float) -> str:
 
 
 def count_text(value: int) -> str:
-    """Whole up to 99,999, then with k, M, G."""
+    """A count: whole up to 99,999, above that with k, M, G or T."""
     if abs(value) < 100_000:
         return f"{value:,}"
     for unit, size in (("k", 1e3), ("M", 1e6), ("G", 1e9), ("T", 1e12)):
@@ -55,7 +55,7 @@ def duration_text(milliseconds: float | None) -> str:
 
 
 def elapsed(seconds: float) -> str:
-    """A stretch of a run: 250 ms, 12.5 s, 2:05, 1:02:05, 3 d 4:00:00."""
+    """A length of time in a run: 250 ms, 12.5 s, 2:05, 1:02:05, 3 d 4:00:00."""
     if seconds < 0:
         return "-" + elapsed(-seconds)
     if seconds == 0:

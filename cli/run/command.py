@@ -188,7 +188,7 @@ def root(
 
 
 def request_from(parameters: dict[str, Any]) -> RunRequest:
-    """The request that the parameters of `root` make. Each has the name of its field, but for those that say no."""
+    """Makes a request from the parameters of `root`. A parameter has the name of its field, except `no_…` flags."""
     from agent.options import RunRequest
 
     given = {name: value for name, value in parameters.items() if value is not None and name not in NOT_IN_A_REQUEST}

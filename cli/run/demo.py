@@ -56,6 +56,6 @@ def _extensions() -> list[Path]:
 
 
 def _examples() -> Path:
-    """In an installed package beside this file; in the source tree where they are written."""
+    """The folder of the example extensions: in an installed package inside `cli`, in the source tree at its root."""
     packaged = Path(__file__).parents[1] / "examples" / "extensions"
     return packaged if packaged.is_dir() else Path(__file__).parents[2] / "examples" / "extensions"

@@ -1,4 +1,4 @@
-"""The prompt of a run: the words of the command line, or what is piped in."""
+"""Reads the prompt of a run: the words of the command line, or standard input."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ def is_piped(words: tuple[str, ...]) -> bool:
 
 
 def read_prompt(words: tuple[str, ...], timeout: float | None = None) -> str:
-    """The words, joined. Stdin is read only for `-` alone, or without words where stdin is no terminal.
+    """The words, joined by spaces. If `-` is the only word, or if there are no words and stdin is no terminal, the text
+    of stdin.
 
     Bytes that are not UTF-8 become U+FFFD, wherever they come from. Raises `UsageError`, and `TimeoutError` if the end
     of stdin does not come within `timeout` seconds.
@@ -36,7 +37,7 @@ def read_prompt(words: tuple[str, ...], timeout: float | None = None) -> str:
 
 
 def _read_stdin(timeout: float | None) -> str:
-    """Raises `TimeoutError` if the end of stdin does not come in time."""
+    """The text of stdin. Raises `TimeoutError` if its end does not come within `timeout` seconds."""
     deadline = None if timeout is None else time.monotonic() + timeout
     pieces: list[bytes] = []
     try:
@@ -54,6 +55,7 @@ def _read_stdin(timeout: float | None) -> str:
 
 
 def is_terminal(fd: int) -> bool:
+    """Whether the descriptor is a terminal; False if it is closed."""
     try:
         return os.isatty(fd)
     except OSError:

@@ -35,7 +35,7 @@ class RunView:
 
     def __init__(self) -> None:
         console = Console(highlight=False, soft_wrap=False)
-        # A pipe has no width: use that of a page.
+        # A pipe has no width; the view takes `WIDEST` then.
         width = console.width if console.is_terminal else WIDEST
         self._console = _RaisingConsole(highlight=False, width=max(NARROWEST, min(width, WIDEST)))
         self.on_broken: Callable[[str], None] = lambda _reason: None
@@ -129,7 +129,7 @@ def _text(content: tuple[events.Content, ...]) -> str:
 
 
 def _arguments(call: events.ToolCall) -> str:
-    """The command or the path, where a call has one; else all arguments."""
+    """The command or the path of a call; all its arguments if it has neither."""
     args = msgspec.json.decode(call.args)
     if isinstance(args, dict):
         for key in ("command", "path"):

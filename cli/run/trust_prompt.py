@@ -27,8 +27,8 @@ CHOICES = " [y]es, [N]o, [a]ll, [s]how its files: "
 
 
 def ask(explicit: tuple[str, ...], cwd: str, home: Path) -> Consent:
-    """Asks about each extension of the project that is not trusted, and records a yes. Without a terminal it asks
-    nothing, and none of them is started: stdin and stderr must be a terminal, with this process in the foreground.
+    """Asks about each extension of the project that is not trusted, and records a yes. Asks only if stdin and stderr
+    are a terminal and this process is in the foreground; otherwise none of these extensions is started.
 
     The end of input means no. Raises `KeyboardInterrupt`.
     """
@@ -73,6 +73,7 @@ def ask(explicit: tuple[str, ...], cwd: str, home: Path) -> Consent:
 
 
 def can_ask() -> bool:
+    """Whether a person at a terminal can answer: see `ask`."""
     try:
         # The system stops a background process that reads from the terminal.
         return os.isatty(0) and os.isatty(2) and os.tcgetpgrp(0) == os.getpgrp()
@@ -110,6 +111,7 @@ def asked_for(manifest: Manifest, config: Config) -> list[str]:
 
 
 def command_line(found: Found) -> str:
+    """The program of the extension and its arguments, quoted for a shell."""
     import shlex
 
     return shlex.join([found.manifest.exec, *(found.manifest.args or ())])
@@ -163,7 +165,7 @@ def _say(text: str, end: str = "\n") -> None:
 
 
 def cut(text: str) -> str:
-    """One line for a terminal. If it is cut, it says how much is missing."""
+    """The text as one line for a terminal. A cut line says how much is missing."""
     from wire.text import printable
 
     line = printable(text.replace("\n", " "))

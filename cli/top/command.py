@@ -1,4 +1,4 @@
-"""`zot top`: what a host and its extensions use, live or once."""
+"""`zot top`: shows the use of a host and its extensions, live or once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 def run_top(
     pid: int | None, *, once: bool, as_json: bool, sort: str, text: str, interval_s: float, reverse: bool = False
 ) -> int:
-    """Returns the exit status. Raises `HostError`."""
+    """Shows the use and returns the exit status. Raises `HostError`, and `CommandLineError` for a bad sort key or
+    interval."""
     if sort not in SORT_KEYS:
         raise CommandLineError(f"--sort: {not_one_of(sort, SORT_KEYS)}")
     if not isfinite(interval_s):

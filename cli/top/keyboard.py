@@ -8,7 +8,7 @@ import termios
 import tty
 
 SEQUENCE_S = 0.05
-"""If nothing follows an escape character for so long, it was the Escape key."""
+"""Seconds. If nothing follows an escape character for so long, the user has pressed the Escape key."""
 _NAMES = {
     "A": "up",
     "B": "down",
@@ -28,7 +28,7 @@ _TOKEN = re.compile(r"\x1b[\[O](?P<sequence>[0-9;]*[A-Za-z~])|(?P<open>\x1b(?:[\
 
 
 class Keys:
-    """Turns the bytes of a terminal into keys: a character, or the name of a key without one (`up`, `enter`)."""
+    """Turns the bytes of a terminal into keys: characters, and names of other keys (`up`, `enter`)."""
 
     def __init__(self) -> None:
         self._rest = b""
@@ -51,7 +51,7 @@ class Keys:
         return [key for key in found if len(key) > 1 or key.isprintable()]
 
     def end_sequence(self) -> list[str]:
-        """Ends an open sequence after `SEQUENCE_S`: it was the Escape key."""
+        """Ends an open sequence after `SEQUENCE_S`; returns the Escape key if there was one."""
         rest, self._rest = self._rest, b""
         return ["escape"] if rest else []
 
@@ -62,8 +62,8 @@ def _essence(sequence: str) -> str:
 
 
 class Unbuffered:
-    """A terminal that passes on each key at once and does not show it, from `enter` to `leave`. Ctrl-C and Ctrl-Z stay
-    signals."""
+    """A terminal that passes on each key at once and does not show the key, from `enter` to `leave`. Ctrl-C and Ctrl-Z
+    stay signals."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd

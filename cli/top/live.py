@@ -30,7 +30,7 @@ STDIN, STDOUT = 0, 1
 
 
 class LiveTop:
-    """Shows one host until a key, a signal or the host's end."""
+    """Shows one host until the user quits, a signal comes, or the host ends."""
 
     def __init__(self, client: ControlClient, view: View, interval_s: float) -> None:
         self._client = client

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from wire.stats import ExtensionStats, Stats
 
 HISTORY = 120
-"""Samples that are remembered."""
+"""The most samples that a history keeps."""
 SPARK = 8
 """Columns of a sparkline in the table."""
 NAME_WIDTHS = (16, 32)
@@ -25,6 +25,8 @@ GAP = 1
 
 @dataclass(frozen=True)
 class TopColumn:
+    """A column of `zot top`. `width` is in columns of the terminal; `meaning` is its text in the help."""
+
     key: str
     heading: str
     width: int
@@ -35,7 +37,7 @@ class TopColumn:
     descending: bool = True
     left: bool = False
     history: str = ""
-    """For a sparkline the attribute of `UseHistory` that it draws."""
+    """The attribute of `UseHistory` that a sparkline draws; empty for other columns."""
 
 
 def _column(
@@ -104,7 +106,7 @@ IMPORTANCE = (
 
 def fit(width: int | None, *, with_history: bool, longest_name: int = 0) -> list[tuple[TopColumn, int]]:
     """The most important columns that fit in a line of this width, each with its own width, in the order of `COLUMNS`.
-    The name gets the rest, as far as it needs it. Without a width all columns fit."""
+    The name column grows into the rest, up to the longest name. Without a width all columns fit."""
     offered = [BY_KEY[key] for key in IMPORTANCE if with_history or not BY_KEY[key].history]
     chosen: set[str] = set()
     used = -GAP
@@ -119,7 +121,7 @@ def fit(width: int | None, *, with_history: bool, longest_name: int = 0) -> list
     return [(column, name if column is NAME else column.width) for column in COLUMNS if column.key in chosen]
 
 
-# --- what is remembered ----------------------------------------------------------------------------------------
+# --- the histories ---------------------------------------------------------------------------------------------
 
 
 class UseHistory:
@@ -159,19 +161,21 @@ class Histories:
         )
 
 
-# --- what is shown ---------------------------------------------------------------------------------------------
+# --- the view --------------------------------------------------------------------------------------------------
 
 
 class Mode(Enum):
     TABLE = "table"
     FILTER = "filter"
-    """What is typed changes the filter."""
+    """Typed characters change the filter."""
     HELP = "help"
     QUIT = "quit"
 
 
 @dataclass(frozen=True)
 class View:
+    """What the user has chosen: the sort column, its direction, the filter, the first row and the mode."""
+
     sort: str = "cpu"
     reverse: bool = False
     filter: str = ""
@@ -180,12 +184,12 @@ class View:
     mode: Mode = Mode.TABLE
 
     def within(self, rows: int, page: int) -> View:
-        """With the first row moved so that the page is full, if there are enough rows."""
+        """The view with its first row moved so that the page is full, if there are enough rows."""
         return replace(self, first=max(0, min(self.first, rows - page)))
 
 
 def arrange(extensions: dict[str, ExtensionStats], view: View) -> list[str]:
-    """Names of the extensions that pass the filter, sorted; by name where the keys are equal."""
+    """Names of the extensions that pass the filter, sorted by the view's column, then by name."""
     wanted = view.filter.casefold()
     names = sorted(
         name for name, extension in extensions.items() if wanted in name.casefold() or wanted in extension.state
@@ -200,11 +204,11 @@ def arrange(extensions: dict[str, ExtensionStats], view: View) -> list[str]:
     return known + unknown
 
 
-# --- what keys do ----------------------------------------------------------------------------------------------
+# --- keys ------------------------------------------------------------------------------------------------------
 
 
 def press(view: View, key: str, *, rows: int, page: int) -> View:
-    """The view after a key: a character, or the name of a key without one."""
+    """The view after a key. `key` is a character, or a name such as `up`; `page` is the number of rows that fit."""
     if view.mode is Mode.FILTER:
         return _type(view, key).within(rows, page)
     if view.mode is Mode.HELP:

@@ -164,7 +164,7 @@ def help_lines(width: int, height: int) -> list[Text]:
 def screen(
     stats: Stats | None, view: View, histories: Histories, size: tuple[int, int], *, ascii_only: bool, waiting: str
 ) -> list[Text]:
-    """All lines of a screen with this many columns and lines."""
+    """All lines of a screen; `size` is its columns and lines."""
     width, height = size
     if stats is None:
         return [_cut(Text(waiting), width)]
@@ -183,7 +183,7 @@ def screen(
 
 
 def page_height(height: int) -> int:
-    """Rows of the table on a screen: three lines above its headings, one below."""
+    """The rows of the table on a screen of `height` lines. Header, headings and footer take five lines."""
     return max(1, height - 5)
 
 
@@ -196,7 +196,7 @@ def _state_style(state: str) -> str:
 
 
 def _fitting(text: str, width: int) -> str:
-    """Exactly this wide; an ellipsis marks a cut."""
+    """The text, exactly `width` columns wide; an ellipsis marks a cut."""
     return set_cell_size(text, width) if cell_len(text) <= width else set_cell_size(text, width - 1) + "…"
 
 

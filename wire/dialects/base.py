@@ -1,4 +1,4 @@
-"""What a dialect is: it translates between the supervisor's neutral messages and the bytes of one extension protocol.
+"""A dialect translates between the supervisor's neutral messages and the bytes of one extension protocol.
 
 The message classes of `wire.frames` are the neutral messages; another dialect translates into them.
 """
@@ -35,12 +35,17 @@ class Question(msgspec.Struct, frozen=True):
 
 
 PanelChange = frames.PanelKey | frames.PanelResize | frames.PanelClosed
-"""What a user does with an open panel."""
+"""An action of the user on an open panel."""
 Message = frames.FromExtension | frames.UnknownFrame | frames.Malformed
 
 
 class Dialect(Protocol):
-    """Encodes and decodes the messages of one extension protocol."""
+    """Encodes and decodes the messages of one extension protocol.
+
+    `decode` reads one line of an extension. All methods that return bytes or a `Question` make frames for an extension:
+    `greet` answers its hello, `call` calls a tool and `invoke` a command, `cancel` takes back one of both, `question`
+    asks for a verdict, `tell` reports an event, and `stop` asks it to exit. `args` of `call` are JSON text.
+    """
 
     observable: frozenset[str]
     """Events that an extension of this dialect can observe."""

@@ -15,13 +15,15 @@ OBSERVABLE = frozenset(
     }
 )  # fmt: skip
 GUARDABLE = frozenset({"user_prompt", "turn_start", "assistant_message", "tool_call", "tool_result"})
-"""zot has no user_prompt, tool_result, error and session_end, neither to observe nor to guard."""
+"""In zot itself, user_prompt, tool_result, error and session_end can be neither observed nor guarded."""
 _QUESTION_HEAD = b'{"type":"event_intercept","id":"'
 _EVENT_HEAD = len('{"type":"event')
 _BREAKS_TO_SPACES = bytes.maketrans(b"\n\r", b"  ")
 
 
 class ZotDialect:
+    """The dialect of zot. `frame_limit` is the most bytes of a frame from an extension."""
+
     observable = OBSERVABLE
     guardable = GUARDABLE
 
@@ -74,8 +76,8 @@ class ZotDialect:
 
 
 def json_on_one_line(json_text: bytes) -> Raw:
-    """JSON text with spaces in place of line breaks, so that it fits a frame. Line breaks are only between tokens: in
-    strings JSON escapes them."""
+    """JSON text with spaces in place of line breaks, so that it fits a frame. JSON has line breaks only between tokens;
+    in strings they are escaped."""
     return Raw(json_text.translate(_BREAKS_TO_SPACES))
 
 

@@ -1,4 +1,4 @@
-"""The file tools' worker, seen from the host: started ahead of the first call, and again when it has died."""
+"""The host's side of the file worker: starts it before the first call, and again after it has died."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 WORKER = Path(__file__).with_name("main.py")
 FILE_TOOLS = frozenset({"read", "write", "edit"})
 CALL_S = 60.0
-"""A call without an answer for so long fails, and the worker is killed: its file system may hang."""
+"""Seconds. A call without an answer for so long fails, and the worker is killed: its file system may hang."""
 ANSWER_LIMIT = 256 * 1024 * 1024
+"""Bytes: of one answer, and of the requests that wait for the worker."""
 
 
 class FileTools:
@@ -40,7 +41,7 @@ class FileTools:
         self._pending: deque[Pending] = deque()
 
     def start(self) -> None:
-        """Starts the worker, unless it is running. A worker that cannot be started fails the next call."""
+        """Starts the worker, unless it is running. If the worker cannot be started, the next call fails."""
         if self.child is not None and self.child.is_running:
             return
         self._splitter = LineSplitter(ANSWER_LIMIT)
@@ -78,7 +79,7 @@ class FileTools:
         self._kill(signal.SIGKILL)
 
     def cancel_pending(self, reason: str) -> None:
-        """Called when the run is aborted. A write under way is atomic: it happens completely or not at all."""
+        """Fails all open calls after an abort. A write under way is atomic: it happens completely or not at all."""
         for pending in self._pending:
             pending.fail(Failure.CANCELLED, reason)
 

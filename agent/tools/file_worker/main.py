@@ -2,11 +2,11 @@
 
     {"id": ID, "name": "read", "args": {…}, "cwd": "/dir"}  →  {"id": ID, "content": […], "is_error": false}
 
-The first line out is `{"type": "ready"}`. Requests are answered in order, each exactly once. No request ends the
-process; the end of the input ends it with status 0. A line that is no request is answered with its id, or with null.
+The first line out is `{"type": "ready"}`. The worker answers requests in order, each exactly once. No request ends the
+process; the end of the input ends it with status 0. A line that is no request gets an answer with its id, or with null.
 
-Start it as `python -I -S PATH/agent/tools/file_worker/main.py`. It imports its siblings and the standard library only,
-and of that only what starts fast.
+Start it as `python -I -S PATH/agent/tools/file_worker/main.py`. It imports only its siblings and modules of the
+standard library that load fast.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ def main() -> int:
 
 
 def serve(requests: Iterable[bytes], answers: FileIO) -> None:
+    """Answers requests until their end. Raises BrokenPipeError if the host has gone."""
     for line in requests:
         _send(answers, answer(line))
 

@@ -23,10 +23,9 @@ def replace_file(path: str, data: bytes) -> None:
     file stay; a new file gets 0644 less the umask. A file that may not be written is refused even where its
     directory would allow replacing it.
 
-    The content goes to a temporary file beside the target, is synced, and is renamed over it. Where that
-    would change more than the content (hard links, an owner that cannot be kept) or is impossible (no right
-    to write the directory, a file that is a mount point), the file is written in place, after room has been
-    reserved.
+    The content goes to a temporary file beside the target, which is synced and renamed over the target. The file is
+    written in place, after room has been reserved, if renaming would change more than the content (hard links, an owner
+    that cannot be kept) or is impossible (no right to write the directory, a file that is a mount point).
     """
     try:
         target = os.path.realpath(path)
@@ -81,7 +80,7 @@ def _rename_over(target: str, data: bytes, old: os.stat_result | None) -> bool:
 
 
 def _copy_attributes(source: str, descriptor: int, old: os.stat_result) -> None:
-    """Owner, mode and, where the system has them, extended attributes (ACLs are among them)."""
+    """Copies owner, mode and, where the system has them, extended attributes, such as ACLs."""
     new = os.fstat(descriptor)
     if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
         os.fchown(descriptor, old.st_uid, old.st_gid)

@@ -23,7 +23,7 @@ _Change = tuple[int, int, list[bytes]]
 def render(old: bytes, replacements: list[Replacement]) -> str:
     """The diff for `replacements`, which must be ascending and disjoint.
 
-    The kind of a line end is not shown. Long lines and long diffs are cut, and say so.
+    The diff does not show the kind of a line end. It cuts long lines and a long diff, and says so.
     """
     changes = [change for block in _blocks(old, replacements) for change in _compare(old, *block)]
     shown: list[str] = []
@@ -39,7 +39,7 @@ def render(old: bytes, replacements: list[Replacement]) -> str:
 
 
 def _blocks(old: bytes, replacements: list[Replacement]) -> list[_Change]:
-    """The replacements widened to whole lines; those that share a line are taken together."""
+    """The replacements widened to whole lines; replacements that share a line become one change."""
     blocks: list[tuple[int, int, list[Replacement]]] = []
     for replacement in replacements:
         start = old.rfind(b"\n", 0, replacement[0]) + 1
@@ -79,7 +79,7 @@ def _compare(old: bytes, start: int, end: int, new_lines: list[bytes]) -> list[_
 def _common_lines(old: list[bytes], new: list[bytes]) -> list[tuple[int, int]]:
     """Pairs of indices of equal lines, ascending: a longest common subsequence.
 
-    Where the part between the first and the last difference is too large to compare, all of it is changed.
+    If the part between the first and the last difference is too large to compare, all of it counts as changed.
     """
     head = 0
     while head < min(len(old), len(new)) and old[head] == new[head]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from agent.tools.outcome import Block
 
 MAX_BYTES = 3_932_160
-"""5 MiB as base64, the most that the Messages API takes. zot has no limit, and the next request fails."""
+"""Bytes: 5 MiB as base64, the most that the Messages API takes. With a larger image, zot's next request fails."""
 
 EXTENSIONS = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 
@@ -23,10 +23,10 @@ def has_image_name(path: str) -> bool:
 
 
 def read_image(stream: BufferedReader, given: str) -> Block:
-    """The whole file as an image block; `given` is its name in errors.
+    """The whole file as an image block; `given` is its name in errors. Raises ToolError.
 
-    The media type comes from the content. zot takes it from the file's name, and a mislabelled image then
-    makes the model refuse the whole conversation.
+    The media type comes from the content. zot takes it from the file's name; there a mislabelled image makes the model
+    refuse the whole conversation.
     """
     data = stream.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:

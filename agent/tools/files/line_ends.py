@@ -1,4 +1,4 @@
-"""Lets text with LF line ends be found and replaced in a file that has CRLF, LF, or both."""
+"""Helps to find and replace text with LF line ends in a file that has CRLF, LF, or both."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Unified:
     def style_for(self, start: int, end: int, near: int) -> bytes | None:
         """The kind of line end for new lines at `near`, inside `text[start:end]`.
 
-        It is that of the next line end in the region, else of the one before in the region, else of the next one after
-        the region, else of the last one before it. None if the file has no line end.
+        The first of these line ends decides: the next one in the region, the one before `near` in the region, the next
+        one after the region, the last one before the region. None if the file has no line end.
         """
         position = self.text.find(b"\n", near, end)
         if position < 0:

@@ -22,7 +22,7 @@ _KINDS = {
 def open_regular(path: str, *, verb: str) -> BufferedReader:
     """Open `path` for reading, following symbolic links.
 
-    `verb` is the word in the error for a path that is not there. Raises ToolError.
+    Raises ToolError. For a path that does not exist, the text of the error begins with `verb`.
     """
     try:
         status = os.stat(path)
@@ -30,7 +30,7 @@ def open_regular(path: str, *, verb: str) -> BufferedReader:
         raise os_failure(verb, path, error) from None
     require_regular(path, status.st_mode)
     try:
-        # O_NONBLOCK: should a pipe have taken the file's place since the check, open() still returns at once.
+        # O_NONBLOCK: open() returns at once even if a pipe has taken the file's place since the check.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
     except OSError as error:
         raise os_failure("open", path, error) from None
@@ -44,6 +44,7 @@ def open_regular(path: str, *, verb: str) -> BufferedReader:
 
 
 def require_regular(path: str, mode: int) -> None:
+    """Raises ToolError unless `mode` is that of a regular file."""
     if stat.S_ISDIR(mode):
         raise ToolError(f"{path} is a directory")
     if not stat.S_ISREG(mode):

@@ -27,8 +27,8 @@ KILL = Patience(hint=0.0, ask=0.0, term=2.0)
 class ShellCommand:
     """One shell command, started at once.
 
-    The call is over when the shell exits, even while its background processes hold the output. These run on until the
-    end of the run; their output is read and dropped.
+    The call is over when the shell exits, even if background processes still hold its output open. These processes run
+    on until the end of the run; their output is read and dropped.
     """
 
     def __init__(
@@ -65,9 +65,11 @@ class ShellCommand:
 
     @property
     def deadline(self) -> float:
+        """The time of its timeout, on the clock of the loop."""
         return self._started + self._call.timeout_s
 
     def cancel(self) -> None:
+        """Marks the command as cancelled; `finish` then ends it."""
         self._cancelled = True
 
     def ask_to_stop(self) -> None:

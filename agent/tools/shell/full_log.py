@@ -33,6 +33,7 @@ class FullLog:
         self._descriptor: int | None = None
 
     def feed(self, chunk: bytes) -> None:
+        """Takes the next chunk of the output. An error of the disk goes to `error`."""
         self._extent.add(chunk)
         if self.error:
             return

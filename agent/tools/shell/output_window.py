@@ -28,7 +28,7 @@ class OutputExtent:
 
     @property
     def lines(self) -> int:
-        """An unfinished last line counts."""
+        """The number of lines; an unfinished last line counts."""
         return self._line_ends + self._inside_line
 
     @property
@@ -49,7 +49,7 @@ class Tail:
 
 
 class OutputWindow:
-    """Takes the output in chunks. The result does not depend on how it is cut into chunks."""
+    """Takes the output in chunks. The borders of the chunks do not change the result."""
 
     def __init__(self) -> None:
         self.extent = OutputExtent()
@@ -64,7 +64,7 @@ class OutputWindow:
         self.extent.add(chunk)
         self._kept += chunk[-MAX_BYTES - 1 :]
         if len(self._kept) > 2 * MAX_BYTES:
-            # One byte more than the window shows, to know whether the window starts with a line.
+            # Keeps one byte more than the window shows: the byte tells whether the window starts with a line.
             del self._kept[: -MAX_BYTES - 1]
         return self._decoder.decode(chunk)
 

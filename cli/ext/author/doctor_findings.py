@@ -16,14 +16,16 @@ if TYPE_CHECKING:
     from supervisor.harness.checkup import CheckupResult
 
 SLOW_S = 2.0
-"""From the start of the process to ready. A run delays its first request until extensions are ready."""
+"""Seconds from the start of the process to ready. A run delays its first request until extensions are ready."""
 TALKATIVE = 1000
-"""Lines on stdout without a request from the host."""
+"""Lines on stdout without a request from the host. So many are a finding."""
 FAULTS_NAMED = 3
-"""Of one kind of fault; the others are counted."""
+"""The most faults of one kind that are named; the others are counted."""
 
 
 class DoctorFinding(NamedTuple):
+    """One finding about an extension. `advice` says what to do; it may be empty."""
+
     level: Level
     topic: str
     message: str
@@ -31,6 +33,7 @@ class DoctorFinding(NamedTuple):
 
 
 def worst(findings: Sequence[DoctorFinding]) -> Level:
+    """The worst level of the findings; OK without findings."""
     order = list(Level)
     return max((finding.level for finding in findings), key=order.index, default=Level.OK)
 

@@ -37,7 +37,7 @@ class Report:
     result: CheckupResult | None = None
     """None for an extension that was not started."""
     skipped: str = ""
-    """Why the extension was not started, where that is no fault."""
+    """The reason why the extension was not started, if the reason is no fault."""
 
     @property
     def level(self) -> Level:
@@ -48,7 +48,7 @@ class Report:
 class _Chosen:
     found: list[Found] = field(default_factory=list)
     reports: list[Report] = field(default_factory=list)
-    """Of the extensions that are not started."""
+    """The reports of extensions that are not started."""
 
 
 class _UnknownError(Exception):
@@ -107,9 +107,10 @@ def choose(targets: Sequence[str], project: Path, home: Path) -> _Chosen:
 
 
 def _admit_named(name: str, project: Path, home: Path, chosen: _Chosen) -> bool:
-    """Looks for an installed extension by its manifest's name, else by its folder's name, in the project first;
-    returns whether there is one. Only if there is none, a folder of that name in the current folder is meant: a name
-    must not start a program that happens to be here. Raises `_UnknownError`."""
+    """Looks for an installed extension by its manifest's name, else by its folder's name, first in the project; returns
+    whether there is one. If there is none, the name means a folder in the current folder. Installed extensions come
+    first, because a name must not start a program that happens to be here. Raises `_UnknownError` if there is
+    neither."""
     places = {project / ".zot" / "extensions": Scope.PROJECT, home / "extensions": Scope.GLOBAL}
     folders: dict[str, tuple[Path, Scope]] = {}
     by_name: dict[str, tuple[Path, Scope]] = {}
@@ -147,7 +148,7 @@ def _admit(found: Found, chosen: _Chosen, home: Path) -> None:
 
 
 def _distrust(found: Found, home: Path) -> str:
-    """Why the extension must not be started; empty if it may."""
+    """The reason why the extension must not be started; empty if it may be started."""
     from supervisor.discovery.trust_store import TrustStore
 
     judged = TrustStore(home).judge(found)

@@ -26,16 +26,16 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 FIRST_STEPS = {"go": "go build -o bin/{tool} ."}
 ROOT = Path(__file__).parents[3]
 PYTHON_SDKS = (ROOT / "zotext", ROOT.parents[1] / "zotext")
-"""In a checkout, and where a wheel has it. Not what an import would find: that may be the copy of an extension in the
+"""The place of the SDK in a checkout, and in a wheel. An import could find another copy: that of an extension in the
 current folder."""
 SDK_FOLDERS = (ROOT / "sdk" / "typescript" / "dist", ROOT / "cli" / "sdk" / "typescript")
-"""In a checkout, and where a wheel has it."""
+"""The place of the SDK in a checkout, and in a wheel."""
 VENDORED = ("zotext/", "vendor/zotext/")
 NOT_COPIED = shutil.ignore_patterns("__pycache__", "*.pyc", "*.tsbuildinfo")
 
 
 class NewError(Exception):
-    """One line; `status` is the exit status."""
+    """The extension cannot be made. The text is one line; `status` is the exit status."""
 
     def __init__(self, text: str, status: Status = Status.ERROR) -> None:
         super().__init__(text)
@@ -64,7 +64,7 @@ def run_new(name: str, language: str, parent: str, *, as_json: bool) -> int:
 
 
 def make(name: str, language: str, parent: Path) -> tuple[Path, list[str]]:
-    """Returns the new folder and its files. After an error there is no folder. Raises `NewError`."""
+    """Makes an extension; returns its folder and files. After an error there is no new folder. Raises `NewError`."""
     _check_name(name)
     target = parent / name
     if os.path.lexists(target):

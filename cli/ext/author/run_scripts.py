@@ -27,13 +27,16 @@ if TYPE_CHECKING:
     from supervisor.harness.result import ScriptResult
 
 STEPS_SHOWN = 10
-"""Of a script, before the line that failed; and of stderr."""
+"""The most lines shown of a script before its failed line, and of stderr."""
 FRAME_SHOWN = 160
+"""The most characters of a frame that are shown."""
 GREETING = "handshake and shutdown"
 
 
 @dataclass(frozen=True)
 class ScriptsRequest:
+    """The arguments of `zot ext test`. `wait_s` is in seconds."""
+
     path: str
     scripts: tuple[str, ...]
     record: str | None
@@ -43,7 +46,7 @@ class ScriptsRequest:
 
 
 class _UsageError(Exception):
-    """What cannot be run, in one line."""
+    """The scripts cannot be run; the text says why in one line."""
 
 
 def run_test(request: ScriptsRequest) -> int:

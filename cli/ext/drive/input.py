@@ -24,7 +24,7 @@ class Input(Protocol):
 
 
 class LinesIn:
-    """Lines from a pipe or a file. A file, which epoll refuses, is read at once."""
+    """Lines from a pipe or a file. epoll refuses files, so a file is read at once."""
 
     def __init__(self, loop: Loop, fd: int) -> None:
         self.lines: deque[str | Typed] = deque()

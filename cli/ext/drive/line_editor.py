@@ -37,7 +37,7 @@ class LineEditor:
         self.text = ""
         self.cursor = 0
         self.choices: list[str] = []
-        """Lines that the last Tab could have completed to."""
+        """The possible completions of the last Tab."""
         self._complete = complete or (lambda _text: [])
         self._keys = Keys()
         self._decoder = codecs.getincrementaldecoder("utf-8")("ignore")
@@ -69,6 +69,7 @@ class LineEditor:
         return self._keys.has_open_sequence
 
     def end_sequence(self) -> None:
+        """Ends an open escape sequence. To be called when its rest does not come in time."""
         self._keys.end_sequence()
 
     def _press_all(self, text: str, found: list[str | Typed]) -> None:

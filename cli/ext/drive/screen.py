@@ -21,7 +21,7 @@ TYPE_WIDTH = 24
 RESET = "\x1b[0m"
 STYLES = {"host": "\x1b[36m", "extension": "\x1b[32m", "fault": "\x1b[31m", "dim": "\x1b[2m", "bold": "\x1b[1m"}
 COLUMNS = 80
-"""Width of a terminal that does not tell its own."""
+"""The width, in columns, of a terminal that does not tell its own."""
 CLEAR_LINE = "\r\x1b[K"
 
 
@@ -30,7 +30,7 @@ def wants_colour() -> bool:
 
 
 class ConversationView:
-    """With an editor, the line being typed stays the last line of the terminal."""
+    """Prints the conversation. With an editor, the line that the user types stays the last line of the terminal."""
 
     def __init__(self, *, as_json: bool, colour: bool, editor: LineEditor | None = None) -> None:
         self._as_json = as_json

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DriveRequest:
+    """The arguments of `zot ext drive`. `wait_s` is in seconds."""
+
     path: str
     record: str | None
     wait_s: float
@@ -41,7 +43,7 @@ class DriveRequest:
 
 
 class _UsageError(Exception):
-    """What cannot be run, in one line."""
+    """The request cannot be run; the text says why in one line."""
 
 
 def run_drive(request: DriveRequest) -> int:
@@ -174,7 +176,7 @@ class _Session:
             self._await(process, answer)
 
     def _await(self, process: RecordedProcess, answer: ExpectedAnswer | None) -> None:
-        """Waits for the answer; where none is due, until the extension is silent."""
+        """Waits for the answer. If none is due, waits until the extension is silent."""
         clock = self._harness.loop.clock
         if answer is not None:
             came = self._harness.wait(lambda: answer not in self._asked or not process.is_running, self._request.wait_s)

@@ -1,4 +1,4 @@
-"""The commands of the prompt of `zot ext drive`, and the frames that they become. Pure."""
+"""Turns the commands that are typed in `zot ext drive` into frames. Pure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ help, quit"""
 
 
 class CommandError(ValueError):
-    """What was typed cannot be sent; the text says why."""
+    """The typed line cannot be sent; the text says why."""
 
 
 @dataclass
@@ -136,7 +136,7 @@ def _check(what: str, name: str, known: set[str]) -> None:
 
 
 def _judged(frame: dict[str, Any]) -> dict[str, Any]:
-    """Checks the members before the extension gets them. Raises `CommandError`."""
+    """The frame, after a check of its fields. Raises `CommandError`."""
     judged = frames.decode_from_host(json.dumps(frame).encode())
     if isinstance(judged, frames.Malformed):
         raise CommandError(judged.reason)

@@ -1,4 +1,4 @@
-"""`zot ext stats`, `logs`, `restart` and `reload`: what extensions do now, or have written.
+"""`zot ext stats`, `logs`, `restart` and `reload`: commands about running extensions and their logs.
 
-What is installed, whether or not it runs, is in `cli.ext.manage`.
+Commands about installed extensions, running or not, are in `cli.ext.manage`.
 """

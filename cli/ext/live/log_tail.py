@@ -1,4 +1,4 @@
-"""Reads the end of a log while it is rotated: `NAME.log` is the newest file, `NAME.log.1`, `.2` … are older."""
+"""Reads the end of a log, even during a rotation. `NAME.log` is the newest file; `NAME.log.1`, `.2` … are older."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _backwards(file: Path, end: int | None) -> Iterator[bytes]:
 
 
 class Follower:
-    """Reads what is added to a log from now on, also across rotations."""
+    """Reads the bytes that are added to a log from now on, also across rotations."""
 
     def __init__(self, path: Path) -> None:
         self.lost = 0
@@ -84,7 +84,7 @@ class Follower:
         return os.lseek(self._fd, 0, os.SEEK_CUR) if self._fd >= 0 else 0
 
     def read(self) -> bytes:
-        """What has been added since the last call."""
+        """The bytes that have been added since the last call."""
         if self._fd < 0:
             self._open_newest(at_end=False)
             if self._fd < 0:

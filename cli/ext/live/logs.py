@@ -22,8 +22,8 @@ LONGEST_PARTIAL = 64 * 1024
 
 
 def run_logs(name: str, *, follow: bool, lines: int, as_json: bool = False) -> int:
-    """Returns the exit status. `name` may be that of the extension's folder. Raises `HostError`,
-    `CommandLineError` for a name without a log, and `BrokenPipeError`."""
+    """Prints the log and returns the exit status. `name` is the name of the extension or of its folder. Raises
+    `HostError`, `CommandLineError` for a name without a log, and `BrokenPipeError`."""
     folder = zot_home() / "logs"
     path = folder / f"ext-{name}.log"
     if os.sep not in name and not rotation(path) and (named := _named_by_its_folder(name)) is not None:
@@ -85,8 +85,8 @@ def _wait_for_a_while() -> None:
 
 
 class _Printer:
-    """Writes whole lines without control characters to a terminal, and the bytes as they are elsewhere. With a name it
-    writes each line as a JSON object."""
+    """Writes whole lines without control characters to a terminal, and the raw bytes to any other stdout. With a name
+    it writes each line as a JSON object."""
 
     def __init__(self, name: str | None) -> None:
         self._name = name
@@ -104,7 +104,7 @@ class _Printer:
             self.flush()
 
     def flush(self) -> None:
-        """Writes a line that has no end yet: nothing more comes at the moment."""
+        """Writes a line that has no end yet. To be called when no more bytes come at the moment."""
         partial, self._partial = self._partial, b""
         self._put_lines(partial)
 

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from wire.control import ReloadOutcome
 
 WAIT_S = 180.0
-"""Longer than the deadlines of a new version, which are a minute at most unless its manifest says more."""
+"""Seconds. The deadlines of a new version are shorter: a minute at most, unless its manifest says more."""
 REASON = 1000
-"""Characters of a reason that are shown."""
+"""The most characters of a reason that are shown."""
 
 
 def register(app: typer.Typer) -> None:

@@ -1,4 +1,4 @@
-"""`zot ext stats` and `zot ext restart`: one extension of a running host."""
+"""`zot ext stats` and `zot ext restart`: show or restart one extension of a running host."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ BAR_WIDTH = 40
 
 
 def run_stats(name: str, pid: int | None, *, as_json: bool) -> int:
-    """Returns the exit status. Raises `HostError`, and `CommandLineError` for an unknown name."""
+    """Prints all figures of one extension; returns the exit status. Raises `HostError`, and `CommandLineError` for an
+    unknown name."""
     with host_of(name, pid) as client:
         found = client.ask(control.GetStats(client.next_id()), control.StatsReply).stats
     extension = found.extensions.get(name)
@@ -39,7 +40,8 @@ def run_stats(name: str, pid: int | None, *, as_json: bool) -> int:
 
 
 def run_restart(name: str, pid: int | None, *, as_json: bool) -> int:
-    """Returns the exit status once the host has begun the restart. Raises `HostError`."""
+    """Returns the exit status when the host has begun the restart. Raises `HostError`, and `CommandLineError` for an
+    unknown name."""
     with host_of(name, pid) as client:
         client.ask(control.RestartExtension(client.next_id(), name), control.Ok)
         if as_json:
@@ -50,7 +52,8 @@ def run_restart(name: str, pid: int | None, *, as_json: bool) -> int:
 
 
 def host_of(name: str, pid: int | None) -> ControlClient:
-    """The host with this pid; without a pid the only host with such an extension. Raises as `connect` does."""
+    """Connects to the host with this pid; without a pid to the only host with this extension. Raises `HostError`, and
+    `CommandLineError` for an unknown name or if several hosts have the extension."""
     if pid is not None:
         return _having(connect(pid), name)
     chosen, found = only_host_with(name)

@@ -1,4 +1,4 @@
-"""`zot ext install`, `list`, `info`, `update`, `enable`, `disable`, `remove` and `trust`: what is installed.
+"""`zot ext install`, `list`, `info`, `update`, `enable`, `disable`, `remove` and `trust`: manage installed extensions.
 
 The work is in `supervisor.install` and `supervisor.discovery`; nothing here starts an extension.
 """

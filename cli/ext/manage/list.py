@@ -74,7 +74,7 @@ def _row(extension: Installed, home: Path) -> tuple[str, ...]:
 
 
 def _trusted(extension: Installed, home: Path) -> str | None:
-    """Yes or no for an extension of a project; None for others, which need no trust."""
+    """`yes` or `no` for an extension of a project; None for other extensions, which need no trust."""
     from supervisor.discovery.discover import Scope
     from supervisor.install.installed import is_trusted
 

@@ -1,4 +1,4 @@
-"""What the commands about installed extensions share: options, the choice of extensions, questions and the exit."""
+"""Shared by the commands about installed extensions: options, the choice of extensions, questions and the exit."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ InstalledName = Annotated[
 
 
 def managing(command: str, run: Callable[[], int]) -> None:
-    """Runs a command and exits with its status. An error is one line and status 1, misuse status 2. SIGTERM and SIGHUP
-    raise `KeyboardInterrupt`, so that the command undoes what it has begun."""
+    """Runs a command and exits with its status. An error gives one line and status 1, misuse status 2. SIGTERM and
+    SIGHUP raise `KeyboardInterrupt`, so that the command undoes its work."""
 
     def guarded() -> int:
         from supervisor.home.config import ConfigError
@@ -89,6 +89,7 @@ def ask(question: str) -> bool:
 
 
 def is_attended() -> bool:
+    """Whether stdin is a terminal, so that a person can answer."""
     return sys.stdin is not None and sys.stdin.isatty()
 
 

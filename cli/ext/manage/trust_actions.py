@@ -1,4 +1,4 @@
-"""`zot ext trust`: shows what extensions would run, and records that they may. Reads files only and starts nothing."""
+"""`zot ext trust`: shows the programs of extensions, and records that they may run. Reads files and starts nothing."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ GONE = "gone"
 
 
 class UnableError(Exception):
-    """The command cannot be done; the text says why and what to do."""
+    """The command cannot do its work; the text says why and what to do."""
 
 
 class UnknownError(UnableError):
@@ -52,7 +52,7 @@ def run_trust(
     ask: bool,
     as_json: bool,
 ) -> int:
-    """Returns the exit status. Raises `CommandLineError`."""
+    """Runs `zot ext trust` and returns the exit status. Raises `CommandLineError`."""
     if sum((what is not None, project, listing, revoke is not None)) > 1:
         raise CommandLineError("ext trust: choose one of NAME, --project, --list and --revoke")
     folder = Path(project_folder(cwd))

@@ -8,7 +8,7 @@ from cli.report.quantities import bytes_text, duration_text, elapsed
 
 MIB = 2.0**20
 SHORTEST = 0.01
-"""The shortest axis, in its own unit, such as percent or MiB: less is noise, and zeros need an axis too."""
+"""The length of the shortest axis, in its unit (percent or MiB): less is noise, and zeros need an axis, too."""
 _TIME_STEPS = (
     *(factor * size for size in (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1) for factor in (1, 2, 5)),
     *(1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200),
@@ -27,7 +27,8 @@ def upto(highest: float, ticks: int) -> tuple[float, float]:
 
 
 def bytes_upto(highest_mib: float, ticks: int) -> tuple[float, float]:
-    """The same in MiB. Steps are round in the unit of the labels, such as KiB or GiB."""
+    """Step and end, in MiB, of an axis from 0 that holds `highest_mib`. Steps are round in the unit of the labels, such
+    as KiB or GiB."""
     highest_mib = max(highest_mib, SHORTEST)
     unit = 1.0
     while highest_mib >= 1024 * unit:
@@ -39,6 +40,7 @@ def bytes_upto(highest_mib: float, ticks: int) -> tuple[float, float]:
 
 
 def steps(step: float, end: float) -> list[float]:
+    """The multiples of `step` from 0 to `end`."""
     return [index * step for index in range(round(end / step) + 1)]
 
 
@@ -51,6 +53,7 @@ def time_ticks(end: float, most: int = 10) -> list[tuple[float, str]]:
 
 
 def thinned_ticks(ticks: tuple[tuple[float, str], ...], most: int = 10) -> list[tuple[float, str]]:
+    """At most `most` of the ticks, at even distances in the list."""
     every = max(1, ceil(len(ticks) / most))
     return list(ticks[::every])
 
@@ -62,6 +65,7 @@ def decades(lowest: float, highest: float) -> tuple[int, int]:
 
 
 def decade_label(power: int) -> str:
+    """The label of a power of ten in milliseconds."""
     return duration_text(10.0**power)
 
 

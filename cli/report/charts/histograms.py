@@ -59,7 +59,7 @@ def _extent(figures: Iterable[Figures]) -> tuple[float, float]:
 
 
 def bars(latency_ms: Iterable[tuple[float, int]]) -> dict[int, int]:
-    """Answers by bar; bar `n` reaches up to `FINEST_MS * 2 ** (n / PER_DOUBLING)`."""
+    """The count of answers in each bar. Bar `n` ends at `FINEST_MS * 2 ** (n / PER_DOUBLING)` milliseconds."""
     counts: dict[int, int] = {}
     for upper, count in latency_ms:
         bar = max(0, ceil(PER_DOUBLING * log2(max(upper, FINEST_MS) / FINEST_MS) - 1e-3))

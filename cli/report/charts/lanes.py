@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 ROW, TALL_ROW = 24, 20
 """Heights in pixels: of a lane of points, and of a row of calls."""
 LABELLED = 3.0
-"""A bar of at least so many percent of the width shows its name; the page's script corrects it by the real width."""
+"""Percent of the width. A bar that is at least so wide shows its name; the page's script corrects this by the real
+width."""
 DETAILS = 200_000
-"""The limit of all details together, in characters."""
+"""The most characters of all details together."""
 LABELS = 500
 """A lane with more marks than this has no labels."""
 SYMBOLS = {
@@ -53,7 +54,7 @@ _NOUNS = {"turn": "turn", "tool_call": "tool call", "intercept": "intercept"}
 
 
 def timeline(recording: RecordedRun, lanes: Sequence[Lane], ids: dict[str, str], axis: str, overlay: str) -> str:
-    """Empty if nothing happened."""
+    """The section with all lanes; empty if nothing happened."""
     if not lanes:
         return ""
     marks = sum(len(lane.marks) for lane in lanes)
@@ -170,7 +171,7 @@ class _Drawing:
         return drawn
 
     def _told(self, mark: DrawnMark) -> str:
-        """The tooltip of a mark: what, by which extension, when, and the detail."""
+        """The tooltip of a mark: what happened, by which extension, when, and the detail."""
         happening = mark.first
         detail = happening.detail if len(happening.detail) <= self._detail else happening.detail[: self._detail] + "…"
         noun = _NOUNS.get(happening.kind) or WORDS.get(_symbol(happening), happening.kind)

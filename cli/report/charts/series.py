@@ -28,6 +28,8 @@ Values = tuple[float | None, ...]
 
 @dataclass(frozen=True)
 class Line:
+    """The points of one line: CPU in percent of one core, memory in bytes."""
+
     cpu_percent: Values
     rss_bytes: Values
 
@@ -37,11 +39,11 @@ class Series:
     """The lines of the charts. All have the same points in time."""
 
     times: tuple[float, ...]
-    """Seconds since the start; for a point of several samples their mean."""
+    """Seconds since the start. A point of several samples has their mean time."""
     samples: int
     """Count of the samples that the points were made from."""
     lines: dict[str, Line]
-    """By name, the heaviest first."""
+    """The lines of the extensions by name, the heaviest first."""
     named: tuple[str, ...]
     total: Line
     host: Line
@@ -67,8 +69,8 @@ def series_of(recording: RecordedRun) -> Series | None:
 
 
 def point_groups(times: Sequence[float], most: int) -> list[tuple[int, int]]:
-    """Ranges of samples, first and end, that become one point each. Each covers the same time; empty ones are left out.
-    Up to `most` samples each sample is a point."""
+    """Ranges of samples, first and end; each range becomes one point. All ranges cover the same time; empty ranges are
+    left out. If there are at most `most` samples, each sample is a point."""
     if len(times) <= most:
         return [(index, index + 1) for index in range(len(times))]
     first, span = times[0], times[-1] - times[0]
@@ -84,7 +86,8 @@ def point_groups(times: Sequence[float], most: int) -> list[tuple[int, int]]:
 
 
 def thinned(track: Track, groups: Sequence[tuple[int, int]]) -> Line:
-    """A point has the mean of the CPU, which keeps the sum, and the highest memory, which limits are compared with."""
+    """The track with one point per group: the mean CPU, which keeps the sum, and the highest memory, because limits are
+    compared with that."""
     return Line(_reduced(track.cpu_percent, groups, _mean), _reduced(track.rss_bytes, groups, max))
 
 
@@ -101,7 +104,7 @@ def _reduced(
 
 
 def heaviest(figures: Iterable[Figures], tracks: dict[str, Track]) -> list[str]:
-    """Names of the extensions with samples, by their share of the CPU time or of the memory, whichever is larger."""
+    """Names of the extensions with samples, the heaviest first. The larger share, of CPU time or of memory, decides."""
     cpu = {extension.name: max(0.0, extension.cpu_s) for extension in figures if extension.name in tracks}
     rss = {name: _used(tracks[name].rss_bytes) for name in cpu}
     all_cpu, all_rss = sum(cpu.values()) or 1.0, sum(rss.values()) or 1.0
@@ -118,7 +121,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def coarser(values: Values, most: int) -> Values:
-    """At most `most` values, each the highest of a range; for lines of a few pixels."""
+    """At most `most` values, for lines of a few pixels. Each is the highest value of its range."""
     if len(values) <= most:
         return values
     size = len(values) / most

@@ -40,19 +40,19 @@ class Life(Enum):
 
 
 TROUBLE = {"failed": 100, "exited": 10, "limit": 10, "restarted": 5, "no_verdict": 5, "error": 5, "warning": 1}
-"""Weight of a mark: lanes of extensions are sorted by the sum."""
+"""The weight of each kind of mark. Lanes of extensions are sorted by the sum of their weights."""
 _KINDS, _LIVES = list(LaneKind), list(Life)
 _LIFE = {"started": Life.UP, "restarted": Life.UP, "reloaded": Life.UP, "exited": Life.DOWN, "failed": Life.FAILED}
 
 
 @dataclass(frozen=True)
 class DrawnMark:
-    """What is drawn for one happening, or for several of a kind."""
+    """The drawn mark for one happening, or for several of one kind."""
 
     first: Happening
     count: int = 1
     end: float | None = None
-    """Of the last happening."""
+    """The end of the last happening."""
     bad: int = 0
     longest: float | None = None
     row: int = 0
@@ -60,14 +60,16 @@ class DrawnMark:
 
 @dataclass(frozen=True)
 class Lane:
+    """One lane of the timeline."""
+
     kind: LaneKind
     name: str
-    """The extension's; empty for common lanes."""
+    """The name of the extension; empty for a common lane."""
     marks: tuple[DrawnMark, ...]
     total: int
     """Count of happenings."""
     lives: tuple[tuple[float, float, Life], ...] = ()
-    """From, to and state: when the extension ran, and when not."""
+    """The begin, end and state of each stretch of the extension's life."""
     rows: int = 1
 
 
@@ -184,11 +186,12 @@ def _stacked(marks: list[DrawnMark]) -> tuple[list[DrawnMark], int]:
 
 
 Lives = tuple[tuple[float, float, Life], ...]
-"""From, to and state."""
+"""The begin, end and state of each stretch."""
 
 
 def lives_of(held: Iterable[Happening], end: float) -> Lives:
-    """When an extension ran, from its happenings. An extension whose first happening is an exit ran before."""
+    """The stretches of an extension's life, from its happenings. If the first happening is an exit, the extension ran
+    before."""
     lives: list[tuple[float, float, Life]] = []
     since, state = 0.0, None
     for happening in held:
@@ -205,7 +208,7 @@ def lives_of(held: Iterable[Happening], end: float) -> Lives:
 
 
 def coarser(lives: Lives, end: float, most: int) -> Lives:
-    """At most `most` stretches; each has the worst state of its time."""
+    """At most `most` stretches. Each has the worst state of its time."""
     if len(lives) <= most:
         return lives
     width = end / most

@@ -1,7 +1,7 @@
 """Draws CPU and memory over time: a chart of all extensions together, and below it a line for each of the heaviest.
 
-The coordinates of a drawing are those of the data: thousandths of the run; percent or MiB. To zoom, the script changes
-the view box only; without the script the page shows the whole run.
+The coordinates of a drawing are data: thousandths of the run across, percent or MiB upwards. To zoom, the script
+changes only the view box; without the script the page shows the whole run.
 """
 
 from __future__ import annotations
@@ -149,13 +149,13 @@ def area(xs: Sequence[float], lower: Sequence[float], upper: Sequence[float]) ->
 
 
 def coordinate(value: float) -> str:
-    """Three significant digits: finer than a screen."""
+    """A coordinate with three significant digits, which is finer than a screen."""
     shown = f"{value:.3g}"
     return shown if "e" not in shown else number(float(shown), 9)
 
 
 def embedded(series: Series, end: float) -> dict[str, object]:
-    """The data that the page's script adds lines, zooms and shows values from."""
+    """The data that the page's script needs to add lines, to zoom and to show values."""
 
     def packed(line: Line) -> list[list[float | None]]:
         return [[None if value is None else rounded(value) for value in measure.values(line)] for measure in _MEASURES]

@@ -20,7 +20,7 @@ HOG_CPU_S = 1.0
 HOG_AGAINST_MEAN = 3.0
 HOG_SHARE = 0.05
 GROWTH = 1.5
-"""Memory of the last quarter divided by that of the first; growth is at least this and `GROWTH_BYTES`."""
+"""The memory of the last quarter, divided by that of the first. Growth must reach this ratio and `GROWTH_BYTES`."""
 GROWTH_BYTES = 20 * 2**20
 GROWTH_SAMPLES = 12
 GROWTH_LOOKED_AT = 400
@@ -29,7 +29,7 @@ SLOW_AGAINST_MEDIAN = 5.0
 
 
 class Trouble(Enum):
-    """In the order of the page; the value is the heading."""
+    """A kind of trouble. The kinds are in the order of the page; the value is the heading."""
 
     GIVEN_UP = "Given up"
     UNWELL = "Not well at the end"
@@ -46,6 +46,8 @@ class Trouble(Enum):
 
 @dataclass(frozen=True)
 class Case:
+    """One extension with a trouble. Cases are sorted by `weight`; `said` is the text."""
+
     extension: str
     weight: float
     said: str
@@ -53,13 +55,15 @@ class Case:
 
 @dataclass(frozen=True)
 class Finding:
+    """One trouble and its cases."""
+
     trouble: Trouble
     cases: tuple[Case, ...]
-    """The worst first."""
+    """The cases, the worst first."""
 
 
 def findings_of(recording: RecordedRun) -> tuple[Finding, ...]:
-    """Each trouble that at least one extension has."""
+    """A finding for each trouble that at least one extension has."""
     exits = exits_of(recording.happenings)
     found: dict[Trouble, list[Case]] = {trouble: [] for trouble in Trouble}
     for extension in recording.figures:
@@ -127,8 +131,8 @@ def exits_of(happenings: Iterable[Happening]) -> Counter[str]:
 
 
 def growth(rss_bytes: array[float]) -> tuple[float, float] | None:
-    """Memory of the first and of the last quarter, if it grew in each quarter and by much; else None. So a restart is
-    no growth."""
+    """The memory, in bytes, of the first and of the last quarter, if it grew in each quarter and by much; else None. A
+    restart lowers the memory, so it does not count as growth."""
     there = [value for value in rss_bytes[:: max(1, len(rss_bytes) // GROWTH_LOOKED_AT)] if value > 0]  # leaves out NaN
     if len(there) < GROWTH_SAMPLES:
         return None

@@ -23,12 +23,14 @@ CASES = 10
 
 @dataclass(frozen=True)
 class Tile:
+    """One figure at the top of the page; `said` is the text below it."""
+
     label: str
     value: str
     said: str = ""
     is_bad: bool = False
     style: str = "bad"
-    """How a bad tile looks: `bad`, or `warn` if the text below the value is what is bad."""
+    """How a bad tile looks: `bad`, or `warn` if only the text below the value is bad."""
 
 
 def tiles(recording: RecordedRun, series: Series | None) -> tuple[Tile, ...]:
@@ -118,7 +120,7 @@ def headline(recording: RecordedRun, series: Series | None, findings: Sequence[F
 
 
 def _coded(escaped: str) -> str:
-    """Turns backquotes, which notes quote commands with, into markup."""
+    """Turns backquotes into `<code>` elements: notes have commands between backquotes."""
     parts = escaped.split("`")
     if len(parts) % 2 == 0:
         return escaped
@@ -140,7 +142,7 @@ def _findings(recording: RecordedRun, findings: Sequence[Finding], ids: dict[str
 
 
 def _cases(finding: Finding, ids: dict[str, str]) -> str:
-    """The extensions of a finding; those with the same text share it."""
+    """The extensions of a finding. Extensions with the same text are listed together, with the text once."""
     groups: dict[str, list[str]] = {}
     for case in finding.cases[:CASES]:
         link = f'<a href="#{ids[case.extension]}"><bdi>{name(case.extension)}</bdi></a>'

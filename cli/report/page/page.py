@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from cli.report.reading.recording import RecordedRun
 
 SIGNATURE = "<!doctype html>\n<!-- made by zot report -->\n"
-"""The beginning of a page, by which a report is recognised."""
+"""The beginning of every page. Without -o, `zot report` overwrites only files that begin with it."""
 SCRIPT_PARTS = ("start", "numbers", "zoom", "lines", "pointer", "keyboard", "table")
 """Files in `script/`, in the order in which they run."""
 _TOOLBAR = (
@@ -39,7 +39,7 @@ _TOOLBAR = (
 
 
 def render(recording: RecordedRun, *, source_name: str, version: str) -> str:
-    """The whole page. `source_name` is the name of the file that it is made from."""
+    """The HTML of the whole page. `source_name` is the name of the recording's file."""
     end = recording.end
     ids = {extension.name: f"x{index}" for index, extension in enumerate(recording.figures)}
     series = series_of(recording)
@@ -85,7 +85,7 @@ def _axis(recording: RecordedRun) -> tuple[str, str, list[tuple[float, str]]]:
 
 
 def _policy(script: str) -> str:
-    """The browser fetches nothing and runs only this script, whatever a name or a detail contains."""
+    """The content security policy: the browser fetches nothing and runs only this script, whatever a name contains."""
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     rest = "style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
     return f"default-src 'none'; script-src 'sha256-{digest}'; {rest}"
@@ -96,7 +96,7 @@ def _packaged(file: str) -> str:
 
 
 def _script() -> str:
-    """Everything that is drawn is there without it; it adds zooming, values under the pointer, lines to choose, and
-    sorting. Its parts share one scope."""
+    """The page's script. The page shows all drawings without it; the script adds zooming, values under the pointer, a
+    choice of lines, and sorting. Its parts share one scope."""
     parts = "\n".join(_packaged(f"script/{part}.js") for part in SCRIPT_PARTS)
     return f'"use strict";\n(() => {{\n{parts}\n}})();'

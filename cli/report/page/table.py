@@ -23,13 +23,15 @@ ROWS = 1000
 
 @dataclass(frozen=True)
 class Column:
+    """A column of the table. `value` is None for an extension without this figure; `label` is the text of a value."""
+
     title: str
     hint: str
     value: Callable[[Figures], float | None]
     label: Callable[[float], str]
     has_bar: bool = False
     is_bad: bool = False
-    """A value above 0 is marked."""
+    """Whether a value above 0 is marked as bad."""
 
 
 def _count(value: float) -> str:
@@ -62,9 +64,9 @@ COLUMNS = (
         "junk", "lines on its stdout that were no frames", lambda extension: extension.junk_lines, _count, is_bad=True
     ),
 )
-"""In the order of the page, after the name and the state."""
+"""The columns after the name and the state, in the order of the page."""
 LAST_BEFORE_EXIT = "restarts"
-"""The column before that of the last exit."""
+"""The column of the last exit follows this one."""
 
 
 def table(figures: Sequence[Figures], series: Series | None, ids: dict[str, str], end: float) -> str:
@@ -137,7 +139,7 @@ def _cell(column: Column, value: float | None, most: float) -> str:
 
 
 class _Sparks:
-    """Draws small lines, each in its own scale: they show the shape, the cell beside them the value."""
+    """Draws small lines, each in its own scale. A line shows the shape; the cell beside it shows the value."""
 
     def __init__(self, series: Series, end: float) -> None:
         self._lines = series.lines

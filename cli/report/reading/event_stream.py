@@ -15,7 +15,7 @@ from cli.report.reading.recording import GOOD_STOPS, Figures, Happening, Recorde
 from wire import events
 
 TOLD_BY_ARGUMENT = ("command", "path", "name")
-"""The argument that is shown of a call; the first of these that it has."""
+"""The page shows one argument of a call: the first of these that the call has."""
 DETAIL_CHARACTERS = 400
 MISSING = (
     "Made from a run's events. They hold no measurements over time: the charts of CPU and memory and the latency"
@@ -177,7 +177,7 @@ def _figures(name: str, cost: events.Cost) -> Figures:
 
 
 def _told(call: events.ToolCall) -> str:
-    """The most telling argument, else all of them; cut."""
+    """The first argument in `TOLD_BY_ARGUMENT`, else all arguments; cut to `DETAIL_CHARACTERS`."""
     try:
         arguments = msgspec.json.decode(call.args)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

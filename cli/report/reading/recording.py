@@ -1,4 +1,4 @@
-"""The data that a report is made from, whichever file they came from."""
+"""The data of a report. They have the same form for both kinds of file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from wire.stats import ExtensionStats
 
 ABSENT = float("nan")
-"""In a track: the extension did not run at this sample."""
+"""The value in a track for a sample at which the extension did not run."""
 
 
 GOOD_STOPS = frozenset({"", "end_turn", "tool_use", "length"})
@@ -34,7 +34,7 @@ class InputError(ValueError):
 
 @dataclass(frozen=True)
 class Figures:
-    """The figures of one extension: gauges at the end of the recording, counters of the whole run. None is unknown."""
+    """The figures of one extension: gauges at the end of the recording, counters of the whole run. None: unknown."""
 
     name: str
     state: str = "unknown"
@@ -53,12 +53,12 @@ class Figures:
     blocks: int = 0
     limit_breaches: int | None = None
     lost: int = 0
-    """Events that it did not get, and notes of it that were dropped."""
+    """The number of events that did not reach the extension and of its notes that were dropped."""
     junk_lines: int = 0
     p50_ms: float | None = None
     p99_ms: float | None = None
     latency_ms: tuple[tuple[float, int], ...] = ()
-    """Upper end of each bucket and its count of answers; ascending."""
+    """The upper end of each bucket in milliseconds, and its count of answers; ascending."""
     restarts: int = 0
     exits: int = 0
 
@@ -86,7 +86,7 @@ class Happening(msgspec.Struct, frozen=True, gc=False):
     extension: str = ""
     detail: str = ""
     bad: bool = False
-    """A call that failed, an intercept that was blocked."""
+    """Whether a call failed, an intercept was blocked, or a turn did not end well."""
 
 
 @dataclass(frozen=True)
@@ -101,24 +101,24 @@ class Track:
 class RecordedRun:
     source: Source
     title: str
-    """What ran, in a few words."""
+    """The kind of the run in a few words, such as `A run of zot`."""
     facts: tuple[tuple[str, str], ...]
     """Label and value of other facts about the run."""
     started: float | None
-    """Seconds since the epoch of position 0."""
+    """The time of position 0, in seconds since the epoch."""
     end: float
-    """Position of the end; the recording begins at 0."""
+    """The position of the end; the recording begins at 0."""
     duration_s: float | None
     figures: tuple[Figures, ...]
     happenings: tuple[Happening, ...]
     """In order of their beginning."""
     notes: tuple[str, ...] = ()
-    """What a reader must know: that the file is cut off, that the clock jumped, what is missing."""
+    """Warnings for the reader: the file is cut off, the clock jumped, something is missing."""
     times: array[float] = field(default_factory=lambda: array("d"))
     """Positions of the samples, ascending."""
     tracks: dict[str, Track] = field(default_factory=dict)
     host: Track | None = None
     total: Track | None = None
-    """Of all extensions together."""
+    """The use of all extensions together."""
     order_ticks: tuple[tuple[float, str], ...] = ()
-    """Positions and labels of the axis where there are no times."""
+    """The positions and labels of the axis, for a recording without times."""

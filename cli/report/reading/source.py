@@ -1,4 +1,4 @@
-"""Reads a file of JSON lines with the reader of its kind, which the first line tells."""
+"""Reads a file of JSON lines. The first line tells the kind of the file, and so its reader."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _read(file: IO[bytes], shown: str) -> RecordedRun:
 
 
 def _lines(file: IO[bytes]) -> Iterator[tuple[int, bytes, bool]]:
-    """Number, line, and whether it is the last one; skips empty lines."""
+    """The number and the text of each line, and whether it is the last one. Skips empty lines."""
     number = 0
     held: tuple[int, bytes] | None = None
     while line := file.readline(LINE_LIMIT):

@@ -1,7 +1,7 @@
 """Reads the lines of `--stats FILE` into a recording.
 
-Positions follow the host's uptime: the system's clock can be set. All fields are read of the last sample only, two
-gauges of the others, because a soak test writes a gigabyte.
+Positions follow the host's uptime, because the system's clock can be set. A soak test writes a gigabyte, so the reader
+takes all fields from the last sample only, and two gauges from every other one.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from cli.report.reading.recording import (
 from wire import stats
 
 CLOCK_JUMP_S = 1.0
-"""A note says so if the system's clock and the host's differ by more than so many seconds between two samples."""
+"""Seconds. If the system's clock and the host's drift apart by more between two samples, a note says so."""
 SHARE_FROM_S = 10.0
 SANE = 1e15
-"""The highest value of a gauge, above that of any machine: sums of higher ones could be infinite."""
+"""The highest accepted value of a gauge, more than any machine reaches. Sums of higher values could be infinite."""
 ROWS_HELD = 256
 FARTHEST_S = 86400.0
-"""Seconds. A mark that claims to be later than this after the last sample is put there."""
+"""Seconds after the last sample. A mark that claims to be later is placed there."""
 
 
 class _Gauges(msgspec.Struct, gc=False):
@@ -75,7 +75,7 @@ class StatsReader:
         self._host = Track(array("d"), array("d"))
         self._total = Track(array("d"), array("d"))
         self._tracks: dict[str, Track] = {}
-        self._columns: list[str] = []  # of the rows
+        self._columns: list[str] = []  # names of the columns of the rows
         self._first_row = 0
         self._cpu_rows: list[list[float]] = []
         self._rss_rows: list[list[float]] = []
@@ -208,8 +208,8 @@ class StatsReader:
         return placed
 
     def _offset(self, index: int, ended: float) -> float:
-        """The system's clock minus the host's at this mark: that of the sample before or after it, whichever puts the
-        end of the mark between the two."""
+        """The system's clock minus the host's at a mark. It is the offset of the sample before or of the sample after
+        the mark: the one that puts the end of the mark between the two samples."""
         if not self._times:
             return self._earliest_mark()
         before, after = max(0, index - 1), min(index, len(self._times) - 1)
@@ -254,7 +254,7 @@ def _figures(name: str, extension: stats.ExtensionStats) -> Figures:
 
 
 def _is_bad(mark: stats.Mark) -> bool:
-    """Whether it is a failed tool call, a blocked intercept, or a turn that did not end well."""
+    """Whether the mark is a failed tool call, a blocked intercept, or a turn that did not end well."""
     if mark.kind == "turn":
         return mark.detail not in GOOD_STOPS
     return (mark.kind == "tool_call" and bool(mark.detail)) or (mark.kind == "intercept" and bool(mark.extension))
