@@ -50,6 +50,8 @@ class _Target:
         self.reached = stage
         """The stage in which the child itself has ended; later stages are for its descendants only."""
         self.entered = now
+        self._is_zombie = False
+        """The child has ended, and the loop has not collected its exit yet."""
         self.others = {process.identity.pid: process for process in known}
 
     @property
@@ -66,13 +68,14 @@ class _Target:
 
     def observe(self, table: ProcessTable, adopted: Iterable[int]) -> None:
         child = self.child
+        leader = table.by_pid.get(child.pid)
+        self._is_zombie = leader is not None and leader.identity == child.identity and leader.is_zombie
         roots = [*adopted, *(pid for pid, seen in self.others.items() if table.has(seen.identity))]
         if child.is_running:
             self.others = table.tree([child.pid, *roots], session=child.pid)
         else:
             # Once the leader is gone, another process may have its pid and lead a session of that number.
-            other = table.by_pid.get(child.pid)
-            session = child.pid if other is None or other.identity == child.identity else None
+            session = child.pid if leader is None or leader.identity == child.identity else None
             self.others = table.tree(roots, session=session)
         self.others.pop(child.pid, None)
 
@@ -84,6 +87,8 @@ class _Target:
             others_live=bool(self.others),
             patience=patience,
         )
+        if step is StopStep.GIVE_UP and self.child.is_running and self._is_zombie:
+            return  # the host itself was stopped for a while
         if self.child.is_running:
             self.reached = stage
         if stage is not self.stage:
@@ -150,6 +155,7 @@ class Teardown:
     def _begin(self) -> None:
         for target in self._targets:
             target.begin()
+            target.entered = self._loop.clock()  # a slow read of the table before the signal does not count
 
     @property
     def stuck(self) -> list[Stoppable]:
@@ -204,7 +210,7 @@ class Teardown:
         until = min(target.entered + self._patience.lasts(target.stage) for target in left)
         if not all(target.child.is_running and not target.others for target in left):
             until = min(until, self._loop.clock() + POLL_S)
-        self._tick_at(until)
+        self._tick_at(until if until > now else now + POLL_S)
 
     def _tick_at(self, when: float) -> None:
         if self._timer is not None:

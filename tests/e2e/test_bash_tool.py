@@ -36,7 +36,10 @@ def test_a_timeout_ends_processes_that_left_the_session(zot):
 
 def test_a_background_child_does_not_hang_the_call_and_works_on_until_the_run_ends(zot):
     background = "(while :; do date +%N > beat; sleep 0.02; done) & echo $! > pid; echo started"
-    second = 'a=$(cat beat); for i in 1 2 3 4 5; do sleep 0.1; [ "$a" != "$(cat beat)" ] && echo alive && exit; done'
+    second = (
+        "until [ -s beat ]; do sleep 0.02; done; a=$(cat beat);"
+        ' for i in 1 2 3 4 5; do sleep 0.1; [ "$a" != "$(cat beat)" ] && echo alive && exit; done'
+    )
     script = Script(zot.cwd).call(
         ("bash", {"command": background}),
         ("bash", {"command": second}),

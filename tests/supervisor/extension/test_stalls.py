@@ -16,6 +16,7 @@ from supervisor.loop.future import Failure
 from supervisor.process.stop_policy import Patience
 from supervisor.process.table import read_process
 from tests.support.host import LATER, SOON
+from tests.support.zot_process import wait_until
 from wire import frames
 
 if TYPE_CHECKING:
@@ -102,6 +103,7 @@ def test_the_evidence_is_in_the_log(host: Host):
     host.write("stuck", code, restart=LATER, stall_after=1, timeouts={"tool_call": 0.1})
     host.start()
     pid = host.extension("stuck").pid
+    wait_until(lambda: states_of_threads(pid) == ["S", "S"])
     host.call("a")
     own = [line for line in host.log("stuck").splitlines() if line.startswith("[zot] ")]
     evidence = own[own.index("[zot] hangs: 1 request in a row without an answer in time") :]
@@ -113,6 +115,11 @@ def test_the_evidence_is_in_the_log(host: Host):
     said = [line for line in evidence if "its stderr before that" in line]
     assert said == [f"[zot] its stderr before that: line {n}" for n in range(10, 30)]
     host.until(lambda: not host.extension("stuck").child.is_running)
+
+
+def states_of_threads(pid: int) -> list[str]:
+    """As the kernel has them: `S` is asleep."""
+    return [stat.read_text().rpartition(") ")[2][0] for stat in Path(f"/proc/{pid}/task").glob("*/stat")]
 
 
 def own_name(pid: int) -> str:

@@ -140,6 +140,25 @@ def test_kill_now_fails_pending_calls(host: Host):
     assert host.stop() < 1
 
 
+def test_a_child_is_not_given_up_because_the_host_was_stopped_for_a_while(host: Host):
+    host.add("echo")
+    host.start()
+    worker = host.extension("echo").lead
+    clock, paused = host.loop.clock, [0.0]
+    host.loop.clock = lambda: clock() + paused[0]
+    teardown = Teardown(host.loop, [worker], first=StopStage.KILLED)
+    paused[0] += 10  # between the decision and the signal
+    teardown._tick()
+    os.waitid(os.P_PID, worker.pid, os.WEXITED | os.WNOWAIT)
+    paused[0] += 10  # between the signal and the pass that will collect the exit
+    host.loop.pass_time = host.loop.clock()
+    teardown._tick()
+    assert worker.child.is_running
+    assert not teardown.is_over
+    assert host.loop.run_until(teardown.hurry, host.loop.clock() + 5)
+    assert teardown.stuck == []
+
+
 def test_stopping_twice_is_stopping_once(host: Host):
     host.add("echo")
     host.start()
