@@ -9,6 +9,7 @@ from pathlib import Path
 MARK = "ZOT_BENCH_TEST"
 PENDING = re.compile(rb"^(?:Sig|Shd)Pnd:\s*([0-9a-f]+)$", re.MULTILINE)
 KILL_BIT = 1 << (signal.SIGKILL - 1)
+PF_EXITING = 0x4
 
 
 def marked_pids(name: str, value: str) -> list[int]:
@@ -25,8 +26,10 @@ def marked_pids(name: str, value: str) -> list[int]:
 
 
 def _is_killed(process: Path) -> bool:
+    """SIGKILL is pending, or the process has begun to exit."""
+    flags = int((process / "stat").read_bytes().rpartition(b") ")[2].split()[6])
     pending = PENDING.findall((process / "status").read_bytes())
-    return any(int(mask, 16) & KILL_BIT for mask in pending)
+    return bool(flags & PF_EXITING) or any(int(mask, 16) & KILL_BIT for mask in pending)
 
 
 def command_line(pid: int) -> str:
