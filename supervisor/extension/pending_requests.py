@@ -51,7 +51,7 @@ class PendingRequests:
         "state",
         "timeouts",
         "timeouts_in_row",
-    )  # fmt: skip
+    )
 
     def __init__(
         self,
