@@ -111,7 +111,7 @@ class Load:
             text, args = self._text()
             answered = self._open_call(extension, text, KINDS[0])
             answers: list[Answer] = []
-            self._supervisor.start_call(self._owned[extension], args, answers.append, lambda _said: None)
+            self._supervisor.begin_call(self._owned[extension], args, answers.append)
             self._supervisor.loop.run_until(lambda: bool(answers))
             answered(answers[0])
 
@@ -133,9 +133,8 @@ class Load:
         else:
             extension = self._choose(HOSTILE_SHARE)
             text, args = self._text()
-            asked = self._supervisor.begin_call(
-                f"{extension.name}_echo", args, self._open_call(extension, text, KINDS[1])
-            )
+            done = self._open_call(extension, text, KINDS[1])
+            asked = self._supervisor.begin_call(self._owned[extension], args, done)
         if self._dice.random() < CANCELLED_SHARE:
             delay = max(0.0, self._dice.random() * 2 - 1) * CANCELLED_WITHIN_S
             self._supervisor.loop.call_later(delay, lambda: asked.cancel("the caller has changed its mind"))
@@ -175,7 +174,7 @@ class Load:
         return answered
 
     def _open_verdict(self, event: str, kind: str) -> Callable[[Judgement], None]:
-        guards = self._supervisor.guards_of(event)
+        guards = self._supervisor.guards.of(event)
         number, when, start = self._open(sum(guard.timeouts.intercept for guard in guards))
         self.asks += len(guards)
 

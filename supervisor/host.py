@@ -14,6 +14,7 @@ from supervisor.discovery.admission import Admission, Consent
 from supervisor.discovery.discover import discover
 from supervisor.discovery.environment import extension_environment
 from supervisor.extension.handover import RELOAD_FAILED
+from supervisor.extension.notices import RECORDED_ONLY
 from supervisor.home.config import load_config
 from supervisor.home.runtime_dir import runtime_dir
 from supervisor.home.zot_home import zot_home
@@ -246,7 +247,7 @@ class Host:
             self._stats_file.notice(extension, kind, message)
         if message.startswith(RELOAD_FAILED):
             self.say(one_line(f"zot: extension {extension.name}: {message}", LINE_LIMIT))
-        elif kind != "started":
+        elif kind not in RECORDED_ONLY:
             self._say_once(f"zot: extension {extension.name}: {message}")
         if kind == "failed" and extension.manifest.required and not extension.was_ready and not self.missing:
             self.missing = f"{extension.name}: {one_line(message, LINE_LIMIT)}"

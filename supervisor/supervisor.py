@@ -5,20 +5,21 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from supervisor.calls.command_call import CommandInFlight
 from supervisor.calls.event_sender import EventSender
-from supervisor.calls.guard_chain import GuardChain, VerdictInFlight
 from supervisor.calls.guards import Guards
 from supervisor.calls.merged_registrations import MergedRegistrations
 from supervisor.calls.panels import Panels
 from supervisor.calls.tool_call import ToolCallInFlight
+from supervisor.calls.verdict_request import VerdictInFlight, VerdictRequests
 from supervisor.cleanup.env_marks import EXTENSION, TOKEN
 from supervisor.cleanup.orphans import Orphans
 from supervisor.cleanup.tracker import ProcessTracker
-from supervisor.extension.extension import Extension, Listener
+from supervisor.extension.event_sink import EventSink
+from supervisor.extension.extension import Extension
 from supervisor.extension.lifecycle import State
 from supervisor.loop.timestamp import Timestamp
 from supervisor.monitoring import stats
@@ -30,17 +31,16 @@ from supervisor.process.teardown import end_descendants, stop_all
 from wire.dialects.zot import ZotDialect
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
     from pathlib import Path
 
     from supervisor.calls.command_call import CommandAnswer
-    from supervisor.calls.merged_registrations import OwnedTool
+    from supervisor.calls.merged_registrations import OwnedCommand, OwnedTool
     from supervisor.calls.request import InFlight
     from supervisor.calls.tool_call import Answer
     from supervisor.calls.verdict import Judgement
     from supervisor.discovery.discover import Found
     from supervisor.extension.notices import NoticeKind
-    from supervisor.extension.worker import Shown, Worker
     from supervisor.loop.loop import Loop
     from supervisor.monitoring.stats_file import StatsFile
     from supervisor.process.table import ProcessTable
@@ -51,12 +51,8 @@ if TYPE_CHECKING:
     from wire.manifest import Limits
     from wire.stats import ExtensionStats, HostKind, HostStats
 
-OnAsked = Callable[[str, str, str, Timestamp, str], None]
-"""Called with `tool_call` or `intercept`, the name of the tool or event, the extension that answered or blocked, the
-start, and the reason of a failure or block."""
 
-
-class Supervisor(Listener):
+class Supervisor:
     """Owns the extensions of one host.
 
     `on_notice` gets the notices about extensions, `on_note` the notes that extensions send, `on_show` notes and panels
@@ -109,17 +105,14 @@ class Supervisor(Listener):
                 say=say or (lambda _line: None),
             )  # fmt: skip
         self._orphans = Orphans(loop, self.token, self._tracker)
-        self._guards = Guards(loop, self.extensions, self._dialect, strict=strict_guards)
-        self._chain = GuardChain(loop, self._guards, self._dialect)
+        self._strict_guards = strict_guards
+        self.guards = Guards(loop, self.extensions, self._dialect)
+        self._verdicts = VerdictRequests(loop, self.guards, self._dialect)
         self._events = EventSender(self.extensions, self._dialect)
-        self._merged = MergedRegistrations(self.extensions, reserved_tools)
-        self.tools = self._merged.tools
-        self.owner_of = self._merged.owner_of
-        self.commands = self._merged.commands
-        self.guards_of = self._guards.of
-        self.cancel_pending = self._guards.cancel_pending
-        self.on_asked: OnAsked | None = None
-        """Called when a verdict, or a tool call of `begin_call`, has ended."""
+        self.registrations = MergedRegistrations(self.extensions, reserved_tools)
+        """The tools and slash commands that the extensions offer together."""
+        self.stats_file: StatsFile | None = None
+        """The file of `write_stats`, if it has a timeline. It gets each verdict."""
         self.on_sample: list[Callable[[], None]] = []
         """Called after each sample."""
         self.sampler = Sampler(loop, self.extensions, adopted=self.adopted, on_sample=self.on_sample)
@@ -165,10 +158,10 @@ class Supervisor(Listener):
         return extension
 
     def _start(self, found: Found) -> Extension:
-        self._guards.expect_more()
+        self.guards.expect_more()
         extension = Extension(
-            self.loop, found, host=self._host, logs=self._logs, listener=self, limits=self._limits,
-            tracker=self._tracker, shared_table=self._shared_table,
+            self.loop, found, host=self._host, logs=self._logs, sink=self._sink_of, strict=self._strict_guards,
+            limits=self._limits, tracker=self._tracker, shared_table=self._shared_table,
         )  # fmt: skip
         self.extensions.append(extension)
         extension.start(self.environment_of(found), self.data_folder)
@@ -181,8 +174,8 @@ class Supervisor(Listener):
 
     def _sort(self) -> None:
         self.extensions.sort(key=lambda extension: extension.found.order)
-        self._guards.forget()
-        self._merged.forget()
+        self.guards.forget()
+        self.registrations.forget()
 
     def environment_of(self, found: Found) -> dict[str, str]:
         """The environment of the workers of this extension."""
@@ -192,7 +185,7 @@ class Supervisor(Listener):
     @property
     def is_settled(self) -> bool:
         """Every extension is ready or has failed."""
-        return self._guards.is_settled
+        return self.guards.is_settled
 
     def settle(self, deadline: float, enough: Callable[[], bool] | None = None) -> bool:
         """Waits until every extension is ready or has failed, or `enough` holds; False if the deadline passes first."""
@@ -210,22 +203,38 @@ class Supervisor(Listener):
         self.find(name).restart()
         self.sampler.hurry()
 
-    # --- registrations ------------------------------------------------------------------------------------
+    # --- what extensions report ---------------------------------------------------------------------------
 
-    def may_guard(self, event: str) -> bool:
-        """Whether an extension guards this event, or a starting extension may guard it."""
-        return bool(self.guards_of(event)) or not self.is_settled
+    def _sink_of(self, extension: Extension) -> EventSink:
+        return EventSink(
+            changed=partial(self._changed, extension),
+            replaced=partial(self._replaced, extension),
+            settled=self.guards.changed,
+            notice=partial(self._on_notice, extension),
+            note=partial(self._noted, extension),
+            showed=partial(self.panels.showed, extension),
+            adopted=lambda table, start: self.adopted(table, extension.name, start),
+        )
 
-    def replaced(self, extension: Extension) -> None:
-        self._sort()
-        self.registered(extension)
-
-    def registered(self, extension: Extension) -> None:
-        self._guards.forget()
-        self._merged.forget()
+    def _changed(self, extension: Extension) -> None:
+        self.guards.forget()
+        self.registrations.forget()
         self.sampler.hurry()
         self.panels.prune()
         self._events.send_session_start(extension)
+
+    def _replaced(self, extension: Extension) -> None:
+        self._sort()
+        self._changed(extension)
+
+    def _noted(self, extension: Extension, level: str, message: str) -> None:
+        self.panels.note(extension.name, level, message)
+        self._on_note(extension, level, message)
+
+    def adopted(self, table: ProcessTable, extension: str, start: str | None = None) -> Iterable[int]:
+        """Returns the pids of the extension's processes that have left its process trees. `start` is the mark of one
+        start of a worker: with it, only processes of that start are returned."""
+        return self._orphans.of(table, extension, start) if self._owns_process else ()
 
     # --- events and requests ------------------------------------------------------------------------------
 
@@ -239,68 +248,53 @@ class Supervisor(Listener):
 
     def begin_call(
         self,
-        tool: str,
+        owned: OwnedTool,
         args: bytes,
         done: Callable[[Answer], None],
         on_progress: Callable[[str], None] | None = None,
     ) -> InFlight:
-        """Calls a tool; `done` gets the answer. Raises `KeyError` if there is no such tool now."""
-        owned = self._merged.tool(tool)
-        if (on_asked := self.on_asked) is None:
-            return ToolCallInFlight(self.loop, owned, args, done, on_progress)
-        began = Timestamp.now()
-
-        def answered(answer: Answer) -> None:
-            on_asked("tool_call", tool, owned.owner.name, began, answer.reason)
-            done(answer)
-
-        return ToolCallInFlight(self.loop, owned, args, answered, on_progress)
-
-    def begin_command(self, name: str, args: str, done: Callable[[CommandAnswer], None]) -> InFlight:
-        """Runs a slash command; `done` gets the answer. Raises `KeyError` if there is no such command now."""
-        return CommandInFlight(self.loop, self._merged.commands()[name], args, self.panels, done)
-
-    def start_call(
-        self, owned: OwnedTool, args: bytes, done: Callable[[Answer], None], on_progress: Callable[[str], None]
-    ) -> InFlight:
-        """Calls this tool, even if its name belongs to another extension. `on_progress` gets each progress message."""
+        """Calls this tool, even if its name belongs to another extension by now. `done` gets the answer, `on_progress`
+        each progress message."""
         return ToolCallInFlight(self.loop, owned, args, done, on_progress)
 
+    def begin_command(self, owned: OwnedCommand, args: str, done: Callable[[CommandAnswer], None]) -> InFlight:
+        """Runs a slash command; `done` gets the answer."""
+        return CommandInFlight(self.loop, owned, args, self.panels, done)
+
+    def may_guard(self, event: str) -> bool:
+        """Whether an extension guards this event, or a starting extension may guard it."""
+        return bool(self.guards.of(event)) or not self.is_settled
+
     def intercept(self, event: frames.Event) -> Judgement:
-        """Asks the guards of an event and waits for the judgement, see `GuardChain.judge`."""
-        if (on_asked := self.on_asked) is None or not self.guards_of(event.event):
-            return self._chain.judge(event)
+        """Asks the guards of an event and waits for the judgement, see `VerdictRequests.judge`."""
+        if self.stats_file is None or not self.guards.of(event.event):
+            return self._verdicts.judge(event)
         began = Timestamp.now()
-        judgement = self._chain.judge(event)
-        on_asked("intercept", event.event, judgement.blocked_by or "", began, judgement.reason)
+        judgement = self._verdicts.judge(event)
+        self._mark_verdict(event, judgement, began)
         return judgement
 
     def begin_intercept(self, event: frames.Event, done: Callable[[Judgement], None]) -> InFlight:
         """Asks the guards; `done` gets the judgement. Raises `KeyError` for an event that cannot be guarded."""
-        if (on_asked := self.on_asked) is None:
-            return VerdictInFlight(self.loop, self._guards, self._dialect, event, done)
         began = Timestamp.now()
 
         def judged(judgement: Judgement) -> None:
-            on_asked("intercept", event.event, judgement.blocked_by or "", began, judgement.reason)
+            self._mark_verdict(event, judgement, began)
             done(judgement)
 
-        return VerdictInFlight(self.loop, self._guards, self._dialect, event, judged)
+        return VerdictInFlight(self.loop, self.guards, self._dialect, event, judged)
 
-    # --- what extensions report ---------------------------------------------------------------------------
+    def _mark_verdict(self, event: frames.Event, judgement: Judgement, began: Timestamp) -> None:
+        if self.stats_file is not None:
+            blocked_by, why = judgement.blocked_by or "", judgement.explanation
+            self.stats_file.mark("intercept", event.event, blocked_by, began, detail=why)
 
-    def noticed(self, extension: Extension, kind: NoticeKind, message: str) -> None:
-        self._on_notice(extension, kind, message)
-
-    def showed(self, extension: Extension, worker: Worker, frame: Shown) -> None:
-        self.panels.showed(extension, worker, frame)
-
-    def noted(self, extension: Extension, level: str, message: str) -> None:
-        self.panels.note(extension.name, level, message)
-        self._on_note(extension, level, message)
-
-    def adopted(self, table: ProcessTable, extension: str, start: str | None = None) -> Iterable[int]:
-        return self._orphans.of(table, extension, start) if self._owns_process else ()
+    def cancel_pending(self, reason: str) -> None:
+        """Cancels all pending calls, commands and verdicts. Late answers are ignored; the events that are being judged
+        are blocked."""
+        self.guards.cancel(reason)
+        for extension in self.extensions:
+            extension.cancel_pending(reason)
 
     # --- figures ------------------------------------------------------------------------------------------
 
@@ -346,7 +340,7 @@ class Supervisor(Listener):
         )
         self.on_sample.append(lambda: written.sampled(is_last=self.closed))
         if stats_file is not None:
-            self.on_asked = written.asked
+            self.stats_file = written
         return written
 
     def host_stats(self, kind: HostKind, version: str, cwd: str) -> HostStats:
@@ -382,7 +376,7 @@ class Supervisor(Listener):
         for extension in self.extensions:
             if wanted_all and extension.state is State.SPAWNED and not extension.is_settled:
                 waited = self.loop.clock() - extension.started_at
-                self.noticed(extension, "failed", f"said no hello in the {waited:.1f} s of the run; stopped with it")
+                self._on_notice(extension, "failed", f"said no hello in the {waited:.1f} s of the run; stopped with it")
 
     def _stop_all(self, others: Iterable[Stoppable], *, at_once: bool) -> None:
         left = {worker: known for extension in self.extensions for worker, known in extension.retire().items()}
@@ -392,7 +386,7 @@ class Supervisor(Listener):
         for extension in self.extensions:
             for worker in extension.all_workers:
                 if worker in stuck:
-                    self.noticed(extension, "warning", f"process {worker.pid} could not be killed")
+                    self._on_notice(extension, "warning", f"process {worker.pid} could not be killed")
             extension.close()
         if self._tracker is not None:
             self._tracker.close()

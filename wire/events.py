@@ -165,8 +165,11 @@ class Extension(Record, frozen=True, tag="extension"):
     """A notice: something happened to an extension that the user should know."""
 
     extension: str
-    event: Literal["started", "exited", "restarted", "reloaded", "failed", "no_verdict", "limit", "late", "warning"]
-    """exited: it ended, and is started again if the message says so; failed: it is given up."""
+    event: Literal[
+        "started", "exited", "restarted", "reloaded", "failed", "no_verdict", "limit", "late", "warning", "remark"
+    ]
+    """exited: it ended, and is started again if the message says so; failed: it is given up; remark: a guard gave a
+    reason without a block."""
     message: str
     """One line that a person can act on."""
 

@@ -101,6 +101,9 @@ class Manifest(msgspec.Struct, frozen=True):
     """Guards are asked by priority, the highest first; equal ones by scope (`--ext`, project, global) and name."""
     on_failure: Literal["allow", "deny"] = "allow"
     """What happens to a guarded event when the verdict is missing (timeout, crash, bad answer)."""
+    independent: bool = False
+    """Whether its verdicts do not depend on those of other guards. Independent guards that follow one another are asked
+    at the same time; if one of them rewrites the event, those behind it are asked again."""
     timeouts: Timeouts = msgspec.field(default_factory=Timeouts)
     restart: Restart = msgspec.field(default_factory=Restart)
     limits: Limits = msgspec.field(default_factory=Limits)

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from agent.output.fd_writer import FdWriter
+from supervisor.extension.notices import RECORDED_ONLY
 from wire import events
 from wire.text import printable, valid_text
 
@@ -51,7 +52,7 @@ class StderrNotices:
         self.report(extension.name, kind, message)
         for follower in self.followers:
             follower(extension, kind, message)
-        if kind != "started" and self._is_news(extension, kind, message):
+        if kind not in RECORDED_ONLY and self._is_news(extension, kind, message):
             self.say(f"zot: extension {extension.name}: {message}")
 
     def report(self, name: str, kind: NoticeKind, message: str) -> None:

@@ -59,15 +59,15 @@ class SlashCommands:
 
     def run(self, asked: Invocation) -> CommandResult:
         """Runs the command. Waits first for extensions that are still starting, unless one has registered it."""
-        supervisor = self._supervisor
+        supervisor, registrations = self._supervisor, self._supervisor.registrations
         starting = [extension for extension in supervisor.extensions if not extension.is_settled]
         latest = max((extension.started_at + extension.start_s for extension in starting), default=0.0)
-        self._event_writer.wait(lambda: asked.name in supervisor.commands() or supervisor.is_settled, latest)
+        self._event_writer.wait(lambda: asked.name in registrations.commands() or supervisor.is_settled, latest)
         if self._abort.is_requested():
             return self._aborted()
-        owned = supervisor.commands().get(asked.name)
+        owned = registrations.commands().get(asked.name)
         if owned is None:
-            known = [f"/{name}" for name in supervisor.commands()]
+            known = [f"/{name}" for name in registrations.commands()]
             reason = no_such("command", f"/{asked.name}", known)
             if not known:
                 reason = f"no such command: '/{asked.name}'; no extension here has one"
@@ -87,7 +87,8 @@ class SlashCommands:
 
     def _ask(self, asked: Invocation) -> CommandAnswer:
         answers: list[CommandAnswer] = []
-        under_way = self._supervisor.begin_command(asked.name, asked.args, answers.append)
+        owned = self._supervisor.registrations.commands()[asked.name]
+        under_way = self._supervisor.begin_command(owned, asked.args, answers.append)
         self._event_writer.wait(lambda: bool(answers))
         if not answers:
             under_way.cancel(self._abort.reason)

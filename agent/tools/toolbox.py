@@ -58,6 +58,7 @@ class Toolbox:
         self._on_ran = on_ran
         self._loop = loop
         self._supervisor = supervisor
+        self._registered = supervisor.registrations
         self._abort = abort
         self._cwd = cwd
         self._enabled = frozenset(enabled)
@@ -75,17 +76,17 @@ class Toolbox:
     def offered(self) -> list[ToolSpec]:
         """The tools for the next request to the model, sorted by name."""
         specs = [spec for spec in BUILT_IN.values() if spec.name in self._enabled]
-        offered = (owned.tool for owned in self._supervisor.tools().values())
+        offered = (owned.tool for owned in self._registered.tools().values())
         specs += [ToolSpec(tool.name, tool.description, tool.schema) for tool in offered]
         return sorted(specs, key=lambda spec: spec.name)
 
     def knows(self, name: str) -> bool:
         """Whether the tool exists or existed: its extension may have ended since the tool was offered."""
-        return name in self._enabled or name in self._supervisor.tools() or self._supervisor.owner_of(name) is not None
+        return name in self._enabled or name in self._registered.tools() or self._registered.owner_of(name) is not None
 
     def is_read_only(self, name: str) -> bool:
         """Whether calls of the tool may run at the same time as calls of other read-only tools."""
-        owned = None if name in self._enabled else self._supervisor.tools().get(name)
+        owned = None if name in self._enabled else self._registered.tools().get(name)
         return owned is not None and owned.tool.read_only
 
     def run(self, call: ToolCall, args: bytes, wait: Waiting) -> ToolResult:
@@ -108,7 +109,7 @@ class Toolbox:
 
     def _begin(self, index: int, call: ToolCall, args: bytes, wait: Waiting, results: list[ToolResult | None]) -> None:
         began = Timestamp.now()
-        owner = None if call.name in self._enabled else self._supervisor.owner_of(call.name)
+        owner = None if call.name in self._enabled else self._registered.owner_of(call.name)
 
         def ended(result: ToolResult) -> None:
             results[index] = result
@@ -119,9 +120,9 @@ class Toolbox:
             ended(self._run_file_tool(call, args, wait))
         elif call.name in self._enabled:
             ended(self._run_command(call, args, wait))
-        elif (owned := self._supervisor.tools().get(call.name)) is not None:
+        elif (owned := self._registered.tools().get(call.name)) is not None:
             name = f"{owned.owner.name}/{owned.tool.name}"
-            self._supervisor.start_call(
+            self._supervisor.begin_call(
                 owned,
                 args,
                 lambda answer: ended(extension_result(call.id, name, answer)),

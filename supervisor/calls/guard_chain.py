@@ -1,139 +1,111 @@
-"""Asks the guards of an event one after another. `GuardChain` waits for the judgement, `VerdictInFlight` does not."""
+"""The chain of guards of one event. Pure: it says which guards to ask, takes their verdicts and gives the judgement.
+
+The guards are asked in rounds. A round is the next guard or, if that guard is independent, all independent guards that
+follow one another: they are asked at the same time. Verdicts count in the order of the guards, whatever the order in
+which they come. The first block ends the chain. A rewrite ends the round: the guards behind it are asked again, about
+the rewritten event. So the judgement is the same as if each guard was asked alone.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-from supervisor.calls.guards import latest_start
-from supervisor.calls.request import InFlight
-from supervisor.calls.verdict import ALLOW, UNTOUCHED, Judgement, no_answer, read_verdict, rewritten
-from supervisor.loop.future import Failure
-from wire import frames
+from supervisor.calls.verdict import ALLOW, UNTOUCHED, Judgement, fold, rewritten
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Collection, Sequence
 
-    from supervisor.calls.guards import Guards
-    from supervisor.extension.extension import Extension
-    from supervisor.loop.future import Pending
-    from supervisor.loop.loop import Loop
-    from wire.dialects.base import Dialect
-
-STARTERS_S = 0.02
-"""Seconds between two checks by `VerdictInFlight` whether the starting extensions have started."""
+    from supervisor.calls.verdict import Verdict
+    from wire.frames import Event
 
 
-class GuardChain:
-    """Judges one event at a time and waits. This is the hot path of a run."""
+class Guard(Protocol):
+    """The part of an extension that a chain reads."""
 
-    def __init__(self, loop: Loop, guards: Guards, dialect: Dialect) -> None:
-        self._loop = loop
+    name: str
+    denies_on_failure: bool
+    """Whether no verdict of this guard means deny."""
+    is_independent: bool
+
+    @property
+    def guards(self) -> Collection[str]:
+        """The events that it guards now. A reload can change them."""
+        ...
+
+
+AGuard = TypeVar("AGuard", bound=Guard)
+
+
+class GuardChain(Generic[AGuard]):
+    """Repeat until `next_round` returns no guard: ask each of them about `event`, and pass each verdict to `answered`.
+    Then `judgement` is final."""
+
+    __slots__ = ("_asked", "_guards", "_next", "_verdicts", "event", "judgement")
+
+    def __init__(self, event: Event, guards: Sequence[AGuard], judgement: Judgement = UNTOUCHED) -> None:
+        """`guards` are in the order in which their verdicts count; the chain does not change the sequence. `judgement`
+        is the one with which the chain begins."""
+        self.event = event
+        """The event with all rewrites so far."""
+        self.judgement = judgement
         self._guards = guards
-        self._dialect = dialect
+        self._next = len(guards) if judgement is not UNTOUCHED and judgement.is_blocked else 0
+        """The place in `guards` of the first guard that is not in this round or an earlier one."""
+        self._asked: Sequence[AGuard] = ()
+        """The guards of this round whose verdicts do not count yet."""
+        self._verdicts: list[Verdict | None] = []
+        """The verdicts of the guards in `_asked`, as far as they have come."""
 
-    def judge(self, event: frames.Event) -> Judgement:
-        """Asks the guards of an event one after another, and waits for each verdict, until a guard blocks.
+    def next_round(self) -> Sequence[AGuard]:
+        """Begins the next round, and returns the guards to ask at the same time. Returns none at the end of the chain.
+        A guard that no longer guards the event is left out."""
+        guards, begin, count = self._guards, self._next, len(self._guards)
+        if begin:
+            while begin < count and self.event.event not in guards[begin].guards:
+                begin += 1
+        end = begin + 1
+        if begin < count and guards[begin].is_independent:
+            while end < count and guards[end].is_independent and self.event.event in guards[end].guards:
+                end += 1
+        self._next = end
+        self._asked = asked = guards[begin:end]
+        self._verdicts = [None] * len(asked)
+        return asked
 
-        Before that it waits for extensions that are still starting, since they may be guards. It waits for each of them
-        until the extension's intercept timeout, counted from the extension's start. Raises `KeyError` for an event that
-        cannot be guarded.
-        """
-        name = event.event
-        guards = self._guards
-        judgement = UNTOUCHED
-        if not guards.is_complete:
-            judgement = self._judge_start(name)
-            if judgement.is_blocked:
-                return judgement
-        asked = (guards.by_event or guards.sort_by_event())[name]
-        if not asked:
-            return judgement
-        question = self._dialect.question(event)
-        guards_at_start = guards.by_event
-        for extension in asked:
-            if guards.by_event is not guards_at_start and name not in extension.guards:
-                continue  # its new generation does not guard this event
-            worker = extension.lead
-            pending = worker.ask(question)
-            worker.wait(pending, worker.timeouts.intercept)
-            answer = pending.value
-            verdict = read_verdict(name, answer) if type(answer) is frames.InterceptResponse else no_answer(pending)
-            if verdict is ALLOW:
+    @property
+    def is_asking(self) -> bool:
+        """Whether this round waits for a verdict that can count."""
+        return bool(self._asked)
+
+    def answered(self, guard: AGuard, verdict: Verdict) -> Sequence[tuple[AGuard, Verdict]]:
+        """Takes the verdict of a guard of this round. A failed request is no verdict. Returns the verdicts that count
+        from now on, in order, without each plain allow."""
+        asked = self._asked
+        if len(asked) == 1 and verdict is ALLOW:
+            self._asked = ()
+            return ()
+        self._verdicts[asked.index(guard)] = verdict
+        news: list[tuple[AGuard, Verdict]] = []
+        for place, (guard, given) in enumerate(zip(asked, self._verdicts, strict=True)):
+            if given is None:
+                self._asked, self._verdicts = asked[place:], self._verdicts[place:]
+                return news
+            if given is ALLOW:
                 continue
-            if pending.failure is Failure.CANCELLED:
-                return self._cancelled()
-            judgement = guards.count_verdict(judgement, name, extension, verdict)
-            if judgement.is_blocked:
-                return judgement
-            if verdict.is_rewrite:
-                event = rewritten(event, verdict)
-                question = self._dialect.question(event)
-        return judgement
+            news.append((guard, given))
+            self.judgement = fold(self.judgement, guard.name, given, deny_on_failure=guard.denies_on_failure)
+            if self.judgement.is_blocked:
+                self._next = len(self._guards)
+                break
+            if given.is_rewrite:
+                self.event = rewritten(self.event, given)
+                self._next -= len(asked) - place - 1
+                break
+        self._asked = ()
+        return news
 
-    def _judge_start(self, event: str) -> Judgement:
-        """Waits for the extensions that are still starting and may guard this event. Returns the judgement with which
-        the chain begins."""
-        guards = self._guards
-        before = len(guards.cancellations)
-        if starting := guards.starting(event):
-            self._loop.run_until(
-                lambda: len(guards.cancellations) > before or all(extension.is_settled for extension in starting),
-                latest_start(starting),
-            )
-        return self._cancelled() if len(guards.cancellations) > before else guards.judge_unstarted()
-
-    def _cancelled(self) -> Judgement:
-        return Judgement(blocked_by="host", reason=self._guards.cancellations[-1])
-
-
-class VerdictInFlight(InFlight):
-    """Judges one event without waiting: each answer starts the next step. `done` gets the judgement. Raises `KeyError`
-    for an event that cannot be guarded."""
-
-    def __init__(
-        self, loop: Loop, guards: Guards, dialect: Dialect, event: frames.Event, done: Callable[[Judgement], None]
-    ) -> None:
-        super().__init__(loop)
-        self._guards = guards
-        self._dialect = dialect
-        self._event = event
-        guards.of(event.event)
-        self._question = dialect.question(event)
-        self._done = done
-        self._left: list[Extension] = []
-        self._judgement = UNTOUCHED
-        loop.call_later(0, self._begin)
-
-    def _begin(self) -> None:
-        if self._cancelled is None and self._guards.waits_for_start(self._event.event):
-            self._loop.call_later(STARTERS_S, self._begin)
-            return
-        self._judgement = self._guards.judge_unstarted()
-        self._left = list(self._guards.of(self._event.event))
-        self._next()
-
-    def _next(self) -> None:
-        if self._cancelled is not None:
-            self._done(Judgement(blocked_by="host", reason=self._cancelled))
-            return
-        # The new generation of a reloaded extension may not guard this event.
-        self._left = [extension for extension in self._left if self._event.event in extension.guards]
-        if self._judgement.is_blocked or not self._left:
-            self._done(self._judgement)
-            return
-        extension = self._left.pop(0)
-        worker = extension.least_busy()
-        pending = worker.ask(self._question)
-        self._await(worker, pending, worker.timeouts.intercept, lambda ended: self._answered(extension, ended))
-
-    def _answered(self, extension: Extension, pending: Pending) -> None:
-        answer, name = pending.value, self._event.event
-        verdict = read_verdict(name, answer) if type(answer) is frames.InterceptResponse else no_answer(pending)
-        if pending.failure is Failure.CANCELLED and self._cancelled is None:
-            self._cancelled = pending.reason
-        if verdict is not ALLOW and self._cancelled is None:
-            self._judgement = self._guards.count_verdict(self._judgement, name, extension, verdict)
-            if verdict.is_rewrite:
-                self._event = rewritten(self._event, verdict)
-                self._question = self._dialect.question(self._event)
-        self._next()
+    def cancel(self, reason: str) -> None:
+        """Ends the chain with a block by the host."""
+        self.judgement = Judgement(blocked_by="host", reason=reason)
+        self._next = len(self._guards)
+        self._asked = ()

@@ -1,4 +1,4 @@
-"""Which extensions guard an event, for which starting extensions a verdict waits, what a missing verdict means."""
+"""Which extensions guard an event, for which starting extensions a verdict waits, how verdicts are counted."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from supervisor.calls.verdict import UNTOUCHED, Judgement, Verdict, VerdictKind, fold
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from supervisor.calls.guard_chain import GuardChain
     from supervisor.extension.extension import Extension
-    from supervisor.loop.loop import Loop
+    from supervisor.loop.loop import Loop, Timer
     from wire.dialects.base import Dialect
 
 FIRST = frozenset({"user_prompt", "turn_start"})
@@ -20,22 +21,22 @@ FIRST = frozenset({"user_prompt", "turn_start"})
 class Guards:
     """The guards of one host: for each event the extensions to ask, in order."""
 
-    def __init__(self, loop: Loop, extensions: Sequence[Extension], dialect: Dialect, *, strict: bool) -> None:
+    def __init__(self, loop: Loop, extensions: Sequence[Extension], dialect: Dialect) -> None:
         self.cancellations: list[str] = []
-        """The reason of each `cancel_pending` so far."""
-        self.by_event: dict[str, list[Extension]] | None = None
-        """The guards of each event, in order. A change sets this to None until it is built again. It is then a new
-        object: this tells a pending verdict that the guards have changed."""
+        """The reason of each `cancel` so far."""
+        self._by_event: dict[str, list[Extension]] | None = None
+        """The guards of each event, in order. A change sets this to None until it is built again."""
         self._loop = loop
         self._extensions = extensions
         self._dialect = dialect
-        self._strict = strict
+        self._waiting: list[Callable[[], None]] = []
+        self._timer: Timer | None = None
         self.is_complete = False
         """Whether the host knows what every extension guards. A plain attribute, since every verdict reads it."""
 
     def forget(self) -> None:
-        """Drops `by_event`. Called when a subscription has changed, or the list or order of the extensions."""
-        self.by_event = None
+        """Called when a subscription has changed, or the list or order of the extensions."""
+        self._by_event = None
 
     def expect_more(self) -> None:
         """Called when an extension starts: it may be a guard."""
@@ -43,16 +44,14 @@ class Guards:
 
     def of(self, event: str) -> list[Extension]:
         """The guards of an event, in order. A guard that is down stays in the list: it counts as a missing verdict.
-        Raises `KeyError` for an event that cannot be guarded."""
-        return (self.by_event or self.sort_by_event())[event]
-
-    def sort_by_event(self) -> dict[str, list[Extension]]:
-        """Builds and returns `by_event`."""
-        self.by_event = {
-            name: [extension for extension in self._extensions if name in extension.guards]
-            for name in self._dialect.guardable
-        }
-        return self.by_event
+        The list does not change; after a change `of` returns another one. Raises `KeyError` for an event that cannot
+        be guarded."""
+        if self._by_event is None:
+            self._by_event = {
+                name: [extension for extension in self._extensions if name in extension.guards]
+                for name in self._dialect.guardable
+            }
+        return self._by_event[event]
 
     @property
     def is_settled(self) -> bool:
@@ -67,7 +66,7 @@ class Guards:
         """
         judgement = UNTOUCHED
         for extension in self._extensions:
-            if not extension.was_ready and self.denies_on_failure(extension):
+            if not extension.was_ready and extension.denies_on_failure:
                 reason = extension.failure or f"it is still starting ({extension.state.value})"
                 verdict = Verdict(VerdictKind.NO_VERDICT, reason)
                 judgement = fold(judgement, extension.name, verdict, deny_on_failure=True)
@@ -81,31 +80,54 @@ class Guards:
         return [
             extension
             for extension in self._extensions
-            if not extension.is_settled and (event not in FIRST or self.denies_on_failure(extension))
+            if not extension.is_settled and (event not in FIRST or extension.denies_on_failure)
         ]
 
-    def waits_for_start(self, event: str) -> bool:
+    # --- waiting for starts, without polling ----------------------------------------------------------------
+
+    def must_wait(self, event: str) -> bool:
         """Whether a verdict on this event must still wait for a starting extension."""
         starting = self.starting(event)
         return bool(starting) and self._loop.clock() < latest_start(starting)
 
-    def denies_on_failure(self, extension: Extension) -> bool:
-        return self._strict or extension.manifest.on_failure == "deny"
+    def call_at_change(self, event: str, callback: Callable[[], None]) -> None:
+        """Calls `callback` once, in a later pass, when `must_wait` may have changed or all requests are cancelled."""
+        self._waiting.append(callback)
+        latest = latest_start(self.starting(event))
+        if self._timer is None or self._timer.when > latest:
+            self._stop_timer()
+            self._timer = self._loop.call_at(latest, self.changed)
 
-    def count_verdict(self, judgement: Judgement, event: str, extension: Extension, verdict: Verdict) -> Judgement:
-        """Counts a verdict that is not a plain allow, and folds it into the judgement."""
-        deny = self.denies_on_failure(extension)
-        if verdict.kind is VerdictKind.DENY:
-            extension.account.blocks += 1
-        elif verdict.kind is VerdictKind.NO_VERDICT:
-            extension.noticed("no_verdict", _no_verdict_line(event, verdict.reason, deny))
-        return fold(judgement, extension.name, verdict, deny_on_failure=deny)
+    def changed(self) -> None:
+        """Called when the start of an extension is over, and when the time to wait for it is over."""
+        self._stop_timer()
+        waiting, self._waiting = self._waiting, []
+        for callback in waiting:
+            self._loop.call_later(0, callback)
 
-    def cancel_pending(self, reason: str) -> None:
-        """Cancels all pending calls and verdicts. Events that are being judged are blocked."""
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def cancel(self, reason: str) -> None:
+        """Blocks the events that are being judged."""
         self.cancellations.append(reason)
-        for extension in self._extensions:
-            extension.cancel_pending(reason)
+        self.changed()
+
+    # --- verdicts -------------------------------------------------------------------------------------------
+
+    def count(self, chain: GuardChain[Extension], guard: Extension, verdict: Verdict) -> None:
+        """Passes a verdict to the chain, and counts and reports those that count from now on."""
+        event = chain.event.event
+        for extension, counted in chain.answered(guard, verdict):
+            if counted.kind is VerdictKind.DENY:
+                extension.account.blocks += 1
+            elif counted.kind is VerdictKind.NO_VERDICT:
+                line = _no_verdict_line(event, counted.reason, extension.denies_on_failure)
+                extension.notices.tell("no_verdict", line)
+            elif counted.reason:
+                extension.notices.tell("remark", f"on {event}: {counted.reason}")
 
 
 def latest_start(starting: Sequence[Extension]) -> float:

@@ -50,13 +50,13 @@ def read_answer(owned: OwnedTool, pending: Pending) -> Answer:
     extension, tool = owned.owner, owned.tool.name
     if pending.failure is not None:
         if pending.failure not in (Failure.CANCELLED, Failure.DIED):  # the user knows of these already
-            extension.noticed("warning", f"its tool {tool} failed: {pending.reason}")
+            extension.notices.tell("warning", f"its tool {tool} failed: {pending.reason}")
         return Answer(None, pending.failure, pending.reason)
     frame: frames.FromExtension = pending.value
     if not isinstance(frame, frames.ToolResult):
         extension.account.errors += 1
         reason = f"it answered a tool call with {frame.__struct_config__.tag}"
-        extension.noticed("warning", f"its tool {tool} failed: {reason}")
+        extension.notices.tell("warning", f"its tool {tool} failed: {reason}")
         return Answer(None, Failure.BAD_ANSWER, reason)
     if frame.is_error:
         extension.account.errors += 1

@@ -15,6 +15,7 @@ from msgspec import UNSET, Raw
 
 from wire import frames
 from wire.lenient_json import UNREADABLE, read, reason
+from wire.text import one_line
 
 if TYPE_CHECKING:
     from supervisor.loop.future import Pending
@@ -29,6 +30,8 @@ DEFAULT_REASONS = {
 }
 REPLACEABLE = frozenset({"assistant_message", "user_prompt"})
 """Events whose text a guard may replace."""
+REMARK_LENGTH = 600
+"""Most characters of a remark."""
 
 
 class VerdictKind(Enum):
@@ -43,6 +46,7 @@ class Verdict:
 
     kind: VerdictKind
     reason: str = ""
+    """With ALLOW a remark."""
     modified_args: bytes | None = None
     replace_text: str | None = None
     modified_result: ModifiedResult | None = None
@@ -65,6 +69,14 @@ class Missing:
 
 
 @dataclass(frozen=True, slots=True)
+class Remark:
+    """The reason that a guard gave without a block."""
+
+    extension: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Judgement:
     """The sum of the verdicts so far."""
 
@@ -78,36 +90,52 @@ class Judgement:
     """The name of the guard that blocked the event, or `host`; None if the event is allowed."""
     reason: str = ""
     missing: tuple[Missing, ...] = ()
+    remarks: tuple[Remark, ...] = ()
 
     @property
     def is_blocked(self) -> bool:
         return self.blocked_by is not None
+
+    @property
+    def explanation(self) -> str:
+        """The reason of a block, else the remarks of the guards."""
+        return self.reason or "; ".join(f"{remark.extension}: {remark.text}" for remark in self.remarks)
 
 
 UNTOUCHED = Judgement()
 """The judgement before the first verdict: allowed, nothing rewritten."""
 
 
+def verdict_of(event: str, pending: Pending) -> Verdict:
+    """The verdict of a request that has ended. A failure, and an answer of another type, are no verdict."""
+    answer = pending.value
+    if type(answer) is frames.InterceptResponse:
+        return read_verdict(event, answer)
+    if pending.failure is not None:
+        return Verdict(VerdictKind.NO_VERDICT, pending.reason)
+    return Verdict(VerdictKind.NO_VERDICT, f"it answered with {answer.__struct_config__.tag}")
+
+
 def read_verdict(event: str, answer: InterceptResponse) -> Verdict:
     """The verdict in a frame. A rewrite of the arguments that is not a JSON object is no verdict; a rewrite that the
-    event does not allow is ignored."""
+    event does not allow is ignored. The reason of a guard that does not block is kept as a remark."""
     if answer.block:
         return Verdict(VerdictKind.DENY, answer.reason or DEFAULT_REASONS[event])
+    remark = one_line(answer.reason, REMARK_LENGTH) if answer.reason else ""
     if answer.modified_args is not UNSET and event == "tool_call":
         try:
             value, text = read(bytes(answer.modified_args))
         except UNREADABLE as error:
             return Verdict(VerdictKind.NO_VERDICT, f"modified_args is not JSON: {reason(error)}")
-        if value is None:
-            return ALLOW
-        if not isinstance(value, dict):
-            return Verdict(VerdictKind.NO_VERDICT, "modified_args is not a JSON object")
-        return Verdict(VerdictKind.ALLOW, modified_args=text)
-    if answer.replace_text and event in REPLACEABLE:
-        return Verdict(VerdictKind.ALLOW, replace_text=answer.replace_text)
-    if answer.modified_result is not None and event == "tool_result":
-        return Verdict(VerdictKind.ALLOW, modified_result=answer.modified_result)
-    return ALLOW
+        if value is not None:
+            if not isinstance(value, dict):
+                return Verdict(VerdictKind.NO_VERDICT, "modified_args is not a JSON object")
+            return Verdict(VerdictKind.ALLOW, remark, modified_args=text)
+    elif answer.replace_text and event in REPLACEABLE:
+        return Verdict(VerdictKind.ALLOW, remark, replace_text=answer.replace_text)
+    elif answer.modified_result is not None and event == "tool_result":
+        return Verdict(VerdictKind.ALLOW, remark, modified_result=answer.modified_result)
+    return Verdict(VerdictKind.ALLOW, remark) if remark else ALLOW
 
 
 def fold(judgement: Judgement, extension: str, verdict: Verdict, *, deny_on_failure: bool) -> Judgement:
@@ -122,6 +150,8 @@ def fold(judgement: Judgement, extension: str, verdict: Verdict, *, deny_on_fail
             reason = f"guard {extension} gave no verdict ({verdict.reason}), and its failure means deny"
             return replace(judgement, missing=missing, blocked_by=extension, reason=reason)
         return replace(judgement, missing=missing)
+    if verdict.reason:
+        judgement = replace(judgement, remarks=(*judgement.remarks, Remark(extension, verdict.reason)))
     if verdict.modified_args is not None:
         return replace(judgement, args=verdict.modified_args)
     if verdict.replace_text is not None:
@@ -129,13 +159,6 @@ def fold(judgement: Judgement, extension: str, verdict: Verdict, *, deny_on_fail
     if verdict.modified_result is not None:
         return replace(judgement, result=verdict.modified_result)
     return judgement
-
-
-def no_answer(pending: Pending) -> Verdict:
-    """The verdict of a request that failed or got an answer of another type."""
-    if pending.failure is not None:
-        return Verdict(VerdictKind.NO_VERDICT, pending.reason)
-    return Verdict(VerdictKind.NO_VERDICT, f"it answered with {pending.value.__struct_config__.tag}")
 
 
 def rewritten(event: frames.Event, verdict: Verdict) -> frames.Event:

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Raw
 
 from supervisor.control.session import OpenRequest
+from supervisor.loop.timestamp import Timestamp
 from wire import control, frames
 from wire.dialects.zot import GUARDABLE, OBSERVABLE
 from wire.stats import Stats
@@ -20,7 +21,9 @@ from wire.text import valid_text
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from supervisor.calls.merged_registrations import OwnedTool
     from supervisor.calls.request import InFlight
+    from supervisor.calls.tool_call import Answer
     from supervisor.control.session import Client
     from supervisor.loop.loop import Loop
     from supervisor.reload.reloader import Reloader
@@ -114,11 +117,11 @@ class RequestHandler:
                 request.id,
                 tools=tuple(
                     control.ToolInfo(name, owned.tool.description, owned.tool.schema, owned.owner.name)
-                    for name, owned in self._supervisor.tools().items()
+                    for name, owned in self._supervisor.registrations.tools().items()
                 ),
                 commands=tuple(
                     control.CommandInfo(name, owned.command.description, owned.owner.name)
-                    for name, owned in self._supervisor.commands().items()
+                    for name, owned in self._supervisor.registrations.commands().items()
                 ),
             )
         )
@@ -244,20 +247,34 @@ class RequestHandler:
         registered, and for an event that cannot be guarded."""
         match request:
             case frames.ToolCall(name=name, args=args):
-                return self._supervisor.begin_call(name, bytes(args), opened.called, opened.progressed)
+                owned = self._supervisor.registrations.tool(name)
+                done = self._marking(owned, opened.called)
+                return self._supervisor.begin_call(owned, bytes(args), done, opened.progressed)
             case frames.CommandInvoked(name=name, args=text):
-                return self._supervisor.begin_command(name, text or "", opened.commanded)
+                command = self._supervisor.registrations.commands()[name]
+                return self._supervisor.begin_command(command, text or "", opened.commanded)
             case frames.EventIntercept(event=name):
                 if name not in GUARDABLE:
                     raise KeyError(name)
                 return self._supervisor.begin_intercept(_event_of(request), opened.judged)
 
+    def _marking(self, owned: OwnedTool, done: Callable[[Answer], None]) -> Callable[[Answer], None]:
+        """Returns `done`, preceded by the mark of the call in the stats file."""
+        began = Timestamp.now()
+
+        def called(answer: Answer) -> None:
+            if (stats_file := self._supervisor.stats_file) is not None:
+                stats_file.mark("tool_call", owned.tool.name, owned.owner.name, began, detail=answer.reason)
+            done(answer)
+
+        return called
+
     def _unknown(self, request: Calling, name: str) -> str:
         match request:
             case frames.ToolCall():
-                return no_such("tool", name, self._supervisor.tools())
+                return no_such("tool", name, self._supervisor.registrations.tools())
             case frames.CommandInvoked():
-                return no_such("command", name, self._supervisor.commands())
+                return no_such("command", name, self._supervisor.registrations.commands())
             case frames.EventIntercept():
                 return no_such("event that can be intercepted", name, GUARDABLE)
 

@@ -21,44 +21,20 @@ if TYPE_CHECKING:
 
     from supervisor.cleanup.tracker import ProcessTracker
     from supervisor.discovery.discover import Found
+    from supervisor.extension.event_sink import EventSink
     from supervisor.extension.generation import Generation
     from supervisor.extension.log import ExtensionLog
-    from supervisor.extension.notices import NoticeKind, Notices
+    from supervisor.extension.notices import Notices
     from supervisor.extension.slot import WorkerSlot
-    from supervisor.extension.worker import Shown, Worker
+    from supervisor.extension.worker import Worker
     from supervisor.loop.loop import Loop
     from supervisor.process.child import Child
-    from supervisor.process.table import Process, ProcessTable
+    from supervisor.process.table import Process
     from supervisor.process.teardown import Stoppable
     from supervisor.registry.registration import Command, Tool
     from supervisor.registry.worker_registry import Registry
     from wire.dialects.base import HostInfo
     from wire.manifest import Limits
-
-
-class Listener:
-    """The callbacks by which an extension reports to its supervisor. By default they do nothing."""
-
-    def registered(self, extension: Extension) -> None:
-        """The tools, commands, subscriptions or state of the extension changed."""
-
-    def replaced(self, extension: Extension) -> None:
-        """Another generation is current. The extension's registrations and its place in guard order may have
-        changed."""
-
-    def noticed(self, extension: Extension, kind: NoticeKind, message: str) -> None:
-        """There is a notice: `message` is a line for the user about the extension."""
-
-    def noted(self, extension: Extension, level: str, message: str) -> None:
-        """The extension sent a note for the user."""
-
-    def showed(self, extension: Extension, worker: Worker, frame: Shown) -> None:
-        """The extension clears its notes, or redraws or closes a panel."""
-
-    def adopted(self, table: ProcessTable, extension: str, start: str | None = None) -> Iterable[int]:  # noqa: ARG002
-        """Returns the pids of the extension's processes that have left its process trees. `start` is the mark of one
-        start of a worker: with it, only processes of that start are returned."""
-        return ()
 
 
 class Extension:
@@ -71,13 +47,15 @@ class Extension:
         *,
         host: HostInfo,
         logs: Path,
-        listener: Listener,
+        sink: Callable[[Extension], EventSink],
+        strict: bool = False,
         limits: Limits | None = None,
         tracker: ProcessTracker | None = None,
         dice: Callable[[], float] = random.random,
         shared_table: SharedProcessTable | None = None,
     ) -> None:
-        """`limits` are the host's defaults; the manifest overrides them. `dice` returns random numbers from 0 to 1."""
+        """`sink` returns the functions by which this extension reports. With `strict` a missing verdict means deny.
+        `limits` are the host's defaults; the manifest overrides them. `dice` returns random numbers from 0 to 1."""
         self.name = found.manifest.name
         self.account = Account()
         self.started_at = loop.clock()
@@ -86,19 +64,21 @@ class Extension:
         self.on_settled: Callable[[], None] | None = None
         """Called once, when the first start is over, with or without success."""
         self.dice = dice
-        self._listener = listener
+        self._strict = strict
+        self._sink = sink(self)
         self._starts = 0
         self.handover = Handover(
             loop,
             self,
             found,
+            sink=self._sink,
             host=host,
             logs=logs,
             limits=limits,
             tracker=tracker,
             shared_table=shared_table or SharedProcessTable(loop),
             on_replaced=self._replaced,
-            on_drained=lambda: listener.registered(self),
+            on_drained=self._sink.changed,
         )
         self._take_current()
 
@@ -109,6 +89,10 @@ class Extension:
         self.manifest = generation.manifest
         self.timeouts = generation.timeouts
         self.limits = generation.limits
+        self.denies_on_failure = self._strict or self.manifest.on_failure == "deny"
+        """Whether a missing verdict means deny."""
+        self.is_independent = self.manifest.independent
+        """Whether its verdict does not depend on other guards: it may be asked at the same time as they are."""
         self.slots: list[WorkerSlot] = generation.slots
         self.lead: Worker = generation.lead
         """The worker that gets verdict requests and events."""
@@ -224,31 +208,20 @@ class Extension:
         self._take_current()
         self.was_ready = True  # its first start is over: it does not guard every event any more
         self._generation.choose_lead()
-        self._listener.replaced(self)
+        self._sink.replaced()
 
     def got_ready(self) -> None:
         self.was_ready = True
 
     def changed(self) -> None:
         self.lead = self._generation.lead
-        self._listener.registered(self)
+        self._sink.changed()
 
     def settled(self) -> None:
         if (callback := self.on_settled) is not None:
             self.on_settled = None
             callback()
-
-    def noticed(self, kind: NoticeKind, message: str) -> None:
-        self._listener.noticed(self, kind, message)
-
-    def noted(self, level: str, message: str) -> None:
-        self._listener.noted(self, level, message)
-
-    def showed(self, worker: Worker, frame: Shown) -> None:
-        self._listener.showed(self, worker, frame)
-
-    def adopted(self, table: ProcessTable, start: str) -> Iterable[int]:
-        return self._listener.adopted(table, self.name, start)
+        self._sink.settled()
 
     def next_mark(self) -> str:
         self._starts += 1

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from supervisor.accounting.account import Account
     from supervisor.cleanup.tracker import ProcessTracker
     from supervisor.discovery.discover import Found
-    from supervisor.extension.notices import NoticeKind
+    from supervisor.extension.event_sink import EventSink
     from supervisor.extension.worker import Shown
     from supervisor.loop.loop import Loop
     from supervisor.process.shared_table import SharedProcessTable
@@ -66,15 +66,6 @@ class GenerationOwner(Protocol):
     def changed(self) -> None:
         """The lead of the current generation, its state or its registrations changed."""
 
-    def noticed(self, kind: NoticeKind, message: str) -> None: ...
-
-    def noted(self, level: str, message: str) -> None: ...
-
-    def showed(self, worker: Worker, frame: Shown) -> None: ...
-
-    def adopted(self, table: ProcessTable, start: str) -> Iterable[int]:
-        """Returns the pids of processes that have left the tree of the worker with this start mark."""
-
 
 class Generation:
     """A version of an extension with its workers. A candidate calls `on_ready` when all its workers are ready, or
@@ -87,6 +78,7 @@ class Generation:
         found: Found,
         *,
         state: GenerationState,
+        sink: EventSink,
         host: HostInfo,
         logs: Path,
         limits: Limits,
@@ -105,11 +97,12 @@ class Generation:
         self.limits = limits
         self.account = owner.account
         self.log = ExtensionLog(logs, self.name, total=int((limits.log_mb or LOG_MB) * 2**20))
-        self.notices = Notices(loop, self.log, self.account, on_notice=owner.noticed, on_note=owner.noted)
+        self.notices = Notices(loop, self.log, self.account, on_notice=sink.notice, on_note=sink.note)
         self.is_settled = False
         """The first start is over, with or without success. It stays True while workers are started again."""
         self._loop = loop
         self._owner = owner
+        self._sink = sink
         self._host = host
         self._dialect = ZotDialect(min(DEFAULT_FRAME_LIMIT, limits.output_bytes or DEFAULT_FRAME_LIMIT))
         self._on_ready = on_ready
@@ -229,7 +222,7 @@ class Generation:
             self._owner.settled()
 
     def showed(self, worker: Worker, frame: Shown) -> None:
-        self._owner.showed(worker, frame)
+        self._sink.showed(worker, frame)
 
     # --- health ---------------------------------------------------------------------------------------------
 
@@ -339,7 +332,7 @@ class Generation:
 
     def _adopted(self, table: ProcessTable, owner: Stoppable) -> Iterable[int]:
         slot = next((slot for slot in self.slots if slot.worker is owner), None)
-        return () if slot is None else self._owner.adopted(table, slot.mark)
+        return () if slot is None else self._sink.adopted(table, slot.mark)
 
     def collected(self, worker: Worker) -> None:
         self.slots[worker.index].collected()

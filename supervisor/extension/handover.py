@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from supervisor.cleanup.tracker import ProcessTracker
     from supervisor.discovery.discover import Found
+    from supervisor.extension.event_sink import EventSink
     from supervisor.extension.generation import GenerationOwner
     from supervisor.loop.loop import Loop
     from supervisor.process.shared_table import SharedProcessTable
@@ -37,6 +38,7 @@ class Handover:
         owner: GenerationOwner,
         found: Found,
         *,
+        sink: EventSink,
         host: HostInfo,
         logs: Path,
         limits: Limits | None,
@@ -53,6 +55,7 @@ class Handover:
         self._loop = loop
         self._owner = owner
         self._name = found.manifest.name
+        self._sink = sink
         self._host = host
         self._logs = logs
         self._limits = limits
@@ -73,6 +76,7 @@ class Handover:
             self._owner,
             found,
             state=state,
+            sink=self._sink,
             host=self._host,
             logs=self._logs,
             limits=limits if self._limits is None else limits.over(self._limits),

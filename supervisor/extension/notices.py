@@ -23,7 +23,11 @@ REMARKS_BURST = 100
 REMARKS_PER_SECOND = 20.0
 """Most remarks per second in the log, after a burst of `REMARKS_BURST`."""
 
-NoticeKind = Literal["started", "exited", "restarted", "reloaded", "failed", "no_verdict", "limit", "late", "warning"]
+NoticeKind = Literal[
+    "started", "exited", "restarted", "reloaded", "failed", "no_verdict", "limit", "late", "warning", "remark"
+]
+RECORDED_ONLY = frozenset({"started", "remark"})
+"""Kinds of notices for records and clients only: stderr has no line about them."""
 
 
 class Notices:

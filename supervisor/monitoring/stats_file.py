@@ -105,10 +105,6 @@ class StatsFile:
         duration = round(began.age_ms, 3) if ended else None
         self._append(stats.encode(Mark(began.wall, kind, name, extension, duration, detail)))  # type: ignore[arg-type]
 
-    def asked(self, kind: str, name: str, extension: str, began: Timestamp, detail: str) -> None:
-        """Marks a tool call or a verdict that has ended, see `Supervisor.on_asked`."""
-        self.mark(kind, name, extension, began, detail=detail)
-
     def notice(self, extension: Extension, kind: NoticeKind, message: str) -> None:
         """Marks a notice of one of `MARKED_KINDS`."""
         if kind in MARKED_KINDS:

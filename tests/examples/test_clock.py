@@ -14,7 +14,7 @@ def clock(supervise):
 
 
 def test_silence_after_the_hello_counts_as_ready(clock):
-    assert set(clock.supervisor.commands()) == {"now", "stamp"}
+    assert set(clock.supervisor.registrations.commands()) == {"now", "stamp"}
     clock.finish()
 
 

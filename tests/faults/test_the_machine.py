@@ -209,7 +209,7 @@ def test_a_clock_that_jumps_during_a_call_keeps_an_answer_that_has_arrived(host:
     host.add("echo")
     host.start()
     answers: list[object] = []
-    host.supervisor.begin_call("echo", b'{"text": "still here"}', answers.append)
+    host.begin_call("echo", b'{"text": "still here"}', answers.append)
     child = host.extension("echo").child
     assert child is not None
     wait_until(child.stdout.has_input)
@@ -223,7 +223,7 @@ def test_a_clock_that_jumps_during_a_call_without_an_answer_ends_it_once(host: H
     host.add("never_answers")
     host.start()
     answers: list[object] = []
-    host.supervisor.begin_call("hang", b"{}", answers.append)
+    host.begin_call("hang", b"{}", answers.append)
     clock.ahead += HOURS
     host.until(lambda: bool(answers))
     host.loop.run_until(lambda: False, clock() + 0.1)

@@ -77,6 +77,8 @@ class FakeServed:
         self.reloads: list[tuple[str | None, Any]] = []
         self.told: list[frames.Event] = []
         self.asked: list[FakeAsked] = []
+        self.registrations = self
+        self.stats_file = None
         self.padding = ""
 
     def sample(self) -> None:
@@ -91,6 +93,9 @@ class FakeServed:
 
     def tools(self) -> dict[str, OwnedFake]:
         return {"echo": OwnedFake(self.extensions[0], tool=FakeTool("echo"))}
+
+    def tool(self, name: str) -> OwnedFake:
+        return self.tools()[name]
 
     def commands(self) -> dict[str, OwnedFake]:
         return {"hello": OwnedFake(self.extensions[1], command=FakeTool("hello", "Greets."))}
@@ -108,15 +113,11 @@ class FakeServed:
     def tell(self, event: frames.Event) -> None:
         self.told.append(event)
 
-    def begin_call(self, tool: str, args: bytes, done: Any, on_progress: Any = None) -> FakeAsked:
-        if tool not in self.tools():
-            raise KeyError(tool)
-        return self._begin(("call", tool, json.loads(args)), done)
+    def begin_call(self, owned: OwnedFake, args: bytes, done: Any, on_progress: Any = None) -> FakeAsked:
+        return self._begin(("call", owned.tool.name, json.loads(args)), done)
 
-    def begin_command(self, name: str, args: str, done: Any) -> FakeAsked:
-        if name not in self.commands():
-            raise KeyError(name)
-        return self._begin(("command", name, args), done)
+    def begin_command(self, owned: OwnedFake, args: str, done: Any) -> FakeAsked:
+        return self._begin(("command", owned.command.name, args), done)
 
     def begin_intercept(self, event: frames.Event, done: Any) -> FakeAsked:
         return self._begin(("intercept", event), done)

@@ -65,7 +65,7 @@ class Supervised(Host):
     def command(self, name: str, args: str = "") -> Any:
         """The frame that the command answers; a command that fails fails the test."""
         answers: list[CommandAnswer] = []
-        self.supervisor.begin_command(name, args, answers.append)
+        self.begin_command(name, args, answers.append)
         assert self.loop.run_until(lambda: bool(answers), self.loop.clock() + PATIENCE)
         assert answers[0].frame is not None, answers[0]
         return answers[0].frame

@@ -20,6 +20,10 @@ from wire.dialects.base import HostInfo
 from wire.manifest import parse_manifest
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from supervisor.calls.command_call import CommandAnswer
+    from supervisor.calls.request import InFlight
     from supervisor.calls.tool_call import Answer
     from supervisor.calls.verdict import Judgement
     from supervisor.extension.extension import Extension
@@ -140,7 +144,7 @@ class Host:
         return self.supervisor.costs()[name]
 
     def tools(self) -> set[str]:
-        return set(self.supervisor.tools())
+        return set(self.supervisor.registrations.tools())
 
     def said_of(self, name: str) -> list[tuple[str, str]]:
         """Kind and text of the notices about it, except that it has started."""
@@ -158,16 +162,22 @@ class Host:
         self.loop.run_until(lambda: False, self.loop.clock() + seconds)
 
     def call(self, tool: str, **args: Any) -> Answer:
-        return self.call_owned(self.supervisor.tools()[tool], json.dumps(args).encode())
+        return self.call_owned(self.supervisor.registrations.tools()[tool], json.dumps(args).encode())
 
     def call_of(self, name: str, tool: str, **args: Any) -> Answer:
         """Calls this extension's tool, also if the tool is hidden or the extension dead."""
         owner = self.extension(name)
         return self.call_owned(OwnedTool(owner.tools[tool], owner), json.dumps(args).encode())
 
+    def begin_call(self, tool: str, args: bytes, done: Callable[[Answer], None]) -> InFlight:
+        return self.supervisor.begin_call(self.supervisor.registrations.tool(tool), args, done)
+
+    def begin_command(self, name: str, args: str, done: Callable[[CommandAnswer], None]) -> InFlight:
+        return self.supervisor.begin_command(self.supervisor.registrations.commands()[name], args, done)
+
     def call_owned(self, owned: OwnedTool, args: bytes) -> Answer:
         answers: list[Answer] = []
-        self.supervisor.start_call(owned, args, answers.append, lambda _said: None)
+        self.supervisor.begin_call(owned, args, answers.append)
         self.loop.run_until(lambda: bool(answers))
         return answers[0]
 

@@ -26,10 +26,10 @@ class RequestsInFlight:
         return answers.append
 
     def call(self, name: str, tool: str, args: bytes = b"{}") -> InFlight:
-        return self.host.supervisor.begin_call(tool, args, self._keep(name))
+        return self.host.begin_call(tool, args, self._keep(name))
 
     def command(self, name: str, command: str, args: str = "") -> InFlight:
-        return self.host.supervisor.begin_command(command, args, self._keep(name))
+        return self.host.begin_command(command, args, self._keep(name))
 
     def verdict(self, name: str, event: str = "tool_call", **fields: Any) -> InFlight:
         fields = READ | fields if event == "tool_call" else fields

@@ -67,7 +67,7 @@ def workers_of(host: Host, name: str = "pool") -> list[Worker]:
 def begin(host: Host, tool: str) -> list[Answer]:
     """Begins a call; the list gets the answer when it comes."""
     answers: list[Answer] = []
-    host.supervisor.begin_call(tool, b"{}", answers.append)
+    host.begin_call(tool, b"{}", answers.append)
     return answers
 
 

@@ -1,269 +1,170 @@
-"""Guards are asked in a fixed order, and one that gives no verdict costs no more than its time.
-
-Both drivers of a chain are held to one table: `Supervisor.intercept`, which waits, and `Supervisor.begin_intercept`.
-"""
+"""A chain of guards judges as if each guard was asked alone, in order, whichever of them are asked at the same time."""
 
 from __future__ import annotations
 
-import json
-import os
-import signal
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
 
-import pytest
-from msgspec import Raw
+from hypothesis import given
+from hypothesis import strategies as st
 
-from supervisor.calls.verdict import UNTOUCHED, Judgement, Missing
-from supervisor.extension.lifecycle import State
-from tests.support.host import AT_ONCE, LATER, Host
+from supervisor.calls.guard_chain import GuardChain
+from supervisor.calls.verdict import ALLOW, UNTOUCHED, Judgement, Verdict, VerdictKind, fold, rewritten
+from wire.frames import Event
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.support.requests_in_flight import RequestsInFlight
-
-both_drivers = pytest.mark.parametrize("waits", [True, False], ids=["waiting", "in flight"])
-ALLOWED = "; allowed; to deny in such a case set on_failure in its manifest, or --strict-guards"
-EVENTS = ("tool_call", "turn_start", "assistant_message")
-NOT_ASKED, ASKED, FAILED, TIMED_OUT, BLOCKED = (0, 0, 0, 0), (1, 0, 0, 0), (1, 1, 0, 0), (1, 0, 1, 0), (1, 0, 0, 1)
-"""Calls, errors, timeouts and blocks of a guard after one chain."""
+PROMPT = Event("user_prompt", text="go")
 
 
-class Guard:
-    """A guard of `tests/children`, or with `answer` one that answers every question with this frame."""
+@dataclass
+class FakeGuard:
+    """Gives one of `verdicts`: which one depends on the text that it sees."""
 
-    def __init__(
-        self, child: str, *argv: str, name: str = "", answer: str = "", costs: tuple[int, ...] = ASKED, **manifest: Any
-    ) -> None:
-        self.child, self.argv, self.name, self.answer, self.costs = child, argv, name or child, answer, costs
-        self.manifest = manifest
+    name: str
+    verdicts: tuple[Verdict, ...] = (ALLOW,)
+    is_independent: bool = False
+    denies_on_failure: bool = False
+    guards: set[str] = field(default_factory=lambda: {"user_prompt"})
 
-    def add_to(self, host: Host, **manifest: Any) -> None:
-        manifest = self.manifest | manifest
-        if self.answer:
-            code = f'hello(intercept=["tool_call"])\nsend(type="ready")\nfor frame in frames(): send({self.answer})'
-            host.write(self.name, code, **manifest)
-        else:
-            host.add(self.child, *self.argv, name=self.name, **manifest)
-
-
-@dataclass(frozen=True)
-class Chain:
-    guards: tuple[Guard, ...]
-    judgement: Judgement
-    strict: bool = False
-    cancel: str = ""
-    """The reason with which all that is pending is cancelled."""
+    def verdict(self, event: Event) -> Verdict:
+        given = self.verdicts[len(event.text or "") % len(self.verdicts)]
+        if given.replace_text is not None:
+            return Verdict(VerdictKind.ALLOW, given.reason, replace_text=(event.text or "") + given.replace_text)
+        return given
 
 
-def appends(mark: str, **fields: Any) -> Guard:
-    return Guard("rewriter", "rewriter", mark, **{"name": f"appends{mark}", **fields})
+def appends(suffix: str, remark: str = "") -> Verdict:
+    return Verdict(VerdictKind.ALLOW, remark, replace_text=suffix)
 
 
-VERDICT = 'type="event_intercept_response", id=frame["id"]'
-FAILURES = {
-    "a crash": (Guard("dies_in_intercept", costs=FAILED), "it ended (exit 9)"),
-    "no answer in time": (
-        Guard("never_answers", costs=TIMED_OUT, timeouts={"intercept": 0.2}),
-        "no answer within 0.2 s",
-    ),
-    "a field of the wrong type": (
-        Guard("wrong_types", costs=FAILED),
-        "bad event_intercept_response frame: Expected `bool | null`, got `str` - at `$.block`",
-    ),
-    "another kind of frame": (
-        Guard("odd", answer='type="tool_result", id=frame["id"]'),
-        "it answered with tool_result",
-    ),
-    "a text as arguments": (
-        Guard("odd", answer=VERDICT + ', modified_args="text"'),
-        "modified_args is not a JSON object",
-    ),
-    "an array as arguments": (
-        Guard("odd", answer=VERDICT + ", modified_args=[1]"),
-        "modified_args is not a JSON object",
-    ),
-}
-CHAINS = {
-    "no guard": Chain((), UNTOUCHED),
-    "a guard that allows": Chain((Guard("echo"),), UNTOUCHED),
-    "a guard that denies": Chain(
-        (Guard("blocker", "tool_call", "not today", costs=BLOCKED),),
-        Judgement(blocked_by="blocker", reason="not today"),
-    ),
-    "rewrites in order of priority, then position": Chain(
-        (appends("-2"), appends("-3"), appends("-4", priority=-1), appends("-1", priority=10)),
-        Judgement(args=b'{"path": "a-1-2-3-4"}'),
-    ),
-    "no guard is asked after a denial": Chain(
-        (
-            appends("+1"),
-            Guard("blocker", "tool_call", "no reading", costs=BLOCKED),
-            Guard("dies_in_intercept", costs=NOT_ASKED),
-        ),
-        Judgement(args=b'{"path": "a+1"}', blocked_by="blocker", reason="no reading"),
-    ),
-    "cancelled": Chain(
-        (Guard("never_answers"), Guard("dies_in_intercept", costs=NOT_ASKED)),
-        Judgement(blocked_by="host", reason="interrupted"),
-        cancel="interrupted",
-    ),
-}
-for _failure, (_guard, _reason) in FAILURES.items():
-    CHAINS[f"{_failure} allows"] = Chain(
-        (_guard, appends("+1")), Judgement(b'{"path": "a+1"}', missing=(Missing(_guard.name, _reason, False),))
-    )
-    _denied = Judgement(
-        blocked_by=_guard.name,
-        reason=f"guard {_guard.name} gave no verdict ({_reason}), and its failure means deny",
-        missing=(Missing(_guard.name, _reason, True),),
-    )
-    _denying = Guard(_guard.child, answer=_guard.answer, costs=_guard.costs, **_guard.manifest, on_failure="deny")
-    CHAINS[f"{_failure} denies"] = Chain((_denying, appends("+1", costs=NOT_ASKED)), _denied)
-    CHAINS[f"{_failure} denies if strict"] = Chain((_guard, appends("+1", costs=NOT_ASKED)), _denied, strict=True)
-
-
-@both_drivers
-@pytest.mark.parametrize("name", CHAINS)
-def test_both_drivers_judge_alike(tmp_path: Path, name: str, waits: bool):
-    chain = CHAINS[name]
-    with Host(tmp_path, strict_guards=chain.strict) as host:
-        for guard in chain.guards:
-            guard.add_to(host)
-        host.start()
-        if chain.cancel:
-            host.loop.call_later(0.1, lambda: host.supervisor.cancel_pending(chain.cancel))
-        judgement, seconds = host.timed(host.ask, waits=waits)
-        assert judgement == chain.judgement
-        assert seconds < AT_ONCE
-        for guard in chain.guards:
-            if chain.cancel:
-                assert host.said_of(guard.name) == [], "a cancelled verdict is not the fault of its guard"
-            cost = host.cost(guard.name)
-            assert (cost.calls, cost.errors, cost.timeouts, cost.blocks) == guard.costs, guard.name
-            assert [line for kind, line in host.said_of(guard.name) if kind == "no_verdict"] == [
-                f"gave no verdict on tool_call: {missing.reason}{'; denied' if missing.denied else ALLOWED}"
-                for missing in judgement.missing
-                if missing.extension == guard.name
-            ]
-
-
-@both_drivers
-def test_an_event_without_guards_is_untouched(host: Host, waits: bool):
-    host.add("recorder", "/dev/null")
-    host.start()
-    for event in EVENTS:
-        assert host.ask(event, waits=waits) == UNTOUCHED
-
-
-@both_drivers
-def test_rewrites_of_a_message_chain_like_those_of_arguments(host: Host, waits: bool):
-    for guard in (appends("-2"), appends("-1", priority=10)):
-        guard.add_to(host)
-    host.start()
-    for _ in range(3):
-        assert host.ask(waits=waits).args == b'{"path": "a-1-2"}'
-        assert host.ask("assistant_message", waits=waits, text="Hi").text == "Hi -1 -2"
-
-
-@both_drivers
-@pytest.mark.parametrize("event", EVENTS)
-def test_each_event_can_be_blocked(host: Host, event: str, waits: bool):
-    host.add("blocker", event, "because")
-    host.start()
-    assert host.ask(event, waits=waits, text="x").reason == "because"
-    for other in set(EVENTS) - {event}:
-        assert not host.ask(other, waits=waits, text="x").is_blocked
-
-
-@both_drivers
-def test_a_guard_that_has_died_gives_no_verdict_on_any_later_event(host: Host, waits: bool):
-    host.add("dies_in_intercept", name="guard")
-    host.add("echo")
-    host.start()
-    reason = "it ended (exit 9)"
-    for event in ("tool_call", "turn_start", "tool_call"):
-        judgement, seconds = host.timed(host.ask, event, waits=waits)
-        assert seconds < AT_ONCE
-        assert judgement.missing == (Missing("guard", reason, False),)
-    path = host.extension("guard").log.path
-    assert host.said_of("guard") == [
-        ("exited", f"{reason} with 1 call pending (log: {path})"),
-        ("no_verdict", f"gave no verdict on tool_call: {reason}{ALLOWED}"),
-        ("no_verdict", f"gave no verdict on turn_start: {reason}{ALLOWED}"),
-        ("no_verdict", f"gave no verdict on tool_call: {reason}{ALLOWED}"),
+DENY = Verdict(VerdictKind.DENY, "no")
+VERDICTS = st.sampled_from(
+    [
+        *(ALLOW, ALLOW, DENY),
+        Verdict(VerdictKind.NO_VERDICT, "it ended"),
+        Verdict(VerdictKind.ALLOW, "seen"),
+        *(appends("x"), appends("yz", "changed")),
     ]
+)
+GUARDS = st.lists(
+    st.builds(
+        FakeGuard,
+        name=st.just(""),
+        verdicts=st.lists(VERDICTS, min_size=1, max_size=3).map(tuple),
+        is_independent=st.booleans(),
+        denies_on_failure=st.booleans(),
+    ),
+    max_size=7,
+).map(lambda guards: [_named(guard, number) for number, guard in enumerate(guards)])
 
 
-@both_drivers
-def test_a_guard_that_dies_between_two_verdicts_gives_no_second_one(host: Host, waits: bool):
-    host.add("blocker", "tool_call", "no", on_failure="deny", restart=LATER)
-    host.start()
-    assert host.ask(waits=waits).reason == "no"
-    os.kill(host.extension("blocker").pid, signal.SIGKILL)
-    host.until(lambda: host.state("blocker") is State.BACKOFF)
-    judgement = host.ask(waits=waits)
-    assert judgement.blocked_by == "blocker"
-    assert "it ended (signal SIGKILL)" in judgement.reason
+def _named(guard: FakeGuard, number: int) -> FakeGuard:
+    guard.name = f"g{number}"
+    return guard
 
 
-@both_drivers
-def test_a_guard_that_does_not_read_delays_each_verdict_once_at_most(host: Host, waits: bool):
-    host.add("deaf", timeouts={"intercept": 0.3, "tool_call": 0.3})
-    host.add("echo")
-    host.start()
-    large = json.dumps({"text": "x" * 100_000}).encode()
-    judgement, seconds = host.timed(host.ask, waits=waits, tool_args=Raw(large))
-    assert 0.3 <= seconds < AT_ONCE
-    assert judgement.missing[0].reason == "no answer within 0.3 s"
-    host.run_for(0.05)
-    for _ in range(5):
-        judgement, seconds = host.timed(host.ask, waits=waits)
-        assert seconds < 0.3
-        assert judgement.missing[0].reason == "it has not read its stdin since an earlier request ran out of time"
-    _answer, seconds = host.timed(host.call, "deaf")
-    assert seconds < 0.3
-    assert host.text("echo", text="fine") == "fine"
-    assert host.stop() < 5
+def in_turn(guards: list[FakeGuard]) -> tuple[Judgement, list[tuple[str, Verdict]]]:
+    """The model: each guard alone. Returns the judgement, and each verdict but a plain allow with its guard."""
+    event, judgement, counted = PROMPT, UNTOUCHED, []
+    for guard in guards:
+        verdict = guard.verdict(event)
+        if verdict is not ALLOW:
+            counted.append((guard.name, verdict))
+        judgement = fold(judgement, guard.name, verdict, deny_on_failure=guard.denies_on_failure)
+        if judgement.is_blocked:
+            break
+        if verdict.is_rewrite:
+            event = rewritten(event, verdict)
+    return judgement, counted
 
 
-@both_drivers
-def test_a_full_outbox_refuses_a_question_at_once(host: Host, waits: bool):
-    host.add("deaf", timeouts={"intercept": 60, "tool_call": 60})
-    host.start()
-    host.loop.call_later(0.1, lambda: host.supervisor.cancel_pending("enough"))
-    assert host.call("deaf", text="x" * 5_000_000).reason == "enough"
-    judgement, seconds = host.timed(host.ask, waits=waits)
-    assert seconds < AT_ONCE
-    assert judgement.missing[0].reason.startswith("it does not read its stdin (")
-    assert judgement.missing[0].reason.endswith(" bytes wait)")
+@given(GUARDS, st.data())
+def test_a_chain_judges_as_if_each_guard_was_asked_alone(guards: list[FakeGuard], data: st.DataObject):
+    chain = GuardChain(PROMPT, guards)
+    counted: list[tuple[str, Verdict]] = []
+    asked: list[tuple[str, str]] = []
+    while round_ := chain.next_round():
+        event, left = chain.event, list(round_)
+        asked += [(guard.name, event.text or "") for guard in round_]
+        while chain.is_asking:
+            guard = data.draw(st.sampled_from(left))
+            left.remove(guard)
+            counted += [(told.name, verdict) for told, verdict in chain.answered(guard, guard.verdict(event))]
+    assert (chain.judgement, counted) == in_turn(guards)
+    assert len(set(asked)) == len(asked), "no guard is asked twice about the same event"
 
 
-# --- in flight only ---------------------------------------------------------------------------------------------
+@given(GUARDS)
+def test_independent_guards_that_follow_one_another_are_asked_at_the_same_time(guards: list[FakeGuard]):
+    round_ = GuardChain(PROMPT, guards).next_round()
+    expected = guards[:1]
+    for guard in guards[1:]:
+        if not (guard.is_independent and expected[-1].is_independent):
+            break
+        expected.append(guard)
+    assert list(round_) == expected
 
 
-def test_several_verdicts_in_flight_do_not_mix(host: Host, in_flight: RequestsInFlight):
-    for guard in (appends("+1"), appends("+2")):
-        guard.add_to(host)
-    host.start()
-    for number in range(50):
-        in_flight.verdict(f"{number}", tool_args=Raw(b'{"path": "%d"}' % number))
-    judgements = in_flight.until_all()
-    assert [judgements[f"{number}"].args for number in range(50)] == [
-        b'{"path": "%d+1+2"}' % number for number in range(50)
-    ]
+@given(GUARDS, st.integers(0, 20), st.data())
+def test_a_cancelled_chain_is_blocked_by_the_host_and_asks_no_more(
+    guards: list[FakeGuard], answers: int, data: st.DataObject
+):
+    chain = GuardChain(PROMPT, guards)
+    round_, left = chain.next_round(), answers
+    while round_ and left:
+        event, waiting = chain.event, list(round_)
+        while chain.is_asking and left:
+            guard = data.draw(st.sampled_from(waiting))
+            waiting.remove(guard)
+            chain.answered(guard, guard.verdict(event))
+            left -= 1
+        round_ = chain.next_round() if not chain.is_asking else round_
+    chain.cancel("interrupted")
+    assert chain.judgement == Judgement(blocked_by="host", reason="interrupted")
+    assert not chain.is_asking
+    assert not chain.next_round()
 
 
-def test_a_verdict_that_is_cancelled_blocks_and_asks_no_further_guard(host: Host, in_flight: RequestsInFlight):
-    host.add("never_answers", priority=2, timeouts={"intercept": 60})
-    host.add("blocker", "tool_call", "no", priority=1)
-    host.start()
-    verdict = in_flight.verdict("it")
-    host.until(lambda: host.extension("never_answers").lead.pending)
-    verdict.cancel("no more interest")
-    judgement = in_flight.until_all()["it"]
-    assert (judgement.blocked_by, judgement.reason) == ("host", "no more interest")
-    assert host.cost("blocker").calls == 0
-    assert (host.cost("never_answers").blocks, host.cost("never_answers").errors) == (0, 0)
-    assert host.said_of("never_answers") == []
+@given(GUARDS, st.data())
+def test_a_guard_that_guards_the_event_no_longer_is_not_asked_later(guards: list[FakeGuard], data: st.DataObject):
+    """A reload may change what an extension guards between two rounds."""
+    chain = GuardChain(PROMPT, guards)
+    is_first = True
+    while round_ := chain.next_round():
+        assert is_first or all("user_prompt" in guard.guards for guard in round_)
+        is_first, event = False, chain.event
+        for guard in round_:
+            if chain.is_asking:
+                chain.answered(guard, guard.verdict(event))
+        for guard in data.draw(st.lists(st.sampled_from(guards), max_size=2)):
+            guard.guards.clear()
+
+
+def test_a_chain_that_begins_blocked_asks_no_guard():
+    blocked = Judgement(blocked_by="strict", reason="it is still starting")
+    chain = GuardChain(PROMPT, [FakeGuard("a")], blocked)
+    assert not chain.next_round()
+    assert chain.judgement == blocked
+
+
+def test_a_block_counts_only_when_the_guards_before_it_have_allowed():
+    first, second = FakeGuard("first", is_independent=True), FakeGuard("second", is_independent=True)
+    chain = GuardChain(PROMPT, [first, second])
+    chain.next_round()
+    assert chain.answered(second, DENY) == []
+    assert chain.is_asking
+    assert chain.answered(first, ALLOW) == [(second, DENY)]
+    assert (chain.judgement.blocked_by, chain.is_asking) == ("second", False)
+
+
+def test_the_guards_behind_a_rewrite_are_asked_again():
+    first, second, third = (FakeGuard(name, is_independent=True) for name in ("first", "second", "third"))
+    chain = GuardChain(PROMPT, [first, second, third])
+    chain.next_round()
+    chain.answered(third, DENY)
+    chain.answered(first, ALLOW)
+    chain.answered(second, Verdict(VerdictKind.ALLOW, replace_text="stop"))
+    assert not chain.is_asking
+    assert chain.next_round() == [third]
+    assert chain.event.text == "stop"
+    chain.answered(third, ALLOW)
+    assert chain.next_round() == []
+    assert chain.judgement == Judgement(text="stop")

@@ -146,3 +146,29 @@ def test_a_verdict_that_waits_for_a_start_can_be_cancelled(host: Host, in_flight
     verdict.cancel("no more interest")
     judgement = in_flight.until_all()["it"]
     assert (judgement.blocked_by, judgement.reason) == ("host", "no more interest")
+
+
+def test_all_verdicts_that_wait_for_a_start_can_be_cancelled_together(host: Host, in_flight: RequestsInFlight):
+    host.add("silent", timeouts={"intercept": 30, "hello": 30})
+    host.launch()
+    in_flight.verdict("one")
+    host.run_for(0.05)
+    in_flight.verdict("two")
+    host.supervisor.cancel_pending("interrupted")
+    judgements, seconds = host.timed(in_flight.until_all)
+    assert {(judgement.blocked_by, judgement.reason) for judgement in judgements.values()} == {("host", "interrupted")}
+    assert seconds < AT_ONCE
+
+
+def test_a_verdict_that_waits_for_a_start_wakes_the_host_only_when_something_happens(
+    host: Host, in_flight: RequestsInFlight
+):
+    host.add("silent", timeouts={"intercept": 30, "hello": 30})
+    host.launch()
+    host.supervisor.sampler.stop()
+    in_flight.verdict("it")
+    host.run_for(0.05)
+    before = host.loop.passes
+    host.run_for(0.5)
+    assert host.loop.passes - before <= 3
+    assert in_flight.answers["it"] == []

@@ -105,7 +105,7 @@ for frame in frames():
     host.start()
     assert host.text("kept") == "done"
     assert host.tools() == {"kept"}
-    assert len(host.supervisor._merged._tools) <= LOST_KEPT + 1
+    assert len(host.supervisor.registrations._tools) <= LOST_KEPT + 1
 
 
 def test_a_command_whose_name_is_taken_is_hidden_and_reported_once(host: Host):
@@ -115,6 +115,6 @@ def test_a_command_whose_name_is_taken_is_hidden_and_reported_once(host: Host):
         )
     host.start()
     for _ in range(3):
-        assert host.supervisor.commands()["go"].owner.name == "first"
+        assert host.supervisor.registrations.commands()["go"].owner.name == "first"
     assert host.said_of("second") == [("warning", "its command '/go' is hidden: extension first has that name")]
     assert host.said_of("first") == []

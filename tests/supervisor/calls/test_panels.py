@@ -60,7 +60,7 @@ class Watched(Host):
 
     def run(self, name: str, args: str = "") -> CommandAnswer:
         answers: list[CommandAnswer] = []
-        self.supervisor.begin_command(name, args, answers.append)
+        self.begin_command(name, args, answers.append)
         self.until(lambda: bool(answers))
         return answers[0]
 

@@ -88,7 +88,7 @@ def test_a_request_can_be_made_from_within_an_answer(host: Host, in_flight: Requ
     def again(_answer: Any) -> None:
         ended.append(len(ended))
         if len(ended) < 5:
-            host.supervisor.begin_call("echo", b"{}", again)
+            host.begin_call("echo", b"{}", again)
 
     again(None)
     host.until(lambda: len(ended) == 5)

@@ -35,7 +35,7 @@ def test_a_call_fails_at_once_when_its_worker_dies(host: Host, child: str, statu
     path = host.extension(child).log.path
     assert host.said_of(child) == [("exited", f"it ended ({status}) with 1 call pending{words} (log: {path})")]
     assert host.tools() == {"echo"}
-    assert host.supervisor.owner_of("die") is host.extension(child)
+    assert host.supervisor.registrations.owner_of("die") is host.extension(child)
     cost = host.cost(child)
     assert (cost.calls, cost.errors, cost.exits, cost.exit_status) == (1, 1, 1, status)
 
@@ -43,7 +43,7 @@ def test_a_call_fails_at_once_when_its_worker_dies(host: Host, child: str, statu
 def test_a_call_of_a_tool_whose_worker_has_died_fails_at_once(host: Host):
     host.add("dies_in_call")
     host.start()
-    offered = host.supervisor.tools()["die"]
+    offered = host.supervisor.registrations.tools()["die"]
     host.call("die")
     answer, seconds = host.timed(host.call_owned, offered, b"{}")
     assert seconds < AT_ONCE
@@ -120,8 +120,8 @@ def test_an_extension_is_told_of_a_cancelled_call(host: Host):
     host.write("x", HEARS % (["cancel"], 30))
     host.start()
     answers: list[Any] = []
-    asked = host.supervisor.begin_call("slow", b"{}", answers.append)
-    command = host.supervisor.begin_command("slow", "", answers.append)
+    asked = host.begin_call("slow", b"{}", answers.append)
+    command = host.begin_command("slow", "", answers.append)
     asked.cancel("the client has gone")
     command.cancel("the client has gone")
     host.until(lambda: len(answers) == 2)
@@ -157,8 +157,8 @@ for frame in frames():
 def work(host: Host, **args: int) -> tuple[list[str], Answer]:
     said: list[str] = []
     answers: list[Answer] = []
-    owned = host.supervisor.tools()["work"]
-    host.supervisor.start_call(owned, json.dumps(args).encode(), answers.append, said.append)
+    owned = host.supervisor.registrations.tools()["work"]
+    host.supervisor.begin_call(owned, json.dumps(args).encode(), answers.append, said.append)
     host.until(lambda: bool(answers))
     return said, answers[0]
 

@@ -96,7 +96,7 @@ def test_a_call_that_ran_out_of_time_is_not_made_again(host: Host, marks: Path):
 def test_a_cancelled_call_is_not_made_again(host: Host, marks: Path):
     add_pool(host, marks, 2)
     answers: list[Answer] = []
-    asked = host.supervisor.begin_call("hold_again", b"{}", answers.append)
+    asked = host.begin_call("hold_again", b"{}", answers.append)
     host.until(marks.exists)
     holder = next(worker for worker in workers_of(host) if worker.pending)
     os.kill(holder.pid, signal.SIGKILL)

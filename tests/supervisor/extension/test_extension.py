@@ -36,7 +36,7 @@ def marks(tmp_path: Path) -> Path:
 def test_a_tool_of_an_extension_that_is_down_fails_at_once_with_the_reason(host: Host, marks: Path):
     host.add("lives", marks, restart=LATER, timeouts={"tool_call": 60})
     host.start()
-    offered = host.supervisor.tools()["life"]
+    offered = host.supervisor.registrations.tools()["life"]
     host.call("die", code=7)
     answer, seconds = host.timed(host.call_owned, offered, b"{}")
     assert seconds < 1
@@ -44,7 +44,7 @@ def test_a_tool_of_an_extension_that_is_down_fails_at_once_with_the_reason(host:
     assert re.fullmatch(r"it ended \(exit 7\); it is started again in \d\d\.\d s", answer.reason)
     assert host.extension("lives").failure == answer.reason
     asked = []
-    host.supervisor.begin_call("life", b"{}", asked.append)
+    host.begin_call("life", b"{}", asked.append)
     assert asked == []
     host.until(lambda: asked)
     assert asked == [answer]
@@ -94,12 +94,12 @@ def test_the_registrations_of_the_last_start_count(host: Host, marks: Path):
     host.add("lives", marks, "ready=old,both", "ready=both,new", restart=SOON)
     host.start()
     assert host.tools() == {"life", "die", "old", "both"}
-    assert host.supervisor.tools()["life"].tool.description == "beside old,both"
+    assert host.supervisor.registrations.tools()["life"].tool.description == "beside old,both"
     host.call("die")
     assert host.tools() == set()
     host.until(lambda: host.is_restarted("lives"))
     assert host.tools() == {"life", "die", "both", "new"}
-    assert host.supervisor.tools()["life"].tool.description == "beside both,new"
+    assert host.supervisor.registrations.tools()["life"].tool.description == "beside both,new"
     assert life(host, "new")["tool"] == "new"
     assert [line for kind, line in host.said_of("lives") if kind == "warning"] == []
 
@@ -108,11 +108,11 @@ def test_a_tool_name_that_is_not_registered_again_is_free(host: Host, marks: Pat
     host.add("lives", marks, "ready=t", "ready", restart=SOON, name="first", priority=1)
     host.add("lives", tmp_path / "other", "ready=t", name="second")
     host.start()
-    assert host.supervisor.tools()["t"].owner.name == "first"
+    assert host.supervisor.registrations.tools()["t"].owner.name == "first"
     host.call_of("first", "die")
     assert "t" not in host.tools(), "it may be back in a moment"
     host.until(lambda: host.is_restarted("first"))
-    assert host.supervisor.tools()["t"].owner.name == "second"
+    assert host.supervisor.registrations.tools()["t"].owner.name == "second"
 
 
 # --- a user starts it again -----------------------------------------------------------------------------------
@@ -133,7 +133,7 @@ def test_a_pending_call_fails_with_a_user_restart(host: Host):
     host.add("never_answers")
     host.start()
     answers = []
-    host.supervisor.begin_call("hang", b"{}", answers.append)
+    host.begin_call("hang", b"{}", answers.append)
     host.supervisor.restart("never_answers")
     host.until(lambda: answers)
     assert (answers[0].failure, answers[0].reason) == (Failure.DIED, "it was stopped (exit 0)")
@@ -227,7 +227,7 @@ def test_an_answer_during_the_stop_of_a_restart_counts(host: Host):
     host.write("dutiful", code)
     host.start()
     answers = []
-    host.supervisor.begin_call("a", b"{}", answers.append)
+    host.begin_call("a", b"{}", answers.append)
     host.supervisor.restart("dutiful")
     host.until(lambda: answers)
     assert answers[0].frame.content[0].text == "done"
@@ -290,7 +290,7 @@ def test_every_call_ends_once_through_random_restarts_and_crashes(host: Host, tm
                 def done(_answer: object, number: int = number) -> None:
                     ended[number] += 1
 
-                asked.append(host.supervisor.begin_call(name, b"{}", done))
+                asked.append(host.begin_call(name, b"{}", done))
         host.run_for(dice.choice([0, 0, 0.002, 0.02]))
         for each in names:
             assert host.cost(each).cpu_ms >= cpu[each]

@@ -106,7 +106,7 @@ def test_a_flood_of_stderr_is_bounded_on_disk_and_in_memory(host: Host) -> None:
     host.start()
     before = psutil.Process().memory_info().rss
     answers = []
-    host.supervisor.begin_call("pour", b"{}", answers.append)
+    host.begin_call("pour", b"{}", answers.append)
     largest = served = 0
     while not answers:
         assert host.text("echo", text="x") == "x"

@@ -239,7 +239,7 @@ def test_a_command_goes_to_a_worker_that_is_up(host: Host, marks: Path):
     add_pool(host, marks, 2)
     kill(host, 0)
     answers: list[Any] = []
-    host.supervisor.begin_command("who", "", answers.append)
+    host.begin_command("who", "", answers.append)
     host.until(lambda: answers)
     assert answers[0].frame.display == str(workers_of(host)[1].pid)
 

@@ -160,7 +160,7 @@ def test_a_flood_on_stderr_at_the_start_is_kept_in_bounds(host: Host):
 
 def test_bad_tools_are_left_out_one_line_each(host: Host):
     host.add("bad_tools")
-    host.supervisor._merged._reserved = frozenset({"read"})
+    host.supervisor.registrations._reserved = frozenset({"read"})
     host.start()
     assert host.tools() == {"echo", "good_tool"}
     assert [line for _, line in host.said_of("bad_tools")] == [
@@ -178,7 +178,7 @@ def test_the_first_extension_has_a_tool_name_that_two_register(host: Host):
     host.add("junk_between", name="second")
     host.start()
     assert host.tools() == {"echo"}
-    assert host.supervisor.tools()["echo"].owner.name == "healthy"
+    assert host.supervisor.registrations.tools()["echo"].owner.name == "healthy"
     host.tools()
     assert [line for _, line in host.said_of("second") if "hidden" in line] == [
         "its tool 'echo' is hidden: extension healthy has that name"

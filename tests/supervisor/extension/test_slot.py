@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from supervisor.extension.extension import Extension, Listener
+from supervisor.extension.event_sink import EventSink
+from supervisor.extension.extension import Extension
 from supervisor.extension.lifecycle import State
 from supervisor.loop.future import Failure
 from supervisor.process.teardown import stop_all
@@ -21,7 +22,6 @@ from wire.dialects.base import HostInfo
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from supervisor.extension.notices import NoticeKind
     from tests.support.host import Host
 
 
@@ -76,7 +76,7 @@ def test_all_pending_calls_fail_once_when_their_worker_dies(host: Host, marks: P
     host.start()
     answers = []
     for _ in range(2):
-        host.supervisor.begin_call("a", b"{}", answers.append)
+        host.begin_call("a", b"{}", answers.append)
     host.until(lambda: len(answers) == 2)
     host.run_for(0.1)
     assert [(answer.failure, answer.reason) for answer in answers] == [(Failure.DIED, "it ended (exit 3)")] * 2
@@ -129,7 +129,7 @@ def test_workers_that_die_while_they_are_written_to_are_all_replaced(host: Host,
     for number in range(4):
         os.kill(host.extension(f"x{number}").pid, signal.SIGKILL)
         turn_start(host)
-        host.supervisor.begin_call("life", b"{}", answers.append)
+        host.begin_call("life", b"{}", answers.append)
     host.until(lambda: all(host.is_restarted(f"x{number}") for number in range(4)))
     host.until(lambda: len(answers) == 4)
     assert all(host.cost(f"x{number}").exits == 1 for number in range(4))
@@ -140,16 +140,12 @@ def test_jitter_makes_the_backoff_longer_or_shorter(host: Host, tmp_path: Path, 
     host.write("once", "sys.exit(1)", restart={"backoff_s": [1.2, 30]})
     said = []
 
-    class Ear(Listener):
-        def noticed(self, extension: Extension, kind: NoticeKind, message: str) -> None:
-            said.append(message)
-
     extension = Extension(
         host.loop,
         host.found[0],
         host=HostInfo("1", "p", "m", "/"),
         logs=tmp_path,
-        listener=Ear(),
+        sink=lambda _extension: EventSink(notice=lambda _kind, message: said.append(message)),
         dice=lambda: dice,
     )
     extension.start(dict(os.environ))
@@ -234,7 +230,7 @@ def test_a_worker_that_crashes_after_each_start_is_given_up(host: Host, marks: P
         (kind, re.sub(r"^gave no verdict on tool_call: (.*); allowed;.*$", r"\1", line))
         for kind, line in host.said_of("doomed")
     ]
-    assert host.supervisor.owner_of("life") is host.extension("doomed")
+    assert host.supervisor.registrations.owner_of("life") is host.extension("doomed")
     assert host.tools() == {"echo"}
 
 

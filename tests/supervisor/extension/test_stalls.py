@@ -85,7 +85,7 @@ def test_pending_calls_of_a_worker_that_hangs_fail_with_the_reason(host: Host):
     answers = []
     host.supervisor.begin_intercept(frames.Event("turn_start", step=1), answers.append)
     host.run_for(0.05)
-    host.supervisor.begin_call("hang", b"{}", answers.append)
+    host.begin_call("hang", b"{}", answers.append)
     host.until(lambda: len(answers) == 2)
     judgement = next(answer for answer in answers if hasattr(answer, "missing"))
     assert judgement.missing[0].reason == "it hangs: 1 request in a row without an answer in time"

@@ -200,7 +200,7 @@ for frame in frames(): pass
 def test_flags_of_a_tool(host: Host, flags: dict[str, Any], expected: tuple[Any, ...]):
     host.write("x", FLAGS % flags)
     host.start()
-    tool = host.supervisor.tools()["a"].tool
+    tool = host.supervisor.registrations.tools()["a"].tool
     assert (tool.retry, tool.timeout_s, tool.read_only) == expected
 
 

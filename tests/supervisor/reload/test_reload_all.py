@@ -67,7 +67,7 @@ def test_an_extension_that_a_reload_stopped_is_restarted_as_it_was(host: Host, f
     host.reloader = Reloader(host.supervisor, rediscover=lambda: Discovery((), ()))
     assert [outcome.outcome for outcome in reload(host)] == ["stopped"]
     host.supervisor.restart("one")
-    host.until(lambda: "env" in host.supervisor.tools())
+    host.until(lambda: "env" in host.supervisor.registrations.tools())
     after = folder.says("env")
     assert (after.pop("ZOT_EXTENSION_START"), before.pop("ZOT_EXTENSION_START")) == ("2", "1")
     assert after == before

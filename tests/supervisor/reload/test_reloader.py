@@ -159,7 +159,7 @@ def test_an_extension_that_is_down_is_started_by_a_reload(host: Host, folder: Fo
 
 def test_a_stop_of_the_host_ends_all_versions_of_a_reload(host: Host, folder: Folder):
     host.start()
-    host.supervisor.begin_call("hold", b"{}", lambda _answer: None)
+    host.begin_call("hold", b"{}", lambda _answer: None)
     folder.version("v2")
     folder.reload()
     _, got = slowly(host, folder)
@@ -187,7 +187,7 @@ def test_many_reloads_leak_nothing(host: Host, folder: Folder):
 def test_versions_that_still_finish_their_calls_are_not_piled_up(host: Host, folder: Folder):
     host.start()
     for _ in range(8):
-        host.supervisor.begin_call("hold", b"{}", lambda _answer: None)
+        host.begin_call("hold", b"{}", lambda _answer: None)
         assert folder.reload().outcome == "reloaded"
     outcome = folder.reload()
     assert (outcome.outcome, "8 earlier versions still finish" in outcome.reason) == ("kept", True)

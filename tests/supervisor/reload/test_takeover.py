@@ -45,13 +45,13 @@ def test_tools_and_guards_change_at_once_with_the_version(host: Host, folder: Fo
     folder.code("hello('who')\nsend(type='ready')\nfor frame in frames(): pass")
     folder.reload()
     assert not host.ask().is_blocked
-    assert host.supervisor.guards_of("tool_call") == []
+    assert host.supervisor.guards.of("tool_call") == []
 
 
 def test_a_pending_call_is_answered_by_the_old_version(host: Host, folder: Folder):
     host.start()
     answers: list[Any] = []
-    host.supervisor.begin_call("hold", b"{}", answers.append)
+    host.begin_call("hold", b"{}", answers.append)
     host.until((host.folder / "one.held").exists)
     old = folder.extension.lead
     folder.version("v2", tools=("who", "hold"))
@@ -71,7 +71,7 @@ def test_a_pending_call_of_the_old_version_keeps_its_deadline(host: Host, folder
     host.found[-1] = replace(host.found[-1], manifest=parse_manifest(folder.text()))
     host.start()
     answers: list[Any] = []
-    host.supervisor.begin_call("hold", b"{}", answers.append)
+    host.begin_call("hold", b"{}", answers.append)
     folder.version("v2")
     folder.reload()
     host.until(lambda: answers)
@@ -82,7 +82,7 @@ def test_a_pending_call_of_the_old_version_keeps_its_deadline(host: Host, folder
 def test_a_death_of_the_old_version_fails_its_pending_call(host: Host, folder: Folder):
     host.start()
     answers: list[Any] = []
-    host.supervisor.begin_call("hold", b"{}", answers.append)
+    host.begin_call("hold", b"{}", answers.append)
     old = folder.extension.lead
     folder.version("v2")
     folder.reload()
@@ -124,7 +124,7 @@ def test_daemons_of_the_old_version_are_ended_and_those_of_the_new_one_are_not(h
 def test_both_versions_are_accounted_while_both_run(host: Host, folder: Folder):
     host.start()
     answers: list[Any] = []
-    host.supervisor.begin_call("hold", b"{}", answers.append)
+    host.begin_call("hold", b"{}", answers.append)
     folder.version("v2")
     folder.reload()
     host.supervisor.sample()
@@ -175,7 +175,7 @@ def test_the_manifest_of_the_new_version_counts(host: Host, folder: Folder):
     assert (extension.limits.rss_mb, extension.manifest.on_failure) == (900, "deny")
     assert (extension.timeouts.intercept, extension.lead.timeouts.intercept) == (4.0, 4.0)
     assert [extension.name for extension in host.supervisor.extensions] == ["echo", "one"]
-    assert [guard.name for guard in host.supervisor.guards_of("tool_call")] == ["echo", "one"]
+    assert [guard.name for guard in host.supervisor.guards.of("tool_call")] == ["echo", "one"]
 
 
 def test_a_verdict_is_never_missing_during_reloads(host: Host, folder: Folder):
@@ -239,7 +239,7 @@ def test_a_version_without_guards_takes_over_in_the_middle_of_a_verdict(host: Ho
 
 def test_events_are_told_to_one_version_only(host: Host, folder: Folder):
     host.start()
-    host.supervisor.begin_call("hold", b"{}", lambda _answer: None)
+    host.begin_call("hold", b"{}", lambda _answer: None)
     host.until((host.folder / "one.held").exists)
     folder.version("v2")
     folder.reload()

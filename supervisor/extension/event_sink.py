@@ -1,0 +1,42 @@
+"""The functions by which an extension reports to its host. The host hands them down; each takes effect at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from supervisor.extension.notices import NoticeKind
+    from supervisor.extension.worker import Shown, Worker
+    from supervisor.process.table import ProcessTable
+
+
+def _ignore(*_: object) -> None:
+    pass
+
+
+def _none_adopted(_table: ProcessTable, _start: str) -> Iterable[int]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class EventSink:
+    """The reports of one extension. All are called from within the loop and must not wait. The default of each does
+    nothing."""
+
+    changed: Callable[[], None] = _ignore
+    """The tools, commands, subscriptions or state of the extension changed."""
+    replaced: Callable[[], None] = _ignore
+    """Another generation is current. The extension's place in guard order may have changed, too."""
+    settled: Callable[[], None] = _ignore
+    """The first start of the current generation is over, with or without success."""
+    notice: Callable[[NoticeKind, str], None] = _ignore
+    """There is a notice: a line for the user about the extension."""
+    note: Callable[[str, str], None] = _ignore
+    """The extension sent a note for the user, with this level and text."""
+    showed: Callable[[Worker, Shown], None] = _ignore
+    """The extension clears its notes, or redraws or closes a panel."""
+    adopted: Callable[[ProcessTable, str], Iterable[int]] = _none_adopted
+    """Returns the pids of processes that have left the tree of the worker with this start mark."""
