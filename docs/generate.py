@@ -50,12 +50,31 @@ def problems() -> Iterator[str]:
         text = path.read_text(encoding="utf-8")
         yield from _dead_links(path, text)
         yield from _unknown_flags(path, text, flags)
+        yield from _unknown_names(path, text)
 
 
 def _dead_links(path: Path, text: str) -> Iterator[str]:
     for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text):
         if "://" not in target and not (path.parent / target).exists():
             yield f"{path.relative_to(ROOT)}: the link {target} leads nowhere"
+
+
+def _unknown_names(path: Path, text: str) -> Iterator[str]:
+    """Code in backquotes of the form `FOLDER/FILE.py::NAME`, `::CLASS.METHOD` or only `FOLDER/FILE.py`. Names of tests
+    are checked by a test."""
+    for file, name in re.findall(r"`((?:wire|supervisor|agent|cli)/(?:\w+/)*(?!test_)\w+\.py)(?:::([\w.]+))?`", text):
+        if not (ROOT / file).exists():
+            yield f"{path.relative_to(ROOT)}: there is no file {file}"
+        elif name and name not in _names_in(ast.parse((ROOT / file).read_text(encoding="utf-8")).body):
+            yield f"{path.relative_to(ROOT)}: there is no {name} in {file}"
+
+
+def _names_in(body: list[ast.stmt], prefix: str = "") -> Iterator[str]:
+    for node in body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            yield prefix + node.name
+        if isinstance(node, ast.ClassDef):
+            yield from _names_in(node.body, f"{node.name}.")
 
 
 def _unknown_flags(path: Path, text: str, known: set[str]) -> Iterator[str]:
