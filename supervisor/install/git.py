@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+import time
+from typing import IO, TYPE_CHECKING
 
 from supervisor.install.errors import InstallError
 from supervisor.install.source import HEX
@@ -25,6 +27,8 @@ OF_ANOTHER_REPOSITORY = (
     "GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_PREFIX", "GIT_CEILING_DIRECTORIES", "GIT_TEMPLATE_DIR",
 )  # fmt: skip
 """Variables that git sets for its hooks. They would lead git to the hook's repository."""
+GONE_S = 1.0
+"""Seconds that the end of a killed git waits for the end of its children."""
 FULL_COMMIT = 40
 """Hex digits of a whole commit id."""
 
@@ -112,9 +116,22 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         except ProcessLookupError:
             pass
         process.wait()
+        _await_end_of(process.stdout)
     for pipe in (process.stdout, process.stderr):
         if pipe is not None:
             pipe.close()
+
+
+def _await_end_of(pipe: IO[bytes] | None) -> None:
+    """Waits until all writers of the pipe are gone: the killed children of git, which may take a moment to end."""
+    if pipe is None:
+        return
+    readable = select.poll()
+    readable.register(pipe, select.POLLIN)
+    until = time.monotonic() + GONE_S
+    while (left := until - time.monotonic()) > 0 and readable.poll(left * 1000):
+        if not os.read(pipe.fileno(), 65536):
+            return
 
 
 def _environment(source: GitSource) -> dict[str, str]:
