@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from supervisor.accounting.latency import Histogram
 from wire.events import Cost
+
+COUNTERS = (
+    "frames_in", "frames_out", "bytes_in", "bytes_out", "calls", "errors", "timeouts", "blocks", "events_dropped",
+    "notes_dropped", "junk_lines", "exits", "exit_status", "restarts",
+)  # fmt: skip
+"""The counters that every report has. Each is an attribute of `Account`."""
 
 
 class Account:
@@ -63,29 +71,24 @@ class Account:
         self._cpu_before += max(seen, cpu_s)
         self._cpu_now -= seen
 
+    def counters(self) -> dict[str, Any]:
+        """Returns the members that `wire.events.Cost` and `wire.stats.ExtensionStats` share."""
+        return {
+            **{name: getattr(self, name) for name in COUNTERS},
+            "p50_ms": _milliseconds(self.latency.percentile(0.50)),
+            "p99_ms": _milliseconds(self.latency.percentile(0.99)),
+        }
+
     def cost(self, state: str) -> Cost:
         """Returns the counters as a record of the stream. `state` is the present state of the extension."""
-        p50 = self.latency.percentile(0.50)
-        p99 = self.latency.percentile(0.99)
         return Cost(
             state=state,
             cpu_ms=round(self.cpu_s * 1000),
             rss_peak_bytes=self.rss_peak,
             processes_peak=self.processes_peak,
-            frames_in=self.frames_in,
-            frames_out=self.frames_out,
-            bytes_in=self.bytes_in,
-            bytes_out=self.bytes_out,
-            calls=self.calls,
-            errors=self.errors,
-            timeouts=self.timeouts,
-            blocks=self.blocks,
-            events_dropped=self.events_dropped,
-            notes_dropped=self.notes_dropped,
-            junk_lines=self.junk_lines,
-            p50_ms=None if p50 is None else round(p50 * 1000, 4),
-            p99_ms=None if p99 is None else round(p99 * 1000, 4),
-            exits=self.exits,
-            exit_status=self.exit_status,
-            restarts=self.restarts,
+            **self.counters(),
         )
+
+
+def _milliseconds(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds * 1000, 4)

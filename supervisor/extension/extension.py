@@ -78,7 +78,6 @@ class Extension:
             tracker=tracker,
             shared_table=shared_table or SharedProcessTable(loop),
             on_replaced=self._replaced,
-            on_drained=self._sink.changed,
         )
         self._take_current()
 

@@ -30,7 +30,7 @@ RELOAD_FAILED = "reload failed: "
 
 class Handover:
     """Creates the generations of one extension. `on_replaced` is called when another generation has become current,
-    before the old one drains. `on_drained` is called when all processes of an old generation have ended."""
+    before the old one drains."""
 
     def __init__(
         self,
@@ -45,7 +45,6 @@ class Handover:
         tracker: ProcessTracker | None,
         shared_table: SharedProcessTable,
         on_replaced: Callable[[], None],
-        on_drained: Callable[[], None],
     ) -> None:
         """`limits` are the host's defaults; limits in the manifest override them."""
         self.count = 0
@@ -62,7 +61,6 @@ class Handover:
         self._tracker = tracker
         self._shared_table = shared_table
         self._on_replaced = on_replaced
-        self._on_drained = on_drained
         self._draining: list[Generation] = []
         self._waiting: list[Callable[[ReloadOutcome], None]] = []
         """The callbacks that get the outcome of the present reload."""
@@ -188,4 +186,4 @@ class Handover:
 
     def _drained(self, generation: Generation) -> None:
         self._draining = [other for other in self._draining if other is not generation]
-        self._on_drained()
+        self._sink.changed()

@@ -26,16 +26,12 @@ def of_extension(extension: Extension, now: float) -> ExtensionStats:
     up = [worker.started_at for worker in extension.workers if worker.state.is_up]
     usages = [worker.usage for worker in running]
     files = [usage.open_files for usage in usages if usage.open_files is not None]
-    p50, p99 = account.latency.percentile(0.50), account.latency.percentile(0.99)
     return ExtensionStats(
         state=RELOADING if extension.is_reloading and extension.is_up else extension.state.value,
         failure=extension.failure,
         pids=tuple(worker.pid for worker in running if worker.pid is not None),
         workers=len(extension.slots),
         uptime_s=round(now - min(up), 3) if up else None,
-        restarts=account.restarts,
-        exits=account.exits,
-        exit_status=account.exit_status,
         cpu_percent=round(sum(usage.cpu_percent or 0.0 for usage in usages), 2),
         cpu_s=round(account.cpu_s, 3),
         rss_bytes=sum(usage.rss for usage in usages),
@@ -44,23 +40,11 @@ def of_extension(extension: Extension, now: float) -> ExtensionStats:
         threads=sum(usage.threads for usage in usages),
         open_files=sum(files) if files else None,
         pending=sum(len(worker.pending) for worker in running),
-        frames_in=account.frames_in,
-        frames_out=account.frames_out,
         frames_in_per_s=round(sum(usage.frames_per_s or 0.0 for usage in usages), 2),
         frames_out_per_s=round(account.frames_out_per_s, 2),
-        bytes_in=account.bytes_in,
-        bytes_out=account.bytes_out,
-        calls=account.calls,
-        errors=account.errors,
-        timeouts=account.timeouts,
-        blocks=account.blocks,
         limit_breaches=account.limit_breaches,
-        events_dropped=account.events_dropped,
-        notes_dropped=account.notes_dropped,
-        junk_lines=account.junk_lines,
-        p50_ms=None if p50 is None else round(p50 * 1000, 4),
-        p99_ms=None if p99 is None else round(p99 * 1000, 4),
         latency_ms=tuple((round(upper * 1000, 6), count) for upper, count in account.latency.buckets()),
+        **account.counters(),
     )
 
 
