@@ -7,7 +7,9 @@ ends.
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from supervisor.loop.rate_limit import TokenBucket
@@ -61,31 +63,34 @@ class Panels:
     """The notes and open panels of one host. `show` gets each change as a record, from within the loop."""
 
     def __init__(self, loop: Loop, show: Callable[[events.Record], None]) -> None:
-        self.notes: list[Note] = []
-        """The notes that stand, oldest first."""
+        self._notes: dict[str, deque[tuple[int, Note]]] = {}
+        """The notes that stand of each extension, each with its number."""
+        self._note_count = 0
         self._loop = loop
         self._show = show
         self._panels: dict[tuple[str, str], OpenPanel] = {}
 
     # --- notes ----------------------------------------------------------------------------------------------
 
+    @property
+    def notes(self) -> list[Note]:
+        """The notes that stand, oldest first."""
+        return [note for _, note in sorted(chain.from_iterable(self._notes.values()))]
+
     def note(self, extension: str, level: str, message: str) -> None:
-        """Adds and shows a note. An unknown level becomes `info`."""
+        """Adds and shows a note. An unknown level becomes `info`. Above `NOTES_LIMIT` its oldest note goes."""
         known = level if level in LEVELS else "info"
-        own = [note for note in self.notes if note.extension == extension]
-        if len(own) >= NOTES_LIMIT:
-            self.notes.remove(own[0])
-        self.notes.append(Note(extension, known, message))
+        self._note_count += 1
+        own = self._notes.setdefault(extension, deque(maxlen=NOTES_LIMIT))
+        own.append((self._note_count, Note(extension, known, message)))
         self._show(events.ExtNotify(extension, known, message))  # type: ignore[arg-type]
 
     def begin_prompt(self) -> None:
         """Removes all notes: the user has seen them. No record is sent; the reader of the stream knows this rule."""
-        self.notes.clear()
+        self._notes.clear()
 
     def _clear_notes(self, extension: str) -> None:
-        left = [note for note in self.notes if note.extension != extension]
-        if len(left) < len(self.notes):
-            self.notes = left
+        if self._notes.pop(extension, None):
             self._show(events.ClearNotes(extension))
 
     # --- panels ---------------------------------------------------------------------------------------------

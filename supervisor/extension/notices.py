@@ -48,6 +48,7 @@ class Notices:
         self._on_notice = on_notice
         self._on_note = on_note
         self._note_gate = TokenBucket(loop.clock())
+        self._notes_wait_until = 0.0
         self._remark_gate = TokenBucket(loop.clock(), REMARKS_BURST, REMARKS_PER_SECOND)
         self._remarks_left_out = 0
         self._warned: set[str] = set()
@@ -86,13 +87,17 @@ class Notices:
 
     def note(self, frame: frames.Notify) -> None:
         """Passes on a note from the extension. Notes that come too fast are dropped and counted."""
-        if self._note_gate.admits(self._loop.pass_time):
+        if (now := self._loop.pass_time) < self._notes_wait_until:  # the path of a flood
+            self._account.notes_dropped += 1
+            return
+        if self._note_gate.admits(now):
             message = frame.message or ""
             shown = message if len(message) <= NOTE_LENGTH else message[: NOTE_LENGTH - 2] + " …"
             self._on_note((frame.level or "info")[:20], shown)
             return
         if not self._account.notes_dropped:
             self.warn("notes", "sends notes faster than they can be shown; the rest are counted, not shown")
+        self._notes_wait_until = self._note_gate.next_at()
         self._account.notes_dropped += 1
 
     def log_failed(self, reason: str) -> None:

@@ -28,3 +28,7 @@ class TokenBucket:
             return False
         self._tokens -= cost
         return True
+
+    def next_at(self, cost: float = 1.0) -> float:
+        """When an action that costs this many units is admitted again, on the caller's clock."""
+        return self._at + max(0.0, cost - self._tokens) / self._per_second
