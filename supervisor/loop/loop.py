@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from supervisor.loop.future import Pending
+    from supervisor.loop.wait_habit import WaitHabit
 
 BACKGROUND_READ = 8 * 1024
 """Bytes read from another descriptor before the awaited one is checked again."""
@@ -56,9 +57,15 @@ class Watcher(Protocol):
 class Awaited(Watcher, Protocol):
     """A watcher whose descriptor can be checked alone, ahead of all others."""
 
+    habit: WaitHabit
+
     def has_input(self) -> bool: ...
     def take(self) -> None:
         """Reads once if there is input."""
+        ...
+
+    def sleep(self, timeout_s: float) -> bool:
+        """Sleeps until there is input. Returns False at the timeout."""
         ...
 
 
@@ -163,31 +170,49 @@ class Loop:
     def wait(self, pending: Pending, awaited: Awaited, timeout_s: float) -> bool:
         """Waits for one answer that comes through `awaited`. `timeout_s` counts from `pending.asked_at`.
 
-        Returns False at the timeout. The loop reads at once: on a shared core the kernel has often run the other side
-        within our write. Then for `SPIN_S` it yields the processor and reads again; then it sleeps on all descriptors.
-        After every `BACKGROUND_READ` bytes from another descriptor, it checks the awaited one.
+        Returns False at the timeout. There are two ways to wait, and `awaited.habit` learns which is quicker. One reads
+        at once: on a shared core the kernel has often run the other side within our write. Then for `SPIN_S` it yields
+        the processor and reads again. The other sleeps in the kernel until `awaited` has input, for `FAIR_S`: meanwhile
+        extensions that flood the host stand still, and leave the processor to the one that is asked. After that the
+        wait is for all descriptors; after every `BACKGROUND_READ` bytes from another one, `awaited` is checked again.
         """
         assert not self._dispatching, "a callback must not wait"
         asked = pending.asked_at
         if asked - self.pass_time >= FAIR_S:
             self._pass(0, awaited, pending)
-        self._dispatching = True
-        try:
-            awaited.take()
-        finally:
-            self._dispatching = False
-        if pending.done:
-            return True
-        if asked >= self._no_spin_until:
-            self._spin(pending, awaited)
+        habit = awaited.habit
+        habit.left -= 1
+        is_measured = not habit.left
+        sleeps = habit.begin_measured() if is_measured else habit.sleeps
+        if not sleeps:
+            self._dispatching = True
+            try:
+                awaited.take()
+            finally:
+                self._dispatching = False
+            if not pending.done and asked >= self._no_spin_until:
+                self._spin(pending, awaited)
         deadline = asked + timeout_s
+        if not pending.done:
+            self._sleep(awaited, deadline)
         while not pending.is_done():
             timeout = deadline - self.clock()
             if timeout <= 0:
                 self._pass(0, awaited, pending)
                 return pending.is_done()
             self._pass(timeout, awaited, pending)
+        if is_measured:
+            habit.took(self.clock() - asked)
         return True
+
+    def _sleep(self, awaited: Awaited, deadline: float) -> None:
+        """Sleeps until `awaited` has input, for `FAIR_S` at most, and reads it."""
+        if awaited.sleep(max(0.0, min(FAIR_S, deadline - self.clock()))):
+            self._dispatching = True
+            try:
+                awaited.take()
+            finally:
+                self._dispatching = False
 
     def _spin(self, pending: Pending, awaited: Awaited) -> None:
         """Yields the processor and reads, alternately, until the answer is there or `SPIN_S` is over."""

@@ -6,7 +6,10 @@ import fcntl
 import os
 import select
 from collections import deque
+from time import thread_time
 from typing import TYPE_CHECKING
+
+from supervisor.loop.wait_habit import WaitHabit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,8 +21,8 @@ LARGE_PIPE = 1024 * 1024
 LARGE_READ = 120 * 1024
 """Bytes. For 128 KiB and more, malloc asks the kernel for fresh pages each time."""
 DIGEST_S = 0.5e-3
-"""Seconds. If the handling of a chunk takes longer, the next read is half as large: 8 KiB can be one frame, or eight
-thousand empty lines."""
+"""Seconds of processor time. If the handling of a chunk takes longer, the next read is half as large: 8 KiB can be one
+frame, or eight thousand empty lines."""
 SMALLEST_READ = 512
 """Bytes."""
 F_SETPIPE_SZ = getattr(fcntl, "F_SETPIPE_SZ", None)
@@ -28,7 +31,17 @@ F_SETPIPE_SZ = getattr(fcntl, "F_SETPIPE_SZ", None)
 class PipeReader:
     """Reads from a descriptor. Passes every chunk to `sink`, and calls `on_end` once at end of file or error."""
 
-    def __init__(self, loop: Loop, fd: int, sink: Callable[[bytes], None], on_end: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        loop: Loop,
+        fd: int,
+        sink: Callable[[bytes], None],
+        on_end: Callable[[], None],
+        *,
+        work_clock: Callable[[], float] = thread_time,
+    ) -> None:
+        """`work_clock` returns the seconds of processor time that the host has used."""
+        self._work_clock = work_clock
         self._loop = loop
         self._fd = fd
         self._sink = sink
@@ -38,6 +51,7 @@ class PipeReader:
         self._read_size = FULL_READ
         self._poll = select.poll()
         self._poll.register(fd, select.POLLIN)
+        self.habit = WaitHabit()
         os.set_blocking(fd, False)
         loop.watch(self, read=True)
 
@@ -51,6 +65,10 @@ class PipeReader:
     def has_input(self) -> bool:
         return bool(self._fd >= 0 and self._poll.poll(0))
 
+    def sleep(self, timeout_s: float) -> bool:
+        """Sleeps until there is input or the end of file. Returns False at the timeout, and if the reader is closed."""
+        return bool(self._fd >= 0 and self._poll.poll(timeout_s * 1000))
+
     def on_readable(self, budget: int) -> None:
         try:
             data = os.read(self._fd, LARGE_READ if self._large else min(budget, self._read_size))
@@ -60,9 +78,9 @@ class PipeReader:
             data = b""
         self._large = False
         if data:
-            began = self._loop.clock()
+            began = self._work_clock()
             self._sink(data)
-            if self._loop.clock() - began > DIGEST_S:
+            if self._work_clock() - began > DIGEST_S:
                 self._read_size = max(SMALLEST_READ, min(self._read_size, len(data)) // 2)
             elif self._read_size < FULL_READ:
                 self._read_size *= 2

@@ -191,9 +191,9 @@ def test_pieces_that_take_long_to_work_off_become_smaller_and_larger_again() -> 
         sizes.append(len(data))
         now += len(data) * cost_per_byte
 
-    loop = Loop(clock=lambda: now)
+    loop = Loop()
     read, write = os.pipe()
-    inlet = PipeReader(loop, read, work_off, lambda: None)
+    inlet = PipeReader(loop, read, work_off, lambda: None, work_clock=lambda: now)
     try:
         for cost_per_byte, expected in (  # noqa: B007
             (1e-6, [8192, 4096, 2048, 1024, 512, 512]),
