@@ -350,13 +350,14 @@ EXTENSION_TYPES = frozenset(cls.__struct_config__.tag for cls in FromExtension._
 HOST_TYPES = frozenset(cls.__struct_config__.tag for cls in FromHost.__args__)
 
 _from_extension: msgspec.json.Decoder[FromExtension] = msgspec.json.Decoder(FromExtension)
+_decode_from_extension = _from_extension.decode
 _from_host: msgspec.json.Decoder[FromHost] = msgspec.json.Decoder(FromHost)
 
 
 def decode_from_extension(line: bytes | bytearray) -> FromExtension | UnknownFrame | Malformed:
     """Decodes one line that an extension wrote. Never raises."""
     try:
-        return _from_extension.decode(line)
+        return _decode_from_extension(line)
     except UNREADABLE as error:
         return _second_look(bytes(line), error, _from_extension, EXTENSION_TYPES)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 from supervisor.calls.verdict import ALLOW, UNTOUCHED, Judgement, fold, rewritten
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from supervisor.calls.verdict import Verdict
     from wire.frames import Event
@@ -36,76 +36,97 @@ class Guard(Protocol):
 AGuard = TypeVar("AGuard", bound=Guard)
 
 
+def rounds_of(guards: Iterable[AGuard]) -> tuple[tuple[AGuard, ...], ...]:
+    """Divides guards into rounds: each is one guard, or independent guards that follow one another."""
+    rounds: list[tuple[AGuard, ...]] = []
+    for guard in guards:
+        if rounds and guard.is_independent and rounds[-1][0].is_independent:
+            rounds[-1] += (guard,)
+        else:
+            rounds.append((guard,))
+    return tuple(rounds)
+
+
 class GuardChain(Generic[AGuard]):
-    """Repeat until `next_round` returns no guard: ask each of them about `event`, and pass each verdict to `answered`.
-    Then `judgement` is final."""
+    """As long as `asked` has guards: ask each of them about `event`, and pass each verdict to `answered`, until `asked`
+    is another object: the next round. Without guards in `asked` the judgement is final."""
 
-    __slots__ = ("_asked", "_guards", "_next", "_verdicts", "event", "judgement")
-
-    def __init__(self, event: Event, guards: Sequence[AGuard], judgement: Judgement = UNTOUCHED) -> None:
-        """`guards` are in the order in which their verdicts count; the chain does not change the sequence. `judgement`
-        is the one with which the chain begins."""
+    def __init__(self, event: Event, rounds: Iterable[tuple[AGuard, ...]], judgement: Judgement = UNTOUCHED) -> None:
+        """Verdicts count in the order of `rounds`, see `rounds_of`. The chain begins with `judgement`."""
         self.event = event
         """The event with all rewrites so far."""
         self.judgement = judgement
-        self._guards = guards
-        self._next = len(guards) if judgement is not UNTOUCHED and judgement.is_blocked else 0
-        """The place in `guards` of the first guard that is not in this round or an earlier one."""
-        self._asked: Sequence[AGuard] = ()
-        """The guards of this round whose verdicts do not count yet."""
+        self._rounds = iter(rounds)
+        """The rounds that follow."""
+        self.asked = next(self._rounds, ()) if judgement is UNTOUCHED or not judgement.is_blocked else ()
+        """The guards of this round."""
         self._verdicts: list[Verdict | None] = []
-        """The verdicts of the guards in `_asked`, as far as they have come."""
-
-    def next_round(self) -> Sequence[AGuard]:
-        """Begins the next round, and returns the guards to ask at the same time. Returns none at the end of the chain.
-        A guard that no longer guards the event is left out."""
-        guards, begin, count = self._guards, self._next, len(self._guards)
-        if begin:
-            while begin < count and self.event.event not in guards[begin].guards:
-                begin += 1
-        end = begin + 1
-        if begin < count and guards[begin].is_independent:
-            while end < count and guards[end].is_independent and self.event.event in guards[end].guards:
-                end += 1
-        self._next = end
-        self._asked = asked = guards[begin:end]
-        self._verdicts = [None] * len(asked)
-        return asked
-
-    @property
-    def is_asking(self) -> bool:
-        """Whether this round waits for a verdict that can count."""
-        return bool(self._asked)
+        """The verdicts of this round, as far as they have come; unused in a round of one guard."""
 
     def answered(self, guard: AGuard, verdict: Verdict) -> Sequence[tuple[AGuard, Verdict]]:
         """Takes the verdict of a guard of this round. A failed request is no verdict. Returns the verdicts that count
         from now on, in order, without each plain allow."""
-        asked = self._asked
-        if len(asked) == 1 and verdict is ALLOW:
-            self._asked = ()
+        asked = self.asked
+        if len(asked) > 1:
+            return self._answered_one_of(asked, guard, verdict)
+        if verdict is ALLOW:
+            self._next_round()
             return ()
-        self._verdicts[asked.index(guard)] = verdict
+        if not self._ends_round(guard, verdict, ()):
+            self._next_round()
+        return ((guard, verdict),)
+
+    def _answered_one_of(
+        self, asked: tuple[AGuard, ...], guard: AGuard, verdict: Verdict
+    ) -> Sequence[tuple[AGuard, Verdict]]:
+        """Counts the verdicts before which none is missing."""
+        verdicts = self._verdicts = self._verdicts or [None] * len(asked)
+        before = verdicts.index(None)
+        verdicts[asked.index(guard)] = verdict
         news: list[tuple[AGuard, Verdict]] = []
-        for place, (guard, given) in enumerate(zip(asked, self._verdicts, strict=True)):
-            if given is None:
-                self._asked, self._verdicts = asked[place:], self._verdicts[place:]
+        for place, came in enumerate(verdicts[before:], before):
+            if came is None:
                 return news
-            if given is ALLOW:
-                continue
-            news.append((guard, given))
-            self.judgement = fold(self.judgement, guard.name, given, deny_on_failure=guard.denies_on_failure)
-            if self.judgement.is_blocked:
-                self._next = len(self._guards)
-                break
-            if given.is_rewrite:
-                self.event = rewritten(self.event, given)
-                self._next -= len(asked) - place - 1
-                break
-        self._asked = ()
+            if came is not ALLOW:
+                news.append((asked[place], came))
+                if self._ends_round(asked[place], came, asked[place + 1 :]):
+                    return news
+        self._next_round()
         return news
+
+    def _ends_round(self, guard: AGuard, verdict: Verdict, behind: tuple[AGuard, ...]) -> bool:
+        """Counts a verdict. Returns whether it has ended the round, by a block, or by a rewrite that the guards
+        `behind` it in this round must see."""
+        self.judgement = fold(self.judgement, guard.name, verdict, deny_on_failure=guard.denies_on_failure)
+        if self.judgement.is_blocked:
+            self._end()
+            return True
+        if verdict.is_rewrite:
+            self.event = rewritten(self.event, verdict)
+            self._next_round(behind)
+        return verdict.is_rewrite
+
+    def _next_round(self, behind: tuple[AGuard, ...] = ()) -> None:
+        """Begins the round of these guards, or the next one. Guards that no longer guard the event are left out."""
+        event = self.event.event
+        if self._verdicts:
+            self._verdicts = []
+        asked: tuple[AGuard, ...] | None = behind
+        while asked is not None:
+            if len(asked) != 1:
+                asked = tuple([guard for guard in asked if event in guard.guards])
+            elif event not in asked[0].guards:
+                asked = ()
+            if asked:
+                self.asked = asked
+                return
+            asked = next(self._rounds, None)
+        self.asked = ()
+
+    def _end(self) -> None:
+        self._rounds, self.asked = iter(()), ()
 
     def cancel(self, reason: str) -> None:
         """Ends the chain with a block by the host."""
         self.judgement = Judgement(blocked_by="host", reason=reason)
-        self._next = len(self._guards)
-        self._asked = ()
+        self._end()

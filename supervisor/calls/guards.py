@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from supervisor.calls.guard_chain import rounds_of
 from supervisor.calls.verdict import UNTOUCHED, Judgement, Verdict, VerdictKind, fold
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from supervisor.calls.guard_chain import GuardChain
     from supervisor.extension.extension import Extension
     from supervisor.loop.loop import Loop, Timer
     from wire.dialects.base import Dialect
@@ -24,8 +24,8 @@ class Guards:
     def __init__(self, loop: Loop, extensions: Sequence[Extension], dialect: Dialect) -> None:
         self.cancellations: list[str] = []
         """The reason of each `cancel` so far."""
-        self._by_event: dict[str, list[Extension]] | None = None
-        """The guards of each event, in order. A change sets this to None until it is built again."""
+        self._by_event: dict[str, tuple[tuple[Extension, ...], ...]] | None = None
+        """The guards of each event, in rounds. A change sets this to None until it is built again."""
         self._loop = loop
         self._extensions = extensions
         self._dialect = dialect
@@ -42,16 +42,19 @@ class Guards:
         """Called when an extension starts: it may be a guard."""
         self.is_complete = False
 
-    def of(self, event: str) -> list[Extension]:
-        """The guards of an event, in order. A guard that is down stays in the list: it counts as a missing verdict.
-        The list does not change; after a change `of` returns another one. Raises `KeyError` for an event that cannot
-        be guarded."""
+    def rounds(self, event: str) -> tuple[tuple[Extension, ...], ...]:
+        """The guards of an event, in order and divided into rounds, see `rounds_of`. A guard that is down stays: it
+        counts as a missing verdict. Raises `KeyError` for an event that cannot be guarded."""
         if self._by_event is None:
             self._by_event = {
-                name: [extension for extension in self._extensions if name in extension.guards]
+                name: rounds_of(extension for extension in self._extensions if name in extension.guards)
                 for name in self._dialect.guardable
             }
         return self._by_event[event]
+
+    def of(self, event: str) -> list[Extension]:
+        """The guards of an event, in order. Raises `KeyError` for an event that cannot be guarded."""
+        return [guard for asked in self.rounds(event) for guard in asked]
 
     @property
     def is_settled(self) -> bool:
@@ -117,17 +120,16 @@ class Guards:
 
     # --- verdicts -------------------------------------------------------------------------------------------
 
-    def count(self, chain: GuardChain[Extension], guard: Extension, verdict: Verdict) -> None:
-        """Passes a verdict to the chain, and counts and reports those that count from now on."""
-        event = chain.event.event
-        for extension, counted in chain.answered(guard, verdict):
-            if counted.kind is VerdictKind.DENY:
+    def report(self, event: str, verdicts: Sequence[tuple[Extension, Verdict]]) -> None:
+        """Counts verdicts of an event that are no plain allow, and tells the user of them."""
+        for extension, verdict in verdicts:
+            if verdict.kind is VerdictKind.DENY:
                 extension.account.blocks += 1
-            elif counted.kind is VerdictKind.NO_VERDICT:
-                line = _no_verdict_line(event, counted.reason, extension.denies_on_failure)
+            elif verdict.kind is VerdictKind.NO_VERDICT:
+                line = _no_verdict_line(event, verdict.reason, extension.denies_on_failure)
                 extension.notices.tell("no_verdict", line)
-            elif counted.reason:
-                extension.notices.tell("remark", f"on {event}: {counted.reason}")
+            elif verdict.reason:
+                extension.notices.tell("remark", f"on {event}: {verdict.reason}")
 
 
 def latest_start(starting: Sequence[Extension]) -> float:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from supervisor.calls.guard_chain import GuardChain
 from supervisor.calls.guards import latest_start
 from supervisor.calls.request import InFlight
-from supervisor.calls.verdict import UNTOUCHED, Judgement, verdict_of
+from supervisor.calls.verdict import ALLOW, UNTOUCHED, Judgement, verdict_of
 from supervisor.loop.future import Failure
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from supervisor.calls.guards import Guards
     from supervisor.extension.extension import Extension
-    from supervisor.extension.worker import Worker
     from supervisor.loop.future import Pending
     from supervisor.loop.loop import Loop
     from wire import frames
@@ -40,36 +39,41 @@ class VerdictRequests:
         the extension's intercept timeout, counted from the extension's start. Raises `KeyError` for an event that
         cannot be guarded.
         """
-        guards = self._guards
-        judgement = UNTOUCHED if guards.is_complete else self._judge_starts(event.event)
-        if not (found := guards.of(event.event)):
+        guards, name = self._guards, event.event
+        judgement = UNTOUCHED if guards.is_complete else self._judge_starts(name)
+        if not (rounds := guards.rounds(name)):
             return judgement
-        chain = GuardChain(event, found, judgement)
-        while asked := chain.next_round():
+        if len(rounds) == 1 and len(rounds[0]) == 1 and judgement is UNTOUCHED:
+            # Most events have one guard, which allows: then there is nothing to fold.
+            guard = rounds[0][0]
+            worker = guard.lead
+            pending = worker.ask(self._dialect.question(event))
+            worker.wait(pending, worker.timeouts.intercept)
+            if verdict_of(name, pending) is ALLOW:
+                return judgement
+            chain = GuardChain(event, rounds)
+            self._take(chain, guard, pending)
+            return chain.judgement
+        chain = GuardChain(event, rounds, judgement)
+        while asked := chain.asked:
             question = self._dialect.question(chain.event)
-            if len(asked) == 1:
-                worker = asked[0].lead
-                self._take(chain, asked[0], worker, worker.ask(question))
-            else:
-                self._take_all(chain, [(guard, guard.lead, guard.lead.ask(question)) for guard in asked])
+            waiting = [(guard, guard.lead, guard.lead.ask(question)) for guard in asked]
+            for guard, worker, pending in waiting:
+                timeout_s = worker.timeouts.intercept
+                if chain.asked is asked:
+                    worker.wait(pending, timeout_s)
+                    self._take(chain, guard, pending)
+                else:  # the round has ended without this answer, whose deadline stays
+                    self._loop.call_later(timeout_s, partial(worker.expire, pending, timeout_s))
         return chain.judgement
 
-    def _take(self, chain: Chain, guard: Extension, worker: Worker, pending: Pending) -> None:
-        """Waits for the answer of a guard, and passes the verdict to the chain."""
-        worker.wait(pending, worker.timeouts.intercept)
+    def _take(self, chain: Chain, guard: Extension, pending: Pending) -> None:
+        """Passes the verdict in an answer to the chain."""
+        name = chain.event.event
         if pending.failure is Failure.CANCELLED:
             chain.cancel(pending.reason)
-        else:
-            self._guards.count(chain, guard, verdict_of(chain.event.event, pending))
-
-    def _take_all(self, chain: Chain, asked: Sequence[tuple[Extension, Worker, Pending]]) -> None:
-        """Does the same for guards that were asked at the same time, as long as their verdicts can count."""
-        for guard, worker, pending in asked:
-            if chain.is_asking:
-                self._take(chain, guard, worker, pending)
-            else:  # its answer still has a deadline
-                timeout_s = worker.timeouts.intercept
-                self._loop.call_later(timeout_s, partial(worker.expire, pending, timeout_s))
+        elif news := chain.answered(guard, verdict_of(name, pending)):
+            self._guards.report(name, news)
 
     def _judge_starts(self, event: str) -> Judgement:
         """Waits for the extensions that are still starting and may guard this event. Returns the judgement with which
@@ -94,13 +98,12 @@ class VerdictInFlight(InFlight):
         self, loop: Loop, guards: Guards, dialect: Dialect, event: frames.Event, done: Callable[[Judgement], None]
     ) -> None:
         super().__init__(loop)
-        guards.of(event.event)
+        guards.rounds(event.event)
         self._guards = guards
         self._dialect = dialect
         self._event = event
         self._done = done
         self._chain: Chain | None = None
-        self._rounds = 0
         self._cancellations = len(guards.cancellations)
         loop.call_later(0, self._begin)
 
@@ -119,28 +122,28 @@ class VerdictInFlight(InFlight):
         if self._cancelled is None and guards.must_wait(event):
             guards.call_at_change(event, self._begin)
             return
-        self._chain = GuardChain(self._event, guards.of(event), guards.judge_unstarted())
-        self._next_round(self._chain)
+        self._chain = GuardChain(self._event, guards.rounds(event), guards.judge_unstarted())
+        self._ask(self._chain)
 
-    def _next_round(self, chain: Chain) -> None:
-        self._rounds += 1
+    def _ask(self, chain: Chain) -> None:
         if self._cancelled is not None:
             chain.cancel(self._cancelled)
-        if not (asked := chain.next_round()):
+        if not chain.asked:
             self._done(chain.judgement)
             return
         question = self._dialect.question(chain.event)
-        for guard in asked:
+        for guard in chain.asked:
             worker = guard.lead
-            then = partial(self._answered, chain, self._rounds, guard)
+            then = partial(self._answered, chain, chain.asked, guard)
             self._await(worker, worker.ask(question), worker.timeouts.intercept, then)
 
-    def _answered(self, chain: Chain, asked_in_round: int, guard: Extension, pending: Pending) -> None:
-        if asked_in_round != self._rounds:
-            return  # the round ended without this verdict
+    def _answered(self, chain: Chain, asked: Sequence[Extension], guard: Extension, pending: Pending) -> None:
+        if chain.asked is not asked:
+            return  # the round has ended without this answer
         if pending.failure is Failure.CANCELLED and self._cancelled is None:
             self._cancelled = pending.reason
         if self._cancelled is None:
-            self._guards.count(chain, guard, verdict_of(chain.event.event, pending))
-        if self._cancelled is not None or not chain.is_asking:
-            self._next_round(chain)
+            name = self._event.event
+            self._guards.report(name, chain.answered(guard, verdict_of(name, pending)))
+        if self._cancelled is not None or chain.asked is not asked:
+            self._ask(chain)

@@ -214,11 +214,16 @@ class Worker(PendingRequests):
     # --- its frames ---------------------------------------------------------------------------------------
 
     def _on_stdout(self, data: bytes) -> None:
-        account = self.account
+        account, splitter, decode, handlers = self.account, self._splitter, self._decode, self._handlers
         account.bytes_in += len(data)
-        decode = self._decode
-        handlers = self._handlers
-        lines = self._splitter.feed(data)
+        if data.find(b"\n") == len(data) - 1 < splitter.limit and not splitter.pending:  # most chunks are one line
+            account.frames_in += 1
+            self.frames_in += 1
+            message = decode(data)
+            handlers[type(message)](message)
+            self._last_frame = self._loop.pass_time
+            return
+        lines = splitter.feed(data)
         count = len(lines)
         account.frames_in += count
         self.frames_in += count

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.calls.guard_chain import GuardChain
+from supervisor.calls.guard_chain import GuardChain, rounds_of
 from supervisor.calls.verdict import ALLOW, UNTOUCHED, Judgement, Verdict, VerdictKind, fold, rewritten
 from wire.frames import Event
 
@@ -78,13 +79,13 @@ def in_turn(guards: list[FakeGuard]) -> tuple[Judgement, list[tuple[str, Verdict
 
 @given(GUARDS, st.data())
 def test_a_chain_judges_as_if_each_guard_was_asked_alone(guards: list[FakeGuard], data: st.DataObject):
-    chain = GuardChain(PROMPT, guards)
+    chain = GuardChain(PROMPT, rounds_of(guards))
     counted: list[tuple[str, Verdict]] = []
     asked: list[tuple[str, str]] = []
-    while round_ := chain.next_round():
+    while round_ := chain.asked:
         event, left = chain.event, list(round_)
         asked += [(guard.name, event.text or "") for guard in round_]
-        while chain.is_asking:
+        while chain.asked is round_:
             guard = data.draw(st.sampled_from(left))
             left.remove(guard)
             counted += [(told.name, verdict) for told, verdict in chain.answered(guard, guard.verdict(event))]
@@ -93,78 +94,68 @@ def test_a_chain_judges_as_if_each_guard_was_asked_alone(guards: list[FakeGuard]
 
 
 @given(GUARDS)
-def test_independent_guards_that_follow_one_another_are_asked_at_the_same_time(guards: list[FakeGuard]):
-    round_ = GuardChain(PROMPT, guards).next_round()
-    expected = guards[:1]
-    for guard in guards[1:]:
-        if not (guard.is_independent and expected[-1].is_independent):
-            break
-        expected.append(guard)
-    assert list(round_) == expected
+def test_independent_guards_that_follow_one_another_are_one_round(guards: list[FakeGuard]):
+    rounds = rounds_of(guards)
+    assert [guard for round_ in rounds for guard in round_] == guards
+    assert all(len(round_) == 1 or all(guard.is_independent for guard in round_) for round_ in rounds)
+    for round_, following in pairwise(rounds):
+        assert not (round_[-1].is_independent and following[0].is_independent)
 
 
 @given(GUARDS, st.integers(0, 20), st.data())
 def test_a_cancelled_chain_is_blocked_by_the_host_and_asks_no_more(
     guards: list[FakeGuard], answers: int, data: st.DataObject
 ):
-    chain = GuardChain(PROMPT, guards)
-    round_, left = chain.next_round(), answers
-    while round_ and left:
+    chain = GuardChain(PROMPT, rounds_of(guards))
+    while answers and (round_ := chain.asked):
         event, waiting = chain.event, list(round_)
-        while chain.is_asking and left:
+        while answers and chain.asked is round_:
             guard = data.draw(st.sampled_from(waiting))
             waiting.remove(guard)
             chain.answered(guard, guard.verdict(event))
-            left -= 1
-        round_ = chain.next_round() if not chain.is_asking else round_
+            answers -= 1
     chain.cancel("interrupted")
     assert chain.judgement == Judgement(blocked_by="host", reason="interrupted")
-    assert not chain.is_asking
-    assert not chain.next_round()
+    assert not chain.asked
 
 
 @given(GUARDS, st.data())
 def test_a_guard_that_guards_the_event_no_longer_is_not_asked_later(guards: list[FakeGuard], data: st.DataObject):
     """A reload may change what an extension guards between two rounds."""
-    chain = GuardChain(PROMPT, guards)
-    is_first = True
-    while round_ := chain.next_round():
-        assert is_first or all("user_prompt" in guard.guards for guard in round_)
-        is_first, event = False, chain.event
-        for guard in round_:
-            if chain.is_asking:
-                chain.answered(guard, guard.verdict(event))
-        for guard in data.draw(st.lists(st.sampled_from(guards), max_size=2)):
+    chain = GuardChain(PROMPT, rounds_of(guards))
+    while round_ := chain.asked:
+        gone = data.draw(st.lists(st.sampled_from(guards), max_size=2))
+        for guard in gone:
             guard.guards.clear()
+        event = chain.event
+        for guard in round_:
+            if chain.asked is round_:
+                chain.answered(guard, guard.verdict(event))
+        assert all(guard.guards for guard in chain.asked)
 
 
 def test_a_chain_that_begins_blocked_asks_no_guard():
     blocked = Judgement(blocked_by="strict", reason="it is still starting")
-    chain = GuardChain(PROMPT, [FakeGuard("a")], blocked)
-    assert not chain.next_round()
-    assert chain.judgement == blocked
+    chain = GuardChain(PROMPT, rounds_of([FakeGuard("a")]), blocked)
+    assert (chain.asked, chain.judgement) == ((), blocked)
 
 
 def test_a_block_counts_only_when_the_guards_before_it_have_allowed():
     first, second = FakeGuard("first", is_independent=True), FakeGuard("second", is_independent=True)
-    chain = GuardChain(PROMPT, [first, second])
-    chain.next_round()
+    chain = GuardChain(PROMPT, rounds_of([first, second]))
+    assert chain.asked == (first, second)
     assert chain.answered(second, DENY) == []
-    assert chain.is_asking
+    assert chain.asked == (first, second)
     assert chain.answered(first, ALLOW) == [(second, DENY)]
-    assert (chain.judgement.blocked_by, chain.is_asking) == ("second", False)
+    assert (chain.judgement.blocked_by, chain.asked) == ("second", ())
 
 
 def test_the_guards_behind_a_rewrite_are_asked_again():
     first, second, third = (FakeGuard(name, is_independent=True) for name in ("first", "second", "third"))
-    chain = GuardChain(PROMPT, [first, second, third])
-    chain.next_round()
+    chain = GuardChain(PROMPT, rounds_of([first, second, third]))
     chain.answered(third, DENY)
     chain.answered(first, ALLOW)
     chain.answered(second, Verdict(VerdictKind.ALLOW, replace_text="stop"))
-    assert not chain.is_asking
-    assert chain.next_round() == [third]
-    assert chain.event.text == "stop"
+    assert (chain.asked, chain.event.text) == ((third,), "stop")
     chain.answered(third, ALLOW)
-    assert chain.next_round() == []
-    assert chain.judgement == Judgement(text="stop")
+    assert (chain.asked, chain.judgement) == ((), Judgement(text="stop"))

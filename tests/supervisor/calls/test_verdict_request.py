@@ -253,7 +253,7 @@ def test_a_verdict_goes_to_the_first_worker_that_is_up_also_if_it_is_busy(host: 
     host.write("pool", code, workers=2)
     host.start()
     first, second = host.extension("pool").workers
-    host.until(lambda: second.state is State.READY)
+    host.until(lambda: {first.state, second.state} == {State.READY})
     host.begin_call("hold", b"{}", lambda _answer: None)
     assert len(first.pending) == 1, "the first worker is busy"
     assert host.ask(waits=waits).reason == str(first.pid)
