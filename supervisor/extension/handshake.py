@@ -1,4 +1,4 @@
-"""The rules of the handshake, for runs and for the harness. Pure.
+"""The rules of the handshake. Pure.
 
 The first frame must be `hello`, within a deadline. The first registrations follow. They are complete at the first of
 three moments: the frame `ready`, 250 ms without a frame (zot's rule), a second deadline.
@@ -15,16 +15,18 @@ MUTE = "closed its stdout and can say nothing any more"
 
 
 class Readiness(Enum):
-    """Whether a process that has said hello, but not `ready`, counts as ready, and why."""
+    """Whether a process that has said hello counts as ready, and why."""
 
     NOT_YET = "not yet"
+    SAID = "said"
+    """It has sent `ready`."""
     SILENT = "silent"
     LATE = "late"
 
 
 def readiness(now: float, *, last_frame: float, latest: float) -> tuple[Readiness, float]:
-    """Returns the readiness at time `now`, and the time of the next call. All times are seconds of one clock.
-    `last_frame` is the time of the last frame, the hello included; `latest` is the deadline for `ready`."""
+    """Returns the readiness without `ready` at time `now`, and the time of the next call. All times are seconds of one
+    clock. `last_frame` is the time of the last frame, the hello included; `latest` is the deadline for `ready`."""
     if now >= latest:
         return Readiness.LATE, now
     silent_at = last_frame + IDLE_IS_READY_S

@@ -58,6 +58,8 @@ class Trigger(Enum):
     """A next worker will be started."""
     ABANDONED = "abandoned"
     """No next worker will be started after all."""
+    UNUSED = "unused"
+    """No process will be started for it."""
 
 
 _WORKER_TRANSITIONS: dict[tuple[State, Trigger], State] = {
@@ -76,6 +78,7 @@ _WORKER_TRANSITIONS: dict[tuple[State, Trigger], State] = {
     (State.FAILED, Trigger.RETRY): State.BACKOFF,
     (State.EXITED, Trigger.RETRY): State.BACKOFF,
     (State.BACKOFF, Trigger.ABANDONED): State.FAILED,
+    (State.SPAWNED, Trigger.UNUSED): State.EXITED,
 }
 
 

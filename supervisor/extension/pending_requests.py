@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from supervisor.extension.lifecycle import State
 from supervisor.loop.future import Failure, Pending
 from supervisor.loop.rate_limit import TokenBucket
 from supervisor.process.child import EXIT_FOLLOWS_S
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from supervisor.accounting.account import Account
+    from supervisor.extension.lifecycle import State
     from supervisor.extension.notices import Notices
     from supervisor.loop.loop import Loop
     from supervisor.process.child import Child
@@ -53,6 +53,9 @@ class PendingRequests:
         "timeouts_in_row",
     )
 
+    state: State
+    """Set and changed by `Worker`."""
+
     def __init__(
         self,
         loop: Loop,
@@ -63,7 +66,6 @@ class PendingRequests:
         on_timeout: Callable[[], None],
     ) -> None:
         """`on_timeout` is called when a request has got no answer in time."""
-        self.state = State.SPAWNED
         self.failure = ""
         """The reason with which requests fail while the worker is not up."""
         self.child: Child | None = None

@@ -39,7 +39,7 @@ Shown = frames.ClearNotes | frames.PanelRender | frames.PanelClosed
 
 
 class WorkerOwner(Protocol):
-    """The generation that a worker belongs to."""
+    """The generation that a worker belongs to, or the harness."""
 
     name: str
     data_dir: str
@@ -79,19 +79,22 @@ class Worker(PendingRequests):
 
     __slots__ = (
         "_acked", "_decode", "_folder", "_handlers", "_host", "_last_frame", "_owner", "_splitter", "_timer",
-        "can_ping", "frames_in", "index", "knows_session", "on_pong", "registry", "started_at", "usage", "was_ready",
+        "can_ping", "frames_in", "index", "knows_session", "on_pong", "readiness", "registry", "started_at", "usage",
     )  # fmt: skip
 
     def __init__(
-        self, loop: Loop, owner: WorkerOwner, dialect: Dialect, *, host: HostInfo, folder: str, index: int
+        self, loop: Loop, owner: WorkerOwner, dialect: Dialect, *, host: HostInfo | None, folder: str, index: int
     ) -> None:
+        """Without `host` the worker does not answer the hello: its owner does."""
         super().__init__(loop, dialect, owner.account, owner.notices, owner.timeouts, lambda: owner.timed_out(self))
+        self.state = State.SPAWNED
         self.index = index
         """The number of the worker's slot, from 0."""
         self.registry = Registry(loop, dialect, owner.notices.warn, owner.notices.remark)
         self.frames_in = 0
         self.usage = TreeUse()
-        self.was_ready = False
+        self.readiness = Readiness.NOT_YET
+        """Whether the worker has ever been ready, and why. Its end does not change that."""
         self.knows_session = False
         self.can_ping = False
         self.on_pong: Callable[[str], None] | None = None
@@ -173,7 +176,8 @@ class Worker(PendingRequests):
         self._accepts_cancel = "cancel" in (hello.capabilities or ())
         self._handlers.update(self._handlers_once_greeted())
         self._move(Trigger.HELLO)
-        self.write(self._dialect.greet(self._host, self._folder, self._owner.data_dir))
+        if self._host is not None:
+            self.write(self._dialect.greet(self._host, self._folder, self._owner.data_dir))
         greeted = self._clock()
         self._last_frame = greeted
         self._owner.registered(self)
@@ -194,15 +198,15 @@ class Worker(PendingRequests):
             self._owner.log.add(f"no ready within {self.timeouts.ready:g} s of the hello; going on without it")
         else:
             self._owner.log.add("no ready frame; taken as ready after 250 ms of silence")
-        self._become_ready()
+        self._become_ready(found)
 
     def _on_ready(self, _frame: frames.Ready) -> None:
-        self._become_ready()
+        self._become_ready(Readiness.SAID)
 
-    def _become_ready(self) -> None:
+    def _become_ready(self, why: Readiness) -> None:
         if self.state is State.GREETED:
             self._move(Trigger.SETTLED)
-            self.was_ready = True
+            self.readiness = why
             self._restart_timer(None)
             self._owner.got_ready(self)
 
@@ -301,8 +305,9 @@ class Worker(PendingRequests):
     def ask_to_stop(self) -> None:
         """Sends the shutdown frame, after all frames that are queued already."""
         self._restart_timer(None)
+        is_ending = self.state is State.STOPPING and self._acked
         self._move(Trigger.STOP)
-        if not self._acked and not self.write(self._dialect.stop()):
+        if not is_ending and not self.write(self._dialect.stop()):
             self.hint_to_stop()
 
     def hint_to_stop(self) -> None:
@@ -347,7 +352,8 @@ class Worker(PendingRequests):
         last = self._owner.log.last_line()
         self._fail_pending(Failure.DIED, f'{reason}: "{last}"' if last else reason)
         uptime = self._clock() - self.started_at
-        self._owner.ended(self, WorkerEnding(cause, code, uptime, self.was_ready), full_reason)
+        was_ready = self.readiness is not Readiness.NOT_YET
+        self._owner.ended(self, WorkerEnding(cause, code, uptime, was_ready), full_reason)
 
     def _move(self, trigger: Trigger) -> None:
         self.state = advance(self.state, trigger)
@@ -363,8 +369,7 @@ class Worker(PendingRequests):
     def stay_down(self, failure: str) -> None:
         """Makes the worker end without a start. Requests to it fail with this reason."""
         self.failure = failure
-        self._move(Trigger.STOP)
-        self._move(Trigger.GONE)
+        self._move(Trigger.UNUSED)
 
     def fail_requests_with(self, failure: str) -> None:
         """Sets the reason with which requests fail while the worker is not up."""

@@ -21,6 +21,13 @@ def marks(tmp_path: Path) -> Path:
     return tmp_path / "life"
 
 
+def test_a_shutdown_ack_that_comes_too_early_does_not_put_off_the_stop(host: Host):
+    host.write("early", 'hello("a")\nsend(type="shutdown_ack")\nsend(type="ready")\nlist(frames())')
+    host.start()
+    assert host.stop() < 1.5, "no SIGTERM is awaited"
+    assert host.cost("early").exit_status == "exit 0"
+
+
 def test_a_stop_ends_the_wait_for_a_restart(host: Host, marks: Path):
     host.add("lives", marks, restart={"backoff_s": [0.2, 0.2]})
     host.start()

@@ -54,6 +54,8 @@ def test_an_end_state_is_final(state: State, trigger: Trigger):
         ([Trigger.GONE, Trigger.RETRY, Trigger.HELLO, Trigger.STOP], State.BACKOFF),
         ([Trigger.GONE, Trigger.RETRY, Trigger.ABANDONED], State.FAILED),
         ([Trigger.HELLO, Trigger.RETRY], State.GREETED),
+        ([Trigger.UNUSED, Trigger.RETRY], State.BACKOFF),
+        ([Trigger.HELLO, Trigger.UNUSED], State.GREETED),
     ],
     ids=str,
 )
