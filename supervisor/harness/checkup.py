@@ -8,12 +8,10 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from supervisor.harness.observed_handshake import HandshakePhase, ObservedHandshake
+from supervisor.harness.recorded_process import HandshakePhase
 from supervisor.process.child import SpawnError
 from supervisor.process.stop_policy import StopStage
-from supervisor.registry.worker_registry import Registry
 from wire import frames
-from wire.dialects.zot import ZotDialect
 from wire.text import one_line
 
 if TYPE_CHECKING:
@@ -21,10 +19,9 @@ if TYPE_CHECKING:
 
     from supervisor.discovery.discover import Found
     from supervisor.harness.harness import Harness
-    from supervisor.harness.recorded_process import RecordedProcess
+    from supervisor.harness.recorded_process import RecordedLine, RecordedProcess
     from supervisor.process.child import ExitStatus
     from supervisor.process.teardown import Teardown
-    from wire.dialects.base import Message
 
 AT_ONCE = 4
 """Processes at a time."""
@@ -96,8 +93,8 @@ def examine(
     """Checks all extensions, `at_once` at a time, and returns the results in the given order. Calls `on_done` for each
     extension when its checkup is over. An extension that hangs does not delay the others. Raises
     `HarnessInterruptedError`."""
-    checkups = [_Checkup(harness, extension) for extension in found]
-    waiting = deque(checkups)
+    results = [CheckupResult(extension, missing_env=_missing_env(extension)) for extension in found]
+    waiting = deque(results)
     running: list[_Checkup] = []
 
     def advance() -> bool:
@@ -110,12 +107,14 @@ def examine(
                         on_done(checkup.result)
             if not waiting or len(running) >= at_once:
                 return not running
-            checkup = waiting.popleft()
-            checkup.start()
-            running.append(checkup)
+            running.append(_Checkup(harness, waiting.popleft()))
 
     harness.wait(advance, _limit(found))
-    return [checkup.result for checkup in checkups]
+    return results
+
+
+def _missing_env(found: Found) -> tuple[str, ...]:
+    return tuple(name for name in found.manifest.env if name not in os.environ)
 
 
 def _limit(found: Sequence[Found]) -> float:
@@ -134,48 +133,35 @@ class _CheckupState(Enum):
 
 
 class _Checkup:
-    def __init__(self, harness: Harness, found: Found) -> None:
-        environ = os.environ
-        missing = tuple(name for name in found.manifest.env if name not in environ)
-        self.result = CheckupResult(found, missing_env=missing)
+    def __init__(self, harness: Harness, result: CheckupResult) -> None:
+        self.result = result
         self._harness = harness
         self._state = _CheckupState.GREETING
-        self._process: RecordedProcess | None = None
-        self._handshake: ObservedHandshake | None = None
-        self._teardown: Teardown | None = None
+        self._teardown: Teardown
+        try:
+            self._process = harness.start(result.found, on_exit=self._on_exit)
+        except SpawnError as error:
+            result.spawn_error = str(error)
+            self._state = _CheckupState.OVER
 
     @property
     def is_over(self) -> bool:
         return self._state is _CheckupState.OVER
 
-    def start(self) -> None:
-        try:
-            self._process = self._harness.start(self.result.found, on_exit=self._on_exit)
-        except SpawnError as error:
-            self.result.spawn_error = str(error)
-            self._state = _CheckupState.OVER
-            return
-        places = self._harness.prepare(self.result.found)
-        self._handshake = ObservedHandshake(self._harness.loop, self._process, places)
-
     def look(self) -> None:
         """Does the work that is due: the shutdown after the handshake, or the next step of the teardown."""
         if self._state is _CheckupState.GREETING:
-            assert self._handshake is not None
-            if self._handshake.look():
+            if self._process.phase.is_over:
                 self._state = _CheckupState.LISTENING
-                listen_s = 0.0 if self._handshake.phase is HandshakePhase.FAILED else LISTEN_S
+                listen_s = 0.0 if self._process.phase is HandshakePhase.FAILED else LISTEN_S
                 self._harness.loop.call_later(listen_s, self._stop)
-        elif self._state is _CheckupState.ENDING and self._teardown is not None:
+        elif self._state is _CheckupState.ENDING:
             self._teardown.hurry()
 
     def _on_exit(self, _status: ExitStatus) -> None:
-        process = self._process
-        assert process is not None
-        self.result.left = len(self._harness.left_by(process))
+        self.result.left = len(self._harness.left_by(self._process))
 
     def _stop(self) -> None:
-        assert self._process is not None
         self._state = _CheckupState.ENDING
         self.result.is_mute = self._process.is_mute
         if not self._process.is_running:
@@ -183,24 +169,25 @@ class _Checkup:
         self._teardown = self._harness.teardown(self._process, self._over)
 
     def _over(self) -> None:
-        process, handshake, teardown, result = self._process, self._handshake, self._teardown, self.result
-        assert process is not None
-        assert handshake is not None
-        assert teardown is not None
+        process, result = self._process, self.result
         self._state = _CheckupState.OVER
         self._harness.processes.remove(process)
-        result.phase = handshake.phase
-        result.failure = handshake.failure
-        if handshake.ready_at is not None:
-            result.ready_s = handshake.ready_at - process.started_at
+        result.phase = process.phase
+        if result.phase is HandshakePhase.FAILED:
+            result.failure = process.failure
+        if process.ready_at is not None:
+            result.ready_s = process.ready_at - process.started_at
         result.exit = process.exit
         result.has_acked = process.has_acked
-        result.stderr = tuple(process.stderr_lines())
+        result.stderr = tuple(process.stderr.lines())
         if process.asked_at is not None and process.ended_at is not None:
             result.stop_s = process.ended_at - process.asked_at
         if result.force is not Force.NOTHING:
-            result.force = _force_of(process, teardown)
-        _register_all(process, result)
+            result.force = _force_of(process, self._teardown)
+        _read_registrations(process, result)
+        result.lines = len(process.heard)
+        for line in process.heard:
+            _read_fault(line, result)
 
 
 def _force_of(process: RecordedProcess, teardown: Teardown) -> Force:
@@ -210,43 +197,29 @@ def _force_of(process: RecordedProcess, teardown: Teardown) -> Force:
         return Force.SIGKILL
     if reached is StopStage.TERMINATED:
         return Force.SIGTERM
-    return Force.ASKING if process.has_acked or process.stdin_closed_at is None else Force.CLOSED_STDIN
+    is_closed = reached is StopStage.HINTED and process.asked_at is not None and not process.has_acked
+    return Force.CLOSED_STDIN if is_closed else Force.ASKING
 
 
-def _register_all(process: RecordedProcess, result: CheckupResult) -> None:
-    """Decodes and registers all that the process said, as a host does."""
-    warned: dict[str, str] = {}
-
-    def warn(key: str, text: str) -> None:
-        warned.setdefault(key, text)
-
-    registry = Registry(process.loop, ZotDialect(), warn, result.remarks.append)
-    for said in process.heard:
-        if said.message is not None:
-            _register(said.message, said.text, registry, result)
-    result.lines = len(process.heard)
-    result.warnings += warned.values()
+def _read_registrations(process: RecordedProcess, result: CheckupResult) -> None:
+    registry = process.registry
     result.tools = tuple(registry.tools)
     result.commands = tuple(registry.commands)
     result.events = tuple(sorted(registry.observes))
     result.intercepts = tuple(sorted(registry.guards))
+    result.warnings += process.warnings.values()
+    result.remarks += process.remarks
+    if (hello := process.hello) is not None:
+        result.hello_name, result.version = hello.name, hello.version
+        result.capabilities = tuple(hello.capabilities or ())
 
 
-def _register(message: Message, text: str, registry: Registry, result: CheckupResult) -> None:
-    if isinstance(message, frames.Hello):
-        result.hello_name = result.hello_name or message.name
-        result.version = result.version or message.version
-        result.capabilities = result.capabilities or tuple(message.capabilities or ())
-    elif isinstance(message, frames.RegisterTool):
-        registry.add_tool(message)
-    elif isinstance(message, frames.RegisterCommand):
-        registry.add_command(message)
-    elif isinstance(message, frames.Subscribe):
-        registry.subscribe(message)
-    elif isinstance(message, frames.UnknownFrame):
+def _read_fault(line: RecordedLine, result: CheckupResult) -> None:
+    message = line.message
+    if isinstance(message, frames.UnknownFrame):
         result.unknown_frames.append(one_line(message.type, SHOWN))
     elif isinstance(message, frames.Malformed) and message.type is None:
         result.junk += 1
-        result.first_junk = result.first_junk or one_line(text, SHOWN) or message.reason
+        result.first_junk = result.first_junk or one_line(line.text, SHOWN) or message.reason
     elif isinstance(message, frames.Malformed):
         result.bad_frames.append(one_line(message.reason, SHOWN))

@@ -17,6 +17,7 @@ from supervisor.harness.matching import ScriptPaths
 from supervisor.harness.recorded_process import RecordedProcess
 from supervisor.home.config import Config
 from supervisor.loop.loop import Loop
+from supervisor.process.child import SpawnError
 from supervisor.process.shared_table import SharedProcessTable
 from supervisor.process.spawn_limits import Confinement, launch
 from supervisor.process.table import become_subreaper
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from supervisor.process.stop_policy import Patience
     from supervisor.process.table import Process
 
+QUIET_S = 0.25
+"""Seconds of silence after which an extension has said what it had to say, if no answer is due."""
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -93,19 +96,25 @@ class Harness:
     def start(
         self,
         found: Found,
+        paths: ScriptPaths | None = None,
         *,
+        greets: bool = True,
         on_said: Callable[[RecordedLine], None] | None = None,
         on_stderr: Callable[[str], None] | None = None,
         on_exit: Callable[[ExitStatus], None] | None = None,
     ) -> RecordedProcess:
-        """Starts the extension in its own folder, with those limits of its manifest that the kernel enforces. Raises
+        """Starts the extension in its own folder, with those limits of its manifest that the kernel enforces. Answers
+        its hello with `paths`, by default those of `prepare`; without `greets` a script answers it. Raises
         `SpawnError`."""
         env = extension_environment(found, self._config, os.environ)
         env |= {TOKEN: self._token, EXTENSION: found.manifest.name}
         argv = launch(found.argv, Confinement.of(found.manifest.limits), cwd=str(found.folder), env=env)
+        paths = paths or self.prepare(found)
         process = RecordedProcess(
-            self.loop, found, argv=argv, env=env, on_said=on_said, on_stderr=on_stderr, on_exit=on_exit
+            self.loop, found, paths, greets=greets, on_said=on_said, on_stderr=on_stderr, on_exit=on_exit
         )
+        if not process.start(lambda: argv, env, process.hello_s):
+            raise SpawnError(process.failure)
         self.processes.append(process)
         return process
 
@@ -119,6 +128,16 @@ class Harness:
         if self.is_interrupted:
             raise HarnessInterruptedError
         return done
+
+    def until_quiet(self, process: RecordedProcess, seconds: float) -> None:
+        """Waits until the extension has been silent for `QUIET_S`, or has ended; `seconds` at most."""
+        clock = self.loop.clock
+        began = clock()
+        while process.is_running and clock() - began < seconds:
+            left = max(began, process.last_heard_at) + QUIET_S - clock()
+            if left <= 0:
+                break
+            self.wait(lambda: not process.is_running, left)
 
     def left_by(self, process: RecordedProcess) -> dict[int, Process]:
         """Returns the living processes that an extension started, by pid, without the first process itself."""

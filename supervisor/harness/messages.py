@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from wire import frames
+import msgspec
+
+from wire.dialects.base import HostInfo
+from wire.dialects.zot import ZotDialect
 
 if TYPE_CHECKING:
     from supervisor.harness.matching import ScriptPaths
@@ -14,20 +17,15 @@ HOST = "rehearsal"
 MODEL = "none"
 
 
+def host_info(places: ScriptPaths) -> HostInfo:
+    """Returns what extensions are told about the harness."""
+    return HostInfo(HOST, HOST, MODEL, places.cwd)
+
+
 def hello_ack(places: ScriptPaths, given: dict[str, Any] | None = None) -> dict[str, Any]:
     """Returns the whole `hello_ack`. Members of `given` replace the defaults."""
-    return {
-        "type": "hello_ack",
-        "protocol_version": frames.PROTOCOL_VERSION,
-        "zot_version": HOST,
-        "provider": HOST,
-        "model": MODEL,
-        "cwd": places.cwd,
-        "extension_dir": places.extension_dir,
-        "data_dir": places.data_dir,
-        "features": list(frames.FEATURES),
-        **(given or {}),
-    }
+    ack = ZotDialect().greet(host_info(places), places.extension_dir, places.data_dir)
+    return {**msgspec.json.decode(ack), **(given or {})}
 
 
 ANSWERS = {

@@ -3,21 +3,35 @@
 from __future__ import annotations
 
 from collections import deque
+from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from supervisor.accounting.account import Account
+from supervisor.extension.handshake import Readiness
+from supervisor.extension.lifecycle import State
+from supervisor.extension.log import ExtensionLog
+from supervisor.extension.notices import Notices
+from supervisor.extension.restart import Cause
+from supervisor.extension.worker import Worker
+from supervisor.harness.messages import host_info
 from supervisor.harness.script import Side
-from supervisor.process.child import Child
+from supervisor.registry.worker_registry import Registry
 from wire import frames
-from wire.dialects.zot import describe_oversize
-from wire.framing import LineSplitter, Oversize
+from wire.dialects.zot import ZotDialect, describe_oversize
+from wire.framing import Line, LineSplitter, Oversize
+from wire.lenient_json import UNREADABLE
 from wire.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable
+    from pathlib import Path
 
     from supervisor.discovery.discover import Found
+    from supervisor.extension.restart import WorkerEnding
+    from supervisor.extension.worker import Shown
+    from supervisor.harness.matching import ScriptPaths
     from supervisor.loop.loop import Loop
     from supervisor.process.child import ExitStatus
     from wire.dialects.base import Message
@@ -27,6 +41,29 @@ HEARD_LIMIT = 20_000
 STDERR_LINES = 20
 STDERR_LINE = 500
 """Characters."""
+
+
+class HandshakePhase(Enum):
+    """How far the handshake is. The values are shown to users."""
+
+    WAITING = "waiting for its hello"
+    GREETED = "greeted"
+    READY = "ready"
+    SILENT = "taken as ready"
+    """The extension never sent `ready`: it was silent after its hello, or the deadline passed."""
+    FAILED = "failed"
+
+    @property
+    def is_over(self) -> bool:
+        return self in (HandshakePhase.READY, HandshakePhase.SILENT, HandshakePhase.FAILED)
+
+
+def phase_of(state: State, readiness: Readiness) -> HandshakePhase:
+    """Returns the phase of a worker. A worker that has been ready stays READY or SILENT, however it ends."""
+    if readiness is not Readiness.NOT_YET:
+        return HandshakePhase.READY if readiness is Readiness.SAID else HandshakePhase.SILENT
+    early = {State.SPAWNED: HandshakePhase.WAITING, State.GREETED: HandshakePhase.GREETED}
+    return early.get(state, HandshakePhase.FAILED)
 
 
 class RecordedLine(NamedTuple):
@@ -43,94 +80,117 @@ class RecordedLine(NamedTuple):
     message: Message | None = None
     """The message that a host decodes from the extension's line."""
 
+    @property
+    def type(self) -> str:
+        """The type of the frame; empty if the line is no frame."""
+        return "" if self.frame is None else str(self.frame.get("type"))
 
-class RecordedProcess:
-    """One recorded process. Calls `on_said` for each line in either direction, `on_stderr` for each line on standard
-    error, and `on_exit` once. A `Harness` ends the process."""
+
+class RecordedProcess(Worker):
+    """A worker with a tap: it records each line that it reads and each frame that it sends. It belongs to no
+    generation and is its own owner. A `Harness` starts and ends it.
+
+    Calls `on_said` for each line in either direction, `on_stderr` for each line on standard error, and `on_exit` once.
+    Without `greets` a script answers the hello, and the phase of the handshake means nothing.
+    """
 
     def __init__(
         self,
         loop: Loop,
         found: Found,
+        paths: ScriptPaths,
         *,
-        argv: Sequence[str],
-        env: Mapping[str, str],
+        greets: bool = True,
         on_said: Callable[[RecordedLine], None] | None = None,
         on_stderr: Callable[[str], None] | None = None,
         on_exit: Callable[[ExitStatus], None] | None = None,
     ) -> None:
-        """Starts the process. Raises `SpawnError`."""
         self.found = found
+        self.name = found.manifest.name
+        self.data_dir = paths.data_dir
+        self.account = Account()
+        self.timeouts = found.manifest.timeouts
+        self.stderr = _StderrLines(found.folder, self.name, on_stderr)
+        self.log: ExtensionLog = self.stderr
+        self.notices = Notices(loop, self.log, self.account, on_notice=_ignore, on_note=_ignore)
+        dialect = ZotDialect()
+        host = host_info(paths) if greets else None
+        super().__init__(loop, self, dialect, host=host, folder=str(found.folder), index=0)
         self.said: list[RecordedLine] = []
         """The lines of both directions."""
         self.heard: list[RecordedLine] = []
         """Only the lines of the extension."""
-        self.exit: ExitStatus | None = None
-        self.started_at = loop.clock()
+        self.greeting = 0
+        """How many of the lines of `heard` belong to the handshake."""
+        self.warnings: dict[str, str] = {}
+        """Registrations that a host leaves out or changes, and why."""
+        self.remarks: list[str] = []
+        self.ready_at: float | None = None
         self.ended_at: float | None = None
         self.asked_at: float | None = None
         """When `shutdown` was sent, on the loop's clock."""
         self.has_acked = False
-        self.is_mute = False
-        self.stdin_closed_at: float | None = None
-        self.loop = loop
+        self.hello_s = self.timeouts.hello or found.default_hello_s
+        self.registry = Registry(loop, dialect, self._on_warning, self.remarks.append)
         self._on_said = on_said
-        self._on_stderr_line = on_stderr
         self._on_exit_seen = on_exit
-        self._splitter = LineSplitter()
-        self._stderr: deque[str] = deque(maxlen=STDERR_LINES)
-        self._stderr_rest = b""
-        self.child: Child | None = None
-        self.child = Child(
-            loop,
-            argv,
-            cwd=str(found.folder),
-            env=env,
-            on_stdout=self._on_stdout,
-            on_stderr=self._on_stderr,
-            on_exit=self._on_exit,
-            on_mute=self._on_mute,
-        )
+        self._tap = LineSplitter()
 
     @property
-    def is_running(self) -> bool:
-        return self.exit is None
+    def phase(self) -> HandshakePhase:
+        return phase_of(self.state, self.readiness)
+
+    @property
+    def handshake_s(self) -> float:
+        """More seconds than the handshake takes."""
+        return self.hello_s + self.timeouts.ready + 1.0
+
+    @property
+    def hello(self) -> frames.Hello | None:
+        return next((said.message for said in self.heard if isinstance(said.message, frames.Hello)), None)
+
+    @property
+    def exit(self) -> ExitStatus | None:
+        return None if self.child is None else self.child.exit
+
+    @property
+    def is_mute(self) -> bool:
+        """Whether the process has closed its stdout, and lives."""
+        return self.child is not None and self.child.is_running and not self.child.stdout.is_open
 
     @property
     def last_heard_at(self) -> float:
         """When the extension last wrote a line (loop's clock); its start time before the first line."""
         return self.heard[-1].at if self.heard else self.started_at
 
+    # --- the tap ------------------------------------------------------------------------------------------
+
     def say(self, frame: dict[str, Any]) -> bool:
         """Sends a frame. Returns False if the process no longer reads."""
-        assert self.child is not None
-        if not self.child.send(msgspec.json.encode(frame) + b"\n"):
+        return self.write(msgspec.json.encode(frame) + b"\n")
+
+    def write(self, frame: bytes) -> bool:
+        if not super().write(frame):
             return False
-        if frame.get("type") == "shutdown" and self.asked_at is None:
-            self.asked_at = self.loop.clock()
-        self._note(RecordedLine(Side.HOST, frame, self.loop.clock()))
+        said = RecordedLine(Side.HOST, msgspec.json.decode(frame), self._clock())
+        if self.asked_at is None and said.type == "shutdown":
+            self.asked_at = said.at
+        self._note(said)
         return True
 
-    def stderr_lines(self) -> list[str]:
-        """The last `STDERR_LINES` lines, safe for a terminal."""
-        rest = [self._stderr_rest.decode("utf-8", "replace")] if self._stderr_rest else []
-        return [line for text in (*self._stderr, *rest) if (line := _shown(text))]
-
-    # --- what the extension says --------------------------------------------------------------------------
-
     def _on_stdout(self, data: bytes) -> None:
-        for line in self._splitter.feed(data):
+        for line in self._tap.feed(data):
             if len(self.heard) < HEARD_LIMIT:
                 self._hear(line)
             elif len(self.heard) == HEARD_LIMIT:
                 text = f"more than {HEARD_LIMIT} lines; the rest is not heard"
-                self.heard.append(RecordedLine(Side.EXTENSION, None, self.loop.clock(), text, text))
+                self.heard.append(RecordedLine(Side.EXTENSION, None, self._clock(), text, text))
                 self._note(self.heard[-1])
+        super()._on_stdout(data)
 
-    def _hear(self, line: bytes | bytearray | Oversize) -> None:
-        said = understood(line, self._splitter.limit, self.loop.clock())
-        if said.frame is not None and said.frame.get("type") == "shutdown_ack":
-            self.has_acked = True
+    def _hear(self, line: Line | Oversize) -> None:
+        said = understood(line, self._tap.limit, self._clock())
+        self.has_acked |= isinstance(said.message, frames.ShutdownAck)
         self.heard.append(said)
         self._note(said)
 
@@ -139,42 +199,42 @@ class RecordedProcess:
         if self._on_said is not None:
             self._on_said(said)
 
-    def _on_stderr(self, data: bytes) -> None:
-        *whole, self._stderr_rest = (self._stderr_rest + data).split(b"\n")
-        self._stderr_rest = self._stderr_rest[-STDERR_LINE:]
-        for line in whole:
-            text = line[: 4 * STDERR_LINE].decode("utf-8", "replace")
-            self._stderr.append(text)
-            if self._on_stderr_line is not None:
-                self._on_stderr_line(_shown(text))
+    # --- the owner ----------------------------------------------------------------------------------------
 
-    def _on_mute(self) -> None:
-        self.is_mute = True
+    def _on_warning(self, key: str, text: str) -> None:
+        self.warnings.setdefault(key, text)
 
-    def _on_exit(self, status: ExitStatus) -> None:
-        self.exit = status
-        self.ended_at = self.loop.clock()
-        if (rest := self._splitter.finish()) is not None:
+    def got_ready(self, worker: Worker) -> None:  # noqa: ARG002
+        self.ready_at = self._clock()
+        numbered = enumerate(self.heard, 1)
+        self.greeting = next((count for count, said in numbered if said.type == "ready"), len(self.heard))
+
+    def collected(self, worker: Worker) -> None:  # noqa: ARG002
+        self.ended_at = self._clock()
+        if (rest := self._tap.finish()) is not None:
             self._hear(rest)
-        if self._on_exit_seen is not None:
-            self._on_exit_seen(status)
+        if self._on_exit_seen is not None and self.exit is not None:
+            self._on_exit_seen(self.exit)
 
-    # --- its end: the methods that `Teardown` calls -------------------------------------------------------
+    def ended(self, worker: Worker, ending: WorkerEnding, reason: str) -> None:  # noqa: ARG002
+        if ending.cause is Cause.EXIT and not ending.was_ready and self.hello is not None:
+            self.fail_requests_with(f"it exited ({self.exit})")
+
+    def memory_breach(self, worker: Worker) -> None: ...
+    def registered(self, worker: Worker) -> None: ...
+    def stopped(self, worker: Worker) -> None: ...
+    def showed(self, worker: Worker, frame: Shown) -> None: ...
+    def timed_out(self, worker: Worker) -> None: ...
+
+    # --- its end ------------------------------------------------------------------------------------------
 
     def ask_to_stop(self) -> None:
-        """Sends `shutdown`, or closes stdin if the process no longer reads."""
-        if self.asked_at is None and not self.say({"type": "shutdown"}):
-            self.hint_to_stop()
-
-    def hint_to_stop(self) -> None:
-        """Closes the stdin of the process, unless the process has answered the shutdown."""
-        assert self.child is not None
-        if not self.has_acked and self.child.stdin is not None and self.child.stdin.is_open:
-            self.stdin_closed_at = self.loop.clock()
-            self.child.stdin.end()
+        """Sends `shutdown`, unless the script has sent it."""
+        if self.asked_at is None:
+            super().ask_to_stop()
 
 
-def understood(line: bytes | bytearray | Oversize, limit: int, now: float) -> RecordedLine:
+def understood(line: Line | Oversize, limit: int, now: float) -> RecordedLine:
     """Decodes a line of an extension: to JSON for the comparison, and to a message as a host does."""
     if isinstance(line, Oversize):
         malformed = describe_oversize(line, limit)
@@ -183,17 +243,46 @@ def understood(line: bytes | bytearray | Oversize, limit: int, now: float) -> Re
     fault = judged.reason if isinstance(judged, frames.Malformed) else ""
     try:
         frame = msgspec.json.decode(bytes(line).decode("utf-8", "replace"))
-    except (msgspec.DecodeError, RecursionError):
+    except UNREADABLE:
         frame = None
     if not isinstance(frame, dict):
         return RecordedLine(Side.EXTENSION, None, now, fault or "not a JSON object", _cut(line), judged)
     return RecordedLine(Side.EXTENSION, frame, now, fault, "", judged)
 
 
-def _cut(line: bytes | bytearray) -> str:
+def _cut(line: Line) -> str:
     return line[:400].decode("utf-8", "replace")
 
 
-def _shown(line: str) -> str:
+def _ignore(_kind: str, _text: str) -> None:
+    """Drops a notice or a note: the recorded lines have what it says."""
+
+
+class _StderrLines(ExtensionLog):
+    """A log without a file. Keeps the last `STDERR_LINES` lines of stderr."""
+
+    def __init__(self, folder: Path, name: str, on_line: Callable[[str], None] | None) -> None:
+        super().__init__(folder, name)
+        self._on_line = on_line
+        self._lines: deque[str] = deque(maxlen=STDERR_LINES)
+        self._rest = b""
+
+    def _open(self) -> None:
+        """Without a file, lines of the host are dropped."""
+
+    def write(self, data: bytes) -> None:
+        *whole, self._rest = (self._rest + data).split(b"\n")
+        self._rest = self._rest[-STDERR_LINE:]
+        for line in whole:
+            self._lines.append(_shown(line))
+            if self._on_line is not None:
+                self._on_line(self._lines[-1])
+
+    def lines(self) -> list[str]:
+        """Returns the last lines, safe for a terminal."""
+        return [line for line in (*self._lines, _shown(self._rest)) if line]
+
+
+def _shown(line: bytes) -> str:
     """Keeps the indentation: tracebacks need it."""
-    return printable(line).rstrip()[:STDERR_LINE]
+    return printable(line[: 4 * STDERR_LINE].decode("utf-8", "replace")).rstrip()[:STDERR_LINE]

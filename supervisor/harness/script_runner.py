@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from supervisor.discovery.discover import Found, Scope, read_manifest
+from supervisor.extension.handshake import no_hello
 from supervisor.harness.matching import differences
 from supervisor.harness.messages import answer_to, hello_ack
-from supervisor.harness.observed_handshake import HandshakePhase, ObservedHandshake
+from supervisor.harness.recorded_process import HandshakePhase
 from supervisor.harness.result import Failure, ScriptResult
 from supervisor.harness.script import Script, Side, write_line
 from supervisor.process.child import EXIT_FOLLOWS_S, SpawnError
@@ -28,8 +29,6 @@ HURRIED = Patience(hint=0.0, ask=0.5, term=0.5)
 """The patience with an extension that has failed already."""
 WAIT_S = 10.0
 """Seconds to wait for each expected frame."""
-QUIET_S = 0.25
-"""Seconds of silence after which a recording goes on to the host's next line, if no answer is due."""
 
 
 class _FailedError(Exception):
@@ -67,16 +66,12 @@ def recording_of(conversation: Sequence[RecordedLine], places: ScriptPaths) -> b
     """Returns a conversation as the text of a script. Puts the `hello_ack` right after the `hello`, even if the
     extension said more in between: so equal conversations give equal recordings."""
     lines = [line for line in conversation if line.frame is not None]
-    ack = next((line for line in lines if line.side is Side.HOST and _type(line) == "hello_ack"), None)
-    hello = next((line for line in lines if line.side is Side.EXTENSION and _type(line) == "hello"), None)
+    ack = next((line for line in lines if line.side is Side.HOST and line.type == "hello_ack"), None)
+    hello = next((line for line in lines if line.side is Side.EXTENSION and line.type == "hello"), None)
     if ack is not None and hello is not None:
         lines = [line for line in lines if line is not ack]
         lines.insert(lines.index(hello) + 1, ack)
     return b"".join(write_line(line.side, line.frame, places) for line in lines if line.frame is not None)
-
-
-def _type(said: RecordedLine) -> str:
-    return str(said.frame.get("type")) if said.frame is not None else ""
 
 
 class _ScriptRun:
@@ -101,7 +96,8 @@ class _ScriptRun:
         failure: Failure | None = None
         try:
             try:
-                self._process = self._harness.start(self._found)
+                greets = not self._script.has_handshake
+                self._process = self._harness.start(self._found, self._places, greets=greets)
             except SpawnError as error:
                 raise _FailedError(Failure(str(error))) from None
             if not self._script.has_handshake:
@@ -124,20 +120,18 @@ class _ScriptRun:
             done=self._done,
             failure=failure,
             said=tuple(ended.said) if ended else (),
-            stderr=tuple(ended.stderr_lines()) if ended else (),
+            stderr=tuple(ended.stderr.lines()) if ended else (),
             exit=str(ended.exit) if ended and ended.exit else "",
             places=self._places,
             seconds=self._harness.loop.clock() - began,
         )
 
     def _shake_hands(self) -> None:
-        handshake = ObservedHandshake(self._harness.loop, self.process, self._places)
-        timeouts = self._found.manifest.timeouts
-        limit = (timeouts.hello or self._found.default_hello_s) + timeouts.ready + 1.0
-        self._harness.wait(handshake.look, limit)
-        if handshake.phase is HandshakePhase.FAILED:
-            raise _FailedError(Failure(handshake.failure))
-        self._taken = handshake.taken
+        process = self.process
+        self._harness.wait(lambda: process.phase.is_over, process.handshake_s)
+        if process.phase is HandshakePhase.FAILED:
+            raise _FailedError(Failure(process.failure))
+        self._taken = process.greeting
 
     # --- comparing ----------------------------------------------------------------------------------------
 
@@ -160,7 +154,7 @@ class _ScriptRun:
     def _expect(self, step: ScriptStep) -> None:
         expected = self._places.fill(step.frame)
         kind = expected["type"]
-        wait_s = max(self._wait_s, self._hello_s) if kind == "hello" else self._wait_s
+        wait_s = max(self._wait_s, self.process.hello_s) if kind == "hello" else self._wait_s
         if not self._harness.wait(
             lambda: self._has_said(kind) or not self.process.is_running or self.process.is_mute, wait_s
         ):
@@ -180,15 +174,11 @@ class _ScriptRun:
         if said.fault:
             raise _FailedError(Failure(f"no host takes this: {said.fault}", step, said.frame))
 
-    @property
-    def _hello_s(self) -> float:
-        return self._found.manifest.timeouts.hello or self._found.default_hello_s
-
     def _has_said(self, kind: str) -> bool:
         """Whether there is a line to compare. Ignored types are skipped, unless `kind` is one of them."""
         heard = self.process.heard
-        while self._taken < len(heard) and _type(heard[self._taken]) in self._script.about.ignore:
-            if _type(heard[self._taken]) == kind:
+        while self._taken < len(heard) and heard[self._taken].type in self._script.about.ignore:
+            if heard[self._taken].type == kind:
                 return True
             self._taken += 1
         return self._taken < len(heard)
@@ -208,32 +198,22 @@ class _ScriptRun:
         kind = step.frame["type"]
         process = self.process
         if kind == "hello_ack":
-            if not self._harness.wait(lambda: bool(process.heard) or not process.is_running, self._hello_s):
-                raise _FailedError(Failure(f"said no hello within {self._hello_s:g} s", step))
+            if not self._harness.wait(lambda: bool(process.heard) or not process.is_running, process.hello_s):
+                raise _FailedError(Failure(no_hello(process.hello_s), step))
             self._say(step)
-            self._until_quiet()
+            self._harness.until_quiet(process, self._wait_s)
             return
         before = len(process.heard)
         self._say(step)
         if kind == "shutdown":
             return
         if (answer := answer_to(self._places.fill(step.frame))) is None:
-            self._until_quiet()
+            self._harness.until_quiet(process, self._wait_s)
             return
         if not self._harness.wait(lambda: _has_answer(process, before, answer) or not process.is_running, self._wait_s):
             raise _FailedError(Failure(f"no {answer.type} within {self._wait_s:g} s", step))
         if not _has_answer(process, before, answer):
             raise _FailedError(Failure(self._gone(), step))
-
-    def _until_quiet(self) -> None:
-        clock, process = self._harness.loop.clock, self.process
-        began = clock()
-        while (
-            process.is_running
-            and clock() - max(began, process.last_heard_at) < QUIET_S
-            and clock() - began < self._wait_s
-        ):
-            self._harness.wait(lambda: not process.is_running, QUIET_S)
 
     # --- the end ------------------------------------------------------------------------------------------
 
@@ -253,7 +233,7 @@ class _ScriptRun:
         for said in self.process.heard[self._taken :]:
             if said.frame is None:
                 raise _FailedError(Failure(f"it wrote a line that is no frame: {said.text}"))
-            if expects and _type(said) not in spare:
+            if expects and said.type not in spare:
                 raise _FailedError(Failure("it said more than the script expects", None, said.frame))
 
 

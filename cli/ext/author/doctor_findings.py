@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cli.doctor.checks import Level
 from supervisor.harness.checkup import Force
-from supervisor.harness.observed_handshake import HandshakePhase
+from supervisor.harness.recorded_process import HandshakePhase
 from supervisor.process.stop_policy import Patience
 
 if TYPE_CHECKING:

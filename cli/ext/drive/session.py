@@ -15,9 +15,9 @@ from cli.ext.drive.screen import ConversationView, wants_colour
 from cli.ext.drive.typed_commands import HELP, CommandError, RegisteredNames, frame_for
 from supervisor.harness.harness import Harness, HarnessInterruptedError
 from supervisor.harness.messages import answer_to
-from supervisor.harness.observed_handshake import HandshakePhase, ObservedHandshake
+from supervisor.harness.recorded_process import HandshakePhase
 from supervisor.harness.script import Side
-from supervisor.harness.script_runner import QUIET_S, ended_badly, found_in, recording_of
+from supervisor.harness.script_runner import ended_badly, found_in, recording_of
 from supervisor.home.config import ConfigError, load_config
 from supervisor.home.zot_home import zot_home
 from supervisor.process.child import EXIT_FOLLOWS_S, SpawnError
@@ -104,7 +104,9 @@ class _Session:
 
     def run(self) -> None:
         try:
-            self._process = self._harness.start(self._found, on_said=self._on_said, on_stderr=self._view.stderr)
+            self._process = self._harness.start(
+                self._found, self._paths, on_said=self._on_said, on_stderr=self._view.stderr
+            )
             self._talk(self._process)
         except SpawnError as error:
             self._fail(str(error))
@@ -120,11 +122,9 @@ class _Session:
     # --- the conversation ---------------------------------------------------------------------------------
 
     def _talk(self, process: RecordedProcess) -> None:
-        handshake = ObservedHandshake(self._harness.loop, process, self._paths)
-        timeouts = self._found.manifest.timeouts
-        self._harness.wait(handshake.look, (timeouts.hello or self._found.default_hello_s) + timeouts.ready + 1.0)
-        if handshake.phase is HandshakePhase.FAILED:
-            self._fail(handshake.failure)
+        self._harness.wait(lambda: process.phase.is_over, process.handshake_s)
+        if process.phase is HandshakePhase.FAILED:
+            self._fail(process.failure)
             return
         if self._by_hand:
             self._view.note("help lists what can be typed; Ctrl-D ends")
@@ -177,18 +177,12 @@ class _Session:
 
     def _await(self, process: RecordedProcess, answer: ExpectedAnswer | None) -> None:
         """Waits for the answer. If none is due, waits until the extension is silent."""
-        clock = self._harness.loop.clock
         if answer is not None:
             came = self._harness.wait(lambda: answer not in self._asked or not process.is_running, self._request.wait_s)
             if answer in self._asked and process.is_running and not came:
                 self._fail(f"no {answer.type} within {self._request.wait_s:g} s")
             return
-        began = clock()
-        while process.is_running and clock() - began < self._request.wait_s:
-            left = max(began, process.last_heard_at) + QUIET_S - clock()
-            if left <= 0:
-                break
-            self._harness.wait(lambda: not process.is_running, left)
+        self._harness.until_quiet(process, self._request.wait_s)
 
     def _on_said(self, said: RecordedLine) -> None:
         after = None

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
 from supervisor.harness.checkup import CheckupResult, Force, examine
 from supervisor.harness.harness import Harness
-from supervisor.harness.observed_handshake import HandshakePhase
+from supervisor.harness.recorded_process import HandshakePhase
 from supervisor.harness.script_runner import found_in
 from tests.support.extension_folder import extension, folder
+from tests.support.host import PRELUDE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,6 +62,26 @@ def test_each_fault_is_found(facts_of, tmp_path):
     assert len(facts["wrong_types"].bad_frames) >= 2
     assert "must be hello" in facts["first_frame_not_hello"].failure
     assert facts["grandchild"].left == 1
+
+
+def test_registrations_are_those_at_the_end(tmp_path):
+    source = tmp_path / "x.py"
+    source.write_text(
+        PRELUDE
+        + """
+hello("kept", "taken_back")
+send(type="unregister_tool", name="taken_back")
+send(type="subscribe", events=["turn_end", "no_such_event"])
+send(type="ready")
+list(frames())
+"""
+    )
+    with Harness() as room:
+        (facts,) = examine(
+            room, [found_in(folder(tmp_path, "x", [sys.executable, "-I", "-S", str(source)], timeouts=PATIENT))]
+        )
+    assert (facts.tools, facts.events) == (("kept",), ("turn_end",))
+    assert facts.remarks == ["subscribed to 'no_such_event', which is not offered; ignored"]
 
 
 def test_those_that_do_not_end(facts_of):

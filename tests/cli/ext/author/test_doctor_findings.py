@@ -11,7 +11,7 @@ def test_each_fault_of_an_extension_has_a_finding_with_advice(tmp_path):
     from cli.doctor.checks import Level
     from cli.ext.author.doctor_findings import judge, worst
     from supervisor.harness.checkup import CheckupResult, Force
-    from supervisor.harness.observed_handshake import HandshakePhase
+    from supervisor.harness.recorded_process import HandshakePhase
     from supervisor.harness.script_runner import found_in
     from supervisor.process.child import ExitStatus
 
