@@ -10,40 +10,55 @@ MEASURED_EVERY = 8
 """One wait in so many is measured."""
 EXPLORED_EVERY = 8
 """One measured wait in so many is made in the way that seems slower: one wait in 64."""
-STEP = 0.1
-"""By this fraction a measurement moves the running median of its way up or down."""
-LEAD = 0.97
+STEP = 0.03
+"""By this fraction a measurement moves the running median of its way up or down; the first few move it further."""
+LEAD = 0.92
 """The other way is taken over if its median is below this fraction of the median of the present way."""
 
 
-class WaitHabit:
-    """Count `left` down before each wait. At 0 call `begin_measured` before and `took` after the wait; other waits are
-    made as `sleeps` says."""
+class Way:
+    """A running median of durations."""
 
-    __slots__ = ("_explored_sleeping", "_measured", "_medians", "left", "sleeps")
+    __slots__ = ("count", "median_s")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.median_s = 0.0
+
+    def add(self, seconds: float) -> None:
+        step = max(STEP, 1 / (self.count + 1))
+        self.median_s *= 1 + step if seconds > self.median_s else 1 - step
+        if not self.count:
+            self.median_s = seconds
+        self.count += 1
+
+
+class WaitHabit:
+    """Count `left` down before each wait. At 0 call `begin_measured` before the wait and `took` after it. Other waits
+    are made as `sleeps` says."""
+
+    __slots__ = ("_measured", "_measured_sleeps", "left", "sleeping", "sleeps", "spinning")
 
     def __init__(self) -> None:
         self.sleeps = False
         """Whether to sleep at once."""
         self.left = 1
+        self.spinning = Way()
+        self.sleeping = Way()
         self._measured = 0
-        self._explored_sleeping = False
-        self._medians = [0.0, 0.0]
-        """Running medians of spinning and of sleeping, in seconds; 0 before the first measurement."""
+        self._measured_sleeps = False
 
     def begin_measured(self) -> bool:
-        """Whether the measured wait is to sleep."""
+        """Whether the wait that is measured now is to sleep."""
         self.left = MEASURED_EVERY
         self._measured += 1
-        explores = self._measured % EXPLORED_EVERY == 2
-        self._explored_sleeping = self.sleeps != explores
-        return self._explored_sleeping
+        explores = self._measured % EXPLORED_EVERY == EXPLORED_EVERY // 2
+        self._measured_sleeps = self.sleeps != explores
+        return self._measured_sleeps
 
     def took(self, seconds: float) -> None:
         """Takes the duration of the wait for which `begin_measured` was called."""
-        medians, way = self._medians, int(self._explored_sleeping)
-        before = medians[way]
-        medians[way] = before * (1 + STEP if seconds > before else 1 - STEP) if before else seconds
-        present, other = medians[self.sleeps], medians[not self.sleeps]
-        if other and other < present * LEAD:
+        (self.sleeping if self._measured_sleeps else self.spinning).add(seconds)
+        present, other = (self.sleeping, self.spinning) if self.sleeps else (self.spinning, self.sleeping)
+        if other.count and other.median_s < present.median_s * LEAD:
             self.sleeps = not self.sleeps
