@@ -64,6 +64,8 @@ class Bench:
             self._languages_at(placement)
         for placement in possible():
             self._spaced(placement)
+        for placement in (possible()[0], possible()[-1]):
+            self._side_by_side(placement)
         self._flooded()
         self._layers()
         self._hooks()
@@ -91,6 +93,30 @@ class Bench:
         with self._hosts() as hosts:
             hosts[ZOT] = self._supervised(self._echo)
             self._compare(f"a call every 2 ms, {placement.value}", hosts, placement, gap_s=0.002)
+
+    def _side_by_side(self, placement: Placement) -> None:
+        """Measures guards that are asked one after another, and the same guards asked at the same time."""
+        count = self._effort.serial
+        programs = {"C echo": self._echo, **{f"{name} echo": argv for name, argv in self._languages.items()}}
+        programs["sh that waits 2 ms"] = ["/bin/sh", str(PROGRAMS / "slow_guard.sh")]
+        columns = ("", "in turn, p50 µs", "side by side, p50 µs", "side by side / in turn", "samples")
+        table = Table(f"{count} guards of one event, {placement.value}", columns)
+        for name, argv in programs.items():
+            self._report.progress(f"{count} guards: {name}")
+            hosts: dict[str, Host] = {
+                "in turn": self._supervised(argv, guards=count),
+                "side by side": self._supervised(argv, guards=count, independent=True),
+            }
+            try:
+                rounds = self._measure(hosts, placement, count=max(self._effort.tight // 10, 2))
+                in_turn, side_by_side = (rounds[host] for host in hosts.values())
+                p50s = (in_turn.figures()[0], side_by_side.figures()[0])
+                table.add(name, *p50s, side_by_side.ratio_to(in_turn), side_by_side.count)
+            finally:
+                for host in hosts.values():
+                    host.place(Placement.FREE)
+                    host.close()
+        self._report.show(table)
 
     def _flooded(self) -> None:
         """Measures a guard's verdict while other extensions send notes as fast as the host reads them."""
@@ -149,8 +175,12 @@ class Bench:
                 host.place(Placement.FREE)
                 host.close()
 
-    def _supervised(self, argv: Sequence[str], *, guards: int = 1, others: int = 0, floods: int = 0) -> Supervised:
-        found = [self._shop.extension(f"guard{i}", [*argv, f"guard{i}"], i) for i in range(guards)]
+    def _supervised(
+        self, argv: Sequence[str], *, guards: int = 1, others: int = 0, floods: int = 0, independent: bool = False
+    ) -> Supervised:
+        found = [
+            self._shop.extension(f"guard{i}", [*argv, f"guard{i}"], i, independent=independent) for i in range(guards)
+        ]
         found += self._shop.bystanders(others)
         found += [self._shop.extension(f"flood{i}", self._flood(), 500 + i) for i in range(floods)]
         return Supervised(self._shop.started(found))

@@ -49,8 +49,9 @@ class Workshop:
     def python(self, source: Path, *args: str) -> list[str]:
         return [sys.executable, "-I", "-S", str(source), *args]
 
-    def extension(self, name: str, argv: Sequence[str], position: int = 0) -> Found:
-        return Found(self.folder, Manifest(name=name, exec=argv[0], args=tuple(argv[1:])), Scope.EXPLICIT, position)
+    def extension(self, name: str, argv: Sequence[str], position: int = 0, *, independent: bool = False) -> Found:
+        manifest = Manifest(name=name, exec=argv[0], args=tuple(argv[1:]), independent=independent)
+        return Found(self.folder, manifest, Scope.EXPLICIT, position)
 
     def bystanders(self, count: int) -> list[Found]:
         """Makes extensions in sh that guard nothing and send nothing after `ready`."""
