@@ -18,8 +18,8 @@ from supervisor.calls.verdict_request import VerdictInFlight, VerdictRequests
 from supervisor.cleanup.env_marks import EXTENSION, TOKEN
 from supervisor.cleanup.orphans import Orphans
 from supervisor.cleanup.tracker import ProcessTracker
-from supervisor.extension.event_sink import EventSink
 from supervisor.extension.extension import Extension
+from supervisor.extension.host_context import EventSink, HostContext
 from supervisor.extension.lifecycle import State
 from supervisor.loop.timestamp import Timestamp
 from supervisor.monitoring import stats
@@ -85,9 +85,6 @@ class Supervisor:
         self.extensions: list[Extension] = []
         self.token = os.urandom(16).hex()
         """Every child has the token in its environment. It identifies the children of a killed host."""
-        self._host = host
-        self._logs = logs
-        self._limits = limits
         self._owns_process = owns_process
         self._on_notice = on_notice or (lambda _extension, _kind, _message: None)
         self._on_note = on_note or (lambda _extension, _level, _message: None)
@@ -104,8 +101,10 @@ class Supervisor:
                 loop, self.token, folder=runtime_folder, version=host.version, owns_process=owns_process,
                 say=say or (lambda _line: None),
             )  # fmt: skip
+        self._context = HostContext(
+            loop, host, logs, self._shared_table, self._tracker, limits=limits, is_strict=strict_guards
+        )
         self._orphans = Orphans(loop, self.token, self._tracker)
-        self._strict_guards = strict_guards
         self.guards = Guards(loop, self.extensions, self._dialect)
         self._verdicts = VerdictRequests(loop, self.guards, self._dialect)
         self._events = EventSender(self.extensions, self._dialect)
@@ -159,10 +158,7 @@ class Supervisor:
 
     def _start(self, found: Found) -> Extension:
         self.guards.expect_more()
-        extension = Extension(
-            self.loop, found, host=self._host, logs=self._logs, sink=self._sink_of, strict=self._strict_guards,
-            limits=self._limits, tracker=self._tracker, shared_table=self._shared_table,
-        )  # fmt: skip
+        extension = Extension(self._context, found, self._sink_of)
         self.extensions.append(extension)
         extension.start(self.environment_of(found), self.data_folder)
         return extension

@@ -12,29 +12,24 @@ from typing import TYPE_CHECKING
 from supervisor.accounting.account import Account
 from supervisor.extension.handover import Handover
 from supervisor.extension.lifecycle import BEST_FIRST, State
-from supervisor.process.shared_table import SharedProcessTable
 from wire.control import ReloadOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
-    from supervisor.cleanup.tracker import ProcessTracker
     from supervisor.discovery.discover import Found
-    from supervisor.extension.event_sink import EventSink
     from supervisor.extension.generation import Generation
+    from supervisor.extension.host_context import EventSink, HostContext
     from supervisor.extension.log import ExtensionLog
     from supervisor.extension.notices import Notices
     from supervisor.extension.slot import WorkerSlot
     from supervisor.extension.worker import Worker
-    from supervisor.loop.loop import Loop
     from supervisor.process.child import Child
     from supervisor.process.table import Process
     from supervisor.process.teardown import Stoppable
     from supervisor.registry.registration import Command, Tool
     from supervisor.registry.worker_registry import Registry
-    from wire.dialects.base import HostInfo
-    from wire.manifest import Limits
 
 
 class Extension:
@@ -42,43 +37,24 @@ class Extension:
 
     def __init__(
         self,
-        loop: Loop,
+        host: HostContext,
         found: Found,
-        *,
-        host: HostInfo,
-        logs: Path,
         sink: Callable[[Extension], EventSink],
-        strict: bool = False,
-        limits: Limits | None = None,
-        tracker: ProcessTracker | None = None,
         dice: Callable[[], float] = random.random,
-        shared_table: SharedProcessTable | None = None,
     ) -> None:
-        """`sink` returns the functions by which this extension reports. With `strict` a missing verdict means deny.
-        `limits` are the host's defaults; the manifest overrides them. `dice` returns random numbers from 0 to 1."""
+        """`sink` returns the functions by which this extension reports. `dice` returns random numbers from 0 to 1."""
         self.name = found.manifest.name
         self.account = Account()
-        self.started_at = loop.clock()
+        self.started_at = host.loop.clock()
         self.was_ready = False
         """A worker of the extension has been ready at least once."""
         self.on_settled: Callable[[], None] | None = None
         """Called once, when the first start is over, with or without success."""
         self.dice = dice
-        self._strict = strict
+        self._is_strict = host.is_strict
         self._sink = sink(self)
         self._starts = 0
-        self.handover = Handover(
-            loop,
-            self,
-            found,
-            sink=self._sink,
-            host=host,
-            logs=logs,
-            limits=limits,
-            tracker=tracker,
-            shared_table=shared_table or SharedProcessTable(loop),
-            on_replaced=self._replaced,
-        )
+        self.handover = Handover(host, self, found, self._sink, on_replaced=self._replaced)
         self._take_current()
 
     def _take_current(self) -> None:
@@ -88,7 +64,7 @@ class Extension:
         self.manifest = generation.manifest
         self.timeouts = generation.timeouts
         self.limits = generation.limits
-        self.denies_on_failure = self._strict or self.manifest.on_failure == "deny"
+        self.denies_on_failure = self._is_strict or self.manifest.on_failure == "deny"
         """Whether a missing verdict means deny."""
         self.is_independent = self.manifest.independent
         """Whether its verdict does not depend on other guards: it may be asked at the same time as they are."""

@@ -36,16 +36,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from supervisor.accounting.account import Account
-    from supervisor.cleanup.tracker import ProcessTracker
     from supervisor.discovery.discover import Found
-    from supervisor.extension.event_sink import EventSink
+    from supervisor.extension.host_context import EventSink, HostContext
     from supervisor.extension.worker import Shown
-    from supervisor.loop.loop import Loop
-    from supervisor.process.shared_table import SharedProcessTable
     from supervisor.process.table import Process, ProcessTable
     from supervisor.process.teardown import Stoppable
-    from wire.dialects.base import HostInfo
-    from wire.manifest import Limits
 
 
 class GenerationOwner(Protocol):
@@ -73,30 +68,26 @@ class Generation:
 
     def __init__(
         self,
-        loop: Loop,
+        host: HostContext,
         owner: GenerationOwner,
         found: Found,
+        sink: EventSink,
         *,
         state: GenerationState,
-        sink: EventSink,
-        host: HostInfo,
-        logs: Path,
-        limits: Limits,
-        tracker: ProcessTracker | None,
-        shared_table: SharedProcessTable,
         on_ready: Callable[[Generation], None],
         on_failed: Callable[[Generation, str], None],
         on_drained: Callable[[Generation], None],
     ) -> None:
+        loop, limits = host.loop, found.manifest.limits
         self.found = found
         self.manifest = found.manifest
         self.name = found.manifest.name
         self.state = state
         self.data_dir = str(found.folder)
         self.timeouts = found.manifest.timeouts
-        self.limits = limits
+        self.limits = limits = limits if host.limits is None else limits.over(host.limits)
         self.account = owner.account
-        self.log = ExtensionLog(logs, self.name, total=int((limits.log_mb or LOG_MB) * 2**20))
+        self.log = ExtensionLog(host.logs, self.name, total=int((limits.log_mb or LOG_MB) * 2**20))
         self.notices = Notices(loop, self.log, self.account, on_notice=sink.notice, on_note=sink.note)
         self.is_settled = False
         """The first start is over, with or without success. It stays True while workers are started again."""
@@ -115,8 +106,8 @@ class Generation:
             WorkerSlot(
                 loop,
                 self._new_worker(index),
-                shared_table,
-                tracker,
+                host.shared_table,
+                host.tracker,
                 on_free=self._refill,
                 on_cleared=self._cleared,
                 adopted=self._adopted,
@@ -131,7 +122,7 @@ class Generation:
         """The registrations that every worker of this generation must make."""
 
     def _new_worker(self, index: int) -> Worker:
-        return Worker(self._loop, self, self._dialect, host=self._host, folder=str(self.found.folder), index=index)
+        return Worker(self._loop, self, self._dialect, host=self._host.info, folder=str(self.found.folder), index=index)
 
     @property
     def workers(self) -> list[Worker]:

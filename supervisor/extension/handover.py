@@ -13,14 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from supervisor.cleanup.tracker import ProcessTracker
     from supervisor.discovery.discover import Found
-    from supervisor.extension.event_sink import EventSink
     from supervisor.extension.generation import GenerationOwner
-    from supervisor.loop.loop import Loop
-    from supervisor.process.shared_table import SharedProcessTable
-    from wire.dialects.base import HostInfo
-    from wire.manifest import Limits
+    from supervisor.extension.host_context import EventSink, HostContext
 
 DRAINING_LIMIT = 8
 """Most generations of one extension that drain at the same time. At this number a reload is refused."""
@@ -34,32 +29,22 @@ class Handover:
 
     def __init__(
         self,
-        loop: Loop,
+        host: HostContext,
         owner: GenerationOwner,
         found: Found,
-        *,
         sink: EventSink,
-        host: HostInfo,
-        logs: Path,
-        limits: Limits | None,
-        tracker: ProcessTracker | None,
-        shared_table: SharedProcessTable,
+        *,
         on_replaced: Callable[[], None],
     ) -> None:
-        """`limits` are the host's defaults; limits in the manifest override them."""
         self.count = 0
         """How often a candidate has become the current generation."""
         self.is_stopped = False
         """A reload has stopped the extension, and nothing has started it since."""
-        self._loop = loop
+        self._host = host
+        self._loop = host.loop
         self._owner = owner
         self._name = found.manifest.name
         self._sink = sink
-        self._host = host
-        self._logs = logs
-        self._limits = limits
-        self._tracker = tracker
-        self._shared_table = shared_table
         self._on_replaced = on_replaced
         self._draining: list[Generation] = []
         self._waiting: list[Callable[[ReloadOutcome], None]] = []
@@ -68,18 +53,12 @@ class Handover:
         self.current = self._new_generation(found, GenerationState.CURRENT)
 
     def _new_generation(self, found: Found, state: GenerationState) -> Generation:
-        limits = found.manifest.limits
         return Generation(
-            self._loop,
+            self._host,
             self._owner,
             found,
+            self._sink,
             state=state,
-            sink=self._sink,
-            host=self._host,
-            logs=self._logs,
-            limits=limits if self._limits is None else limits.over(self._limits),
-            tracker=self._tracker,
-            shared_table=self._shared_table,
             on_ready=self._candidate_ready,
             on_failed=self._candidate_failed,
             on_drained=self._drained,

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from supervisor.extension.event_sink import EventSink
 from supervisor.extension.extension import Extension
+from supervisor.extension.host_context import EventSink, HostContext
 from supervisor.extension.lifecycle import State
 from supervisor.loop.future import Failure
+from supervisor.process.shared_table import SharedProcessTable
 from supervisor.process.teardown import stop_all
 from tests.support.host import LATER, SOON, Host
 from tests.support.lives import is_gone, life, lives, turn_start
@@ -140,14 +141,9 @@ def test_jitter_makes_the_backoff_longer_or_shorter(host: Host, tmp_path: Path, 
     host.write("once", "sys.exit(1)", restart={"backoff_s": [1.2, 30]})
     said = []
 
-    extension = Extension(
-        host.loop,
-        host.found[0],
-        host=HostInfo("1", "p", "m", "/"),
-        logs=tmp_path,
-        sink=lambda _extension: EventSink(notice=lambda _kind, message: said.append(message)),
-        dice=lambda: dice,
-    )
+    context = HostContext(host.loop, HostInfo("1", "p", "m", "/"), tmp_path, SharedProcessTable(host.loop))
+    sink = EventSink(notice=lambda _kind, message: said.append(message))
+    extension = Extension(context, host.found[0], lambda _extension: sink, dice=lambda: dice)
     extension.start(dict(os.environ))
     host.until(lambda: said)
     stop_all(host.loop, extension.retire())

@@ -1,4 +1,4 @@
-"""The functions by which an extension reports to its host. The host hands them down; each takes effect at once."""
+"""What a host hands down to its extensions: what they share, and the functions by which they report to it."""
 
 from __future__ import annotations
 
@@ -7,10 +7,33 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from pathlib import Path
 
+    from supervisor.cleanup.tracker import ProcessTracker
     from supervisor.extension.notices import NoticeKind
     from supervisor.extension.worker import Shown, Worker
+    from supervisor.loop.loop import Loop
+    from supervisor.process.shared_table import SharedProcessTable
     from supervisor.process.table import ProcessTable
+    from wire.dialects.base import HostInfo
+    from wire.manifest import Limits
+
+
+@dataclass(frozen=True, slots=True)
+class HostContext:
+    """What all extensions of a host share."""
+
+    loop: Loop
+    info: HostInfo
+    """What extensions are told about the host."""
+    logs: Path
+    """The folder of their logs."""
+    shared_table: SharedProcessTable
+    tracker: ProcessTracker | None = None
+    limits: Limits | None = None
+    """The host's default limits. Those of a manifest override them."""
+    is_strict: bool = False
+    """Whether a missing verdict of any guard means deny."""
 
 
 def _ignore(*_: object) -> None:
