@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from benchmarks.hosts import Blocking
     from benchmarks.ledger import Ledger
     from supervisor.calls.request import InFlight
-    from supervisor.calls.tool_call import Answer
+    from supervisor.calls.tool_call import ToolAnswer
     from supervisor.calls.verdict import Judgement
     from supervisor.extension.extension import Extension
     from supervisor.supervisor import Supervisor
@@ -110,7 +110,7 @@ class Load:
             extension = self._choose(WAITED_HOSTILE_SHARE)
             text, args = self._text()
             answered = self._open_call(extension, text, KINDS[0])
-            answers: list[Answer] = []
+            answers: list[ToolAnswer] = []
             self._supervisor.begin_call(self._owned[extension], args, answers.append)
             self._supervisor.loop.run_until(lambda: bool(answers))
             answered(answers[0])
@@ -150,7 +150,7 @@ class Load:
             text += LARGE
         return text, orjson.dumps({"text": text})
 
-    def _open_call(self, extension: Extension, text: str, kind: str) -> Callable[[Answer], None]:
+    def _open_call(self, extension: Extension, text: str, kind: str) -> Callable[[ToolAnswer], None]:
         limit = extension.timeouts.tool_call
         owned = self._owned[extension]
         # A call that is retried in another worker has the time limit twice.
@@ -159,7 +159,7 @@ class Load:
         self.asks += 1
         is_friend = extension in self._friends
 
-        def answered(answer: Answer) -> None:
+        def answered(answer: ToolAnswer) -> None:
             took = time.perf_counter_ns() - start
             outcome = _OUTCOMES[answer.failure]
             self._ledger.end(number, outcome, answer.reason, self._clock())

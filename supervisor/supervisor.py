@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from supervisor.calls.command_call import CommandAnswer
     from supervisor.calls.merged_registrations import OwnedCommand, OwnedTool
     from supervisor.calls.request import InFlight
-    from supervisor.calls.tool_call import Answer
+    from supervisor.calls.tool_call import ToolAnswer
     from supervisor.calls.verdict import Judgement
     from supervisor.discovery.discover import Found
     from supervisor.extension.notices import NoticeKind
@@ -246,7 +246,7 @@ class Supervisor:
         self,
         owned: OwnedTool,
         args: bytes,
-        done: Callable[[Answer], None],
+        done: Callable[[ToolAnswer], None],
         on_progress: Callable[[str], None] | None = None,
     ) -> InFlight:
         """Calls this tool, even if its name belongs to another extension by now. `done` gets the answer, `on_progress`

@@ -16,7 +16,7 @@ from supervisor.loop.future import Failure
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from supervisor.calls.tool_call import Answer
+    from supervisor.calls.tool_call import ToolAnswer
     from wire.frames import ContentBlock
 
 
@@ -25,7 +25,7 @@ def failed(call_id: str, text: str) -> ToolResult:
     return ToolResult(call_id, (Text(text),), is_error=True)
 
 
-def extension_result(call_id: str, name: str, answer: Answer, folder: Path | None = None) -> ToolResult:
+def extension_result(call_id: str, name: str, answer: ToolAnswer, folder: Path | None = None) -> ToolResult:
     """The answer as a result, by zot's rules: empty texts are left out, images checked, unknown blocks named. A text
     beyond the bounds of built-in tools is cut; the whole text goes to a file in `folder`, by default the temporary
     directory."""

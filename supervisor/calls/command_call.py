@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from supervisor.calls.request import InFlight
+from supervisor.calls.request import Answer, InFlight, read_answer
 from supervisor.loop.future import Failure
 from wire import frames
 
@@ -19,13 +18,7 @@ if TYPE_CHECKING:
     from supervisor.loop.loop import Loop
 
 
-@dataclass(frozen=True)
-class CommandAnswer:
-    """The answer to a command. A failure has a reason and no frame."""
-
-    frame: frames.CommandResponse | None
-    failure: Failure | None = None
-    reason: str = ""
+CommandAnswer = Answer[frames.CommandResponse]
 
 
 class CommandInFlight(InFlight):
@@ -37,14 +30,8 @@ class CommandInFlight(InFlight):
         super().__init__(loop)
 
         def ended(pending: Pending) -> None:
-            if pending.failure is not None:
-                done(CommandAnswer(None, pending.failure, pending.reason))
-            elif isinstance(pending.value, frames.CommandResponse):
-                done(_open_panel(CommandAnswer(pending.value), owned, worker, panels))
-            else:
-                frame_type = pending.value.__struct_config__.tag
-                owned.owner.account.errors += 1
-                done(CommandAnswer(None, Failure.BAD_ANSWER, f"it answered a command with {frame_type}"))
+            answer = read_answer(pending, frames.CommandResponse, "command", worker.account)
+            done(_open_panel(answer, owned, worker, panels))
 
         worker = owned.owner.least_busy()
         self._await(worker, worker.invoke(owned.command.name, args), worker.timeouts.command, ended)
@@ -56,6 +43,6 @@ def _open_panel(answer: CommandAnswer, owned: OwnedCommand, worker: Worker, pane
     if frame is None or frame.action != "open_panel" or frame.error:
         return answer
     if frame.open_panel is None:
-        return CommandAnswer(None, Failure.BAD_ANSWER, "it names no panel to open")
+        return Answer(None, Failure.BAD_ANSWER, "it names no panel to open")
     refusal = panels.open(owned.owner, worker, frame.open_panel)
-    return answer if refusal is None else CommandAnswer(None, Failure.BAD_ANSWER, refusal)
+    return answer if refusal is None else Answer(None, Failure.BAD_ANSWER, refusal)

@@ -2,16 +2,40 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from supervisor.loop.future import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from supervisor.accounting.account import Account
     from supervisor.extension.worker import Worker
     from supervisor.loop.future import Pending
     from supervisor.loop.loop import Loop
+
+
+Frame = TypeVar("Frame")
+
+
+@dataclass(frozen=True)
+class Answer(Generic[Frame]):
+    """The answer to a tool call or a command. A failure has a reason and no frame."""
+
+    frame: Frame | None
+    failure: Failure | None = None
+    reason: str = ""
+
+
+def read_answer(pending: Pending, kind: type[Frame], what: str, account: Account) -> Answer[Frame]:
+    """The answer of a request that has ended. A frame of another type is a failure and counts as an error."""
+    if pending.failure is not None:
+        return Answer(None, pending.failure, pending.reason)
+    if not isinstance(pending.value, kind):
+        account.errors += 1
+        return Answer(None, Failure.BAD_ANSWER, f"it answered a {what} with {pending.value.__struct_config__.tag}")
+    return Answer(pending.value)
 
 
 class InFlight:

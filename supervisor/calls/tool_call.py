@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from supervisor.calls.request import InFlight
+from supervisor.calls.request import Answer, InFlight, read_answer
 from supervisor.loop.future import Failure
 from wire import frames
 
@@ -18,16 +17,10 @@ if TYPE_CHECKING:
     from supervisor.loop.loop import Loop
 
 
-@dataclass(frozen=True)
-class Answer:
-    """The answer to a tool call. A failure has a reason and no frame."""
-
-    frame: frames.ToolResult | None
-    failure: Failure | None = None
-    reason: str = ""
+ToolAnswer = Answer[frames.ToolResult]
 
 
-def unfit(owned: OwnedTool, args: bytes) -> Answer | None:
+def unfit(owned: OwnedTool, args: bytes) -> ToolAnswer | None:
     """The failure of a call whose arguments do not fit the tool's schema; None if they fit."""
     checker = owned.tool.checker
     fault = checker.fault(args)
@@ -45,22 +38,15 @@ def second_worker(owned: OwnedTool, first: Worker, pending: Pending) -> Worker |
     return other if other.state.is_up else None
 
 
-def read_answer(owned: OwnedTool, pending: Pending) -> Answer:
-    """The answer of a request that has ended. Counts an error; a fault of the extension becomes a notice."""
-    extension, tool = owned.owner, owned.tool.name
-    if pending.failure is not None:
-        if pending.failure not in (Failure.CANCELLED, Failure.DIED):  # the user knows of these already
-            extension.notices.tell("warning", f"its tool {tool} failed: {pending.reason}")
-        return Answer(None, pending.failure, pending.reason)
-    frame: frames.FromExtension = pending.value
-    if not isinstance(frame, frames.ToolResult):
-        extension.account.errors += 1
-        reason = f"it answered a tool call with {frame.__struct_config__.tag}"
-        extension.notices.tell("warning", f"its tool {tool} failed: {reason}")
-        return Answer(None, Failure.BAD_ANSWER, reason)
-    if frame.is_error:
-        extension.account.errors += 1
-    return Answer(frame)
+def _reported(owned: OwnedTool, pending: Pending) -> ToolAnswer:
+    """The answer of a call that has ended. Counts an error; a fault of the extension becomes a notice."""
+    extension = owned.owner
+    answer = read_answer(pending, frames.ToolResult, "tool call", extension.account)
+    if answer.frame is not None:
+        extension.account.errors += bool(answer.frame.is_error)
+    elif answer.failure not in (Failure.CANCELLED, Failure.DIED):  # the user knows of these already
+        extension.notices.tell("warning", f"its tool {owned.tool.name} failed: {answer.reason}")
+    return answer
 
 
 class ToolCallInFlight(InFlight):
@@ -73,7 +59,7 @@ class ToolCallInFlight(InFlight):
         loop: Loop,
         owned: OwnedTool,
         args: bytes,
-        done: Callable[[Answer], None],
+        done: Callable[[ToolAnswer], None],
         on_progress: Callable[[str], None] | None = None,
     ) -> None:
         super().__init__(loop)
@@ -94,7 +80,7 @@ class ToolCallInFlight(InFlight):
             elif other is not None:
                 self._call(other, may_retry=False)
             else:
-                self._done(read_answer(self._owned, pending))
+                self._done(_reported(self._owned, pending))
 
         patience_s = self._owned.patience_s
         pending = worker.call(self._owned.tool.name, self._args, patience_s)

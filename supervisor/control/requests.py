@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from supervisor.calls.merged_registrations import OwnedTool
     from supervisor.calls.request import InFlight
-    from supervisor.calls.tool_call import Answer
+    from supervisor.calls.tool_call import ToolAnswer
     from supervisor.control.session import Client
     from supervisor.loop.loop import Loop
     from supervisor.reload.reloader import Reloader
@@ -258,11 +258,11 @@ class RequestHandler:
                     raise KeyError(name)
                 return self._supervisor.begin_intercept(_event_of(request), opened.judged)
 
-    def _marking(self, owned: OwnedTool, done: Callable[[Answer], None]) -> Callable[[Answer], None]:
+    def _marking(self, owned: OwnedTool, done: Callable[[ToolAnswer], None]) -> Callable[[ToolAnswer], None]:
         """Returns `done`, preceded by the mark of the call in the stats file."""
         began = Timestamp.now()
 
-        def called(answer: Answer) -> None:
+        def called(answer: ToolAnswer) -> None:
             if (stats_file := self._supervisor.stats_file) is not None:
                 stats_file.mark("tool_call", owned.tool.name, owned.owner.name, began, detail=answer.reason)
             done(answer)

@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 
     from supervisor.calls.command_call import CommandAnswer
     from supervisor.calls.request import InFlight
-    from supervisor.calls.tool_call import Answer
+    from supervisor.calls.tool_call import ToolAnswer
     from supervisor.calls.verdict import Judgement
-    from supervisor.loop.future import Failure
     from supervisor.loop.loop import Loop, Timer
     from wire.framing import Line
 
@@ -155,15 +154,15 @@ class OpenRequest:
         """The name of the tool, the command, the event or the extension."""
         self.in_flight: InFlight | None = None
 
-    def called(self, answer: Answer) -> None:
-        self._pass_on("tool", answer.frame, answer.failure, answer.reason)
+    def called(self, answer: ToolAnswer) -> None:
+        self._pass_on("tool", answer)
 
     def progressed(self, text: str) -> None:
         if self.client.wants_shown and self in self.client.open_requests:
             self.client.pass_on(_encoder.encode(frames.ToolProgress(self.id, text)) + b"\n")
 
     def commanded(self, answer: CommandAnswer) -> None:
-        self._pass_on("command", answer.frame, answer.failure, answer.reason)
+        self._pass_on("command", answer)
 
     def reloaded(self, outcomes: tuple[control.ReloadOutcome, ...]) -> None:
         self.client.answered(self, control.Reloaded(self.id, outcomes))
@@ -181,18 +180,12 @@ class OpenRequest:
             ),
         )
 
-    def _pass_on(
-        self,
-        what: str,
-        frame: frames.ToolResult | frames.CommandResponse | None,
-        failure: Failure | None,
-        reason: str,
-    ) -> None:
-        if frame is not None:
-            self.client.answered(self, msgspec.structs.replace(frame, id=self.id))
+    def _pass_on(self, what: str, answer: ToolAnswer | CommandAnswer) -> None:
+        if answer.frame is not None:
+            self.client.answered(self, msgspec.structs.replace(answer.frame, id=self.id))
             return
-        kind = "" if failure is None else f" ({failure.value})"
-        self.client.answered(self, control.ErrorReply(f"the {what} {self.name} failed{kind}: {reason}", self.id))
+        kind = "" if answer.failure is None else f" ({answer.failure.value})"
+        self.client.answered(self, control.ErrorReply(f"the {what} {self.name} failed{kind}: {answer.reason}", self.id))
 
 
 def _complaint(line: bytes, reason: str) -> tuple[str | None, str]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from supervisor.calls.command_call import CommandAnswer
     from supervisor.calls.request import InFlight
-    from supervisor.calls.tool_call import Answer
+    from supervisor.calls.tool_call import ToolAnswer
     from supervisor.calls.verdict import Judgement
     from supervisor.extension.extension import Extension
     from wire.events import Cost
@@ -161,22 +161,22 @@ class Host:
     def run_for(self, seconds: float) -> None:
         self.loop.run_until(lambda: False, self.loop.clock() + seconds)
 
-    def call(self, tool: str, **args: Any) -> Answer:
+    def call(self, tool: str, **args: Any) -> ToolAnswer:
         return self.call_owned(self.supervisor.registrations.tools()[tool], json.dumps(args).encode())
 
-    def call_of(self, name: str, tool: str, **args: Any) -> Answer:
+    def call_of(self, name: str, tool: str, **args: Any) -> ToolAnswer:
         """Calls this extension's tool, also if the tool is hidden or the extension dead."""
         owner = self.extension(name)
         return self.call_owned(OwnedTool(owner.tools[tool], owner), json.dumps(args).encode())
 
-    def begin_call(self, tool: str, args: bytes, done: Callable[[Answer], None]) -> InFlight:
+    def begin_call(self, tool: str, args: bytes, done: Callable[[ToolAnswer], None]) -> InFlight:
         return self.supervisor.begin_call(self.supervisor.registrations.tool(tool), args, done)
 
     def begin_command(self, name: str, args: str, done: Callable[[CommandAnswer], None]) -> InFlight:
         return self.supervisor.begin_command(self.supervisor.registrations.commands()[name], args, done)
 
-    def call_owned(self, owned: OwnedTool, args: bytes) -> Answer:
-        answers: list[Answer] = []
+    def call_owned(self, owned: OwnedTool, args: bytes) -> ToolAnswer:
+        answers: list[ToolAnswer] = []
         self.supervisor.begin_call(owned, args, answers.append)
         self.loop.run_until(lambda: bool(answers))
         return answers[0]

@@ -12,7 +12,7 @@ from tests.support.host import LATER
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from supervisor.calls.tool_call import Answer
+    from supervisor.calls.tool_call import ToolAnswer
     from supervisor.extension.worker import Worker
     from tests.support.host import Host
 
@@ -64,9 +64,9 @@ def workers_of(host: Host, name: str = "pool") -> list[Worker]:
     return host.extension(name).workers
 
 
-def begin(host: Host, tool: str) -> list[Answer]:
+def begin(host: Host, tool: str) -> list[ToolAnswer]:
     """Begins a call; the list gets the answer when it comes."""
-    answers: list[Answer] = []
+    answers: list[ToolAnswer] = []
     host.begin_call(tool, b"{}", answers.append)
     return answers
 

@@ -11,7 +11,7 @@ from supervisor.loop.future import Failure
 from tests.support.host import AT_ONCE
 
 if TYPE_CHECKING:
-    from supervisor.calls.tool_call import Answer
+    from supervisor.calls.tool_call import ToolAnswer
     from tests.support.host import Host
 
 
@@ -154,9 +154,9 @@ for frame in frames():
 """
 
 
-def work(host: Host, **args: int) -> tuple[list[str], Answer]:
+def work(host: Host, **args: int) -> tuple[list[str], ToolAnswer]:
     said: list[str] = []
-    answers: list[Answer] = []
+    answers: list[ToolAnswer] = []
     owned = host.supervisor.registrations.tools()["work"]
     host.supervisor.begin_call(owned, json.dumps(args).encode(), answers.append, said.append)
     host.until(lambda: bool(answers))

@@ -15,7 +15,7 @@ from tests.support.worker_pool import add_pool, attempts, begin, workers_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from supervisor.calls.tool_call import Answer
+    from supervisor.calls.tool_call import ToolAnswer
     from tests.support.host import Host
 
 
@@ -95,7 +95,7 @@ def test_a_call_that_ran_out_of_time_is_not_made_again(host: Host, marks: Path):
 
 def test_a_cancelled_call_is_not_made_again(host: Host, marks: Path):
     add_pool(host, marks, 2)
-    answers: list[Answer] = []
+    answers: list[ToolAnswer] = []
     asked = host.begin_call("hold_again", b"{}", answers.append)
     host.until(marks.exists)
     holder = next(worker for worker in workers_of(host) if worker.pending)
