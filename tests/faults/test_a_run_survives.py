@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.support.extension_folder import extension
-from tests.support.faulty_run import ECHO, HEALTHY, QUICK, Call, observe
+from tests.support.faulty_run import ECHO, HEALTHY, QUICK, Call, observe, program
 from wire import events
 
 if TYPE_CHECKING:
@@ -115,6 +115,18 @@ def test_a_guard_that_dies_is_recorded_as_no_verdict(tmp_path: Path) -> None:
     kinds = [record.event for record in seen.records if isinstance(record, events.Extension)]
     assert "no_verdict" in kinds
     assert "exited" in kinds
+
+
+def test_the_reason_of_a_guard_that_does_not_block_is_a_record_and_no_line(tmp_path: Path) -> None:
+    code = (
+        'hello(intercept=["tool_call"])\nsend(type="ready")\n'
+        'for f in frames(): send(type="event_intercept_response", id=f["id"], reason="echo is harmless")'
+    )
+    seen = observe(tmp_path, program(tmp_path, "guard", code), batches=[[ECHO]])
+    remarks = [record for record in seen.records if isinstance(record, events.Extension) and record.event == "remark"]
+    assert [(record.extension, record.message) for record in remarks] == [("guard", "on tool_call: echo is harmless")]
+    assert "harmless" not in seen.stderr
+    assert seen.result.status == "ok"
 
 
 @pytest.mark.parametrize("asked", [{"strict_guards": True}, {}])
