@@ -118,6 +118,10 @@ class Guards:
         self.cancellations.append(reason)
         self.changed()
 
+    def cancelled_since(self, count: int) -> str | None:
+        """The reason of the newest cancellation after the first `count`; None if there is none."""
+        return self.cancellations[-1] if len(self.cancellations) > count else None
+
     # --- verdicts -------------------------------------------------------------------------------------------
 
     def report(self, event: str, verdicts: Sequence[tuple[Extension, Verdict]]) -> None:

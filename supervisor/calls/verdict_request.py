@@ -9,7 +9,6 @@ from supervisor.calls.guard_chain import GuardChain
 from supervisor.calls.guards import latest_start
 from supervisor.calls.request import InFlight
 from supervisor.calls.verdict import ALLOW, UNTOUCHED, Judgement, verdict_of
-from supervisor.loop.future import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -40,6 +39,7 @@ class VerdictRequests:
         cannot be guarded.
         """
         guards, name = self._guards, event.event
+        before = len(guards.cancellations)
         judgement = UNTOUCHED if guards.is_complete else self._judge_starts(name)
         if not (rounds := guards.rounds(name)):
             return judgement
@@ -52,7 +52,7 @@ class VerdictRequests:
             if verdict_of(name, pending) is ALLOW:
                 return judgement
             chain = GuardChain(event, rounds)
-            self._take(chain, guard, pending)
+            self._take(chain, guard, pending, before)
             return chain.judgement
         chain = GuardChain(event, rounds, judgement)
         while asked := chain.asked:
@@ -62,18 +62,19 @@ class VerdictRequests:
                 timeout_s = worker.timeouts.intercept
                 if chain.asked is asked:
                     worker.wait(pending, timeout_s)
-                    self._take(chain, guard, pending)
+                    self._take(chain, guard, pending, before)
                 else:  # the round has ended without this answer, whose deadline stays
                     self._loop.call_later(timeout_s, partial(worker.expire, pending, timeout_s))
         return chain.judgement
 
-    def _take(self, chain: Chain, guard: Extension, pending: Pending) -> None:
-        """Passes the verdict in an answer to the chain."""
-        name = chain.event.event
-        if pending.failure is Failure.CANCELLED:
-            chain.cancel(pending.reason)
-        elif news := chain.answered(guard, verdict_of(name, pending)):
-            self._guards.report(name, news)
+    def _take(self, chain: Chain, guard: Extension, pending: Pending, before: int) -> None:
+        """Passes the verdict in an answer to the chain, unless all has been cancelled since there were `before`
+        cancellations."""
+        event = chain.event.event
+        if (reason := self._guards.cancelled_since(before)) is not None:
+            chain.cancel(reason)
+        elif news := chain.answered(guard, verdict_of(event, pending)):
+            self._guards.report(event, news)
 
     def _judge_starts(self, event: str) -> Judgement:
         """Waits for the extensions that are still starting and may guard this event. Returns the judgement with which
@@ -85,8 +86,8 @@ class VerdictRequests:
                 lambda: len(guards.cancellations) > before or all(extension.is_settled for extension in starting),
                 latest_start(starting),
             )
-        if len(guards.cancellations) > before:
-            return Judgement(blocked_by="host", reason=guards.cancellations[-1])
+        if (reason := guards.cancelled_since(before)) is not None:
+            return Judgement(blocked_by="host", reason=reason)
         return guards.judge_unstarted()
 
 
@@ -104,7 +105,7 @@ class VerdictInFlight(InFlight):
         self._event = event
         self._done = done
         self._chain: Chain | None = None
-        self._cancellations = len(guards.cancellations)
+        self._before = len(guards.cancellations)
         loop.call_later(0, self._begin)
 
     def cancel(self, reason: str) -> None:
@@ -117,17 +118,20 @@ class VerdictInFlight(InFlight):
         guards, event = self._guards, self._event.event
         if self._chain is not None:
             return
-        if self._cancelled is None and len(guards.cancellations) > self._cancellations:
-            self._cancelled = guards.cancellations[-1]
-        if self._cancelled is None and guards.must_wait(event):
+        if self._cancel_reason is None and guards.must_wait(event):
             guards.call_at_change(event, self._begin)
             return
         self._chain = GuardChain(self._event, guards.rounds(event), guards.judge_unstarted())
         self._ask(self._chain)
 
+    @property
+    def _cancel_reason(self) -> str | None:
+        """Why the verdict is not wanted any more: it was cancelled, alone or with all others."""
+        return self._guards.cancelled_since(self._before) if self._cancelled is None else self._cancelled
+
     def _ask(self, chain: Chain) -> None:
-        if self._cancelled is not None:
-            chain.cancel(self._cancelled)
+        if (reason := self._cancel_reason) is not None:
+            chain.cancel(reason)
         if not chain.asked:
             self._done(chain.judgement)
             return
@@ -140,10 +144,8 @@ class VerdictInFlight(InFlight):
     def _answered(self, chain: Chain, asked: Sequence[Extension], guard: Extension, pending: Pending) -> None:
         if chain.asked is not asked:
             return  # the round has ended without this answer
-        if pending.failure is Failure.CANCELLED and self._cancelled is None:
-            self._cancelled = pending.reason
-        if self._cancelled is None:
+        if self._cancel_reason is None:
             name = self._event.event
             self._guards.report(name, chain.answered(guard, verdict_of(name, pending)))
-        if self._cancelled is not None or chain.asked is not asked:
+        if self._cancel_reason is not None or chain.asked is not asked:
             self._ask(chain)

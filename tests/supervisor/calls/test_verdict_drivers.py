@@ -1,0 +1,237 @@
+"""Both drivers of a chain against the model that asks each guard alone: any order of answers, deaths, timeouts, reloads
+and cancellations. Workers, extensions and the loop are fakes, so that each order can be chosen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from supervisor.calls.guards import Guards
+from supervisor.calls.verdict import UNTOUCHED, Judgement, Verdict, VerdictKind, fold, read_verdict, rewritten
+from supervisor.calls.verdict_request import VerdictInFlight, VerdictRequests
+from supervisor.loop.future import Failure, Pending
+from wire.frames import Event, InterceptResponse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PROMPT = Event("user_prompt", text="go")
+EVENTS = SimpleNamespace(guardable={"user_prompt"}, question=lambda event: event)
+"""A dialect whose questions are the events themselves."""
+ANSWERS = st.sampled_from(
+    [
+        *[InterceptResponse("1")] * 3,
+        InterceptResponse("1", block=True, reason="no"),
+        InterceptResponse("1", replace_text="a longer text"),
+        InterceptResponse("1", replace_text="short", reason="shortened"),
+        InterceptResponse("1", reason="seen"),
+        Failure.DIED,
+        Failure.TIMEOUT,
+        Failure.BAD_ANSWER,
+    ]
+)
+Answer = InterceptResponse | Failure
+
+
+class FakeTimer:
+    def __init__(self, callback: Callable[[], None]) -> None:
+        self.callback: Callable[[], None] | None = callback
+
+    def cancel(self) -> None:
+        self.callback = None
+
+
+class FakeLoop:
+    def __init__(self) -> None:
+        self.next_pass: list[FakeTimer] = []
+        self.deadlines: list[FakeTimer] = []
+
+    def clock(self) -> float:
+        return 0.0
+
+    def call_later(self, seconds: float, callback: Callable[[], None]) -> FakeTimer:
+        timer = FakeTimer(callback)
+        (self.deadlines if seconds else self.next_pass).append(timer)
+        return timer
+
+    def run(self) -> None:
+        while self.next_pass:
+            timer = self.next_pass.pop(0)
+            if timer.callback is not None:
+                timer.callback()
+
+
+@dataclass
+class FakeExtension:
+    """Extension and worker in one. Its answer depends on the text that it is asked about."""
+
+    name: str
+    answers: tuple[Answer, ...]
+    is_independent: bool
+    denies_on_failure: bool
+    guards: set[str] = field(default_factory=lambda: {"user_prompt"})
+    asked: list[tuple[Pending, Event]] = field(default_factory=list)
+    account: Any = field(default_factory=lambda: SimpleNamespace(blocks=0, errors=0))
+    timeouts: Any = field(default_factory=lambda: SimpleNamespace(intercept=5.0))
+    was_ready = is_settled = True
+
+    def __post_init__(self) -> None:
+        self.lead = self
+        self.notices = SimpleNamespace(tell=lambda *_: None)
+
+    def answer_to(self, event: Event) -> Answer:
+        return self.answers[len(event.text or "") % len(self.answers)]
+
+    def ask(self, event: Event) -> Pending:
+        self.asked.append((Pending(), event))
+        return self.asked[-1][0]
+
+    def open(self) -> list[tuple[Pending, Event]]:
+        return [(pending, event) for pending, event in self.asked if not pending.done]
+
+    def resolve(self, pending: Pending, event: Event) -> None:
+        answer = self.answer_to(event)
+        if isinstance(answer, Failure):
+            pending.fail(answer, answer.value)
+        else:
+            pending.answer(answer)
+
+    def wait(self, pending: Pending, _timeout_s: float) -> None:
+        for asked, event in self.asked:
+            if asked is pending:
+                self.resolve(pending, event)
+
+    def expire(self, pending: Pending, _timeout_s: float) -> None:
+        pending.fail(Failure.TIMEOUT, "no answer")
+
+    def cancel(self, pending: Pending, reason: str) -> None:
+        pending.fail(Failure.CANCELLED, reason)
+
+
+EXTENSIONS = st.lists(
+    st.tuples(st.lists(ANSWERS, min_size=1, max_size=2).map(tuple), st.booleans(), st.booleans()), max_size=5
+).map(lambda given: [FakeExtension(f"g{number}", *each) for number, each in enumerate(given)])
+
+
+def judged_alone(extensions: list[FakeExtension]) -> Judgement:
+    """The model."""
+    event, judgement = PROMPT, UNTOUCHED
+    for extension in extensions:
+        answer = extension.answer_to(event)
+        if isinstance(answer, Failure):
+            verdict = Verdict(VerdictKind.NO_VERDICT, answer.value)
+        else:
+            verdict = read_verdict("user_prompt", answer)
+        judgement = fold(judgement, extension.name, verdict, deny_on_failure=extension.denies_on_failure)
+        if judgement.is_blocked:
+            break
+        if verdict.is_rewrite:
+            event = rewritten(event, verdict)
+    return judgement
+
+
+def guards_of(loop: Any, extensions: Any) -> Guards:
+    guards = Guards(loop, extensions, EVENTS)  # type: ignore[arg-type]
+    guards.is_complete = True
+    return guards
+
+
+@given(EXTENSIONS)
+def test_the_driver_that_waits_judges_like_the_model(extensions: list[FakeExtension]):
+    loop: Any = FakeLoop()
+    driver = VerdictRequests(loop, guards_of(loop, extensions), EVENTS)  # type: ignore[arg-type]
+    assert driver.judge(PROMPT) == judged_alone(extensions)
+
+
+def test_no_guard_is_asked_after_a_cancellation_that_comes_with_an_answer():
+    loop: Any = FakeLoop()
+
+    class Interrupted(FakeExtension):
+        def wait(self, pending: Pending, timeout_s: float) -> None:
+            super().wait(pending, timeout_s)
+            guards.cancel("interrupted")
+
+    extensions = [
+        kind(name, (InterceptResponse("1"),), False, False) for kind, name in ((Interrupted, "a"), (FakeExtension, "b"))
+    ]
+    guards = guards_of(loop, extensions)
+    judgement = VerdictRequests(loop, guards, EVENTS).judge(PROMPT)  # type: ignore[arg-type]
+    assert judgement == Judgement(blocked_by="host", reason="interrupted")
+    assert extensions[1].asked == []
+
+
+@given(EXTENSIONS, st.data())
+def test_the_driver_in_flight_judges_like_the_model_in_any_order(extensions: list[FakeExtension], data: st.DataObject):
+    loop: Any = FakeLoop()
+    ended: list[Judgement] = []
+    VerdictInFlight(loop, guards_of(loop, extensions), EVENTS, PROMPT, ended.append)  # type: ignore[arg-type]
+    loop.run()
+    while not ended:
+        extension, pending, event = data.draw(waiting_for(extensions))
+        extension.resolve(pending, event)
+        loop.run()
+    resolve_all(extensions)
+    loop.run()
+    assert ended == [judged_alone(extensions)]
+
+
+@given(EXTENSIONS, st.integers(0, 6), st.booleans(), st.data())
+def test_a_verdict_ends_once_whatever_happens(
+    extensions: list[FakeExtension], steps: int, cancels_all: bool, data: st.DataObject
+):
+    """Answers, deadlines, and reloads after which an extension guards nothing, in any order; then a cancellation."""
+    loop: Any = FakeLoop()
+    guards = guards_of(loop, extensions)
+    ended: list[Judgement] = []
+    verdict = VerdictInFlight(loop, guards, EVENTS, PROMPT, ended.append)  # type: ignore[arg-type]
+    for _ in range(steps):
+        loop.run()
+        if (waiting := waiting_for(extensions)) is not None:
+            happen(data.draw(st.sampled_from(["answer", "deadline", "reload"])), data.draw(waiting), loop, guards)
+    was_over = bool(ended)
+    if cancels_all:
+        guards.cancel("interrupted")
+        for extension in extensions:
+            for pending, _ in extension.open():
+                extension.cancel(pending, "interrupted")
+    else:
+        verdict.cancel("interrupted")
+    assert bool(ended) == was_over, "never from within the cancellation"
+    asked = [len(extension.asked) for extension in extensions]
+    loop.run()
+    assert len(ended) == 1
+    assert was_over or ended[0] == Judgement(blocked_by="host", reason="interrupted")
+    assert [len(extension.asked) for extension in extensions] == asked, "no guard is asked after a cancellation"
+    resolve_all(extensions)
+    loop.run()
+    assert len(ended) == 1
+
+
+def waiting_for(extensions: list[FakeExtension]) -> Any:
+    """A strategy for one of the open requests, or None if there is none."""
+    waiting = [(extension, *each) for extension in extensions for each in extension.open()]
+    return st.sampled_from(waiting) if waiting else None
+
+
+def happen(what: str, waiting: tuple[FakeExtension, Pending, Event], loop: FakeLoop, guards: Guards) -> None:
+    extension, pending, event = waiting
+    match what:
+        case "answer":
+            extension.resolve(pending, event)
+        case "deadline":
+            for timer in loop.deadlines:
+                if timer.callback is not None:
+                    timer.callback()
+        case "reload":
+            extension.guards.clear()
+            guards.forget()
+
+
+def resolve_all(extensions: list[FakeExtension]) -> None:
+    for extension in extensions:
+        for pending, event in extension.open():
+            extension.resolve(pending, event)
