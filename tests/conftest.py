@@ -71,9 +71,11 @@ def is_zombie(pid: int) -> bool:
 
 
 def pids_of_popen() -> set[int]:
-    """Of all `Popen` that are still there: a zombie among them is one that the test forgot; others were left by
-    somebody's child. Looks at every object of the process, which takes a tenth of a second."""
-    return {one.pid for one in (*gc.get_objects(), *subprocess._active) if issubclass(type(one), subprocess.Popen)}
+    """Of each `Popen` that was not waited for: a zombie among them is one that the test forgot; others were left by
+    a child of ours. Looks at every object of the process, which takes a tenth of a second."""
+    objects = (*gc.get_objects(), *subprocess._active)
+    started = (one for one in objects if issubclass(type(one), subprocess.Popen))
+    return {process.pid for process in started if process.returncode is None}  # pids of others may be in use again
 
 
 def leaked(before: set[int]) -> set[int]:
