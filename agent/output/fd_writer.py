@@ -10,8 +10,9 @@ import errno
 import os
 import select
 import stat
-from collections import deque
 from typing import TYPE_CHECKING
+
+from supervisor.loop.outbox import Outbox
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,8 +35,7 @@ class FdWriter:
         self._fd = fd
         self._on_broken = on_broken
         self._lossy = lossy
-        self._queue: deque[memoryview] = deque()
-        self.queued = 0
+        self.outbox = Outbox()
         self.broken = False
         self._poll = select.poll()
         self._poll.register(fd, select.POLLOUT)
@@ -44,7 +44,6 @@ class FdWriter:
             self._is_pipe = stat.S_ISFIFO(os.fstat(fd).st_mode)
         except OSError:
             self._break()
-        self._watched = False
         self._watch()
 
     def fileno(self) -> int:
@@ -53,19 +52,18 @@ class FdWriter:
     @property
     def is_full(self) -> bool:
         """Whether more than `HIGH_WATER` bytes wait for the reader."""
-        return self.queued > HIGH_WATER
+        return self.outbox.queued > HIGH_WATER
 
     @property
     def is_flushed(self) -> bool:
         """Whether no bytes wait for the reader."""
-        return not self.queued
+        return not self.outbox.queued
 
     def write(self, data: bytes) -> None:
         """Queues `data`, and writes as much as the descriptor takes now."""
-        if self.broken or (self._lossy and self.queued + len(data) > HIGH_WATER):
+        if self.broken or (self._lossy and self.outbox.queued + len(data) > HIGH_WATER):
             return
-        self._queue.append(memoryview(data))
-        self.queued += len(data)
+        self.outbox.append(data)
         self._drain()
 
     def on_readable(self, budget: int) -> None:  # noqa: ARG002
@@ -81,46 +79,36 @@ class FdWriter:
         events = self._poll.poll(0)
         return events[0][1] if events else 0
 
+    def _write(self, piece: memoryview) -> int:
+        """Writes as much of the piece as the descriptor takes now without blocking, `CHUNK` bytes at most."""
+        state = self._state()
+        if state & (select.POLLERR | select.POLLHUP | select.POLLNVAL):
+            raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+        return os.write(self._fd, piece[:CHUNK]) if state & select.POLLOUT else 0
+
     def _drain(self) -> None:
-        while self._queue and not self.broken:
-            state = self._state()
-            if state & (select.POLLERR | select.POLLHUP | select.POLLNVAL):
-                self._break()
-                return
-            if not state & select.POLLOUT:
-                break
-            chunk = self._queue[0]
-            try:
-                written = os.write(self._fd, chunk[:CHUNK])
-            except BlockingIOError:
-                break
-            except OSError as error:
-                self._break("" if error.errno in GONE else str(error.strerror))
-                return
-            self.queued -= written
-            if written < len(chunk):
-                self._queue[0] = chunk[written:]
-            else:
-                self._queue.popleft()
-        self._watch()
+        try:
+            self.outbox.flush(self._write)
+        except OSError as error:
+            self._break("" if error.errno in GONE else str(error.strerror))
+        else:
+            self._watch()
 
     def _watch(self) -> None:
         """Watches a pipe all the time, to see its reader leave, and any other descriptor only while bytes wait."""
-        waits = bool(self._queue) and not self.broken
         try:
-            self._loop.watch(self, read=self._is_pipe and not self.broken, write=waits)
+            self._loop.watch(self, read=self._is_pipe and not self.broken, write=not self.is_flushed)
         except (PermissionError, OSError):
             pass  # a regular file: always writable, nothing to watch
 
     def _break(self, reason: str = "") -> None:
         self.broken = True
-        self._queue.clear()
-        self.queued = 0
+        self.outbox.clear()
         self._watch()
         self._on_broken(reason)
 
     def close(self) -> None:
         """Stops watching. The descriptor stays open: it belongs to the caller."""
         self.broken = True
-        self._queue.clear()
+        self.outbox.clear()
         self._watch()

@@ -11,6 +11,7 @@ import select
 from collections import deque
 from typing import TYPE_CHECKING
 
+from supervisor.loop.outbox import Outbox
 from wire.framing import DEFAULT_FRAME_LIMIT, LineSplitter, Oversize
 
 if TYPE_CHECKING:
@@ -60,9 +61,7 @@ class Connection:
         self.frame_limit = frame_limit
         self._splitter = LineSplitter(frame_limit)
         self._lines: deque[Line | Oversize] = deque()
-        self._outbox: deque[memoryview] = deque()
-        self.queued = 0
-        """Bytes of output that wait for the client."""
+        self.outbox = Outbox()
         self._ended = False
         self._watched = (False, False)
         self._work: Timer | None = None
@@ -81,7 +80,7 @@ class Connection:
 
     @property
     def is_slow(self) -> bool:
-        return self.queued > HIGH_WATER
+        return self.outbox.queued > HIGH_WATER
 
     # --- input --------------------------------------------------------------------------------------------
 
@@ -128,7 +127,7 @@ class Connection:
             return
         if self._lines and not self.is_slow and self._work is None:
             self._work = self._loop.call_later(0, self._take_lines)
-        if self._ended and not self._lines and not self.queued and self._is_idle():
+        if self._ended and not self._lines and not self.outbox.queued and self._is_idle():
             self._lose("it has ended its side and waits for nothing")
             return
         if self._ended and self._hang_up_poll is None:
@@ -151,12 +150,12 @@ class Connection:
         """Writes or queues the data. Drops a client with more than `OUTBOX_LIMIT` waiting bytes."""
         if not self.is_open:
             return
-        if self.queued > OUTBOX_LIMIT:
-            self._lose(f"it does not read: {self.queued} bytes wait for it")
+        if self.outbox.queued > OUTBOX_LIMIT:
+            self._lose(f"it does not read: {self.outbox.queued} bytes wait for it")
             return
-        self._outbox.append(memoryview(data))
-        self.queued += len(data)
-        if len(self._outbox) == 1:
+        was_empty = not self.outbox.queued
+        self.outbox.append(data)
+        if was_empty:
             self._flush()
             self._watch()
 
@@ -168,37 +167,26 @@ class Connection:
 
     def _flush(self) -> bool:
         """Writes as much waiting output as possible. Returns False if the client was lost."""
-        written = 0
-        while self._outbox:
-            chunk = self._outbox[0]
-            try:
-                count = self._sock.send(chunk)
-            except BlockingIOError:
-                break
-            except OSError:
-                self._lose("it has gone")
-                return False
-            written += count
-            self.queued -= count
-            if count < len(chunk):
-                self._outbox[0] = chunk[count:]
-            else:
-                self._outbox.popleft()
-        if self._stuck is not None and (written or not self.queued):
+        try:
+            written = self.outbox.flush(self._sock.send)
+        except OSError:
+            self._lose("it has gone")
+            return False
+        if self._stuck is not None and (written or not self.outbox.queued):
             self._stuck.cancel()
             self._stuck = None
-        if self.queued and self._stuck is None:
+        if self.outbox.queued and self._stuck is None:
             self._stuck = self._loop.call_later(STUCK_S, self._give_up)
         return True
 
     def _give_up(self) -> None:
         self._stuck = None
         if self.is_open:
-            self._lose(f"it has read nothing for {STUCK_S:g} s while {self.queued} bytes wait for it")
+            self._lose(f"it has read nothing for {STUCK_S:g} s while {self.outbox.queued} bytes wait for it")
 
     def _watch(self) -> None:
         if self.is_open:
-            wanted = (not self._ended and not self._lines and not self.is_slow, bool(self._outbox))
+            wanted = (not self._ended and not self._lines and not self.is_slow, bool(self.outbox.queued))
             if wanted != self._watched:
                 self._watched = wanted
                 self._loop.watch(self, read=wanted[0], write=wanted[1])
@@ -219,6 +207,5 @@ class Connection:
         self._work = self._stuck = self._hang_up_poll = None
         self._loop.watch(self)
         self._lines.clear()
-        self._outbox.clear()
-        self.queued = 0
+        self.outbox.clear()
         self._sock.close()

@@ -5,10 +5,10 @@ from __future__ import annotations
 import fcntl
 import os
 import select
-from collections import deque
 from time import thread_time
 from typing import TYPE_CHECKING
 
+from supervisor.loop.outbox import Outbox
 from supervisor.loop.wait_habit import WaitHabit
 
 if TYPE_CHECKING:
@@ -145,10 +145,8 @@ class PipeWriter:
         self._loop = loop
         self._fd = fd
         self._limit = limit
-        self._outbox: deque[memoryview] = deque()
+        self._outbox = Outbox()
         self._end_after_flush = False
-        self.queued = 0
-        """Bytes that were accepted and are not yet written."""
         self.stuck_since: float | None = None
         """While bytes are queued: the time at which the reader last took some, on the loop's clock. Otherwise None."""
         os.set_blocking(fd, False)
@@ -160,10 +158,15 @@ class PipeWriter:
     def is_open(self) -> bool:
         return self._fd >= 0 and not self._end_after_flush
 
+    @property
+    def queued(self) -> int:
+        """Bytes that were accepted and are not yet written."""
+        return self._outbox.queued
+
     def send(self, data: bytes) -> bool:
         """Writes or queues the whole of `data`. Returns False and sends nothing if the outbox is full or the pipe is
         closed. An empty outbox accepts a frame of any size."""
-        if not self.queued:
+        if not self._outbox.queued:
             try:
                 written = os.write(self._fd, data)
             except BlockingIOError:
@@ -175,37 +178,30 @@ class PipeWriter:
                 return True
             self.stuck_since = self._loop.clock()
             self._loop.watch(self, write=True)
-            self._queue(memoryview(data)[written:])
+            self._outbox.append(memoryview(data)[written:])
             return True
-        if self.queued + len(data) > self._limit or not self.is_open:
+        if self._outbox.queued + len(data) > self._limit or not self.is_open:
             return False
-        self._queue(memoryview(data))
+        self._outbox.append(data)
         return True
 
-    def _queue(self, data: memoryview) -> None:
-        self._outbox.append(data)
-        self.queued += len(data)
+    def _write(self, piece: memoryview) -> int:
+        return os.write(self._fd, piece[:LARGE_PIPE])
 
     def on_readable(self, budget: int) -> None:  # noqa: ARG002
         """The selector reports a closed reading end as readable; the next write then fails."""
         self.on_writable()
 
     def on_writable(self) -> None:
-        while self._outbox:
-            chunk = self._outbox[0]
-            try:
-                written = os.write(self._fd, chunk[:LARGE_PIPE])
-            except BlockingIOError:
-                return
-            except OSError:
-                self.close()
-                return
-            self.stuck_since = self._loop.clock()
-            self.queued -= written
-            if written < len(chunk):
-                self._outbox[0] = chunk[written:]
-            else:
-                self._outbox.popleft()
+        try:
+            written = self._outbox.flush(self._write)
+        except OSError:
+            self.close()
+            return
+        if self._outbox.queued:
+            if written:
+                self.stuck_since = self._loop.clock()
+            return
         self.stuck_since = None
         self._loop.watch(self)
         if self._end_after_flush:
@@ -214,7 +210,7 @@ class PipeWriter:
     def end(self) -> None:
         """Closes once all queued bytes have been written."""
         self._end_after_flush = True
-        if not self.queued:
+        if not self._outbox.queued:
             self.close()
 
     def close(self) -> None:
@@ -222,7 +218,6 @@ class PipeWriter:
         if self._fd >= 0:
             self._loop.watch(self)
             self._outbox.clear()
-            self.queued = 0
             self.stuck_since = None
             fd, self._fd = self._fd, -1
             os.close(fd)

@@ -47,7 +47,7 @@ def test_a_reader_that_leaves_is_noticed_without_writing(loop, pipe):
     os.close(reading)
     assert loop.run_until(lambda: output.broken, loop.clock() + 5)
     output.write(b"into the void")
-    assert (reasons, output.queued) == ([""], 0)
+    assert (reasons, output.outbox.queued) == ([""], 0)
 
 
 def test_a_full_disk_is_the_reason_of_the_failure(loop):
@@ -63,7 +63,7 @@ def test_a_lossy_output_is_bounded(loop, pipe):
     output = FdWriter(loop, pipe[1], pytest.fail, lossy=True)
     for _ in range(100):
         output.write(b"x" * 100_000)
-    assert output.queued <= HIGH_WATER
+    assert output.outbox.queued <= HIGH_WATER
     output.close()
 
 

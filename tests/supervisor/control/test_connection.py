@@ -79,7 +79,7 @@ def test_a_client_that_never_reads_is_read_no_more_and_then_dropped(serving, mon
     except BlockingIOError:
         pass
     (session,) = serving.server._clients
-    assert HIGH_WATER < session._connection.queued < HIGH_WATER + 1_000_000
+    assert HIGH_WATER < session._connection.outbox.queued < HIGH_WATER + 1_000_000
     bystander_is_served(serving)
     serving.skew += STUCK_S + 1
     serving.until(lambda: serving.server.clients == 0)
@@ -94,7 +94,7 @@ def test_a_client_is_dropped_when_too_many_answers_wait(serving):
     for asked in serving.served.asked:
         asked.answer("x" * (OUTBOX_LIMIT // 20))
     assert serving.server.clients == 0
-    assert session._connection.queued == 0
+    assert session._connection.outbox.queued == 0
     assert [request.cancelled is None for request in serving.served.asked].count(False) > 10
     bystander_is_served(serving)
 
