@@ -96,11 +96,13 @@ class ProcessTracker:
     def confine(
         self, name: str, argv: Sequence[str], limits: Limits, *, cwd: str, env: Mapping[str, str]
     ) -> tuple[list[str], Leaf | None]:
-        """Returns the command to start in place of `argv`, and the leaf that this command joins, if any. Raises
-        `SpawnError` if the program cannot be started."""
+        """Returns the command to start in place of `argv`, and the leaf that this command joins, if its limits need
+        one. Raises `SpawnError` if the program cannot be started."""
         self._remove_used()
-        made = None if isinstance(self.cgroups, Unavailable) else self.cgroups.leaf(name, limits)
-        leaf = made if isinstance(made, Leaf) else None
+        leaf = None
+        if isinstance(self.cgroups, Cgroups) and self.cgroups.is_needed(limits):
+            made = self.cgroups.leaf(name, limits)
+            leaf = made if isinstance(made, Leaf) else None
         try:
             confinement = Confinement.of(limits, leaf.join_file if leaf else None)
             return launch(argv, confinement, cwd=cwd, env=env), leaf

@@ -1,4 +1,4 @@
-"""Gives each worker a cgroup (v2) leaf, if the host may write to a part of the hierarchy.
+"""Gives workers a cgroup (v2) leaf, if the host may write to a part of the hierarchy and their limits call for it.
 
 With a leaf the kernel limits a whole process tree. The leaf also holds processes that left their session and their
 parents, and one write kills all its processes. Without leaves, sampling watches the limits. Nothing here raises an
@@ -111,6 +111,16 @@ class Cgroups:
             pid = name.removeprefix("zot-")
             if pid != name and pid.isdecimal() and not self._tree.exists(f"/proc/{pid}"):
                 _remove(self._tree, f"{self._place.path}/{name}")
+
+    def is_needed(self, limits: Limits) -> bool:
+        """Whether a worker with these limits gets a leaf, which costs its start about 1.3 ms: a leaf has the controller
+        of one of its limits, or `processes` is limited.
+
+        A limit of `processes` is a limit against fork bombs. Without a leaf a bomb can be neither counted nor found
+        whole: its processes may live for less time than a read of the process table takes. All other use is counted,
+        and all other processes are found, by sessions, parents and environments."""
+        is_enforced = {"memory": limits.rss_mb, "pids": limits.processes, "cpu": limits.cpu_percent}
+        return limits.processes is not None or any(is_enforced[name] is not None for name in self.controllers)
 
     def leaf(self, name: str, limits: Limits) -> Leaf | Unavailable:
         """Makes a leaf for one worker; returns the reason if that fails."""

@@ -37,6 +37,8 @@ KINDS = {
 }
 
 
+FOR_A_LEAF = Limits(processes=1000)
+"""Each child gets a cgroup leaf, where the host has cgroups."""
 STARTED: set[int] = set()
 """Pids of the children."""
 
@@ -60,7 +62,7 @@ def main() -> None:
 
 
 def start(loop: Loop, tracker: ProcessTracker, script: str, env: dict[str, str]) -> None:
-    argv, leaf = tracker.confine("x", ["/bin/sh", "-c", script], Limits(), cwd="/", env=env)
+    argv, leaf = tracker.confine("x", ["/bin/sh", "-c", script], FOR_A_LEAF, cwd="/", env=env)
     child = Child(
         loop,
         argv,

@@ -30,13 +30,21 @@ pytestmark = pytest.mark.usefixtures("orphans_are_collected")
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="found by /proc and a subreaper")
 
 
+@pytest.fixture(params=[False, True], ids=["without leaves", "with leaves"])
+def leaves(request: pytest.FixtureRequest) -> bool:
+    """Whether the children of a host have cgroup leaves."""
+    if request.param and isinstance(place := survey(), Unavailable):
+        pytest.skip(place.reason)
+    return bool(request.param)
+
+
 @linux_only
 @pytest.mark.parametrize("rounds", [1, pytest.param(25, marks=[pytest.mark.slow, pytest.mark.timeout(300)])])
-def test_nothing_survives_a_host_killed_at_any_moment(tmp_path: Path, bystanders, rounds: int):
+def test_nothing_survives_a_host_killed_at_any_moment(tmp_path: Path, bystanders, leaves: bool, rounds: int):
     """Rounds of five hosts at once: a stubborn process takes one second each time."""
     random.seed()
     for round_ in range(rounds):
-        hosts = [Doomed(tmp_path / f"{round_}-{i}", pause_s=0.01) for i in range(5)]
+        hosts = [Doomed(tmp_path / f"{round_}-{i}", pause_s=0.01, leaves=leaves) for i in range(5)]
         moments = sorted((random.uniform(0, 0.3), i) for i in range(5))
         began = time.monotonic()
         for moment, i in moments:
@@ -51,8 +59,8 @@ def test_nothing_survives_a_host_killed_at_any_moment(tmp_path: Path, bystanders
 
 
 @linux_only
-def test_all_kinds_of_children_are_ended(tmp_path: Path, bystanders):
-    with Doomed(tmp_path / "run") as host:
+def test_all_kinds_of_children_are_ended(tmp_path: Path, bystanders, leaves: bool):
+    with Doomed(tmp_path / "run", leaves=leaves) as host:
         host.hear("all there")
         assert host.survivors() != []
         host.kill()

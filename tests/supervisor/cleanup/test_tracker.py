@@ -88,7 +88,7 @@ def test_the_tracker_leaves_no_trace(keeper: Keeper):
     (reaper,) = keeper.loop.children
     (own,) = records_in(keeper.folder)
     assert own.pid == os.getpid()
-    child = keeper.start("echo; read _", open_files=64)
+    child = keeper.start("echo; read _", open_files=64, processes=50)
     assert resource.prlimit(child.pid, resource.RLIMIT_NOFILE) == (64, 64)
     if keeper.leaf is not None:
         assert own.cgroup == str(keeper.leaf.join_file.parent.parent)
@@ -123,7 +123,7 @@ def test_a_hidden_process_ends_with_its_cgroup(keeper: Keeper, told: bool):
     if isinstance(place := survey(), Unavailable):
         pytest.skip(place.reason)
     keeper.tracker.open()
-    child = keeper.start(HIDDEN)
+    child = keeper.start(HIDDEN, processes=50)
     leaf = keeper.leaf
     keeper.end(child)
     keeper.until(lambda: len(leaf.pids()) == 1)
@@ -156,7 +156,7 @@ def test_a_host_inside_another_program_changes_nothing_of_it(tmp_path: Path):
 def test_a_program_that_cannot_be_started_leaves_no_leaf(keeper: Keeper):
     keeper.tracker.open()
     with pytest.raises(SpawnError, match="no such file"):
-        keeper.tracker.confine("x", ["/nowhere/x"], Limits(open_files=64), cwd="/", env={})
+        keeper.tracker.confine("x", ["/nowhere/x"], Limits(processes=50), cwd="/", env={})
     if isinstance(keeper.tracker.cgroups, Cgroups):
         assert [path.name for path in keeper.tracker.cgroups.real_path.iterdir() if path.is_dir()] == []
 
@@ -166,6 +166,18 @@ def test_without_leaves_and_limits_a_command_stays_as_it_is(keeper: Keeper, monk
     keeper.tracker.open()
     argv = ["/nowhere/x", "y"]
     assert keeper.tracker.confine("x", argv, Limits(rss_mb=1), cwd="/", env={}) == (argv, None)
+
+
+def test_without_a_limit_for_a_leaf_a_command_stays_as_it_is(keeper: Keeper, tmp_path: Path):
+    tree = FakeCgroups(tmp_path)
+    keeper.tracker.cgroups = cgroups = Cgroups.detect(HOST, {}, tree)
+    argv = ["/bin/sh", "y"]
+    assert keeper.tracker.confine("x", argv, Limits(cpu_seconds=1), cwd="/", env={}) == (argv, None)
+    command, leaf = keeper.tracker.confine("x", argv, Limits(rss_mb=64), cwd="/", env={})
+    assert command[-2:] == argv
+    assert str(leaf.join_file) in command
+    assert set(tree.folders(cgroups.path)) == {"host", "x-1"}
+    keeper.tracker.release(leaf)
 
 
 def test_a_folder_that_cannot_be_used_is_reported_once(tmp_path: Path):

@@ -211,6 +211,25 @@ def test_a_limit_that_the_kernel_refuses_is_left_to_sampling(tmp_path: Path):
     assert tree.read(f"{leaf.path}/pids.max") == "10"
 
 
+@pytest.mark.parametrize(
+    ("controllers", "limits", "expected"),
+    [
+        ("cpu memory pids", Limits(), False),
+        ("cpu memory pids", Limits(open_files=64, file_mb=1, cpu_seconds=9, frames_per_s=9, log_mb=1), False),
+        ("memory", Limits(rss_mb=64), True),
+        ("cpu pids", Limits(rss_mb=64), False),
+        ("cpu", Limits(cpu_percent=50), True),
+        ("", Limits(rss_mb=64, cpu_percent=50), False),
+        ("pids", Limits(processes=9), True),
+        ("", Limits(processes=9), True),
+    ],
+)
+def test_a_leaf_is_needed_for_what_the_kernel_enforces_and_for_a_limit_of_processes(
+    tmp_path: Path, controllers: str, limits: Limits, expected: bool
+):
+    assert detect(FakeCgroups(tmp_path, controllers=controllers)).is_needed(limits) is expected
+
+
 def test_a_leaf_that_cannot_be_made_is_a_reason(tmp_path: Path):
     tree = FakeCgroups(tmp_path)
     cgroups = detect(tree)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from supervisor.extension.lifecycle import State
+from supervisor.process.cgroup_survey import Unavailable, survey
 from supervisor.process.stop_policy import Patience, StopStage
 from supervisor.process.table import read_process
 from supervisor.process.teardown import Teardown, stop_all
@@ -67,18 +68,22 @@ def test_twenty_stubborn_extensions_take_as_long_as_one(host: Host):
     assert {cost.exit_status for cost in host.supervisor.costs().values()} == {"signal SIGKILL"}
 
 
+@pytest.mark.parametrize("limits", [{}, {"processes": 50}], ids=["without leaves", "with leaves"])
 @pytest.mark.parametrize("child", ["grandchild", "daemon_grandchild"])
-def test_what_an_extension_leaves_behind_is_ended(host: Host, tmp_path: Path, child: str):
-    host.add(child, tmp_path / "pid")
-    host.start()
-    pid = int((tmp_path / "pid").read_text())
-    assert not is_gone(pid)
-    assert host.text("echo", text="x") == "x"
-    assert host.stop() < 3
-    assert is_gone(pid)
-    assert host.cost(child).exit_status == "exit 0"
-    if child == "grandchild":
-        assert host.cost(child).processes_peak == 2
+def test_what_an_extension_leaves_behind_is_ended(tmp_path: Path, child: str, limits: dict[str, int]):
+    if limits and isinstance(place := survey(), Unavailable):
+        pytest.skip(place.reason)
+    with Host(tmp_path, runtime_folder=tmp_path / "run") as host:
+        host.add(child, tmp_path / "pid", limits=limits)
+        host.start()
+        pid = int((tmp_path / "pid").read_text())
+        assert not is_gone(pid)
+        assert host.text("echo", text="x") == "x"
+        assert host.stop() < 3
+        assert is_gone(pid)
+        assert host.cost(child).exit_status == "exit 0"
+        if child == "grandchild":
+            assert host.cost(child).processes_peak == 2
 
 
 def test_grandchildren_of_an_extension_that_died_long_ago_are_ended(host: Host, tmp_path: Path):
