@@ -378,7 +378,7 @@ class Supervisor:
         left = {worker: known for extension in self.extensions for worker, known in extension.retire().items()}
         stuck = stop_all(self.loop, [*left, *others], at_once=at_once, known=left, shared_table=self._shared_table)
         if self._owns_process:
-            end_descendants(self.loop)
+            end_descendants(self.loop, shared_table=self._shared_table)
         for extension in self.extensions:
             for worker in extension.all_workers:
                 if worker in stuck:

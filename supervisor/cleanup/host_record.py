@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from supervisor.process.table import ON_LINUX, Identity, read_process
+from supervisor.process.table import ON_LINUX, Identity, is_alive, read_process
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -121,9 +121,7 @@ def decide_status(record: HostRecord, ours: PidSpace, *, lives: bool) -> HostSta
 
 def host_status(record: HostRecord) -> HostStatus:
     """Looks for the host's process and returns the host's status."""
-    found = read_process(record.pid)
-    lives = found is not None and not found.is_zombie and found.identity == Identity(record.pid, record.started)
-    return decide_status(record, own_pid_space(), lives=lives)
+    return decide_status(record, own_pid_space(), lives=is_alive(Identity(record.pid, record.started)))
 
 
 def records_in(folder: Path) -> list[HostRecord]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from supervisor.process.table import ProcessTable
+from supervisor.process.table import ProcessTable, children_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from supervisor.loop.loop import Loop
 
 READ_PAUSE = 4.0
@@ -34,15 +36,17 @@ class SharedProcessTable:
 
     def has_no_orphans(self) -> bool:
         """Returns True if our children have left no orphans. Returns False if they have, or if that is not known. The
-        kernel gives an orphan to its subreaper before it reports the parent's end, and it lists our children in a file.
-        A read of this file takes 0.05 ms; a read of the whole process table takes a hundred times as long."""
+        kernel gives an orphan to its subreaper before it reports the parent's end. A list of our children takes
+        0.05 ms; a read of the whole process table takes a hundred times as long."""
         if not self.is_subreaper:
             return False
-        try:
-            with open(f"/proc/self/task/{os.getpid()}/children", "rb", buffering=0) as file:
-                return self._loop.children.issuperset(map(int, file.read().split()))
-        except OSError:
-            return False
+        ours = children_of(os.getpid())
+        return ours is not None and self._loop.children.issuperset(ours)
+
+    def has_only(self, children: Iterable[int]) -> bool:
+        """Returns True if these children of ours have no children, and none of ours has left orphans: then the former
+        have no descendants. Returns False if they have some, or if that is not known."""
+        return self.has_no_orphans() and not any(children_of(pid) != set() for pid in children)
 
     def due(self, wanted: float) -> float:
         """Returns the earliest time, not before `wanted`, at which the table may be read (loop's clock)."""

@@ -54,6 +54,12 @@ def read_process(pid: int) -> Process | None:
         return None
 
 
+def is_alive(identity: Identity) -> bool:
+    """Whether exactly this process runs. A zombie does not."""
+    found = read_process(identity.pid)
+    return found is not None and found.identity == identity and not found.is_zombie
+
+
 def read_stat(pid: int) -> Process | None:
     """Returns one process on Linux, or None if it does not exist. Raises `OSError` if no descriptor is left to read
     with, since the process may well exist."""
@@ -158,6 +164,19 @@ class ProcessTable:
 
     def children_of(self, pid: int) -> list[int]:
         return list(self._children[pid])
+
+
+def children_of(pid: int) -> set[int] | None:
+    """Returns the children of a process, ended ones included; None if they cannot be listed. The kernel keeps a list
+    for each thread, and a process with one thread takes 0.05 ms."""
+    found: set[int] = set()
+    try:
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/children", "rb", buffering=0) as file:
+                found.update(map(int, file.read().split()))
+    except OSError:  # it has ended, or the kernel has no such lists
+        return None
+    return found
 
 
 def peak_rss(pid: int) -> int:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from supervisor.process.shared_table import SharedProcessTable
 from supervisor.process.stop_policy import Patience, StopStage, StopStep, next_step
-from supervisor.process.table import send_signal
+from supervisor.process.table import is_alive, send_signal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -57,6 +57,11 @@ class _Target:
     @property
     def is_over(self) -> bool:
         return self.stage in (StopStage.GONE, StopStage.STUCK)
+
+    @property
+    def is_gone(self) -> bool:
+        """The child and its known descendants have ended."""
+        return not self.child.is_running and not any(is_alive(process.identity) for process in self.others.values())
 
     def begin(self) -> None:
         if self.stage is StopStage.TERMINATED:
@@ -181,15 +186,15 @@ class Teardown:
             self._exits = exits
             self._changed_at = self._loop.clock()
             if self._observed_at >= 0:
-                self._tick_at(self._observed_at + POLL_S)
+                self._tick_at(self._changed_at if self._is_all_gone() else self._observed_at + POLL_S)
         return self.is_over
 
     def _count_exits(self) -> int:
         return sum(not target.child.is_running for target in self._targets)
 
     def _tick(self) -> None:
-        if not self._shared_table.can_serve(self._not_before()):  # another teardown has just read the table
-            self._tick_at(self._loop.clock())
+        if not self._is_all_gone() and not self._shared_table.can_serve(self._not_before()):
+            self._tick_at(self._shared_table.due(self._loop.clock()))  # another teardown has just read the table
             return
         is_first = self._observed_at < 0
         can_observe = self._observe()
@@ -215,7 +220,7 @@ class Teardown:
     def _tick_at(self, when: float) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = self._loop.call_at(self._shared_table.due(when), self._tick)
+        self._timer = self._loop.call_at(when, self._tick)
 
     def _finish(self) -> None:
         if self._timer is not None:
@@ -232,14 +237,26 @@ class Teardown:
     def _is_all_gone(self) -> bool:
         """Whether all children have ended and left no orphans. Does not read the process table; False if that would be
         needed."""
-        is_gone = all(target.is_over or not (target.child.is_running or target.others) for target in self._targets)
+        is_gone = all(target.is_over or target.is_gone for target in self._targets)
         return is_gone and self._shared_table.has_no_orphans()
+
+    def _is_each_alone(self) -> bool:
+        """Whether all children live, without descendants. Does not read the process table; False if that would be
+        needed."""
+        if any(target.others or not target.child.is_running for target in self._targets):
+            return False
+        return self._shared_table.has_only(target.child.pid for target in self._targets)
 
     def _observe(self) -> bool:
         """Finds the descendants again, and keeps the known ones that still live. Returns False if the table cannot be
         read."""
         now = self._loop.clock()
-        if self._is_all_gone():
+        if self._observed_at >= self._not_before():
+            return True
+        if self._is_all_gone() or (self._observed_at < 0 and self._is_each_alone()):
+            for target in self._targets:
+                if not target.is_over:
+                    target.others = {}
             self._observed_at = now
             return True
         table = self._shared_table.table(self._not_before())
@@ -272,7 +289,9 @@ def stop_all(
     return teardown.stuck
 
 
-def end_descendants(loop: Loop, *, patience: Patience | None = None) -> int:
+def end_descendants(
+    loop: Loop, *, patience: Patience | None = None, shared_table: SharedProcessTable | None = None
+) -> int:
     """Ends every descendant of the host that is not one of `loop.children`, and returns how many there were.
 
     The host must be a subreaper: then daemons that its children started are its own children by now. Sends SIGTERM, and
@@ -281,7 +300,9 @@ def end_descendants(loop: Loop, *, patience: Patience | None = None) -> int:
     patience = patience or Patience()
     seen: set[int] = set()
     started = loop.clock()
-    shared_table = SharedProcessTable(loop)
+    shared_table = shared_table or SharedProcessTable(loop)
+    if shared_table.has_only(loop.children):
+        return 0
     while True:
         since = loop.clock() - started
         table = shared_table.table(loop.clock())

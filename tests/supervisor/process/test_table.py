@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from supervisor.process import table as processes
-from supervisor.process.table import Identity, Process, ProcessTable, read_process, send_signal
+from supervisor.process.table import Identity, Process, ProcessTable, children_of, is_alive, read_process, send_signal
 
 TREE = """
 import os, subprocess, sys
@@ -78,6 +78,26 @@ def test_a_zombie_is_seen_and_belongs_to_no_tree():
         assert table.has(found.identity)
         assert table.tree([child.pid]) == {}
     assert read_process(child.pid) is None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel's lists of children are Linux's")
+def test_children_are_listed_for_every_thread_and_with_zombies(tree: tuple[int, int, int]):
+    leader, inside, outside = tree
+    assert children_of(leader) == {inside, outside}
+    assert children_of(inside) == set()
+    code = (
+        "import subprocess, sys, threading\n"
+        "def start():\n    print(subprocess.Popen(sys.argv[1:]).pid, flush=True)\n    sys.stdin.read()\n"
+        "thread = threading.Thread(target=start)\nthread.start()\nthread.join()"
+    )
+    command = [sys.executable, "-I", "-c", code, "true"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
+        child = int(parent.stdout.readline())
+        while not read_process(child).is_zombie:
+            pass
+        assert children_of(parent.pid) == {child}
+        assert not is_alive(read_process(child).identity)
+    assert children_of(parent.pid) is None
 
 
 def test_a_signal_reaches_its_process():

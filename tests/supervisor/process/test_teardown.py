@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from supervisor.extension.lifecycle import State
 from supervisor.process.cgroup_survey import Unavailable, survey
 from supervisor.process.stop_policy import Patience, StopStage
-from supervisor.process.table import read_process
+from supervisor.process.table import ProcessTable, read_process
 from supervisor.process.teardown import Teardown, stop_all
 from tests.support.host import Host
 
@@ -38,6 +39,25 @@ def test_polite_extensions_end_at_once(host: Host):
     assert {extension.state for extension in host.supervisor.extensions} == {State.EXITED}
     assert {cost.exit_status for cost in host.supervisor.costs().values()} == {"exit 0"}
     assert [notice for notice in host.notices if notice[1] != "started"] == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the kernel lists no children")
+@pytest.mark.parametrize(
+    ("begin", "end", "reads"),
+    [("", "", 0), ('helper = subprocess.Popen(["cat"], stdin=-1)', "helper.stdin.close(); helper.wait()", 1)],
+    ids=["alone", "with a helper"],
+)
+def test_what_ends_by_itself_is_not_looked_for_in_the_process_table(
+    host: Host, monkeypatch: pytest.MonkeyPatch, begin: str, end: str, reads: int
+):
+    """The kernel's lists of children show that nothing is left, as soon as the last child has ended."""
+    host.write("polite", f'{begin}\nhello()\nsend(type="ready")\nfor _ in frames(): pass\n{end}')
+    host.start()
+    tables: list[ProcessTable] = []
+    read = ProcessTable.read
+    monkeypatch.setattr(ProcessTable, "read", lambda: tables.append(read()) or tables[-1])
+    host.stop()
+    assert len(tables) == reads
 
 
 def test_extensions_that_know_only_end_of_file_end_soon(host: Host):
