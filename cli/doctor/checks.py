@@ -131,6 +131,7 @@ def _reaper() -> Iterator[Check]:
         loop.run_until(lambda: reaper.state is ReaperState.LOST, loop.clock() + REAPER_UP_S)
         lost = reaper.state is ReaperState.LOST
         reaper.dismiss()
+        reaper.collect()
     finally:
         loop.close()
     if lost:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 READ = 65536
+PAUSE_MS = 100
+"""Milliseconds from the first line of the host until it is read, together with all lines that came meanwhile. Otherwise
+each start of a process would wake the reaper, and the host would wait 0.2 ms for a processor."""
 
 
 class HostFacts:
@@ -53,11 +56,14 @@ def listen(host: int, facts: HostFacts) -> None:
     A copy of the host, forked without exec, may keep the pipe open after the host's end. So the reaper watches the
     process too, if the system allows that.
     """
-    poll = select.poll()
+    poll, end = select.poll(), select.poll()
     poll.register(0, select.POLLIN)
+    end.register(0, 0)  # only its end
     if sys.platform == "linux":
         try:
-            poll.register(posix.pidfd_open(host), select.POLLIN)
+            pidfd = posix.pidfd_open(host)
+            poll.register(pidfd, select.POLLIN)
+            end.register(pidfd, select.POLLIN)
         except OSError:
             pass  # the host is gone already, or the kernel is too old
     rest = b""
@@ -66,6 +72,7 @@ def listen(host: int, facts: HostFacts) -> None:
         ready = [fd for fd, _ in poll.poll(0 if is_gone else None)]
         if 0 not in ready:
             return  # all input is read, and the host is gone
+        end.poll(0 if is_gone else PAUSE_MS)
         data = posix.read(0, READ)
         if not data:
             return

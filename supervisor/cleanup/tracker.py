@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from supervisor.cleanup.startup_sweep import SweptHost
     from supervisor.loop.loop import Loop
+    from supervisor.process.child import Child
     from supervisor.process.table import Identity
     from wire.manifest import Limits
 
@@ -53,13 +54,15 @@ class ProcessTracker:
         self._record: HostRecord | None = None
         self._sweep: StartupSweep | None = None
         self._reaper: Reaper | None = None
+        self._newest: Child | None = None
+        """The last child that was started, until the reaper is told of it."""
         self._leaves: dict[Identity, Leaf] = {}
         self._used: list[Leaf] = []
         """Leaves that wait for their last processes to be gone."""
 
     def open(self) -> None:
-        """Sweeps after dead hosts, writes the record and starts the reaper. Takes about 2 ms; later calls do
-        nothing."""
+        """Sweeps after dead hosts, writes the record and starts the reaper. Takes about 2 ms; later calls do nothing.
+        The reaper is not waited for."""
         if self._reaper is not None:
             return
         if self._owns_process:
@@ -115,14 +118,23 @@ class ProcessTracker:
         if leaf is not None and not leaf.close():
             self._used.append(leaf)
 
-    def started(self, identity: Identity, leaf: Leaf | None = None) -> None:
-        """Tracks a child. Call it right after the child's start."""
+    def started(self, child: Child, leaf: Leaf | None = None) -> None:
+        """Tracks a child. Call it right after the child's start. The reaper is told of the child when the next one has
+        started, or in the next pass of the loop: a read of the identity now would wait for the kernel to load the
+        program. Until then a reaper finds the child by the token in its environment."""
         if leaf is not None:
-            self._leaves[identity] = leaf
+            self._leaves[child.identity] = leaf
         if not self._owns_process:
-            limit_core(identity.pid)
+            limit_core(child.pid)
+        self._tell_of_newest()
         if self._reaper is not None:
-            self._reaper.add(identity)
+            self._newest = child
+            self._loop.call_later(0, self._tell_of_newest)
+
+    def _tell_of_newest(self) -> None:
+        child, self._newest = self._newest, None
+        if child is not None and child.is_running and self._reaper is not None:
+            self._reaper.add(child.identity)
 
     def adopted(self, identity: Identity) -> None:
         """Tells the reaper, once, of an orphan of an extension."""
@@ -167,10 +179,11 @@ class ProcessTracker:
         if self._sweep is not None:
             self._sweep.close()
         self._reaper.dismiss()
-        if isinstance(self.cgroups, Cgroups):
-            self.cgroups.close()
         if self._record is not None:
             self._record.remove(self._folder)
+        self._reaper.collect()
+        if isinstance(self.cgroups, Cgroups):
+            self.cgroups.close()  # the reaper may have been in the same cgroup as the host
 
     def _wait_for_leaves(self) -> None:
         deadline = self._loop.clock() + EMPTY_S

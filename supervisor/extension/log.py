@@ -74,9 +74,13 @@ class ExtensionLog:
         return [text for line in self._last if (text := _shown(line))]
 
     def _open(self) -> None:
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
         try:
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._fd = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                self._fd = os.open(self.path, flags, 0o600)
+            except FileNotFoundError:
+                self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                self._fd = os.open(self.path, flags, 0o600)
             self._size = os.fstat(self._fd).st_size
         except OSError as error:
             self._fail(error)

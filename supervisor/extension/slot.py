@@ -80,7 +80,7 @@ class WorkerSlot:
         started = worker.start(argv, env, hello_s)
         if self._tracker is not None:
             if started and worker.child is not None:
-                self._tracker.started(worker.child.identity, leaf)
+                self._tracker.started(worker.child, leaf)
             else:
                 self._tracker.release(leaf)
 

@@ -69,7 +69,7 @@ class Sampler:
     def start(self) -> None:
         if not self._is_on:
             self._is_on = True
-            self.sample()
+            self._plan(self._loop.clock() + BUSY_S)
 
     def stop(self) -> None:
         """Stops sampling by itself and closes the descriptors of the process table. `sample` still works."""

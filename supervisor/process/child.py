@@ -104,14 +104,22 @@ class Child:
         own = read_process(os.getpid())
         self._host_rss = own.rss + RSS_SLACK if own else 0
         self.pid = self._process.pid
-        found = read_process(self.pid)
-        self.identity = found.identity if found else Identity(self.pid, 0)
-        """The pid is also the number of the child's session and process group."""
+        """Also the number of the child's session and process group."""
+        self._identity: Identity | None = None
         self.stdin = PipeWriter(loop, to_child, outbox_limit) if stdin else None
         self.stdout = PipeReader(loop, from_child, on_stdout, on_mute or _nothing)
         self.stderr = PipeReader(loop, errors, on_stderr, _nothing) if on_stderr else None
         loop.children.add(self.pid)
         self._watch_exit()
+
+    @property
+    def identity(self) -> Identity:
+        """Known also after the exit. The first call reads /proc: in the first millisecond of a program that takes up to
+        1 ms, since it waits for the kernel to load the program; later it takes 0.02 ms."""
+        if self._identity is None:
+            found = read_process(self.pid)
+            self._identity = found.identity if found else Identity(self.pid, 0)
+        return self._identity
 
     @property
     def is_running(self) -> bool:
@@ -157,6 +165,7 @@ class Child:
         method; other callers may call it at any time."""
         if self.exit is not None:
             return True
+        _ = self.identity  # from the exit status on, the pid may be reused
         pid, status, usage = os.wait4(self.pid, os.WNOHANG)
         if pid == 0:
             return False

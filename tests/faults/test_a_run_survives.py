@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from supervisor.process.cgroup_survey import OPT_OUT
 from tests.support.extension_folder import extension
 from tests.support.faulty_run import ECHO, HEALTHY, QUICK, Call, observe, program
 from wire import events
@@ -173,10 +174,14 @@ def test_a_large_frame_to_an_extension_that_does_not_read(tmp_path: Path) -> Non
     assert seen.seconds < 8
 
 
+@pytest.mark.parametrize("no_cgroup", ["1", "0"], ids=["without leaves", "with leaves"])
 @pytest.mark.parametrize("child", ["grandchild", "daemon_grandchild"])
-def test_processes_that_an_extension_leaves_behind_are_ended(child: str, tmp_path: Path) -> None:
+def test_processes_that_an_extension_leaves_behind_are_ended(
+    child: str, no_cgroup: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(OPT_OUT, no_cgroup)
     pid_file = tmp_path / "pid"
-    bad = extension(tmp_path, child, pid_file)
+    bad = extension(tmp_path, child, pid_file, limits={"processes": 50})
     seen = observe(tmp_path, bad, batches=[[ECHO]], healthy_first=True)
     assert seen.result.status == "ok"
     pid = int(pid_file.read_text())

@@ -71,7 +71,7 @@ def start(loop: Loop, tracker: ProcessTracker, script: str, env: dict[str, str])
         on_stdout=lambda _: None,
         on_exit=lambda _: tracker.collected(child.identity),
     )
-    tracker.started(child.identity, leaf)
+    tracker.started(child, leaf)
     STARTED.add(child.pid)
     say(f"child {child.pid}")
 
@@ -86,7 +86,7 @@ def obey(data: bytes, loop: Loop, tracker: ProcessTracker) -> None:
     for line in data.decode().splitlines():
         word, *rest = line.split()
         if word == "note":
-            tracker.started(Identity(int(rest[0]), float(rest[1])))
+            tracker._reaper.add(Identity(int(rest[0]), float(rest[1])))
         elif word == "other":
             tracker.adopted(Identity(int(rest[0]), float(rest[1])))
         elif word == "forget":

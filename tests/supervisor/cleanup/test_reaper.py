@@ -150,6 +150,11 @@ def until(loop: Loop, predicate) -> None:
     assert loop.run_until(predicate, loop.clock() + PATIENCE_S)
 
 
+def end(reaper: Reaper) -> None:
+    reaper.dismiss()
+    reaper.collect()
+
+
 def test_a_dismissed_reaper_ends_nothing(loop: Loop, bystanders):
     token = secrets.token_hex(16)
     with sleeper({TOKEN: token}) as child:
@@ -158,7 +163,7 @@ def test_a_dismissed_reaper_ends_nothing(loop: Loop, bystanders):
         reaper.add(read_process(child.pid).identity)
         pid = reaper.pid
         assert read_process(pid).session == pid
-        reaper.dismiss()
+        end(reaper)
         assert (reaper.state, reaper.pid, reaper.error) == (ReaperState.DISMISSED, None, "")
         assert read_process(pid) is None
         assert child.poll() is None
@@ -177,7 +182,7 @@ def test_a_reaper_that_dies_is_started_again_once(loop: Loop):
     assert errors == [reaper.error]
     assert reaper.error.startswith("no reaper: it ended twice, last with signal SIGKILL; if this host is killed")
     reaper.add(Identity(os.getpid(), 1))
-    reaper.dismiss()
+    end(reaper)
     assert reaper.pid is None
 
 
@@ -202,7 +207,7 @@ def test_a_reaper_that_cannot_be_started_is_reported_once(loop: Loop, monkeypatc
     reaper.start()
     reaper.add(Identity(1, 1))
     reaper.forget(Identity(1, 1))
-    reaper.dismiss()
+    end(reaper)
     assert len(errors) == 1
     assert "cannot start /nowhere/python: no such file" in errors[0]
 
@@ -215,7 +220,7 @@ def test_a_reaper_that_does_not_read_is_given_up(loop: Loop):
         reaper.add(Identity(number, number))
     assert reaper.state is ReaperState.LOST
     assert "it does not read what it is told" in reaper.error
-    reaper.dismiss()
+    end(reaper)
 
 
 def test_the_environment_of_the_reaper_has_neither_token_nor_keys(loop: Loop, monkeypatch: pytest.MonkeyPatch):
@@ -227,4 +232,4 @@ def test_the_environment_of_the_reaper_has_neither_token_nor_keys(loop: Loop, mo
         environment = Path(f"/proc/{reaper.pid}/environ").read_bytes()
         assert b"secret" not in environment
         assert TOKEN.encode() not in environment
-    reaper.dismiss()
+    end(reaper)

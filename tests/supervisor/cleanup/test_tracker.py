@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import sys
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -61,7 +62,7 @@ class Keeper:
             on_stdout=self.heard.append,
             on_exit=lambda _: self.tracker.collected(child.identity),
         )
-        self.tracker.started(child.identity, self.leaf)
+        self.tracker.started(child, self.leaf)
         self.until(lambda: self.heard)
         return child
 
@@ -105,12 +106,31 @@ def test_the_tracker_leaves_no_trace(keeper: Keeper):
     assert keeper.said == []
 
 
+def test_the_reaper_is_told_of_a_child_when_the_next_starts_or_in_the_next_pass(
+    keeper: Keeper, monkeypatch: pytest.MonkeyPatch
+):
+    keeper.tracker.open()
+    told: list[Identity] = []
+    monkeypatch.setattr(keeper.tracker._reaper, "add", told.append)
+    first, second, ended = (
+        SimpleNamespace(pid=pid, identity=Identity(pid, 1), is_running=pid < 13) for pid in (11, 12, 13)
+    )
+    keeper.tracker.started(first)
+    assert told == []
+    keeper.tracker.started(second)
+    assert told == [first.identity]
+    keeper.until(lambda: told == [first.identity, second.identity])
+    keeper.tracker.started(ended)
+    keeper.tracker.started(first)
+    keeper.until(lambda: told == [first.identity, second.identity, first.identity])
+
+
 def test_memory_kills_are_those_that_the_kernel_counts_in_the_leaf_of_a_child(keeper: Keeper, tmp_path: Path):
     tree = FakeCgroups(tmp_path)
     cgroups = Cgroups.detect(HOST, {}, tree)
     leaf = cgroups.leaf("x", Limits(rss_mb=64))
     child, other = Identity(11, 1), Identity(12, 1)
-    keeper.tracker.started(child, leaf)
+    keeper.tracker.started(SimpleNamespace(pid=11, identity=child), leaf)
     tree.put(f"{leaf.path}/memory.events", "oom 1\noom_kill 2\n")
     assert (keeper.tracker.memory_kills(child), keeper.tracker.memory_kills(other)) == (2, 0)
     keeper.tracker.ended(child)

@@ -12,6 +12,7 @@ import pytest
 
 from supervisor.loop.loop import Loop
 from supervisor.process.child import Child, ExitStatus, SpawnError
+from supervisor.process.table import read_process
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,6 +66,18 @@ def exit_is_found(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
         monkeypatch.setattr(os, "pidfd_open", refuse, raising=False)
     elif not hasattr(os, "pidfd_open"):
         pytest.skip("no pidfd on this system")
+
+
+@pytest.mark.parametrize("asked_early", [True, False])
+def test_the_identity_is_known_after_the_exit(loop: Loop, asked_early: bool):
+    before = read_process(os.getpid())
+    started = Started(loop, "exit")
+    if asked_early:
+        assert started.child.identity.started >= before.identity.started
+    started.until_exit()
+    assert read_process(started.child.pid) is None
+    assert started.child.identity.pid == started.child.pid
+    assert started.child.identity.started >= before.identity.started > 0
 
 
 @pytest.mark.usefixtures("exit_is_found")
