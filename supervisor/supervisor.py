@@ -147,6 +147,7 @@ class Supervisor:
             self._start(each)
         if self.extensions:
             self.sampler.start()
+            import jsonschema_rs  # noqa: F401  (10 ms beside the start of the processes; the first tool would wait)
 
     def add(self, found: Found) -> Extension:
         """Starts one more extension and puts it into its place in guard order."""

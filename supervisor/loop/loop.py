@@ -92,6 +92,7 @@ class Loop:
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self.clock = clock
         self._selector = selectors.DefaultSelector()
+        self._watched: set[int] = set()
         self._timers: list[tuple[float, int, Timer]] = []
         self._sequence = 0
         self._cancelled = 0  # timers that are still in the heap
@@ -109,14 +110,16 @@ class Loop:
     def watch(self, watcher: Watcher, *, read: bool = False, write: bool = False) -> None:
         """Starts or changes the watch on a descriptor. With neither `read` nor `write`, ends the watch."""
         mask = (selectors.EVENT_READ if read else 0) | (selectors.EVENT_WRITE if write else 0)
-        watched = watcher.fileno() in self._selector.get_map()
+        fd = watcher.fileno()
         if not mask:
-            if watched:
+            if fd in self._watched:
+                self._watched.remove(fd)
                 self._selector.unregister(watcher)
-        elif watched:
+        elif fd in self._watched:
             self._selector.modify(watcher, mask, watcher)
         else:
             self._selector.register(watcher, mask, watcher)
+            self._watched.add(fd)
 
     def call_at(self, when: float, callback: Callable[[], None]) -> Timer:
         """Calls `callback` in the first pass at or after `when`, on this loop's clock."""
