@@ -137,7 +137,7 @@ class PendingRequests:
         if not pending.done:
             child = self.child
             assert child is not None
-            if not self._loop.wait(pending, child.stdout, timeout_s):
+            if not self._loop.wait(pending, child.stdout, timeout_s, child.stdin):
                 self.expire(pending, timeout_s)
                 return
         if pending.failure is not None and pending.failure is not Failure.CANCELLED:

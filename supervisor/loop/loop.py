@@ -69,6 +69,13 @@ class Awaited(Watcher, Protocol):
         ...
 
 
+class Outgoing(Protocol):
+    """A writer that may hold back bytes."""
+
+    @property
+    def queued(self) -> int: ...
+
+
 class Timer:
     """A callback at a time on the loop's clock."""
 
@@ -170,34 +177,43 @@ class Loop:
             self._pass(timeout)
         return True
 
-    def wait(self, pending: Pending, awaited: Awaited, timeout_s: float) -> bool:
-        """Waits for one answer that comes through `awaited`. `timeout_s` counts from `pending.asked_at`.
+    def wait(self, pending: Pending, awaited: Awaited, timeout_s: float, outgoing: Outgoing | None = None) -> bool:
+        """Waits for one answer that comes through `awaited`. `timeout_s` counts from `pending.asked_at`. `outgoing` is
+        the writer of the question. Returns False at the timeout.
 
-        Returns False at the timeout. There are two ways to wait, and `awaited.habit` learns which is quicker. One reads
-        at once: on a shared core the kernel has often run the other side within our write. Then for `SPIN_S` it yields
-        the processor and reads again. The other sleeps in the kernel until `awaited` has input, for `FAIR_S`: meanwhile
-        extensions that flood the host stand still, and leave the processor to the one that is asked. After that the
-        wait is for all descriptors; after every `BACKGROUND_READ` bytes from another one, `awaited` is checked again.
+        `awaited.habit` learns whether to spin first. A spin reads at once: on a shared core the kernel has often run
+        the other side within our write. Then for `SPIN_S` it yields the processor and reads again. After it, or at
+        once, the wait sleeps on `awaited` alone, for `FAIR_S` at most: meanwhile extensions that flood the host stand
+        still, and leave the processor to the one that is asked. After that, or if a part of the question is not written
+        yet, the wait is for all descriptors; after every `BACKGROUND_READ` bytes from another one, `awaited` is checked
+        again.
         """
         assert not self._dispatching, "a callback must not wait"
-        asked = pending.asked_at
-        if asked - self.pass_time >= FAIR_S:
+        if pending.asked_at - self.pass_time >= FAIR_S:
             self._pass(0, awaited, pending)
-        habit = awaited.habit
-        habit.left -= 1
-        is_measured = not habit.left
-        sleeps = habit.begin_measured() if is_measured else habit.sleeps
-        if not sleeps:
+        if not awaited.habit.sleeps:
             self._dispatching = True
             try:
                 awaited.take()
             finally:
                 self._dispatching = False
-            if not pending.done and asked >= self._no_spin_until:
-                self._spin(pending, awaited)
-        deadline = asked + timeout_s
-        if not pending.done:
-            self._sleep(awaited, deadline)
+            if pending.done:
+                return True
+        return self._wait_longer(pending, awaited, pending.asked_at + timeout_s, outgoing)
+
+    def _wait_longer(self, pending: Pending, awaited: Awaited, deadline: float, outgoing: Outgoing | None) -> bool:
+        """Waits for an answer that was not there at once, or before which the host sleeps."""
+        habit, asked = awaited.habit, pending.asked_at
+        habit.left -= 1
+        is_measured = not habit.left
+        spins = not (habit.begin_measured() if is_measured else habit.sleeps)
+        if spins and habit.sleeps:
+            self._take(awaited)
+        if spins and not pending.done and asked >= self._no_spin_until:
+            self._spin(pending, awaited)
+        is_sent = outgoing is None or not outgoing.queued
+        if is_sent and not pending.done and awaited.sleep(max(0.0, min(FAIR_S, deadline - self.clock()))):
+            self._take(awaited)
         while not pending.is_done():
             timeout = deadline - self.clock()
             if timeout <= 0:
@@ -208,14 +224,12 @@ class Loop:
             habit.took(self.clock() - asked)
         return True
 
-    def _sleep(self, awaited: Awaited, deadline: float) -> None:
-        """Sleeps until `awaited` has input, for `FAIR_S` at most, and reads it."""
-        if awaited.sleep(max(0.0, min(FAIR_S, deadline - self.clock()))):
-            self._dispatching = True
-            try:
-                awaited.take()
-            finally:
-                self._dispatching = False
+    def _take(self, awaited: Awaited) -> None:
+        self._dispatching = True
+        try:
+            awaited.take()
+        finally:
+            self._dispatching = False
 
     def _spin(self, pending: Pending, awaited: Awaited) -> None:
         """Yields the processor and reads, alternately, until the answer is there or `SPIN_S` is over."""
