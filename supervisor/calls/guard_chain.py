@@ -2,8 +2,8 @@
 
 The guards are asked in rounds. A round is the next guard or, if that guard is independent, all independent guards that
 follow one another: they are asked at the same time. Verdicts count in the order of the guards, whatever the order in
-which they come. The first block ends the chain. A rewrite ends the round: the guards behind it are asked again, about
-the rewritten event. So the judgement is the same as if each guard was asked alone.
+which they come. The first block ends the chain. A rewrite ends the round: the guards behind it in the round are asked
+again, about the rewritten event. So the judgement is the same as if each guard was asked alone.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def rounds_of(guards: Iterable[AGuard]) -> tuple[tuple[AGuard, ...], ...]:
 
 
 class GuardChain(Generic[AGuard]):
-    """As long as `asked` has guards: ask each of them about `event`, and pass each verdict to `answered`, until `asked`
-    is another object: the next round. Without guards in `asked` the judgement is final."""
+    """Ask each guard in `asked` about `event`, and pass its verdict to `answered`. When `asked` becomes another object,
+    a new round has begun. When it is empty, the judgement is final."""
 
     def __init__(self, event: Event, rounds: Iterable[tuple[AGuard, ...]], judgement: Judgement = UNTOUCHED) -> None:
         """Verdicts count in the order of `rounds`, see `rounds_of`. The chain begins with `judgement`."""
@@ -58,7 +58,7 @@ class GuardChain(Generic[AGuard]):
         self.judgement = judgement
         self._rounds = iter(rounds)
         """The rounds that follow."""
-        self.asked = next(self._rounds, ()) if judgement is UNTOUCHED or not judgement.is_blocked else ()
+        self.asked = () if judgement.is_blocked else next(self._rounds, ())
         """The guards of this round."""
         self._verdicts: list[Verdict | None] = []
         """The verdicts of this round, as far as they have come; unused in a round of one guard."""
@@ -70,10 +70,10 @@ class GuardChain(Generic[AGuard]):
         if len(asked) > 1:
             return self._answered_one_of(asked, guard, verdict)
         if verdict is ALLOW:
-            self._next_round()
+            self._next_round(())
             return ()
         if not self._ends_round(guard, verdict, ()):
-            self._next_round()
+            self._next_round(())
         return ((guard, verdict),)
 
     def _answered_one_of(
@@ -91,7 +91,7 @@ class GuardChain(Generic[AGuard]):
                 news.append((asked[place], came))
                 if self._ends_round(asked[place], came, asked[place + 1 :]):
                     return news
-        self._next_round()
+        self._next_round(())
         return news
 
     def _ends_round(self, guard: AGuard, verdict: Verdict, behind: tuple[AGuard, ...]) -> bool:
@@ -106,22 +106,21 @@ class GuardChain(Generic[AGuard]):
             self._next_round(behind)
         return verdict.is_rewrite
 
-    def _next_round(self, behind: tuple[AGuard, ...] = ()) -> None:
+    def _next_round(self, behind: tuple[AGuard, ...]) -> None:
         """Begins the round of these guards, or the next one. Guards that no longer guard the event are left out."""
         event = self.event.event
-        if self._verdicts:
-            self._verdicts = []
-        asked: tuple[AGuard, ...] | None = behind
-        while asked is not None:
-            if len(asked) != 1:
+        asked = behind or next(self._rounds, ())
+        while asked:
+            if len(asked) > 1:
                 asked = tuple([guard for guard in asked if event in guard.guards])
             elif event not in asked[0].guards:
                 asked = ()
             if asked:
-                self.asked = asked
-                return
-            asked = next(self._rounds, None)
-        self.asked = ()
+                break
+            asked = next(self._rounds, ())
+        self.asked = asked
+        if self._verdicts:
+            self._verdicts = []
 
     def _end(self) -> None:
         self._rounds, self.asked = iter(()), ()

@@ -1,8 +1,8 @@
 """Verdicts and judgements: a verdict is the answer of one guard, a judgement the sum of a chain's verdicts. Pure.
 
-Guards are asked one after another in a fixed order. The first block wins. Each guard sees the rewrites of the guards
-before it. A verdict is allow, deny or no verdict. `on_failure` in the guard's manifest says what no verdict means; with
-strict guards it means deny.
+Verdicts count in a fixed order, see `supervisor.calls.guard_chain`. The first block wins. Each guard judges what the
+guards before it have made of the event. A verdict is allow, deny or no verdict. `on_failure` in the guard's manifest
+says what no verdict means; with strict guards it means deny.
 """
 
 from __future__ import annotations
@@ -98,8 +98,9 @@ class Judgement:
 
     @property
     def explanation(self) -> str:
-        """The reason of a block, else the remarks of the guards."""
-        return self.reason or "; ".join(f"{remark.extension}: {remark.text}" for remark in self.remarks)
+        """The reason of a block, then the remarks of the guards."""
+        remarks = (f"{remark.extension}: {remark.text}" for remark in self.remarks)
+        return "; ".join(text for text in (self.reason, *remarks) if text)
 
 
 UNTOUCHED = Judgement()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from supervisor.loop.future import Pending
     from supervisor.loop.loop import Loop
     from wire import frames
-    from wire.dialects.base import Dialect
+    from wire.dialects.base import Dialect, Question
 
     Chain = GuardChain[Extension]
 
@@ -43,37 +43,55 @@ class VerdictRequests:
         judgement = UNTOUCHED if guards.is_complete else self._judge_starts(name)
         if not (rounds := guards.rounds(name)):
             return judgement
+        question = self._dialect.question(event)
         if len(rounds) == 1 and len(rounds[0]) == 1 and judgement is UNTOUCHED:
             # Most events have one guard, which allows: then there is nothing to fold.
             guard = rounds[0][0]
             worker = guard.lead
-            pending = worker.ask(self._dialect.question(event))
+            pending = worker.ask(question)
             worker.wait(pending, worker.timeouts.intercept)
-            if verdict_of(name, pending) is ALLOW:
+            if verdict_of(name, pending) is ALLOW and len(guards.cancellations) == before:
                 return judgement
             chain = GuardChain(event, rounds)
             self._take(chain, guard, pending, before)
             return chain.judgement
         chain = GuardChain(event, rounds, judgement)
         while asked := chain.asked:
-            question = self._dialect.question(chain.event)
-            waiting = [(guard, guard.lead, guard.lead.ask(question)) for guard in asked]
-            for guard, worker, pending in waiting:
-                timeout_s = worker.timeouts.intercept
-                if chain.asked is asked:
-                    worker.wait(pending, timeout_s)
-                    self._take(chain, guard, pending, before)
-                else:  # the round has ended without this answer, whose deadline stays
-                    self._loop.call_later(timeout_s, partial(worker.expire, pending, timeout_s))
+            if chain.event is not event:
+                event = chain.event
+                question = self._dialect.question(event)
+            if len(asked) == 1:
+                self._take(chain, asked[0], self._ask(asked[0], question), before)
+            else:
+                self._ask_all(chain, asked, question, before)
         return chain.judgement
+
+    def _ask(self, guard: Extension, question: Question) -> Pending:
+        """Asks one guard, and waits."""
+        worker = guard.lead
+        pending = worker.ask(question)
+        worker.wait(pending, worker.timeouts.intercept)
+        return pending
+
+    def _ask_all(self, chain: Chain, asked: Sequence[Extension], question: Question, before: int) -> None:
+        """Asks the guards of a round at the same time, and waits as long as their verdicts can count."""
+        for guard, worker, pending in [(guard, guard.lead, guard.lead.ask(question)) for guard in asked]:
+            timeout_s = worker.timeouts.intercept
+            if chain.asked is asked:
+                worker.wait(pending, timeout_s)
+                self._take(chain, guard, pending, before)
+            elif not pending.done:  # the round has ended without this answer, whose deadline stays
+                expire = partial(worker.expire, pending, timeout_s)
+                pending.on_done = self._loop.call_at(pending.asked_at + timeout_s, expire).cancel
 
     def _take(self, chain: Chain, guard: Extension, pending: Pending, before: int) -> None:
         """Passes the verdict in an answer to the chain, unless all has been cancelled since there were `before`
         cancellations."""
+        if len(cancellations := self._guards.cancellations) > before:
+            chain.cancel(cancellations[-1])
+            return
         event = chain.event.event
-        if (reason := self._guards.cancelled_since(before)) is not None:
-            chain.cancel(reason)
-        elif news := chain.answered(guard, verdict_of(event, pending)):
+        if news := chain.answered(guard, verdict_of(event, pending)):
             self._guards.report(event, news)
 
     def _judge_starts(self, event: str) -> Judgement:
@@ -81,10 +99,10 @@ class VerdictRequests:
         the chain begins."""
         guards = self._guards
         before = len(guards.cancellations)
-        if starting := guards.starting(event):
+        while guards.must_wait(event) and len(guards.cancellations) == before:
             self._loop.run_until(
-                lambda: len(guards.cancellations) > before or all(extension.is_settled for extension in starting),
-                latest_start(starting),
+                lambda: not guards.must_wait(event) or len(guards.cancellations) > before,
+                latest_start(guards.starting(event)),
             )
         if (reason := guards.cancelled_since(before)) is not None:
             return Judgement(blocked_by="host", reason=reason)

@@ -173,7 +173,7 @@ class OpenRequest:
             frames.InterceptResponse(
                 self.id,
                 block=judgement.is_blocked or None,
-                reason=judgement.explanation or None,
+                reason=(judgement.reason if judgement.is_blocked else judgement.explanation) or None,
                 modified_args=msgspec.UNSET if judgement.args is None else Raw(judgement.args),
                 replace_text=judgement.text,
                 modified_result=judgement.result,

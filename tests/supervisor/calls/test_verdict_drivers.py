@@ -58,6 +58,9 @@ class FakeLoop:
         (self.deadlines if seconds else self.next_pass).append(timer)
         return timer
 
+    def call_at(self, when: float, callback: Callable[[], None]) -> FakeTimer:
+        return self.call_later(when, callback)
+
     def run(self) -> None:
         while self.next_pass:
             timer = self.next_pass.pop(0)
@@ -162,6 +165,20 @@ def test_no_guard_is_asked_after_a_cancellation_that_comes_with_an_answer():
     judgement = VerdictRequests(loop, guards, EVENTS).judge(PROMPT)  # type: ignore[arg-type]
     assert judgement == Judgement(blocked_by="host", reason="interrupted")
     assert extensions[1].asked == []
+
+
+def test_a_question_behind_a_block_keeps_its_deadline_until_it_is_answered():
+    loop: Any = FakeLoop()
+    extensions = [
+        FakeExtension("a", (InterceptResponse("1", block=True),), True, False),
+        FakeExtension("b", (InterceptResponse("1"),), True, False),
+    ]
+    VerdictRequests(loop, guards_of(loop, extensions), EVENTS).judge(PROMPT)  # type: ignore[arg-type]
+    ((pending, event),) = extensions[1].open()
+    (deadline,) = loop.deadlines
+    assert deadline.callback is not None
+    extensions[1].resolve(pending, event)
+    assert deadline.callback is None
 
 
 @given(EXTENSIONS, st.data())

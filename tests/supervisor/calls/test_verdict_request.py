@@ -16,6 +16,7 @@ from msgspec import Raw
 
 from supervisor.calls.verdict import UNTOUCHED, Judgement, Missing, Remark
 from supervisor.extension.lifecycle import State
+from supervisor.loop.pipes import PipeReader
 from tests.support.host import AT_ONCE, LATER, Host
 
 if TYPE_CHECKING:
@@ -310,6 +311,22 @@ def test_a_reason_without_a_block_is_kept_as_a_remark(host: Host, waits: bool):
     judgement = host.ask(waits=waits)
     assert judgement == Judgement(remarks=(Remark("note", "seen by me"),))
     assert host.said_of("note") == [("remark", "on tool_call: seen by me")]
+
+
+def test_the_rest_of_a_large_question_is_written_while_the_host_waits(host: Host, monkeypatch: pytest.MonkeyPatch):
+    """A sleep on the guard's output alone would keep the rest back."""
+    host.add("echo")
+    host.start()
+    stdin, sleep, slept = host.extension("echo").child.stdin, PipeReader.sleep, []
+
+    def watched(reader: PipeReader, timeout_s: float) -> bool:
+        slept.append(stdin.queued)
+        return sleep(reader, timeout_s)
+
+    monkeypatch.setattr(PipeReader, "sleep", watched)
+    large = json.dumps({"text": "x" * 500_000}).encode()
+    assert host.ask(tool_args=Raw(large)) == UNTOUCHED
+    assert not any(slept)
 
 
 # --- in flight only ---------------------------------------------------------------------------------------------
