@@ -148,11 +148,13 @@ class Supervisor:
         if self.extensions:
             self.sampler.start()
             import jsonschema_rs  # noqa: F401  (10 ms beside the start of the processes; the first tool would wait)
+        self._tell_reaper()
 
     def add(self, found: Found) -> Extension:
         """Starts one more extension and puts it into its place in guard order."""
         self.provide_for(found.manifest.workers)
         extension = self._start(found)
+        self._tell_reaper()
         self._sort()
         self.sampler.start()
         return extension
@@ -163,6 +165,10 @@ class Supervisor:
         self.extensions.append(extension)
         extension.start(self.environment_of(found), self.data_folder)
         return extension
+
+    def _tell_reaper(self) -> None:
+        if self._tracker is not None:
+            self._tracker.tell_reaper()
 
     def provide_for(self, workers: int) -> None:
         """Raises the limit of descriptors, if needed, for this number of additional workers."""

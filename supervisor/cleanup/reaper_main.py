@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 READ = 65536
 PAUSE_MS = 100
-"""Milliseconds from the first line of the host until it is read, together with all lines that came meanwhile. Otherwise
-each start of a process would wake the reaper, and the host would wait 0.2 ms for a processor."""
+"""After a line has come, the reaper waits so many milliseconds, then reads all that has come. If each line woke it,
+each start of a process would make the host wait 0.2 ms for a processor."""
 
 
 class HostFacts:

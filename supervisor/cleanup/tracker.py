@@ -120,18 +120,19 @@ class ProcessTracker:
 
     def started(self, child: Child, leaf: Leaf | None = None) -> None:
         """Tracks a child. Call it right after the child's start. The reaper is told of the child when the next one has
-        started, or in the next pass of the loop: a read of the identity now would wait for the kernel to load the
-        program. Until then a reaper finds the child by the token in its environment."""
+        started, by `tell_reaper`, or in the next pass of the loop: a read of the identity now would wait for the kernel
+        to load the program. Until then the reaper finds the child by the token in its environment."""
         if leaf is not None:
             self._leaves[child.identity] = leaf
         if not self._owns_process:
             limit_core(child.pid)
-        self._tell_of_newest()
+        self.tell_reaper()
         if self._reaper is not None:
             self._newest = child
-            self._loop.call_later(0, self._tell_of_newest)
+            self._loop.call_later(0, self.tell_reaper)
 
-    def _tell_of_newest(self) -> None:
+    def tell_reaper(self) -> None:
+        """Tells the reaper of the newest child, if that has not been done yet. Call it after a number of starts."""
         child, self._newest = self._newest, None
         if child is not None and child.is_running and self._reaper is not None:
             self._reaper.add(child.identity)

@@ -181,4 +181,4 @@ class Harness:
             stop_all(self.loop, self.processes, at_once=True, shared_table=self.shared_table)
         self.processes.clear()
         if self._owns_process:
-            end_descendants(self.loop)
+            end_descendants(self.loop, shared_table=self.shared_table)

@@ -114,11 +114,13 @@ class Child:
 
     @property
     def identity(self) -> Identity:
-        """Known also after the exit. The first call reads /proc: in the first millisecond of a program that takes up to
-        1 ms, since it waits for the kernel to load the program; later it takes 0.02 ms."""
+        """Known also after the exit. The first call reads /proc, in 0.02 ms, or in up to 1 ms while the kernel still
+        loads the program. If it cannot be read, the start time is 0."""
         if self._identity is None:
             found = read_process(self.pid)
-            self._identity = found.identity if found else Identity(self.pid, 0)
+            if found is None:
+                return Identity(self.pid, 0)
+            self._identity = found.identity
         return self._identity
 
     @property
@@ -165,7 +167,7 @@ class Child:
         method; other callers may call it at any time."""
         if self.exit is not None:
             return True
-        _ = self.identity  # from the exit status on, the pid may be reused
+        self._identity = self.identity  # from the exit status on, the pid may be reused
         pid, status, usage = os.wait4(self.pid, os.WNOHANG)
         if pid == 0:
             return False

@@ -193,6 +193,8 @@ class Teardown:
         return sum(not target.child.is_running for target in self._targets)
 
     def _tick(self) -> None:
+        if self._exits != self._count_exits():  # what it knows of their descendants is older than their ends
+            self._exits, self._changed_at = self._count_exits(), self._loop.clock()
         if not self._is_all_gone() and not self._shared_table.can_serve(self._not_before()):
             self._tick_at(self._shared_table.due(self._loop.clock()))  # another teardown has just read the table
             return
@@ -235,8 +237,8 @@ class Teardown:
         return max(self._changed_at, min(self._loop.clock() - POLL_S / 2, self._loop.pass_time))
 
     def _is_all_gone(self) -> bool:
-        """Whether all children have ended and left no orphans. Does not read the process table; False if that would be
-        needed."""
+        """Whether all children have ended and left no orphans. Does not read the whole process table; False if that
+        would be needed."""
         is_gone = all(target.is_over or target.is_gone for target in self._targets)
         return is_gone and self._shared_table.has_no_orphans()
 

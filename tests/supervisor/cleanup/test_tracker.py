@@ -21,6 +21,7 @@ from supervisor.process.table import Identity, read_process
 from tests.supervisor.cleanup.test_startup_sweep import record
 from tests.support.doomed import PATIENCE_S, collect_orphans, sleeper
 from tests.support.fake_cgroups import HOST, FakeCgroups
+from tests.support.host import Host
 from wire.manifest import Limits
 
 if TYPE_CHECKING:
@@ -123,6 +124,16 @@ def test_the_reaper_is_told_of_a_child_when_the_next_starts_or_in_the_next_pass(
     keeper.tracker.started(ended)
     keeper.tracker.started(first)
     keeper.until(lambda: told == [first.identity, second.identity, first.identity])
+
+
+def test_the_reaper_knows_each_extension_when_the_start_of_all_is_over(tmp_path: Path):
+    """Before any pass of the loop: a host that is killed then leaves nothing, whatever a child does to its traces."""
+    with Host(tmp_path, runtime_folder=tmp_path / "run") as host:
+        for name in ("a", "b"):
+            host.add("echo", name=name)
+        host.launch()
+        known = {identity.pid for identity in host.supervisor._tracker._reaper._known}
+        assert known == {host.extension(name).pid for name in ("a", "b")}
 
 
 def test_memory_kills_are_those_that_the_kernel_counts_in_the_leaf_of_a_child(keeper: Keeper, tmp_path: Path):

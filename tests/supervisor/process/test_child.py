@@ -80,6 +80,15 @@ def test_the_identity_is_known_after_the_exit(loop: Loop, asked_early: bool):
     assert started.child.identity.started >= before.identity.started > 0
 
 
+def test_an_identity_that_cannot_be_read_now_is_read_later(loop: Loop, monkeypatch: pytest.MonkeyPatch):
+    started = Started(loop, "exit")
+    with monkeypatch.context() as no_descriptors:
+        no_descriptors.setattr("supervisor.process.child.read_process", lambda _pid: None)
+        assert started.child.identity.started == 0
+    assert started.child.identity.started > 0
+    started.until_exit()
+
+
 @pytest.mark.usefixtures("exit_is_found")
 def test_the_exit_comes_once_and_last(loop: Loop):
     started = Started(loop, "echo first; echo last; exit 3")
