@@ -62,7 +62,7 @@ class WorkerSlot:
     # --- the worker's process -------------------------------------------------------------------------------
 
     def start(self, mark: str, env: Mapping[str, str], *, found: Found, limits: Limits, hello_s: float) -> None:
-        """Starts the worker's process, in a cgroup leaf of its own where the system has cgroups."""
+        """Starts the worker's process, in a cgroup leaf of its own if one of its limits needs one."""
         self.starts += 1
         self.mark = mark
         env = {**env, START: mark}
