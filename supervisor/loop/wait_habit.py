@@ -34,8 +34,8 @@ class Way:
 
 
 class WaitHabit:
-    """Count `left` down before each wait that is not over at once. At 0 call `begin_measured` before the wait and `took`
-    after it. Other waits are made as `sleeps` says."""
+    """Count `left` down before each wait that is not over at once. At 0 call `begin_measured` before the wait and
+    `took` after it. Other waits are made as `sleeps` says."""
 
     __slots__ = ("_measured", "_measured_sleeps", "left", "sleeping", "sleeps", "spinning")
 
