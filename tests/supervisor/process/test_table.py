@@ -87,7 +87,8 @@ def test_children_are_listed_for_every_thread_and_with_zombies(tree: tuple[int, 
     assert children_of(inside) == set()
     code = (
         "import subprocess, sys, threading\n"
-        "def start():\n    print(subprocess.Popen(sys.argv[1:]).pid, flush=True)\n    sys.stdin.read()\n"
+        "def start():\n    child = subprocess.Popen(sys.argv[1:])\n"  # without a name it would be waited for
+        "    print(child.pid, flush=True)\n    sys.stdin.read()\n"
         "thread = threading.Thread(target=start)\nthread.start()\nthread.join()"
     )
     command = [sys.executable, "-I", "-c", code, "true"]
