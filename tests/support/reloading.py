@@ -64,8 +64,10 @@ class Folder:
 
     def code(self, code: str, **manifest: Any) -> None:
         self.manifest |= manifest
-        (self.path / "x.py").write_text(PRELUDE + code)
-        (self.path / "extension.json").write_bytes(self.text())
+        for name, content in (("x.py", (PRELUDE + code).encode()), ("extension.json", self.text())):
+            whole = self.path.parent / "whole"  # a process that starts meanwhile must not read a part
+            whole.write_bytes(content)
+            whole.replace(self.path / name)
 
     @property
     def extension(self) -> Extension:
