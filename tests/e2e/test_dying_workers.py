@@ -5,6 +5,8 @@ from __future__ import annotations
 import fcntl
 import os
 import signal
+import stat
+import sys
 import termios
 from pathlib import Path
 
@@ -51,12 +53,18 @@ def test_the_file_worker_is_killed_in_the_middle_of_a_call_and_the_next_call_wor
 
 
 def has_input(pid: int) -> bool:
-    """Whether the pipe to a process holds bytes; they stay there."""
-    fd = os.open(f"/proc/{pid}/fd/0", os.O_RDONLY | os.O_NONBLOCK)
+    """Whether a pipe that a process reads holds bytes; they stay there. The worker may have moved its stdin already."""
+    return any(waiting_bytes(fd) for fd in Path(f"/proc/{pid}/fd").iterdir())
+
+
+def waiting_bytes(fd: Path) -> int:
+    if not os.readlink(fd).startswith("pipe:") or fd.lstat().st_mode & stat.S_IWUSR:
+        return 0
+    copy = os.open(fd, os.O_RDONLY | os.O_NONBLOCK)
     try:
-        return fcntl.ioctl(fd, termios.FIONREAD, bytes(4)) != bytes(4)
+        return int.from_bytes(fcntl.ioctl(copy, termios.FIONREAD, bytes(4)), sys.byteorder)
     finally:
-        os.close(fd)
+        os.close(copy)
 
 
 def test_no_process_outlives_a_killed_host(zot, server):
