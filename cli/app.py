@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
 from typing import Annotated
 
 import typer
@@ -131,16 +130,12 @@ def main() -> None:
             print(f"zot: {text}{dash} (see {command} --help)", file=sys.stderr)  # noqa: T201
         sys.exit(error.exit_code)
     except OSError as error:  # the help could not be written: its reader has gone, or the disk is full
-        from cli.os_errors import exit_with
+        from cli.os_errors import exit_after
 
-        exit_with("", partial(_raise, error))
+        exit_after(error)
     sys.exit(status if isinstance(status, int) else 0)
 
 
 def _is_about_a_flag_of_a_prompt(error: typer.TyperException) -> bool:
     context = getattr(error, "ctx", None)
     return hasattr(error, "option_name") and (context is None or context.parent is None)
-
-
-def _raise(error: OSError) -> int:
-    raise error

@@ -8,9 +8,6 @@ from enum import Enum
 import typer
 
 from wire.exit_codes import Status
-from wire.suggest import not_one_of
-
-BUILT_IN_TOOLS = ("read", "write", "edit", "bash")
 
 
 class CommandLineError(typer.TyperException):
@@ -31,14 +28,3 @@ class Reasoning(Enum):
     low = "low"
     medium = "medium"
     high = "high"
-
-
-def tools_from(csv: str | None) -> frozenset[str]:
-    """The built-in tools in a comma-separated list; all of them without a list. Raises `CommandLineError`."""
-    if csv is None:
-        return frozenset(BUILT_IN_TOOLS)
-    names = [name.strip() for name in csv.split(",") if name.strip()]
-    for name in names:
-        if name not in BUILT_IN_TOOLS:
-            raise CommandLineError(f"--tools: {not_one_of(name, BUILT_IN_TOOLS)}")
-    return frozenset(names)

@@ -27,3 +27,10 @@ def seconds_from(text: str) -> float:
     if seconds > LONGEST_S:
         raise ValueError(f"{text!r} is more than a hundred years; leave it out for no limit")
     return seconds
+
+
+def limit_from(text: str) -> float:
+    """The seconds of a limit: as `seconds_from`, and more than none. Raises ValueError."""
+    if not (seconds := seconds_from(text)):
+        raise ValueError(f"{text!r} leaves no time to run; leave it out for no limit")
+    return seconds

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -31,6 +32,15 @@ def exit_with(command: str, run: Callable[[], int]) -> None:
         print(f"{who}: {one_line(words(error), 2000)}", file=sys.stderr)  # noqa: T201
         status = 1
     sys.exit(status)
+
+
+def exit_after(error: OSError) -> None:
+    """Exits as `exit_with` does after this error."""
+    exit_with("", partial(_raise, error))
+
+
+def _raise(error: OSError) -> int:
+    raise error
 
 
 def flush() -> None:

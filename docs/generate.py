@@ -1,7 +1,8 @@
 """Writes the reference pages from the code, and checks the hand-written ones.
 
-`python docs/generate.py` rewrites `docs/reference/*.md`. With `--check` nothing is written: it says which pages are out
-of date, which links lead nowhere and which flags of examples do not exist, and exits 1 if there are any.
+`python docs/generate.py` rewrites `docs/reference/*.md`, and the table of flags that are read without typer. With
+`--check` nothing is written: it says which of them are out of date, which links lead nowhere and which flags of
+examples do not exist, and exits 1 if there are any.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 
 ROOT = Path(__file__).resolve().parents[1]
 REFERENCE = ROOT / "docs" / "reference"
+PLAIN_FLAGS = ROOT / "cli" / "run" / "plain_flags.py"
 sys.path.insert(0, str(ROOT))
 
 import typer  # noqa: E402
@@ -45,6 +47,8 @@ def problems() -> Iterator[str]:
         path = REFERENCE / name
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             yield f"docs/reference/{name} is out of date: run python docs/generate.py"
+    if PLAIN_FLAGS.read_text(encoding="utf-8") != _plain_flags():
+        yield f"{PLAIN_FLAGS.relative_to(ROOT)} is out of date: run python docs/generate.py"
     flags = _known_flags()
     for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.md")]:
         text = path.read_text(encoding="utf-8")
@@ -126,6 +130,47 @@ def _flag_row(param: object) -> str:
     if metavar:
         names += f" {metavar}"
     return f"| {names} | {_cell(getattr(param, 'help', None) or '')} |\n"
+
+
+def _plain_flags() -> str:
+    """The module `cli.run.plain_flags`. Flags of a kind that `cli.run.plain` does not read are left out."""
+    command = typer.main.get_command(app)
+    assert isinstance(command, typer.core.TyperGroup)
+    flags = [
+        f"    {_quoted(option)}: ({_quoted(str(param.name))}, {kind}),\n"
+        for param in command.params
+        if (kind := _plain_kind(param))
+        for option in param.opts
+    ]
+    names = sorted({*command.list_commands(typer.Context(command)), *command.commands})
+    return (
+        '"""The flags of a run by their names, each with its parameter and the kind of its value; and the names\n'
+        'of the sub-commands. Written by docs/generate.py from the definitions; do not edit."""\n\n'
+        "from __future__ import annotations\n\n"
+        f"FLAGS: dict[str, tuple[str, str | tuple[str, ...]]] = {{\n{''.join(flags)}}}\n"
+        f"COMMANDS = frozenset(\n    {{\n{''.join(f'        {_quoted(name)},{chr(10)}' for name in names)}    }}\n)\n"
+    )
+
+
+def _plain_kind(param: object) -> str | None:
+    """The kind of a flag's value as Python source; None for one that needs typer."""
+    kind = param.type  # type: ignore[attr-defined]
+    choices = getattr(kind, "choices", None)
+    if param.is_eager or not param.expose_value or param.nargs != 1 or param.secondary_opts:  # type: ignore[attr-defined]
+        return None
+    if choices:
+        return f"({', '.join(_quoted(str(getattr(choice, 'value', choice))) for choice in choices)})"
+    if param.is_flag:  # type: ignore[attr-defined]
+        return _quoted("switch")
+    if getattr(kind, "func", None) is not None:
+        return {"_wait": _quoted("wait"), "_limit": _quoted("limit")}.get(kind.name)
+    if kind.name in ("int range", "integer range") and (kind.min, kind.max) == (1, None):
+        return _quoted("count")
+    return _quoted("texts" if param.multiple else "text") if kind.name in ("text", "str") else None  # type: ignore[attr-defined]
+
+
+def _quoted(text: str) -> str:
+    return f'"{text}"'
 
 
 def _exit_codes() -> str:
@@ -237,6 +282,7 @@ def main(arguments: list[str]) -> int:
     REFERENCE.mkdir(exist_ok=True)
     for name, text in pages().items():
         (REFERENCE / name).write_text(text, encoding="utf-8")
+    PLAIN_FLAGS.write_text(_plain_flags(), encoding="utf-8")
     return 0
 
 

@@ -21,6 +21,11 @@ def main() -> None:
 
             print(f"zot {VERSION}")  # noqa: T201
             return
+        from cli.run.plain import carry_out, read
+
+        if (asked := read(sys.argv[1:])) is not None:
+            carry_out(asked)
+            return
         from cli.app import main as command
 
         command()

@@ -63,7 +63,7 @@ def record(cassette: Path) -> None:
         command = [sys.executable, "-m", "pyzot", "-p", *extensions, "--no-ext", "--no-session"]
         command += ["--base-url", server.base_url, "--cwd", str(project), "--record", str(cassette), PROMPT]
         environment = {**os.environ, "ZOT_HOME": str(Path(folder) / "home"), "PYTHONPATH": str(ROOT)}
-        subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(command, env=environment, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
 
 
 def _runs_here(name: str) -> bool:

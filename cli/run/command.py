@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import sys
-from math import isfinite
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.choices import CommandLineError, Reasoning, tools_from
+from cli.choices import CommandLineError, Reasoning
+from cli.duration import METAVAR, limit_from, seconds_from
 from cli.root_group import LITERAL, RootGroup
+from cli.run.request import FlagError, request_from
 from cli.version import VERSION
 from wire.suggest import did_you_mean
 
 if TYPE_CHECKING:
-    from agent.options import RunRequest
+    from collections.abc import Callable
 
 
 def _version(wanted: bool) -> None:
@@ -23,17 +24,25 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-def _seconds(value: float | None) -> float | None:
-    if value is not None and not isfinite(value):
-        raise typer.BadParameter(f"{value} is not a number of seconds; leave it out for no limit")
-    return value
+def _wait(text: str) -> float:
+    return _value(seconds_from, text)
+
+
+def _limit(text: str) -> float:
+    return _value(limit_from, text)
+
+
+def _value(read: Callable[[str], float], text: str) -> float:
+    try:
+        return read(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 _MODE = "What to print"
 _MODEL = "The model"
 _TOOLS = "Tools and extensions"
 _RUN = "The run"
-NOT_IN_A_REQUEST = ("json", "print_", "version")
 
 
 def root(
@@ -50,6 +59,8 @@ def root(
     model: Annotated[
         str | None,
         typer.Option(
+            "-m",
+            "--model",
             help="Model id; an unknown one is passed on, its cost is then unknown.",
             metavar="ID",
             rich_help_panel=_MODEL,
@@ -109,9 +120,8 @@ def root(
             "--ext-wait",
             help="Let the first request wait so long for extensions that are still starting. Default: as long as the"
             " model takes to get ready, 3 s at most.",
-            metavar="SECONDS",
-            min=0,
-            callback=_seconds,
+            metavar=METAVAR,
+            parser=_wait,
             rich_help_panel=_TOOLS,
         ),
     ] = None,
@@ -140,16 +150,25 @@ def root(
             rich_help_panel=_TOOLS,
         ),
     ] = False,
-    cwd: Annotated[str | None, typer.Option(help="The project's folder.", metavar="DIR", rich_help_panel=_RUN)] = None,
+    cwd: Annotated[
+        str | None, typer.Option("-C", "--cwd", help="The project's folder.", metavar="DIR", rich_help_panel=_RUN)
+    ] = None,
     max_steps: Annotated[
         int | None, typer.Option(help="At most so many turns.", metavar="N", min=1, rich_help_panel=_RUN)
     ] = None,
     timeout: Annotated[
         float | None,
         typer.Option(
-            help="End the run after so long.", metavar="SECONDS", min=0.001, callback=_seconds, rich_help_panel=_RUN
+            help="End the run after so long: 90, 500ms, 5m, 1h30m.",
+            metavar=METAVAR,
+            parser=_limit,
+            rich_help_panel=_RUN,
         ),
     ] = None,
+    no_stdin: Annotated[
+        bool,
+        typer.Option("--no-stdin", help="Leave a pipe on stdin alone: the prompt is its words.", rich_help_panel=_RUN),
+    ] = False,
     no_session: Annotated[
         bool, typer.Option("--no-session", help="Keep no transcript under $ZOT_HOME/sessions.", rich_help_panel=_RUN)
     ] = False,
@@ -182,17 +201,10 @@ def root(
         hint = did_you_mean(words[0], known) if words else ""
         said = f"no such command: {words[0]!r}{'; ' + hint if hint else '.'} " if words else ""
         raise CommandLineError(f"{said}To send a prompt, use -p or --json; commands: {', '.join(known)}")
+    try:
+        request = request_from(ctx.params)
+    except FlagError as error:
+        raise CommandLineError(str(error)) from None
     from cli.run.headless import run
 
-    sys.exit(run(request_from(ctx.params), words, literal=bool(ctx.meta.get(LITERAL)), as_json=json))
-
-
-def request_from(parameters: dict[str, Any]) -> RunRequest:
-    """Makes a request from the parameters of `root`. A parameter has the name of its field, except `no_…` flags."""
-    from agent.options import RunRequest
-
-    given = {name: value for name, value in parameters.items() if value is not None and name not in NOT_IN_A_REQUEST}
-    given["tools"] = frozenset() if given.pop("no_tools") else tools_from(given.get("tools"))
-    given["discover"] = not given.pop("no_ext")
-    given["session"] = not given.pop("no_session")
-    return RunRequest(**given)
+    sys.exit(run(request, words, literal=bool(ctx.meta.get(LITERAL)), as_json=json, no_stdin=no_stdin))

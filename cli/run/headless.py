@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from agent.configure import Prepared, UsageError, prepare
 from agent.headless import Headless
 from cli.os_errors import discard_output
-from cli.run.prompt import is_piped, is_terminal, read_prompt
+from cli.run.prompt import PromptError
 from cli.run.status_line import StatusLine
+from cli.run.stdin import is_terminal, read_prompt
 from cli.version import VERSION
 from supervisor.monitoring.stats_file import StatsFileError
 from wire.exit_codes import Status
@@ -20,17 +21,18 @@ if TYPE_CHECKING:
     from agent.options import RunRequest
 
 
-def run(request: RunRequest, words: tuple[str, ...], *, literal: bool, as_json: bool) -> int:
-    """Returns the exit status. With `literal` the words are a prompt even if they look like a command."""
+def run(request: RunRequest, words: tuple[str, ...], *, literal: bool, as_json: bool, no_stdin: bool = False) -> int:
+    """Returns the exit status. With `literal` the words are a prompt even if they look like a command; with `no_stdin`
+    stdin is not read."""
     try:
-        prompt = read_prompt(words, request.timeout)
+        prompt = read_prompt(words, no_stdin=no_stdin, timeout=request.timeout)
         prepared = prepare(request)
         if request.discover and not (as_json or request.trust_project):
             prepared = _with_consent(prepared)
     except TimeoutError as error:
         print(f"zot: {error}", file=sys.stderr)  # noqa: T201
         return Status.TIMEOUT.exit_code
-    except UsageError as error:
+    except (PromptError, UsageError) as error:
         print(f"zot: {error}", file=sys.stderr)  # noqa: T201
         return Status.USAGE.exit_code
     except KeyboardInterrupt:
@@ -48,7 +50,7 @@ def run(request: RunRequest, words: tuple[str, ...], *, literal: bool, as_json: 
     except StatsFileError as error:
         print(f"zot: {error}", file=sys.stderr)  # noqa: T201
         return Status.USAGE.exit_code
-    result = headless.run(prompt, literal=literal or is_piped(words))
+    result = headless.run(prompt.text, literal=literal or prompt.is_literal)
     if not as_json and result.status == Status.OK.value and result.text:
         return _print_answer(result.text)
     return result.exit_code

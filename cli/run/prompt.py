@@ -1,62 +1,88 @@
-"""Reads the prompt of a run: the words of the command line, or standard input."""
+"""The prompt of a run: the words of the command line, what is piped to stdin, or both. Decides; `stdin` reads."""
 
 from __future__ import annotations
 
-import os
-import select
-import time
+from enum import Enum
 
-from agent.configure import UsageError
-from wire.text import valid_text
+import msgspec
 
-STDIN = ("-",)
-"""Words that mean standard input."""
+STDIN = "-"
+"""The word that means standard input."""
 
 
-def is_piped(words: tuple[str, ...]) -> bool:
-    """Whether the prompt comes from standard input."""
-    return not words or words == STDIN
+class PromptError(ValueError):
+    """There is no prompt, or not all of it could be read; the text says what to do."""
 
 
-def read_prompt(words: tuple[str, ...], timeout: float | None = None) -> str:
-    """The words, joined by spaces. If `-` is the only word, or if there are no words and stdin is no terminal, the text
-    of stdin.
+class StdinKind(Enum):
+    """What descriptor 0 is."""
 
-    Bytes that are not UTF-8 become U+FFFD, wherever they come from. Raises `UsageError`, and `TimeoutError` if the end
-    of stdin does not come within `timeout` seconds.
+    TERMINAL = "terminal"
+    FILE = "file"
+    """A regular file."""
+    STREAM = "stream"
+    """A pipe or a socket."""
+    OTHER = "other"
+    """/dev/null, another device, a folder, or nothing: closed."""
+
+
+class Reading(Enum):
+    """Whether stdin is read, and how long is waited for it."""
+
+    NOT = "not"
+    OFFERED = "offered"
+    """It may have something to say: it is left alone if its first byte does not come soon."""
+    WANTED = "wanted"
+    """It is asked for: it is read to its end, however long that takes."""
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """What the prompt is made of."""
+
+    before: str
+    """The words that stand before what is piped."""
+    after: str
+    """The words that stand after it: after `-`."""
+    reading: Reading
+
+
+def plan(words: tuple[str, ...], kind: StdinKind, *, no_stdin: bool) -> Plan:
+    """What to read for these words. Raises `PromptError`.
+
+    Without words the prompt is on stdin, and `-` among them asks for it. Otherwise only a pipe or a socket is read: a
+    file is also the stdin of each command in a loop over that file.
     """
-    if not is_piped(words):
-        prompt, empty = " ".join(words), "its words are empty"
-    elif words or not is_terminal(0):
-        prompt, empty = _read_stdin(timeout), "stdin was empty"
-    else:
-        prompt, empty = "", "no words and nothing piped in"
-    if not prompt.strip():
-        raise UsageError(f"no prompt: {empty}. Give it as words, as -, or through a pipe; see zot --help")
-    return valid_text(prompt)
+    if STDIN in words:
+        if no_stdin:
+            raise PromptError(f"--no-stdin and {STDIN} exclude each other")
+        if words.count(STDIN) > 1:
+            raise PromptError(f"{STDIN} stands for what is on stdin, and can stand once; put your text in quotes")
+        at = words.index(STDIN)
+        return Plan(" ".join(words[:at]), " ".join(words[at + 1 :]), Reading.WANTED)
+    if words:
+        offered = kind is StdinKind.STREAM and not no_stdin
+        return Plan(" ".join(words), "", Reading.OFFERED if offered else Reading.NOT)
+    wanted = kind is not StdinKind.TERMINAL and not no_stdin
+    return Plan("", "", Reading.WANTED if wanted else Reading.NOT)
 
 
-def _read_stdin(timeout: float | None) -> str:
-    """The text of stdin. Raises `TimeoutError` if its end does not come within `timeout` seconds."""
-    deadline = None if timeout is None else time.monotonic() + timeout
-    pieces: list[bytes] = []
-    try:
-        while True:
-            left = None if deadline is None else max(0.0, deadline - time.monotonic())
-            if not select.select([0], [], [], left)[0]:
-                raise TimeoutError(f"timeout: the prompt on stdin did not end within {timeout:g} s")
-            if not (piece := os.read(0, 65_536)):
-                return b"".join(pieces).decode("utf-8", "replace").strip()
-            pieces.append(piece)
-    except TimeoutError:
-        raise
-    except OSError as error:
-        raise UsageError(f"cannot read the prompt from stdin: {error.strerror}") from None
+def join(plan: Plan, piped: str) -> str:
+    """The prompt: the words, a blank line, what was piped; also a blank line before words that follow it. Without words
+    it is what was piped, without white space at its ends. Raises `PromptError` if nothing is left."""
+    parts = [part for part in (plan.before, piped.strip("\r\n"), plan.after) if part.strip()]
+    if not parts:
+        raise PromptError(f"no prompt: {_why_none(plan)}. Give it as words, as -, or through a pipe; see zot --help")
+    if not (plan.before or plan.after):
+        return piped.strip()
+    return "\n\n".join(parts)
 
 
-def is_terminal(fd: int) -> bool:
-    """Whether the descriptor is a terminal; False if it is closed."""
-    try:
-        return os.isatty(fd)
-    except OSError:
-        return False
+def begins_with_stdin(plan: Plan) -> bool:
+    """Whether the prompt begins with what is piped. That is never a command, even if it looks like one."""
+    return plan.reading is Reading.WANTED and not plan.before
+
+
+def _why_none(plan: Plan) -> str:
+    if plan.before or plan.after:
+        return "its words are empty"
+    return "stdin was empty" if plan.reading is Reading.WANTED else "no words and nothing piped in"

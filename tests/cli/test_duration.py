@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.duration import ACCEPTED, seconds_from
+from cli.duration import ACCEPTED, limit_from, seconds_from
 
 
 @pytest.mark.parametrize(
@@ -63,3 +63,10 @@ def test_units_add_up(days, hours, minutes, seconds, milliseconds):
     text = f"{days}d{hours}h{minutes}m{seconds}s{milliseconds}ms"
     expected = ((days * 24 + hours) * 60 + minutes) * 60 + seconds + milliseconds / 1000
     assert seconds_from(text) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("text", ["0", "0s", ".0ms"])
+def test_a_limit_leaves_time_to_run(text):
+    with pytest.raises(ValueError, match="leaves no time to run"):
+        limit_from(text)
+    assert limit_from("1ms") == 0.001

@@ -8,7 +8,7 @@ import typer
 
 from agent.options import RunRequest
 from cli.app import app
-from cli.run.command import NOT_IN_A_REQUEST, request_from
+from cli.run.request import NOT_IN_A_REQUEST, request_from
 
 TURNED_ROUND = {"no_tools": "tools", "no_ext": "discover", "no_session": "session"}
 

@@ -1,116 +1,92 @@
-"""Where the prompt comes from: words, `--`, `-` or a pipe; and which input is never read."""
+"""What a prompt is made of: words, a pipe, and `-` among the words."""
 
 from __future__ import annotations
 
-import fcntl
-import os
-import signal
-import subprocess
-import termios
-
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tests.support.replay_script import Script
-from tests.support.zot_process import wait_until
-from wire.events import UserMessage
-from wire.exit_codes import Status
+from cli.run.prompt import PromptError, Reading, StdinKind, begins_with_stdin, join, plan
 
-
-def cassette(zot, prompt):
-    return zot.replay_flags(Script(zot.cwd, prompt).answer("ok"))
-
-
-def prompt_of(outcome):
-    outcome.check(Status.OK)
-    return outcome.of(UserMessage)[0].content[0].text
+T, F, S, O = StdinKind.TERMINAL, StdinKind.FILE, StdinKind.STREAM, StdinKind.OTHER  # noqa: E741
+NOT, OFFERED, WANTED = Reading.NOT, Reading.OFFERED, Reading.WANTED
 
 
 @pytest.mark.parametrize(
-    ("args", "prompt"),
-    [
-        (["fix", "the", "test"], "fix the test"),
-        (["fix", "--no-session", "it"], "fix it"),
-        (["--", "--no-session", "-p"], "--no-session -p"),
-        (["demo"], "demo"),
-        (["two\nlines ☃ \u2028 end"], "two\nlines ☃ \u2028 end"),
-        ([b"broken \xff byte"], "broken \ufffd byte"),
+    ("words", "readings"),
+    [  #                     terminal, file, pipe, other
+        ((), (NOT, WANTED, WANTED, WANTED)),
+        (("fix", "it"), (NOT, NOT, OFFERED, NOT)),
+        (("-",), (WANTED, WANTED, WANTED, WANTED)),
+        (("fix", "-", "now"), (WANTED, WANTED, WANTED, WANTED)),
+        (("-x", "--", "a-b"), (NOT, NOT, OFFERED, NOT)),
     ],
 )
-def test_words_are_the_prompt(zot, args, prompt):
-    decoded = [arg if isinstance(arg, str) else os.fsdecode(arg) for arg in args]
-    assert prompt_of(zot.run(*cassette(zot, prompt), *decoded)) == prompt
+def test_what_is_read(words, readings):
+    assert tuple(plan(words, kind, no_stdin=False).reading for kind in (T, F, S, O)) == readings
 
 
-@pytest.mark.parametrize("dash", [["-"], []])
+@given(st.lists(st.text(max_size=3)), st.sampled_from(StdinKind))
+def test_with_no_stdin_nothing_is_read(words, kind):
+    words = tuple(word for word in words if word != "-")
+    assert plan(words, kind, no_stdin=True).reading is NOT
+    with pytest.raises(PromptError, match="--no-stdin and - exclude each other"):
+        plan((*words, "-"), kind, no_stdin=True)
+
+
+def test_stdin_stands_once():
+    with pytest.raises(PromptError, match="- stands for what is on stdin, and can stand once; put your text in quotes"):
+        plan(("-", "and", "-"), S, no_stdin=False)
+
+
 @pytest.mark.parametrize(
-    ("piped", "prompt"),
+    ("words", "piped", "prompt"),
     [
-        (b" \n from a pipe\n\n", "from a pipe"),
-        (b"broken \xff byte and \0", "broken \ufffd byte and \0"),
-        (b"x" * 1_000_000, "x" * 1_000_000),
+        (("review", "this"), "diff\n", "review this\n\ndiff"),
+        (("review",), "\n\n  indented\n\n", "review\n\n  indented"),
+        (("review",), "", "review"),
+        (("review ",), " \n", "review "),
+        (("read", "-", "then", "answer"), "text\r\n", "read\n\ntext\n\nthen answer"),
+        (("read", "-"), "", "read"),
+        (("-", "answer"), "text", "text\n\nanswer"),
+        (("-",), " text \n", "text"),
+        ((), " text \n", "text"),
+        ((" ",), "text", "text"),
+        (("/review", "all"), "diff", "/review all\n\ndiff"),
     ],
-    ids=["text", "bytes", "1 MB"],
 )
-def test_a_pipe_is_the_prompt(zot, dash, piped, prompt):
-    source = zot.folder / "prompt"
-    source.write_bytes(piped)
-    with source.open("rb") as stdin:
-        assert prompt_of(zot.run(*cassette(zot, prompt), *dash, stdin=stdin)) == prompt
+def test_words_and_pipe_together(words, piped, prompt):
+    assert join(plan(words, S, no_stdin=False), piped) == prompt
 
 
-def test_words_win_over_a_pipe_which_is_not_read(zot):
-    """The run does not wait for the pipe: its writing end stays open, as with the stdin of a daemon or a CI runner."""
-    reading, writing = os.pipe()
+@pytest.mark.parametrize(
+    ("words", "kind", "reason"),
+    [
+        ((), T, "no words and nothing piped in"),
+        ((), S, "stdin was empty"),
+        (("-",), T, "stdin was empty"),
+        ((" \n",), O, "its words are empty"),
+    ],
+)
+def test_no_prompt(words, kind, reason):
+    with pytest.raises(PromptError, match=f"no prompt: {reason}. Give it as words, as -, or through a pipe; see"):
+        join(plan(words, kind, no_stdin=False), " \n")
+
+
+@pytest.mark.parametrize(
+    ("words", "literal"), [((), True), (("-",), True), (("-", "x"), True), (("/x",), False), (("/x", "-"), False)]
+)
+def test_what_is_piped_is_never_a_command(words, literal):
+    assert begins_with_stdin(plan(words, S, no_stdin=False)) is literal
+
+
+@given(st.lists(st.text(alphabet="a -/\n", max_size=4)), st.text(alphabet="b -/\n"), st.sampled_from(StdinKind))
+def test_no_part_is_lost(words, piped, kind):
     try:
-        assert prompt_of(zot.run(*cassette(zot, "words"), "words", stdin=reading)) == "words"
-        os.write(writing, b"still there")
-        assert os.read(reading, 100) == b"still there"
-    finally:
-        os.close(reading)
-        os.close(writing)
-
-
-@pytest.mark.parametrize(
-    ("mode", "args", "stdin", "reason"),
-    [
-        ("-p", ["-"], "", "stdin was empty"),
-        ("--json", ["-"], "", "stdin was empty"),
-        ("-p", [], "", "stdin was empty"),
-        ("--json", [], "<&-", "stdin was empty"),
-        ("-p", ["-"], "<&-", "stdin was empty"),
-        ("-p", ["  \n"], "", "its words are empty"),
-        ("--json", ["  \n"], "", "its words are empty"),
-    ],
-)
-def test_an_empty_prompt_is_a_usage_error(zot, mode, args, stdin, reason):
-    shell = ["/bin/sh", "-c", f'exec "$@" {stdin or "</dev/null"}', "sh", *zot.command]
-    outcome = zot.run(mode, *args, command=shell)
-    assert (outcome.status, outcome.stdout) == (Status.USAGE.exit_code, b"")
-    (line,) = outcome.warnings
-    assert line.startswith("zot: ")
-    assert reason in line
-
-
-def test_a_terminal_is_not_read_unless_asked_for(zot):
-    controlling, terminal = os.openpty()
-    try:
-        outcome = zot.run("-p", stdin=terminal)
-        assert outcome.status == Status.USAGE.exit_code
-        assert "no words and nothing piped in" in outcome.stderr
-        with zot.start(*cassette(zot, "typed"), "-", stdin=terminal) as running:
-            os.write(controlling, b"typed\n\x04")
-            assert prompt_of(running.finish()) == "typed"
-    finally:
-        os.close(controlling)
-        os.close(terminal)
-
-
-def test_sigint_while_waiting_for_the_prompt_ends_quietly(zot):
-    with zot.start("-p", "-", stdin=subprocess.PIPE) as running:
-        pipe = running.process.stdin
-        pipe.write(b"half")
-        pipe.flush()
-        wait_until(lambda: fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)) == bytes(4))  # it has read all of the pipe
-        running.signal(signal.SIGINT)
-        outcome = running.finish()
-    assert (outcome.status, outcome.stdout, outcome.stderr) == (Status.INTERRUPTED.exit_code, b"", "")
+        planned = plan(tuple(words), kind, no_stdin=False)
+        prompt = join(planned, piped if planned.reading is not NOT else "")
+    except PromptError:
+        return
+    assert prompt.count("a") == "".join(words).count("a")
+    assert prompt.count("b") == (piped.count("b") if planned.reading is not NOT else 0)
+    assert prompt.strip()

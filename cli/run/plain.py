@@ -1,0 +1,101 @@
+"""Reads plain command lines of a run, such as `-p --model M a prompt`, without typer, whose import takes a third of the
+time of a replayed run. Everything else (help, a sub-command, completion, an unknown flag, a value that cannot be used)
+is left to typer, which also says what is wrong."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from typing import TYPE_CHECKING, Any
+
+from cli.duration import limit_from, seconds_from
+from cli.run.plain_flags import COMMANDS, FLAGS
+from cli.run.request import FlagError, request_from
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from agent.options import RunRequest
+
+COMPLETION = "_ZOT_COMPLETE"
+"""While the shell completes a command line, this variable says what it asks for."""
+
+
+class PlainRun:
+    """A run that a command line asks for."""
+
+    def __init__(self, parameters: dict[str, Any], words: tuple[str, ...], *, literal: bool) -> None:
+        """Raises `FlagError`."""
+        self.request: RunRequest = request_from(parameters)
+        self.words = words
+        self.literal = literal
+        self.as_json = bool(parameters.get("json"))
+        self.no_stdin = bool(parameters.get("no_stdin"))
+
+
+def read(arguments: Sequence[str]) -> PlainRun | None:
+    """The run that the arguments of `zot` ask for; None if they are not plain."""
+    if not arguments or arguments[0] in COMMANDS or COMPLETION in os.environ:
+        return None
+    try:
+        parameters, words, literal = _parse(arguments)
+        if ("json" in parameters) == ("print_" in parameters):
+            return None
+        return PlainRun(parameters, words, literal=literal)
+    except ValueError:  # also `FlagError`
+        return None
+
+
+def carry_out(asked: PlainRun) -> None:
+    """Runs it and exits with its status."""
+    from cli.run.headless import run
+
+    try:
+        status = run(asked.request, asked.words, literal=asked.literal, as_json=asked.as_json, no_stdin=asked.no_stdin)
+    except OSError as error:
+        from cli.os_errors import exit_after
+
+        exit_after(error)
+    else:
+        sys.exit(status)
+
+
+def _parse(arguments: Sequence[str]) -> tuple[dict[str, Any], tuple[str, ...], bool]:
+    """The parameters that are given, the words, and whether `--` ended the flags. Raises ValueError."""
+    parameters: dict[str, Any] = {}
+    words: list[str] = []
+    rest = iter(arguments)
+    for argument in rest:
+        if argument == "--":
+            return parameters, (*words, *rest), True
+        if not argument.startswith("-") or argument == "-":
+            words.append(argument)
+            continue
+        name, kind = FLAGS.get(argument) or _refuse(argument)
+        if kind == "switch":
+            parameters[name] = True
+            continue
+        value = next(rest, "-")
+        if value.startswith("-"):
+            _refuse(value)
+        if kind == "texts":
+            parameters[name] = (*parameters.get(name, ()), value)
+        else:
+            parameters[name] = _VALUES[kind](value) if isinstance(kind, str) else _one_of(value, kind)
+    return parameters, tuple(words), False
+
+
+def _count(value: str) -> int:
+    return int(value) if re.fullmatch(r"[1-9][0-9]{0,8}", value) else _refuse(value)
+
+
+def _one_of(value: str, choices: tuple[str, ...]) -> str:
+    return value if value in choices else _refuse(value)
+
+
+def _refuse(value: str) -> Any:
+    raise FlagError(value)
+
+
+_VALUES: dict[str, Callable[[str], Any]] = {"text": str, "count": _count, "wait": seconds_from, "limit": limit_from}

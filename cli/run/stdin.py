@@ -1,0 +1,154 @@
+"""Reads what is piped to a run. The run waits for it with a bound, and says on stderr what it did with it."""
+
+from __future__ import annotations
+
+import os
+import select
+import stat
+import sys
+import time
+from math import inf
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from cli.run.prompt import PromptError, Reading, StdinKind, begins_with_stdin, join, plan
+from wire.text import valid_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FIRST_BYTE_S = 3.0
+"""So long a pipe that nobody asked for may take for its first byte."""
+QUIET_S = 60.0
+"""So long it may then take for the next."""
+LARGEST_BYTES = 32 << 20
+"""More than any model takes."""
+_PIECE_BYTES = 1 << 16
+
+
+class Prompt(msgspec.Struct, frozen=True):
+    """A prompt, and whether it is text although it may look like a command."""
+
+    text: str
+    is_literal: bool
+
+
+def read_prompt(words: tuple[str, ...], *, no_stdin: bool = False, timeout: float | None = None) -> Prompt:
+    """The prompt of a run with these words. Says on stderr how much was joined to the words, or why nothing was.
+
+    Bytes that are not UTF-8 become U+FFFD, wherever they come from. Raises `PromptError`, and `TimeoutError` if the end
+    of stdin does not come within `timeout` seconds.
+    """
+    kind = kind_of(0)
+    planned = plan(words, kind, no_stdin=no_stdin)
+    piped: bytes | None = b""
+    if planned.reading is not Reading.NOT:
+        piped = Reader(timeout).read(planned.reading)
+    if piped is None:
+        _say(
+            f"nothing came through the pipe on stdin within {FIRST_BYTE_S:g} s; the prompt is its words alone"
+            " (--no-stdin: do not wait; - among the words: wait for it)"
+        )
+    elif words and piped.strip():
+        _say(f"{len(piped):,} byte{'s' if len(piped) > 1 else ''} of stdin joined to the prompt")
+    elif words and not no_stdin and planned.reading is Reading.NOT and kind is StdinKind.FILE and _has_more(0):
+        _say("stdin is a file, which was not read; - among the words joins it to them, --no-stdin hides this line")
+    text = join(planned, (piped or b"").decode("utf-8", "replace"))
+    return Prompt(valid_text(text), begins_with_stdin(planned))
+
+
+class Reader:
+    """Reads a descriptor to its end. `clock` gives seconds; `wait` waits until the descriptor has something or at most
+    so many seconds (None: for ever), and returns whether it has."""
+
+    def __init__(
+        self,
+        timeout: float | None,
+        *,
+        fd: int = 0,
+        clock: Callable[[], float] = time.monotonic,
+        wait: Callable[[int, float | None], bool] | None = None,
+    ) -> None:
+        self._fd = fd
+        self._timeout = timeout
+        self._clock = clock
+        self._wait = wait or _has_something
+
+    def read(self, reading: Reading) -> bytes | None:
+        """All of it. With `Reading.OFFERED`, None if the first byte did not come in time. Raises `TimeoutError`, and
+        `PromptError` if it cannot be read, is too long, or stops in the middle."""
+        now = self._clock()
+        end = inf if self._timeout is None else now + self._timeout
+        next_byte = now + FIRST_BYTE_S if reading is Reading.OFFERED else inf
+        piped = bytearray()
+        while True:
+            piece = self._piece(min(end, next_byte))
+            if piece is None and end <= next_byte:
+                raise TimeoutError(f"timeout: the prompt on stdin did not end within {self._timeout:g} s")
+            if piece is None and piped:
+                raise PromptError(_stopped(len(piped)))
+            if piece is None:
+                return None
+            if not piece:
+                return bytes(piped)
+            piped += piece
+            if len(piped) > LARGEST_BYTES:
+                raise PromptError(f"stdin is longer than {LARGEST_BYTES >> 20} MiB: no model takes so much")
+            if reading is Reading.OFFERED:
+                next_byte = self._clock() + QUIET_S
+
+    def _piece(self, until: float) -> bytes | None:
+        """What comes next, nothing at the end; None if nothing comes until then. Raises `PromptError`."""
+        while True:
+            try:
+                left = None if until == inf else max(0.0, until - self._clock())
+                return os.read(self._fd, _PIECE_BYTES) if self._wait(self._fd, left) else None
+            except BlockingIOError:  # another reader of the same pipe was quicker
+                continue
+            except OSError as error:
+                raise PromptError(f"cannot read the prompt from stdin: {error.strerror}") from None
+
+
+def kind_of(fd: int) -> StdinKind:
+    """What the descriptor is."""
+    try:
+        mode = os.fstat(fd).st_mode
+    except OSError:  # closed
+        return StdinKind.OTHER
+    if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
+        return StdinKind.STREAM
+    if stat.S_ISREG(mode):
+        return StdinKind.FILE
+    return StdinKind.TERMINAL if is_terminal(fd) else StdinKind.OTHER
+
+
+def is_terminal(fd: int) -> bool:
+    """Whether the descriptor is a terminal; False if it is closed."""
+    try:
+        return os.isatty(fd)
+    except OSError:
+        return False
+
+
+def _has_something(fd: int, seconds: float | None) -> bool:
+    return bool(select.select([fd], [], [], seconds)[0])
+
+
+def _has_more(fd: int) -> bool:
+    """Whether a file has bytes after its position."""
+    try:
+        return os.lseek(fd, 0, os.SEEK_CUR) < os.fstat(fd).st_size
+    except OSError:
+        return False
+
+
+def _stopped(count: int) -> str:
+    return (
+        f"stdin stopped: {count:,} bytes came, then none for {QUIET_S:g} s, and not its end. Nothing was sent."
+        " With - among the words zot waits as long as --timeout; with --no-stdin it leaves stdin alone"
+    )
+
+
+def _say(line: str) -> None:
+    print(f"zot: {line}", file=sys.stderr, flush=True)  # noqa: T201

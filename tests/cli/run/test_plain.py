@@ -1,0 +1,133 @@
+"""Plain command lines are read without typer: each as typer reads it, or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from typing import Any
+from unittest import mock
+
+import pytest
+import typer
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from cli.app import app
+from cli.run.plain import read
+from cli.run.plain_flags import COMMANDS, FLAGS
+
+COMMAND = typer.main.get_command(app)
+VALUES = [
+    "x",
+    "",
+    "low",
+    "hi",
+    "0",
+    "1",
+    "30",
+    "007",
+    "5m",
+    "1e3",
+    "-1",
+    "-",
+    "--",
+    "-x",
+    "read",
+    "bsh",
+    "a b",
+    "\udcff",
+]
+WORDS = [
+    "go",
+    "/x",
+    "-",
+    "--",
+    "--nope",
+    "-pe",
+    "-mX",
+    "--model=x",
+    "--timeout=",
+    "--mod",
+    "-h",
+    "-v",
+    "ext",
+    "Ext",
+    " ",
+]
+
+
+def by_typer(arguments: list[str]) -> tuple[Any, ...] | None:
+    """What typer makes of the arguments; None where it runs nothing."""
+    seen: list[tuple[Any, ...]] = []
+
+    def run(request, words, *, literal, as_json, no_stdin):
+        seen.append((request, tuple(words), literal, as_json, no_stdin))
+        return 0
+
+    with (
+        mock.patch("cli.run.headless.run", run),
+        contextlib.redirect_stderr(io.StringIO()),
+        contextlib.redirect_stdout(io.StringIO()),
+        contextlib.suppress(SystemExit, typer.TyperException),
+    ):
+        COMMAND.main(arguments, prog_name="zot", standalone_mode=False)
+    return seen[0] if seen else None
+
+
+def by_us(arguments: list[str]) -> tuple[Any, ...] | None:
+    plain = read(arguments)
+    return plain and (plain.request, plain.words, plain.literal, plain.as_json, plain.no_stdin)
+
+
+flag_with_value = st.tuples(st.sampled_from(sorted(FLAGS)), st.sampled_from(VALUES))
+part = st.one_of(
+    flag_with_value.map(list),
+    st.sampled_from(sorted(FLAGS)).map(lambda flag: [flag]),
+    st.sampled_from(WORDS).map(lambda word: [word]),
+)
+lines = st.lists(part, max_size=6).map(lambda parts: [word for words in parts for word in words])
+
+
+@settings(max_examples=100)
+@given(lines.filter(lambda line: not line or line[0] not in COMMANDS), st.sampled_from([[], ["-p"], ["--json"]]))
+@example(["--ext", "a", "-e", "b", "x", "--", "-p", "--", "y"], ["-p"])
+@example(["--no-tools", "--tools", "bsh"], ["-p"])
+@example(["--tools", " read ,edit", "--timeout", "5m", "--ext-wait", "0"], ["--json"])
+def test_both_readers_agree(line, mode):
+    arguments = [*line, *mode]
+    plain = by_us(arguments)
+    assert plain is None or plain == by_typer(arguments)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["-p", "go"],
+        ["--json", "--replay", "c", "fix", "it"],
+        ["go", "-p", "-m", "M", "-C", "d", "--max-steps", "3", "--reasoning", "low", "--tools", "read"],
+        ["-p", "--", "/x", "-y"],
+        ["-p", "-"],
+        ["-p"],
+        [f for f, (name, kind) in FLAGS.items() if kind == "switch" and name != "print_"] + ["go"],
+    ],
+)  # fmt: skip
+def test_what_is_plain(line):
+    assert by_us(line) is not None
+    assert by_us(line) == by_typer(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        [], ["go"], ["demo"], ["ext", "list"], ["-p", "--json", "x"], ["-h"], ["-p", "-h"], ["-v", "-p"],
+        ["-p", "--nope"], ["-p", "--timeout", "0", "x"], ["-p", "--max-steps", "0"], ["-p", "--tools", "bsh"],
+        ["-p", "--model"], ["-p", "--model=M", "x"], ["-p", "--reasoning", "much", "x"], ["-p", "--show-completion"],
+    ],
+)  # fmt: skip
+def test_what_is_left_to_typer(line):
+    assert read(line) is None
+
+
+def test_completion_is_left_to_typer(monkeypatch):
+    monkeypatch.setenv("_ZOT_COMPLETE", "complete_bash")
+    assert read(["-p", "x"]) is None
