@@ -134,7 +134,6 @@ class Run:
             reasoning=options.reasoning,
         )
         stream = self._provider.request(params)
-        self._toolbox.warm_up()
         guarded = self._supervisor.may_guard("assistant_message")
         builder = ReplyBuilder(withhold=guarded and not options.stream_before_guards)
         started = False
@@ -147,6 +146,8 @@ class Run:
             if not started and line["type"] != "error":
                 self._emit(events.AssistantStart())
                 started = True
+            if line["type"] == "tool_use_start":
+                self._toolbox.warm_up(line["name"])
             for record in builder.take(line):
                 self._emit(record)
         assert builder.reply is not None

@@ -68,9 +68,10 @@ class Toolbox:
         self._logs = log_folder()
         abort.on_request(self._cancel)
 
-    def warm_up(self) -> None:
-        """Starts the file worker, so that the first call does not wait for its start."""
-        if self._enabled & FILE_TOOLS:
+    def warm_up(self, tool: str) -> None:
+        """Starts what the tool needs, so that its first call does not wait for that. To be called when the model begins
+        a call: most runs need no file worker at all."""
+        if tool in self._enabled & FILE_TOOLS:
             self._files.start()
 
     def offered(self) -> list[ToolSpec]:
