@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from agent.cassette import CassetteError, CassettePlayer, CassetteRecorder
 from agent.model import catalogue
@@ -39,8 +40,7 @@ class UsageError(ValueError):
     """The request cannot be run; the text says what to change."""
 
 
-@dataclass(frozen=True)
-class Prepared:
+class Prepared(msgspec.Struct, frozen=True):
     """A checked run that can start."""
 
     options: Options
@@ -76,7 +76,7 @@ def prepare(request: RunRequest) -> Prepared:
         "stats_file": None if request.stats is None else Path(request.stats).absolute(),
         "metrics_file": None if request.metrics is None else Path(request.metrics).absolute(),
     }
-    options = Options(**{**vars(request), **worked_out})
+    options = Options(**{**msgspec.structs.asdict(request), **worked_out})
 
     def make_provider(loop: Loop) -> Provider | ProviderUnavailable:
         if provider == "replay":

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from agent.options import SETTLE_S
 from supervisor.discovery import data_dir
@@ -28,8 +29,7 @@ if TYPE_CHECKING:
     from supervisor.supervisor import Supervisor
 
 
-@dataclass(frozen=True)
-class Findings:
+class Findings(msgspec.Struct, frozen=True):
     """The extensions that a run has found, and its options."""
 
     discovery: Discovery

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import signal
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from agent.abort import Abort
 from agent.output.event_writer import EventWriter

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from supervisor.discovery.admission import Consent
 from supervisor.home.config import Config
@@ -15,13 +16,12 @@ if TYPE_CHECKING:
     from agent.model.request import Reasoning
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunRequest:
+class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A user's request for a run. Times are in seconds. None means the default, or for a limit that there is none."""
 
     provider: str | None = None
     model: str | None = None
-    api_key: str | None = field(default=None, repr=False)
+    api_key: str | None = None
     base_url: str | None = None
     system_prompt: str | None = None
     append_system_prompt: tuple[str, ...] = ()
@@ -51,9 +51,13 @@ class RunRequest:
     metrics: str | None = None
     home: Path | None = None
 
+    def __repr__(self) -> str:
+        """All fields but the key, which must not be seen in a log or a traceback."""
+        shown = (f"{name}={getattr(self, name)!r}" for name in self.__struct_fields__ if name != "api_key")
+        return f"{type(self).__name__}({', '.join(shown)})"
 
-@dataclass(frozen=True, kw_only=True)
-class Options(RunRequest):
+
+class Options(RunRequest, frozen=True, kw_only=True):
     """A checked request, and the values worked out from it."""
 
     cwd: str
@@ -62,11 +66,11 @@ class Options(RunRequest):
     model: str
     max_tokens: int
     system: str
-    limits: Limits = field(default_factory=Limits)
+    limits: Limits = msgspec.field(default_factory=Limits)
     """The limits of an extension for values that its manifest leaves out."""
-    config: Config = field(default_factory=Config)
+    config: Config = msgspec.field(default_factory=Config)
     """The user's configuration of extensions."""
-    consent: Consent = field(default_factory=Consent)
+    consent: Consent = msgspec.field(default_factory=Consent)
     """The user's consent to start extensions of the project that are not on record as trusted."""
     stats_file: Path | None = None
     metrics_file: Path | None = None

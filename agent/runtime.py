@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from agent import extensions as starting
 from agent.model import catalogue
@@ -36,8 +37,7 @@ if TYPE_CHECKING:
 NO_USAGE = events.Totals()
 
 
-@dataclass(frozen=True)
-class PromptResult:
+class PromptResult(msgspec.Struct, frozen=True):
     """How a prompt ended, its answer, and its use of the model."""
 
     status: Status

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,8 +21,7 @@ class _Absent:
 ABSENT = _Absent()
 
 
-@dataclass(frozen=True)
-class CassetteDifference:
+class CassetteDifference(msgspec.Struct, frozen=True):
     """One difference between a recorded request and the request of this run. `ABSENT` stands for a missing value."""
 
     path: str

@@ -9,9 +9,10 @@ since 2026-10-07. Left out because a price could not be confirmed: claude-fable-
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
+
+import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,8 +31,7 @@ class Thinking(Enum):
     with HTTP 400."""
 
 
-@dataclass(frozen=True)
-class Prices:
+class Prices(msgspec.Struct, frozen=True):
     """US dollars per million tokens."""
 
     input: float
@@ -40,16 +40,14 @@ class Prices:
     cache_write: float
 
 
-@dataclass(frozen=True)
-class LongPrompt:
+class LongPrompt(msgspec.Struct, frozen=True):
     """The prices of a request whose prompt, cached tokens included, is longer than `over` tokens."""
 
     over: int
     prices: Prices
 
 
-@dataclass(frozen=True)
-class ModelInfo:
+class ModelInfo(msgspec.Struct, frozen=True):
     id: str
     """The id in a request; an alias and its dated form are two entries."""
     context_window: int

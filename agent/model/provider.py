@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,8 +36,7 @@ class Stream:
         return self._lines.popleft()
 
 
-@dataclass(frozen=True)
-class ProviderUnavailable:
+class ProviderUnavailable(msgspec.Struct, frozen=True):
     """Stands in for a provider that cannot be used, for example without a credential. A run with it fails at once."""
 
     status: Status

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+import msgspec
 import orjson
 
 from agent.model import catalogue
@@ -27,8 +27,7 @@ IMAGE_LIMIT = 5 * 1024 * 1024
 _CACHE: Json = {"type": "ephemeral"}
 
 
-@dataclass(frozen=True)
-class ToolSpec:
+class ToolSpec(msgspec.Struct, frozen=True):
     """A tool that is offered to the model."""
 
     name: str

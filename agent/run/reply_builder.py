@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from agent.model.request import blocks_from_worker
 from agent.transcript import Text, ToolCall
@@ -30,8 +31,7 @@ STATUS_OF_ERROR = {
 Line = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class ModelReply:
+class ModelReply(msgspec.Struct, frozen=True):
     """A complete reply, or the part of a reply that arrived before an error or an abort."""
 
     content: tuple[Block, ...]
@@ -62,15 +62,14 @@ def _without_calls(content: tuple[Block, ...]) -> tuple[Block, ...]:
     return tuple(block for block in content if not isinstance(block, ToolCall))
 
 
-@dataclass
-class ReplyBuilder:
+class ReplyBuilder(msgspec.Struct):
     """Takes the lines of a reply. With `withhold`, readers get nothing before the guards have seen the whole text."""
 
     withhold: bool
     reply: ModelReply | None = None
-    _text: list[str] = field(default_factory=list)
-    _held: list[events.Record] = field(default_factory=list)
-    _usage: dict[str, int] = field(default_factory=dict)
+    _text: list[str] = msgspec.field(default_factory=list)
+    _held: list[events.Record] = msgspec.field(default_factory=list)
+    _usage: dict[str, int] = msgspec.field(default_factory=dict)
 
     def take(self, line: Line) -> list[events.Record]:
         """Takes the next line; returns the records that readers get now."""

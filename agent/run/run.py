@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from agent.model.request import build_params
 from agent.output import event_content
@@ -25,8 +26,7 @@ if TYPE_CHECKING:
     from supervisor.supervisor import Supervisor
 
 
-@dataclass(frozen=True)
-class PromptEnd:
+class PromptEnd(msgspec.Struct, frozen=True):
     """Why the turns of a prompt ended."""
 
     status: Status

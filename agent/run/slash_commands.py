@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from supervisor.loop.future import Failure
 from wire import events
@@ -25,16 +26,14 @@ COMMAND = re.compile(r"/([\w-](?:[^\s/]*[\w-])?)(?:\s+(.*))?", re.DOTALL)
 AS_TEXT = "to send it to the model as text, put -- or a space before it"
 
 
-@dataclass(frozen=True)
-class Invocation:
+class Invocation(msgspec.Struct, frozen=True):
     """A command as the user wrote it."""
 
     name: str
     args: str
 
 
-@dataclass(frozen=True)
-class CommandResult:
+class CommandResult(msgspec.Struct, frozen=True):
     """Either a prompt for the model, or the text to print and the status of the run."""
 
     prompt: str | None = None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import signal
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from agent.tools import arguments
 from agent.tools.outcome import ToolError
@@ -21,16 +22,14 @@ MAX_TIMEOUT_S = 7 * 24 * 3600
 """Seconds. A longer timeout is shortened to this."""
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(msgspec.Struct, frozen=True):
     """The checked arguments of one call."""
 
     command: str
     timeout_s: int
 
 
-@dataclass(frozen=True, slots=True)
-class ShellExit:
+class ShellExit(msgspec.Struct, frozen=True):
     """How a shell command ended."""
 
     returncode: int

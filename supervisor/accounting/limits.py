@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,8 +20,7 @@ GROSS = 2.0
 MIB = 1024 * 1024
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(msgspec.Struct, frozen=True):
     """What one worker's process tree uses at one sample. A rate without an earlier sample is None, and so is a value
     that was not measured."""
 
@@ -33,8 +33,7 @@ class Reading:
     frames_per_s: float | None
 
 
-@dataclass(frozen=True)
-class Breach:
+class Breach(msgspec.Struct, frozen=True):
     """A broken limit."""
 
     text: str

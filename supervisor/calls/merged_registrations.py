@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -105,8 +106,7 @@ def _is_lost(owned: OwnedTool) -> bool:
     return owned.owner.is_up and owned.tool.name not in owned.owner.tools
 
 
-@dataclass(frozen=True)
-class OwnedTool:
+class OwnedTool(msgspec.Struct, frozen=True):
     """A tool and the extension that answers calls of it."""
 
     tool: Tool
@@ -118,8 +118,7 @@ class OwnedTool:
         return self.tool.timeout_s or self.owner.timeouts.tool_call
 
 
-@dataclass(frozen=True)
-class OwnedCommand:
+class OwnedCommand(msgspec.Struct, frozen=True):
     """A slash command and the extension that runs it."""
 
     command: Command

@@ -8,9 +8,10 @@ ends.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from supervisor.loop.rate_limit import TokenBucket
 from wire import events, frames
@@ -36,8 +37,7 @@ RENDERS_PER_SECOND = 20.0
 """Most redraws per second of a panel, after a burst of `RENDERS_BURST`. Of faster redraws only the newest is shown."""
 
 
-@dataclass(frozen=True)
-class Note:
+class Note(msgspec.Struct, frozen=True):
     """A line from an extension for the user. `level` is one of `LEVELS`."""
 
     extension: str
@@ -45,8 +45,7 @@ class Note:
     message: str
 
 
-@dataclass
-class OpenPanel:
+class OpenPanel(msgspec.Struct):
     """A panel, its worker and its newest content."""
 
     extension: Extension
@@ -56,7 +55,7 @@ class OpenPanel:
     title: str = ""
     lines: tuple[str, ...] = ()
     footer: str = ""
-    timer: Timer | None = field(default=None, repr=False)
+    timer: Timer | None = None
 
 
 class Panels:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
+
+import msgspec
 
 from supervisor.loop.future import Failure
 
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
 Frame = TypeVar("Frame")
 
 
-@dataclass(frozen=True)
-class Answer(Generic[Frame]):
+class Answer(msgspec.Struct, Generic[Frame], frozen=True):
     """The answer to a tool call or a command. A failure has a reason and no frame."""
 
     frame: Frame | None

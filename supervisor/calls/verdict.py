@@ -7,11 +7,12 @@ says what no verdict means; with strict guards it means deny.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec import UNSET, Raw
+from msgspec.structs import replace
 
 from wire import frames
 from wire.lenient_json import UNREADABLE, read, reason
@@ -40,8 +41,7 @@ class VerdictKind(Enum):
     NO_VERDICT = "no verdict"
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(msgspec.Struct, frozen=True):
     """The answer of one guard."""
 
     kind: VerdictKind
@@ -59,8 +59,7 @@ class Verdict:
 ALLOW = Verdict(VerdictKind.ALLOW)
 
 
-@dataclass(frozen=True, slots=True)
-class Missing:
+class Missing(msgspec.Struct, frozen=True):
     """A guard that gave no verdict, and whether that blocked the event."""
 
     extension: str
@@ -68,16 +67,14 @@ class Missing:
     denied: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Remark:
+class Remark(msgspec.Struct, frozen=True):
     """The reason that a guard gave without a block."""
 
     extension: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(msgspec.Struct, frozen=True):
     """The sum of the verdicts so far."""
 
     args: bytes | None = None

@@ -7,8 +7,9 @@ The reaper cleans up at once when its host dies. This sweep is for hosts whose r
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from supervisor.cleanup.env_marks import TOKEN
 from supervisor.cleanup.host_record import (
@@ -33,8 +34,7 @@ if TYPE_CHECKING:
     from supervisor.loop.loop import Loop, Timer
 
 
-@dataclass(frozen=True)
-class SweptHost:
+class SweptHost(msgspec.Struct, frozen=True):
     """The result for one dead host."""
 
     pid: int

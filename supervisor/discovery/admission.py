@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from supervisor.discovery.discover import Scope
 from supervisor.home.config import Config
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from wire.manifest import Manifest
 
 
-@dataclass(frozen=True)
-class Consent:
+class Consent(msgspec.Struct, frozen=True):
     """The project extensions that the user has allowed for one run. The extensions with a trust record are not among
     them."""
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
@@ -38,8 +37,7 @@ TOOL_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "target", "dist
 """Folders that build tools make beside a program."""
 
 
-@dataclass(frozen=True)
-class DataDir:
+class DataDir(msgspec.Struct, frozen=True):
     """The data folder that an extension gets."""
 
     path: Path

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from supervisor.discovery.staging_names import is_staging
 from supervisor.home.small_file import read_file
@@ -36,8 +37,7 @@ class Scope(IntEnum):
         return {Scope.EXPLICIT: "--ext", Scope.PROJECT: "project", Scope.GLOBAL: "global"}[self]
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(msgspec.Struct, frozen=True):
     """An extension that can be started."""
 
     folder: Path
@@ -78,8 +78,7 @@ class Found:
         return (-self.manifest.priority, self.scope, self.position, self.manifest.name)
 
 
-@dataclass(frozen=True)
-class Skipped:
+class Skipped(msgspec.Struct, frozen=True):
     """A folder whose extension is not started, and why."""
 
     folder: Path
@@ -101,8 +100,7 @@ class Skipped:
         return f"extension {self.name} of this project is {self.reason}"
 
 
-@dataclass(frozen=True)
-class Discovery:
+class Discovery(msgspec.Struct, frozen=True):
     """The result of `discover`."""
 
     found: tuple[Found, ...]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from supervisor.extension.restart import Cause, Decision, GiveUp, RestartIn, WorkerEnding
 
@@ -11,8 +12,7 @@ if TYPE_CHECKING:
     from supervisor.extension.notices import NoticeKind
 
 
-@dataclass(frozen=True)
-class ExitMessage:
+class ExitMessage(msgspec.Struct, frozen=True):
     """The parts of a notice. `message` may quote the extension and is shortened; `evidence` is not shortened."""
 
     kind: NoticeKind

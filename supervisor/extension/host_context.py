@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
     from wire.manifest import Limits
 
 
-@dataclass(frozen=True, slots=True)
-class HostContext:
+class HostContext(msgspec.Struct, frozen=True):
     """What all extensions of a host share."""
 
     loop: Loop
@@ -44,8 +44,7 @@ def _none_adopted(_table: ProcessTable, _start: str) -> Iterable[int]:
     return ()
 
 
-@dataclass(frozen=True, slots=True)
-class EventSink:
+class EventSink(msgspec.Struct, frozen=True):
     """The reports of one extension. All are called from within the loop and must not wait. The default of each does
     nothing."""
 

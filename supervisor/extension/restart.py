@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
+
+import msgspec
 
 if TYPE_CHECKING:
     from wire.manifest import Restart as Policy
@@ -34,8 +35,7 @@ class Cause(Enum):
     """The host gave it up: its registrations differ from those of the other workers."""
 
 
-@dataclass(frozen=True)
-class WorkerEnding:
+class WorkerEnding(msgspec.Struct, frozen=True):
     """How a worker ended."""
 
     cause: Cause
@@ -45,8 +45,7 @@ class WorkerEnding:
     was_ready: bool
 
 
-@dataclass(frozen=True)
-class History:
+class History(msgspec.Struct, frozen=True):
     """Earlier exits in one slot."""
 
     exits: tuple[float, ...] = ()
@@ -58,22 +57,19 @@ class History:
     starts that take a minute to fail would never fill it."""
 
 
-@dataclass(frozen=True)
-class RestartIn:
+class RestartIn(msgspec.Struct, frozen=True):
     """The next worker is started after the delay."""
 
     delay_s: float
 
 
-@dataclass(frozen=True)
-class StayDown:
+class StayDown(msgspec.Struct, frozen=True):
     """No next worker is started: the policy or the limits say so."""
 
     why: str
 
 
-@dataclass(frozen=True)
-class GiveUp:
+class GiveUp(msgspec.Struct, frozen=True):
     """No next worker is started: the workers in this slot have ended too often."""
 
     exits: int

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,15 +54,13 @@ class Tree:
         return [entry.name for entry in os.scandir(self.real(path)) if entry.is_dir(follow_symlinks=False)]
 
 
-@dataclass(frozen=True)
-class Unavailable:
+class Unavailable(msgspec.Struct, frozen=True):
     """The reason why no leaves can be made. Sampling then watches the limits."""
 
     reason: str
 
 
-@dataclass(frozen=True)
-class CgroupDir:
+class CgroupDir(msgspec.Struct, frozen=True):
     """A cgroup in which leaves can be made."""
 
     path: str
@@ -142,8 +141,7 @@ def own_cgroup(text: str) -> str | None:
     return None
 
 
-@dataclass(frozen=True)
-class Mount:
+class Mount(msgspec.Struct, frozen=True):
     """A mount of the v2 hierarchy."""
 
     point: str

@@ -12,8 +12,10 @@ import os
 import re
 import resource
 import shutil
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
 
 from supervisor.process.child import SpawnError, spawn_reason
 
@@ -35,8 +37,7 @@ MAGIC = (b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xce\xfa\xed\xfe", b"\xca\xfe\xba\xb
 """ELF; Mach-O of 64 and 32 bits; Mach-O for several machines."""
 
 
-@dataclass(frozen=True)
-class Confinement:
+class Confinement(msgspec.Struct, frozen=True):
     """The limits to set in a child."""
 
     open_files: int | None = None

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
+import msgspec
 
-@dataclass(frozen=True)
-class Patience:
+
+class Patience(msgspec.Struct, frozen=True):
     """Seconds between the steps."""
 
     hint: float = 0.2

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec import UNSET
 
 from supervisor.registry.arguments import Checker
@@ -30,8 +30,7 @@ SCHEMA_DEPTH = 100
 EMPTY_SCHEMA: dict[str, Any] = {"type": "object", "properties": {}}
 
 
-@dataclass(frozen=True)
-class Tool:
+class Tool(msgspec.Struct, frozen=True, dict=True):
     """A tool that the model may call."""
 
     name: str
@@ -50,8 +49,7 @@ class Tool:
         return Checker(self.schema)
 
 
-@dataclass(frozen=True)
-class Command:
+class Command(msgspec.Struct, frozen=True):
     """A slash command that a user may run."""
 
     name: str

@@ -7,8 +7,10 @@ generation stays.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
 
 from supervisor.discovery.discover import Scope
 from wire.manifest import Manifest, ManifestError
@@ -20,36 +22,31 @@ if TYPE_CHECKING:
     from supervisor.discovery.discover import Discovery, Found, Skipped
 
 
-@dataclass(frozen=True)
-class Start:
+class Start(msgspec.Struct, frozen=True):
     """The extension is new and is started."""
 
     found: Found
 
 
-@dataclass(frozen=True)
-class Replace:
+class Replace(msgspec.Struct, frozen=True):
     """The extension gets a new generation."""
 
     found: Found
 
 
-@dataclass(frozen=True)
-class Stop:
+class Stop(msgspec.Struct, frozen=True):
     """The extension is stopped."""
 
     reason: str
 
 
-@dataclass(frozen=True)
-class Keep:
+class Keep(msgspec.Struct, frozen=True):
     """The extension stays as it is."""
 
     reason: str
 
 
-@dataclass(frozen=True)
-class Skip:
+class Skip(msgspec.Struct, frozen=True):
     """A folder that belongs to no running extension is not started."""
 
     reason: str
@@ -58,8 +55,7 @@ class Skip:
 Plan = Start | Replace | Stop | Keep | Skip
 
 
-@dataclass(frozen=True)
-class KnownExtension:
+class KnownExtension(msgspec.Struct, frozen=True):
     """An extension that the host has."""
 
     found: Found

@@ -6,7 +6,8 @@ zot keeps the beginning, but a failing build prints its error last.
 from __future__ import annotations
 
 import codecs
-from dataclasses import dataclass
+
+import msgspec
 
 MAX_BYTES = 51_200
 MAX_LINES = 2_000
@@ -36,8 +37,7 @@ class OutputExtent:
         return self.bytes > MAX_BYTES or self.lines > MAX_LINES
 
 
-@dataclass(frozen=True, slots=True)
-class Tail:
+class Tail(msgspec.Struct, frozen=True):
     """The end of the output, and how much before it is dropped."""
 
     text: str

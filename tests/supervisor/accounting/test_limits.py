@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import fields, replace
 
 from supervisor.accounting.limits import BREACHES, MIB, Reading, breaches, judge
 from supervisor.accounting.rates import SHORTEST_S, TreeUse, with_rates

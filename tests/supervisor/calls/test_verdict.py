@@ -26,10 +26,10 @@ from wire.frames import InterceptResponse
 EVENTS = ["tool_call", "turn_start", "assistant_message"]
 VERDICTS = st.one_of(
     st.just(ALLOW),
-    st.builds(Verdict, st.just(VerdictKind.DENY), st.text(max_size=5)),
-    st.builds(Verdict, st.just(VerdictKind.NO_VERDICT), st.text(max_size=5)),
-    st.builds(Verdict, st.just(VerdictKind.ALLOW), modified_args=st.binary(max_size=5)),
-    st.builds(Verdict, st.just(VerdictKind.ALLOW), replace_text=st.text(min_size=1, max_size=5)),
+    st.text(max_size=5).map(lambda reason: Verdict(VerdictKind.DENY, reason)),
+    st.text(max_size=5).map(lambda reason: Verdict(VerdictKind.NO_VERDICT, reason)),
+    st.binary(max_size=5).map(lambda args: Verdict(VerdictKind.ALLOW, modified_args=args)),
+    st.text(min_size=1, max_size=5).map(lambda text: Verdict(VerdictKind.ALLOW, replace_text=text)),
 )
 CHAINS = st.lists(st.tuples(VERDICTS, st.booleans()), max_size=8)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from supervisor.discovery.discover import Discovery, Scope, Skipped
 from supervisor.extension.lifecycle import State

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import signal
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from supervisor.extension.lifecycle import State
 from tests.support.host import QUICK, Host
