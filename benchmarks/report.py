@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Any
 
 
-def parse(program: str, what: str, argv: list[str] | None = None) -> argparse.Namespace:
-    """Reads `--quick` and `--json FILE`."""
+def parse(program: str, what: str, argv: list[str] | None = None, *, base: str = "") -> argparse.Namespace:
+    """Reads `--quick` and `--json FILE`, and `--base DIR` if `base` says what it is for."""
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{program}", description=what)
     parser.add_argument("--quick", action="store_true", help="a smoke test: few samples, figures of no worth")
     parser.add_argument("--json", metavar="FILE", type=Path, help="write the raw figures there")
+    if base:
+        parser.add_argument("--base", metavar="DIR", type=Path, help=base)
     return parser.parse_args(argv)
 
 

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from statistics import median
@@ -21,25 +22,34 @@ if TYPE_CHECKING:
 
 TIMEOUT_S = 60.0
 ROUNDS, QUICK_ROUNDS = 10, 1
+ROUNDS_BESIDE = 15
 
 
 class Bench:
-    """Every program runs with compiled bytecode, as after an installation. The first round does not count: it fills a
+    """Measures the `zot` of this environment, or of `checkout` with this environment's Python.
+
+    Every program runs with compiled bytecode, as after an installation. The first round does not count: it fills a
     cache for this benchmark. `--quick` uses the existing cache."""
 
-    def __init__(self, report: Report, workshop: Workshop, server: MessagesServer, *, quick: bool) -> None:
+    def __init__(
+        self, report: Report, workshop: Workshop, server: MessagesServer, *, quick: bool, checkout: Path | None = None
+    ) -> None:
         self._report = report
         self._server = server
         self._rounds = QUICK_ROUNDS if quick else ROUNDS
         self._many = 4 if quick else 20
-        self._folder = workshop.folder
-        self._project = workshop.folder / "project"
+        self._folder = Path(tempfile.mkdtemp(dir=workshop.folder))
+        self._project = self._folder / "project"
         self._project.mkdir()
         self._quick = quick
         self._env = dict(os.environ)
         if not quick:
             self._env["PYTHONPYCACHEPREFIX"] = str(workshop.folder / "bytecode")
             self._env.pop("PYTHONDONTWRITEBYTECODE", None)
+        if checkout is not None:
+            self._env["PYTHONPATH"] = str(checkout)
+            self._zot = [sys.executable, "-m", "pyzot"]
+            return
         installed = Path(sys.executable).with_name("zot")
         self._zot = [str(installed)] if installed.exists() else [sys.executable, "-m", "pyzot"]
 
@@ -50,8 +60,6 @@ class Bench:
         none, normal = self._home("none"), self._home("normal", self._normal(self._many))
         silent = self._home("silent", [[sys.executable, "-I", "-S", str(CHILDREN / "silent.py")]])
         burner = self._home("burner", [[sys.executable, "-I", "-S", str(PROGRAMS / "burner.py")]])
-        ask = [*self._zot, "--json", "--provider", "anthropic", "--api-key", "k", "--base-url", self._server.base_url]
-        ask += ["--no-session", "hi"]
         contenders: dict[str, Callable[[], float]] = {
             bare: lambda: self._to_exit([*python, "pass"], none),
             sdk: lambda: self._to_exit([*python, "import anthropic"], none),
@@ -61,11 +69,11 @@ class Bench:
             contenders["zot --replay, no extensions"] = self._replaying(none)
         contenders[f"zot --replay, {many}"] = self._replaying(normal)
         if not self._quick:
-            contenders["first request, no extensions"] = lambda: self._to_request(ask, none)
-        contenders["first request, one silent"] = lambda: self._to_request(ask, silent)
+            contenders["first request, no extensions"] = lambda: self._to_request(none)
+        contenders["first request, one silent"] = lambda: self._to_request(silent)
         if not self._quick:
-            contenders[f"first request, {many}"] = lambda: self._to_request(ask, normal)
-            contenders["first request, one burns CPU"] = lambda: self._to_request(ask, burner)
+            contenders[f"first request, {many}"] = lambda: self._to_request(normal)
+            contenders["first request, one burns CPU"] = lambda: self._to_request(burner)
         times: dict[str, list[float]] = {name: [] for name in contenders}
         for number in range(1 if self._quick else 0, self._rounds + 1):
             self._report.progress(f"round {number} of {self._rounds}")
@@ -79,24 +87,45 @@ class Bench:
             table.add(name, median(taken) * 1000, min(taken) * 1000, *ratios, len(taken))
         self._report.show(table)
 
+    def one_liners(self) -> dict[str, Callable[[], float]]:
+        """What `--base` measures: each returns the seconds that it took."""
+        none = self._home("none")
+        return {
+            "zot --version": lambda: self._to_exit([*self._zot, "--version"], none),
+            "zot --replay, no extensions": self._replaying(none),
+            "first request, no extensions": lambda: self._to_request(none),
+        }
+
     # --- what is measured ---------------------------------------------------------------------------------
 
     def _to_exit(self, argv: Sequence[str], home: Path) -> float:
         """Returns the seconds until the program has exited."""
         start = time.monotonic()
-        done = subprocess.run(argv, cwd=self._project, env=self._with(home), capture_output=True, timeout=TIMEOUT_S)
+        done = self._run(argv, home)
         taken = time.monotonic() - start
         _check(argv, done.returncode, done.stderr)
         return taken
 
-    def _to_request(self, argv: Sequence[str], home: Path) -> float:
+    def _to_request(self, home: Path) -> float:
         """Returns the seconds until the server has the request. Also waits for the end of the run."""
+        argv = [*self._zot, "--json", "--provider", "anthropic", "--api-key", "k", "--base-url", self._server.base_url]
+        argv += ["--no-session", "hi"]
         before = len(self._server.requests)
         self._server.add(text_reply("Hello."))
         start = time.monotonic()
-        done = subprocess.run(argv, cwd=self._project, env=self._with(home), capture_output=True, timeout=TIMEOUT_S)
+        done = self._run(argv, home)
         _check(argv, done.returncode, done.stderr)
         return self._server.requests[before].at - start
+
+    def _run(self, argv: Sequence[str], home: Path) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(
+            argv,
+            cwd=self._project,
+            env=self._with(home),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=TIMEOUT_S,
+        )
 
     # --- what it is measured with -------------------------------------------------------------------------
 
@@ -110,7 +139,7 @@ class Bench:
         self._server.add(text_reply("Hello."))
         argv = [*self._zot, "--json", "--no-session", "--api-key", "k", "--base-url", self._server.base_url]
         argv += ["--ext-wait", "30", "--record", cassette, "hi"]
-        done = subprocess.run(argv, cwd=self._project, env=self._with(home), capture_output=True, timeout=TIMEOUT_S)
+        done = self._run(argv, home)
         _check(argv, done.returncode, done.stderr)
         return cassette
 
@@ -146,11 +175,39 @@ def _ratio(mine: Sequence[float], peers: Sequence[float]) -> float:
     return median(ours / peer for ours, peer in zip(mine, peers, strict=True))
 
 
+def beside(report: Report, workshop: Workshop, server: MessagesServer, base: Path, *, quick: bool) -> None:
+    """This checkout and another one by turns, with the same Python and packages: the ratio is the median of those of
+    the turns, so that other load of the machine affects both sides alike."""
+    folders = {"base": base.resolve(), "this": Path(__file__).resolve().parents[1]}
+    benches = {side: Bench(report, workshop, server, quick=quick, checkout=path) for side, path in folders.items()}
+    contenders = {side: bench.one_liners() for side, bench in benches.items()}
+    names = list(contenders["this"])
+    times: dict[tuple[str, str], list[float]] = {(side, name): [] for side in folders for name in names}
+    rounds = QUICK_ROUNDS if quick else ROUNDS_BESIDE
+    for number in range(1 if quick else 0, rounds + 1):
+        report.progress(f"round {number} of {rounds}")
+        for side, name in times:
+            seconds = contenders[side][name]()
+            if number > 0:
+                times[side, name].append(seconds)
+    table = Table("start-up beside the base", ("", "base ms", "this ms", "this / base", "lowest", "highest", "turns"))
+    for name in names:
+        this, other = times["this", name], times["base", name]
+        ratios = sorted(ours / theirs for ours, theirs in zip(this, other, strict=True))
+        milliseconds = median(other) * 1000, median(this) * 1000
+        table.add(name, *milliseconds, median(ratios), ratios[0], ratios[-1], len(ratios))
+    report.show(table)
+
+
 def main(argv: list[str] | None = None) -> None:
-    options = parse(Path(__file__).stem, __doc__ or "", argv)
+    base = "another checkout; measures its start and this one's by turns, with this Python and its packages"
+    options = parse(Path(__file__).stem, __doc__ or "", argv, base=base)
     report = Report(Path(__file__).stem, options)
     with Workshop() as workshop, MessagesServer() as server:
-        Bench(report, workshop, server, quick=options.quick).run()
+        if options.base is not None:
+            beside(report, workshop, server, options.base, quick=options.quick)
+        else:
+            Bench(report, workshop, server, quick=options.quick).run()
     report.finish()
 
 

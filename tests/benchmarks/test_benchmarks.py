@@ -59,3 +59,19 @@ def test_two_checkouts_are_compared_by_turns(tmp_path: Path):
     assert all(cell > 0 for cell in cells)
     assert "this / other, median of 1" in done.stdout
     assert marked(mark) == []
+
+
+@pytest.mark.slow
+def test_the_start_of_two_checkouts_is_compared_by_turns(tmp_path: Path):
+    figures, mark = tmp_path / "figures.json", uuid.uuid4().hex
+    argv = [sys.executable, "-m", "benchmarks.startup", "--base", str(ROOT), "--quick", "--json", str(figures)]
+    done = subprocess.run(argv, cwd=ROOT, env={**os.environ, MARK: mark}, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(figures.read_text())["tables"][0]["rows"]
+    assert [row[0] for row in rows] == [
+        "zot --version",
+        "zot --replay, no extensions",
+        "first request, no extensions",
+    ]
+    assert all(cell > 0 for row in rows for cell in row[1:])
+    assert marked(mark) == []
