@@ -72,6 +72,7 @@ class Bench:
         self.records = []
         self.abort = Abort()
         self.abort_after = None
+        self.on_record = lambda _record: None
         self.supervisor = Supervisor(loop, host=HostInfo("1", "scripted", "m", str(folder)), logs=folder / "logs")
         self.event_writer = EventWriter(loop, self.abort, self._take)
         self.event_writer._open = True
@@ -87,6 +88,7 @@ class Bench:
 
     def _take(self, record):
         self.records.append(record)
+        self.on_record(record)
         if len(self.records) == self.abort_after:
             self.abort.request(Status.INTERRUPTED, "enough")
 
@@ -109,6 +111,19 @@ def bench(tmp_path):
             loop.close()
 
     return make
+
+
+def test_the_file_worker_starts_when_the_model_begins_a_call_that_needs_it(bench, tmp_path):
+    (tmp_path / "a.txt").write_text("alpha\n")
+    shell, reading = ("t1", "bash", {"command": "true"}), ("t2", "read", {"path": "a.txt"})
+    with bench(says("", shell), says("", reading), says("Done.")) as trial:
+        running = {}
+        trial.on_record = lambda record: running.update(
+            {(type(record), getattr(record, "id", "")): trial.toolbox._files.child is not None}
+        )
+        assert trial.run.prompt("go").status is Status.OK
+    assert not running[events.ToolResult, "t1"]
+    assert running[events.ToolUseStart, "t2"]
 
 
 def test_the_model_hears_the_results_in_the_next_request(bench, tmp_path):
