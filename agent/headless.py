@@ -91,6 +91,7 @@ class Headless:
             cwd=options.cwd,
             stats_file=options.stats_file,
             metrics_file=options.metrics_file,
+            openmetrics=options.openmetrics,
             on_error=lambda text: self._notices.say(f"zot: {text}"),
         )
         self._notices.followers += [
@@ -117,12 +118,12 @@ class Headless:
                 raise
             self._report_trouble(ran)
             self._stop()
-            self._timeline.close()
             result = self._result(ran)
             self._event_writer.emit(result)
             self._event_writer.emit(events.Done())
             if not self._event_writer.finish() and self._abort.status is not None:
                 result = self._cut_short(ran, self._abort.status, self._abort.reason)
+            self._timeline.close(result)
         self._close()
         return result
 

@@ -49,6 +49,8 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     session: bool = True
     stats: str | None = None
     metrics: str | None = None
+    openmetrics: bool = False
+    """Whether the metrics are OpenMetrics text, instead of Prometheus' text format."""
     home: Path | None = None
 
     def __repr__(self) -> str:

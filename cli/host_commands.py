@@ -39,11 +39,20 @@ def host(
         bool, typer.Option("--strict-guards", help="A guard that gives no verdict (crash, timeout) denies.")
     ] = False,
     stats: Annotated[
-        str | None, typer.Option(help="Append what everything costs to a file, as JSON lines.", metavar="FILE")
+        str | None,
+        typer.Option(help="Append what everything costs, for zot report; 64 MiB in four files at most.", metavar="FILE"),
+    ] = None,
+    stats_interval: Annotated[
+        float | None,
+        typer.Option(
+            help="Between two lines of --stats. Default: 10.", metavar="SECONDS", min=0.25, max=3600, show_default=False
+        ),
     ] = None,
     metrics: Annotated[
-        str | None, typer.Option(help="Keep a file in the OpenMetrics text format up to date.", metavar="FILE")
+        str | None,
+        typer.Option(help="Keep a file of metrics up to date, for node_exporter's textfile collector.", metavar="FILE"),
     ] = None,
+    openmetrics: Annotated[bool, typer.Option("--openmetrics", help="Write --metrics as OpenMetrics text.")] = False,
 ) -> None:
     """Keep extensions running without an agent, and serve them to other programs over a socket.
 
@@ -65,6 +74,8 @@ def host(
             strict_guards=strict_guards,
             stats_file=stats,
             metrics_file=metrics,
+            stats_interval_s=stats_interval,
+            openmetrics=openmetrics,
             trust_project=trust_project,
             watch=watch,
         ),

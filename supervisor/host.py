@@ -82,6 +82,8 @@ class Host:
         say: Callable[[str], None] | None = None,
         stats_file: Path | None = None,
         metrics_file: Path | None = None,
+        stats_interval_s: float | None = None,
+        openmetrics: bool = False,
         kind: HostKind = "host",
         consent: Consent | None = None,
         watch_files: bool = False,
@@ -126,6 +128,8 @@ class Host:
                 self.cwd,
                 stats_file=stats_file,
                 metrics_file=metrics_file,
+                stats_interval_s=stats_interval_s,
+                openmetrics=openmetrics,
                 on_error=lambda text: self._say_once(f"zot: {text}"),
             )
         self._reloader = Reloader(self.supervisor, may_run=self._admission.may_run, rediscover=self._discover)

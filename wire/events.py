@@ -265,9 +265,13 @@ class Cost(msgspec.Struct, frozen=True):
     """Time to answer, accurate to 7 % (log buckets); null before the first answer."""
     p99_ms: float | None
     exits: int
+    """Processes of it that have ended, for whatever reason: crashes, and stops in good order."""
     exit_status: str | None
     """Of the worker that ended last: `exit 1`, `signal SIGKILL`; null if none has ended."""
     restarts: int = 0
+    unexpected_exits: int | None = None
+    """Of `exits`, those that nobody had asked for: crashes, ends by itself, hangs and limits; null in streams of older
+    versions."""
 
 
 class Result(Record, frozen=True, tag="result"):

@@ -13,7 +13,7 @@ from supervisor.discovery.admission import Consent
 from supervisor.home.config import ConfigError
 from supervisor.home.zot_home import zot_home
 from supervisor.host import CannotServeError, Host, Phase
-from supervisor.monitoring.stats_file import StatsFileError
+from supervisor.monitoring.stats_error import StatsFileError
 from wire.exit_codes import Status
 from wire.text import printable, valid_text
 
@@ -28,6 +28,8 @@ def run_host(
     strict_guards: bool = False,
     stats_file: str | None = None,
     metrics_file: str | None = None,
+    stats_interval_s: float | None = None,
+    openmetrics: bool = False,
     trust_project: bool = False,
     watch: bool = False,
 ) -> int:
@@ -46,6 +48,8 @@ def run_host(
             strict_guards=strict_guards,
             stats_file=None if stats_file is None else Path(stats_file).absolute(),
             metrics_file=None if metrics_file is None else Path(metrics_file).absolute(),
+            stats_interval_s=stats_interval_s,
+            openmetrics=openmetrics,
             consent=consent,
             watch_files=watch,
         )

@@ -181,11 +181,14 @@ def root(
     metrics: Annotated[
         str | None,
         typer.Option(
-            help="Keep a file of metrics (OpenMetrics text) up to date, for node_exporter.",
+            help="Keep a file of metrics up to date, for node_exporter's textfile collector.",
             metavar="FILE",
             rich_help_panel=_RUN,
         ),
     ] = None,
+    openmetrics: Annotated[
+        bool, typer.Option("--openmetrics", help="Write --metrics as OpenMetrics text.", rich_help_panel=_RUN)
+    ] = False,
     version: Annotated[
         bool, typer.Option("-v", "--version", help="Print the version.", callback=_version, is_eager=True)
     ] = False,

@@ -14,7 +14,7 @@ from cli.run.prompt import PromptError
 from cli.run.status_line import StatusLine
 from cli.run.stdin import is_terminal, read_prompt
 from cli.version import VERSION
-from supervisor.monitoring.stats_file import StatsFileError
+from supervisor.monitoring.stats_error import StatsFileError
 from wire.exit_codes import Status
 from wire.text import printable
 

@@ -9,7 +9,8 @@ from wire.events import Cost
 
 COUNTERS = (
     "frames_in", "frames_out", "bytes_in", "bytes_out", "calls", "errors", "timeouts", "blocks", "events_dropped",
-    "notes_dropped", "junk_lines", "exits", "exit_status", "restarts",
+    "notes_dropped", "junk_lines", "exits", "unexpected_exits", "exit_status",
+    "restarts",
 )  # fmt: skip
 """The counters that every report has. Each is an attribute of `Account`."""
 
@@ -30,6 +31,7 @@ class Account:
         self.notes_dropped = 0
         self.junk_lines = 0
         self.exits = 0
+        self.unexpected_exits = 0
         self.restarts = 0
         self.limit_breaches = 0
         self.latency = Histogram()

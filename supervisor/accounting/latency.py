@@ -12,13 +12,16 @@ _BOUNDS = tuple(1e-7 * 2 ** (index / _PER_DOUBLING) for index in range(36 * _PER
 class Histogram:
     """Counts durations in logarithmic buckets, eight per doubling: a percentile is wrong by at most 5 %."""
 
-    __slots__ = ("_counts",)
+    __slots__ = ("_counts", "sum_s")
 
     def __init__(self) -> None:
         self._counts = [0] * (len(_BOUNDS) + 1)
+        self.sum_s = 0.0
+        """Seconds of all durations together."""
 
     def add(self, seconds: float) -> None:
         self._counts[bisect_left(_BOUNDS, seconds)] += 1
+        self.sum_s += seconds
 
     @property
     def count(self) -> int:

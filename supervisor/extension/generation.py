@@ -264,6 +264,8 @@ class Generation:
             ending = replace(ending, cause=Cause.STALLED)
             reason = f"it hangs: {why}"
             worker.fail_requests_with(reason)
+        if worker.child is not None and not (self._retired and ending.cause is Cause.EXIT):  # else `kill_now` killed it
+            self.account.unexpected_exits += 1
         slot = self.slots[worker.index]
         if self.state is not GenerationState.CURRENT:
             self._ended_beside(slot, ending, reason)
@@ -279,7 +281,7 @@ class Generation:
         if self._retired and isinstance(decision, RestartIn):
             decision = StayDown("its host stops")
         _clear_after(slot, ending)
-        if not (self._retired and ending.cause is Cause.EXIT):  # else `kill_now` killed it
+        if not (self._retired and ending.cause is Cause.EXIT):
             self._report(worker, ending, reason, decision)
         if isinstance(decision, RestartIn):
             worker.retry()

@@ -44,6 +44,7 @@ def of_extension(extension: Extension, now: float) -> ExtensionStats:
         frames_out_per_s=round(account.frames_out_per_s, 2),
         limit_breaches=account.limit_breaches,
         latency_ms=tuple((round(upper * 1000, 6), count) for upper, count in account.latency.buckets()),
+        latency_sum_ms=round(account.latency.sum_s * 1000, 4),
         **account.counters(),
     )
 

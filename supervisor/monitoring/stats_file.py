@@ -5,33 +5,38 @@ A file that cannot be written stops nothing else: the user is told once, and the
 
 from __future__ import annotations
 
-import os
 import time
-from pathlib import Path
+from math import inf
 from typing import TYPE_CHECKING
 
 from supervisor.loop.timestamp import Timestamp
-from supervisor.monitoring import openmetrics
+from supervisor.monitoring.rotated_file import RotatedFile
 from wire import stats
 from wire.stats import Mark, Stats
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from supervisor.extension.extension import Extension
     from supervisor.extension.notices import NoticeKind
+    from supervisor.loop.loop import Loop
+    from supervisor.monitoring.metrics_file import MetricsFile
     from wire.stats import ExtensionStats, HostStats
 
-SHORTEST_S = 1.0
-"""Seconds between two writes with up to `PER_SECOND` extensions. With more extensions the pause grows in proportion."""
-PER_SECOND = 50
+METRICS_S = 1.0
+"""Seconds between two writes of the metrics; more if they cost more than `SHARE`."""
+INTERVAL_S = {"run": 1.0, "host": 10.0}
+"""Seconds between two lines, unless the user says otherwise: a run is short, a host stays."""
+FULL_S = 900.0
+"""Seconds after which a line has all figures again, so that a reader can begin there."""
+SHARE = 0.01
+"""Fraction of one core that either file may use on average."""
 MARKS_LIMIT = 20_000
-"""Most verdicts and calls in one file. Later ones are left out; the stats lines go on."""
+"""Most verdicts and calls in one part of the file. Later ones are left out; the other lines go on."""
 MARKED_KINDS = frozenset({"started", "exited", "restarted", "reloaded", "failed", "limit", "no_verdict", "warning"})
-
-
-class StatsFileError(OSError):
-    """A file that cannot be created; the text names it and says why."""
+BEGINNING = b'{"type":"'
+"""How each line begins."""
 
 
 class StatsFile:
@@ -40,53 +45,77 @@ class StatsFile:
 
     def __init__(
         self,
-        clock: Callable[[], float],
+        loop: Loop,
         host_stats: Callable[[], HostStats],
         extension_stats: Callable[[], dict[str, ExtensionStats]],
         *,
         stats_file: Path | None,
+        interval_s: float,
         metrics_file: Path | None,
+        openmetrics: bool = False,
         on_error: Callable[[str], None],
     ) -> None:
-        self._clock = clock
+        self._clock = loop.clock
         self._host_stats = host_stats
         self._extension_stats = extension_stats
         self._on_error = on_error
-        self._stats_path = stats_file
-        self._metrics_path = metrics_file
+        self._path = stats_file
+        self._interval_s = interval_s
         self._reported: set[str] = set()
-        self._written_at: float | None = None
-        self._pause_s = SHORTEST_S
         self._marks = 0
-        self._fd = -1 if stats_file is None else _create(stats_file)
+        self._run: stats.Run | None = None
+        first = self._now()
+        self._latest = first
+        """The figures that the file has."""
+        self._looked_at = self._full_at = self._clock()
+        self._pause_s = 0.0
+        self._file = None if stats_file is None else RotatedFile(stats_file, BEGINNING)
+        self._append(stats.encode(first))
+        self._metrics: MetricsFile | None = None
+        self._metrics_at = self._clock()
         if metrics_file is not None:
-            self._write_metrics(self._now(), first=True)
+            from supervisor.monitoring.metrics_file import MetricsFile  # takes 0.1 s, and most hosts write none
+
+            self._metrics = MetricsFile(loop, metrics_file, first, openmetrics=openmetrics, on_error=self._report)
 
     def _now(self) -> Stats:
         return Stats(time.time(), self._host_stats(), self._extension_stats())
 
     def sampled(self, *, is_last: bool = False) -> None:
-        """Writes the figures of a new sample, unless the last write was less than the pause ago. With `is_last` it
-        always writes."""
+        """Writes the figures of a new sample, to each file unless its last write was less than the pause ago. With
+        `is_last` they are always written."""
         now = self._clock()
-        if self._written_at is None or now - self._written_at >= self._pause_s or is_last:
-            self._written_at = now
-            self._write()
+        if self._file is not None and (is_last or now - self._looked_at >= max(self._interval_s, self._pause_s)):
+            self._write_change(now)
+        if self._metrics is not None:
+            pause_s = max(METRICS_S, self._metrics.cost_s / SHARE)
+            if (is_last or now - self._metrics_at >= pause_s) and not self._metrics.is_busy:
+                self._metrics_at = now
+                self._metrics.begin(self._now())
 
-    def _write(self) -> None:
+    def _write_change(self, now: float) -> None:
+        began = time.process_time()
         record = self._now()
-        self._pause_s = SHORTEST_S * max(1.0, len(record.extensions) / PER_SECOND)
-        if self._stats_path is not None:
-            self._append(stats.encode(record))
-        if self._metrics_path is not None:
-            self._write_metrics(record)
+        line: stats.StatsLine | None = record
+        if now - self._full_at < FULL_S:
+            line = stats.change(self._latest, record, now - self._looked_at)
+        else:
+            self._full_at = now
+        self._looked_at = now
+        if line is not None:
+            self._latest = record
+            self._append(stats.encode(line))
+        self._pause_s = (time.process_time() - began) / SHARE
 
     def close(self) -> None:
         """Writes the final figures. Call it after all extensions have been stopped."""
-        self._write()
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+        record = self._now()
+        self._append(stats.encode(record))
+        if self._metrics is not None:
+            self._metrics.write(record)
+        if self._file is not None:
+            self._file.close()
+            self._file = None
 
     # --- the timeline -------------------------------------------------------------------------------------
 
@@ -94,7 +123,7 @@ class StatsFile:
         self, kind: str, name: str, extension: str, began: Timestamp, *, ended: bool = True, detail: str = ""
     ) -> None:
         """Adds a mark to the timeline. With `ended` the mark has a duration, from `began` until now."""
-        if self._fd < 0:
+        if self._file is None:
             return
         if kind not in MARKED_KINDS:
             self._marks += 1
@@ -110,58 +139,34 @@ class StatsFile:
         if kind in MARKED_KINDS:
             self.mark(kind, "", extension.name, Timestamp.now(), ended=False, detail=message)
 
-    # --- files --------------------------------------------------------------------------------------------
+    def run(self, run: stats.Run) -> None:
+        """Adds what the agent of a run has used so far."""
+        self._run = run
+        self._append(stats.encode(run))
+
+    # --- the file -----------------------------------------------------------------------------------------
 
     def _append(self, line: bytes) -> None:
-        if self._fd < 0:
+        if self._file is None or not self._file.is_open:
             return
         try:
-            written = 0
-            while written < len(line):  # after a short write the next write raises the reason
-                written += os.write(self._fd, line[written:])
+            if self._file.is_full(len(line)):
+                self._rotate()
+            self._file.append(line)
         except OSError as error:
-            self._take_back(written)
-            self._report(f"cannot write {self._stats_path}: {error.strerror}; what comes meanwhile is not in it")
+            self._full_at = -inf  # the next line has all figures
+            lost = "what comes meanwhile is not in it" if self._file.is_open else "nothing more is written to it"
+            self._report(f"cannot write {self._path}: {error.strerror}; {lost}")
 
-    def _take_back(self, count: int) -> None:
-        """Removes the last `count` bytes: an unfinished line would spoil the next. From a pipe nothing is removed."""
-        if not count:
-            return
-        try:
-            os.ftruncate(self._fd, os.lseek(self._fd, -count, os.SEEK_CUR))
-        except OSError:
-            pass
-
-    def _write_metrics(self, record: Stats, *, first: bool = False) -> None:
-        """Writes a new file and renames it, so that a collector sees either the whole old file or the whole new one. A
-        symlink stays and leads to the new file. A device must not be replaced and is refused."""
-        assert self._metrics_path is not None
-        path = Path(os.path.realpath(self._metrics_path))
-        if path.exists() and not path.is_file():
-            reason = f"{self._metrics_path}: not a regular file, and metrics are written by replacing the file"
-            if first:
-                raise StatsFileError(f"--metrics {reason}")
-            self._report(f"cannot write {reason}")
-            return
-        unfinished = path.with_name(f".{path.name}.{os.getpid()}.new")
-        try:
-            unfinished.write_text(openmetrics.render(record), encoding="utf-8")
-            os.replace(unfinished, path)
-        except OSError as error:
-            unfinished.unlink(missing_ok=True)
-            if first:
-                raise StatsFileError(f"--metrics {self._metrics_path}: {error.strerror}") from None
-            self._report(f"cannot write {self._metrics_path}: {error.strerror}")
+    def _rotate(self) -> None:
+        assert self._file is not None
+        self._file.rotate()
+        self._marks = 0
+        self._file.append(stats.encode(self._latest))  # a reader can begin with any part
+        if self._run is not None:
+            self._file.append(stats.encode(self._run))
 
     def _report(self, text: str) -> None:
         if text not in self._reported:
             self._reported.add(text)
             self._on_error(text)
-
-
-def _create(path: Path) -> int:
-    """Creates or empties a file and opens it. A pipe without a reader does not block this. Raises `StatsFileError`."""
-    try:
-        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NONBLOCK, 0o644)
-    except OSError as error:
-        raise StatsFileError(f"--stats {path}: {error.strerror}") from None
