@@ -40,7 +40,9 @@ def host(
     ] = False,
     stats: Annotated[
         str | None,
-        typer.Option(help="Append what everything costs, for zot report; 64 MiB in four files at most.", metavar="FILE"),
+        typer.Option(
+            help="Append what everything costs, for zot report; 64 MiB at most, in four files.", metavar="FILE"
+        ),
     ] = None,
     stats_interval: Annotated[
         float | None,

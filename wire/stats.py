@@ -223,11 +223,7 @@ def _changed_members(before: ExtensionStats, after: ExtensionStats) -> dict[str,
 
 
 def _differing(before: msgspec.Struct, after: msgspec.Struct) -> dict[str, Any]:
-    return {
-        name: value
-        for name in after.__struct_fields__
-        if (value := getattr(after, name)) != getattr(before, name)
-    }
+    return {name: value for name in after.__struct_fields__ if (value := getattr(after, name)) != getattr(before, name)}
 
 
 def changed(before: Stats, line: Change) -> Stats:

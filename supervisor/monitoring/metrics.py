@@ -132,7 +132,8 @@ class _One(Collector):
 
 
 def _text(part: Metric, *, is_first: bool, openmetrics: bool) -> bytes:
-    text: bytes = openmetrics_text(_One(part)) if openmetrics else prometheus_text(_One(part))
+    render = openmetrics_text if openmetrics else prometheus_text
+    text: bytes = render(_One(part))
     text = text.removesuffix(_END)
     if is_first:
         return text

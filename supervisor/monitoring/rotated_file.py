@@ -5,9 +5,12 @@ from __future__ import annotations
 import fcntl
 import os
 import stat
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from supervisor.monitoring.stats_error import StatsFileError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PARTS = 4
 """Most files, FILE itself included."""

@@ -28,6 +28,8 @@ METRICS_S = 1.0
 """Seconds between two writes of the metrics; more if they cost more than `SHARE`."""
 INTERVAL_S = {"run": 1.0, "host": 10.0}
 """Seconds between two lines, unless the user says otherwise: a run is short, a host stays."""
+YOUNG_S = 10.0
+"""Seconds in which every sample is written: extensions use most at their start, and a run may be over soon."""
 FULL_S = 900.0
 """Seconds after which a line has all figures again, so that a reader can begin there."""
 SHARE = 0.01
@@ -67,7 +69,7 @@ class StatsFile:
         first = self._now()
         self._latest = first
         """The figures that the file has."""
-        self._looked_at = self._full_at = self._clock()
+        self._began_at = self._looked_at = self._full_at = self._clock()
         self._pause_s = 0.0
         self._file = None if stats_file is None else RotatedFile(stats_file, BEGINNING)
         self._append(stats.encode(first))
@@ -85,7 +87,8 @@ class StatsFile:
         """Writes the figures of a new sample, to each file unless its last write was less than the pause ago. With
         `is_last` they are always written."""
         now = self._clock()
-        if self._file is not None and (is_last or now - self._looked_at >= max(self._interval_s, self._pause_s)):
+        interval_s = 0.0 if now - self._began_at < YOUNG_S else self._interval_s
+        if self._file is not None and (is_last or now - self._looked_at >= max(interval_s, self._pause_s)):
             self._write_change(now)
         if self._metrics is not None:
             pause_s = max(METRICS_S, self._metrics.cost_s / SHARE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import ceil, floor, log10
 
-from cli.report.quantities import bytes_text, duration_text, elapsed
+from cli.number_format import bytes_text, duration_text, elapsed
 
 MIB = 2.0**20
 SHORTEST = 0.01

@@ -5,9 +5,9 @@ from __future__ import annotations
 from math import ceil, log2, log10
 from typing import TYPE_CHECKING
 
+from cli.number_format import duration_text, plural
 from cli.report.charts.axis import decade_label, decades
 from cli.report.markup import name, number, text
-from cli.report.quantities import duration_text, plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cli.number_format import clock_text, elapsed, plural
 from cli.report.charts.timeline import PROMINENT, DrawnMark, Lane, LaneKind, Life
 from cli.report.markup import name, number, text
-from cli.report.quantities import clock_text, elapsed, plural
 from cli.report.reading.recording import Source
 
 if TYPE_CHECKING:

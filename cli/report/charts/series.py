@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from array import array
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from cli.report.reading.recording import Figures, RecordedRun, Track
 
@@ -47,6 +47,8 @@ class Series:
     named: tuple[str, ...]
     total: Line
     host: Line
+    peak_cpu_percent: float
+    """The highest sum of all extensions between any two samples."""
     peak_rss_bytes: float
     """The highest sum of all extensions in any sample."""
 
@@ -57,13 +59,15 @@ def series_of(recording: RecordedRun) -> Series | None:
         return None
     order = heaviest(recording.figures, recording.tracks)
     groups = point_groups(recording.times, min(POINTS, ALL_POINTS // max(1, min(len(order), EMBEDDED))))
+    spans_s = recording.spans_s
     return Series(
         times=tuple(_mean(recording.times[first:end]) for first, end in groups),
         samples=len(recording.times),
-        lines={name: thinned(recording.tracks[name], groups) for name in order[:EMBEDDED]},
+        lines={name: thinned(recording.tracks[name], groups, spans_s) for name in order[:EMBEDDED]},
         named=tuple(order[:NAMED]),
-        total=thinned(recording.total, groups),
-        host=thinned(recording.host, groups),
+        total=thinned(recording.total, groups, spans_s),
+        host=thinned(recording.host, groups, spans_s),
+        peak_cpu_percent=max(recording.total.cpu_percent),
         peak_rss_bytes=max(recording.total.rss_bytes),
     )
 
@@ -85,22 +89,17 @@ def point_groups(times: Sequence[float], most: int) -> list[tuple[int, int]]:
     return groups
 
 
-def thinned(track: Track, groups: Sequence[tuple[int, int]]) -> Line:
-    """The track with one point per group: the mean CPU, which keeps the sum, and the highest memory, because limits are
-    compared with that."""
-    return Line(_reduced(track.cpu_percent, groups, _mean), _reduced(track.rss_bytes, groups, max))
-
-
-def _reduced(
-    values: array[float], groups: Sequence[tuple[int, int]], reduce: Callable[[Sequence[float]], float]
-) -> Values:
-    if not isnan(sum(values)):
-        return tuple(reduce(values[first:end]) for first, end in groups)
-    reduced: list[float | None] = []
+def thinned(track: Track, groups: Sequence[tuple[int, int]], spans_s: Sequence[float]) -> Line:
+    """The track with one point per group: the mean CPU over the time of the group, which keeps the sum, and the highest
+    memory, because limits are compared with that. `spans_s` are the seconds that each sample stands for."""
+    cpu: list[float | None] = []
+    rss: list[float | None] = []
     for first, end in groups:
-        there = [value for value in values[first:end] if not isnan(value)]
-        reduced.append(reduce(there) if there else None)
-    return tuple(reduced)
+        known = [at for at in range(first, end) if not isnan(track.cpu_percent[at])]
+        spent = sum(track.cpu_percent[at] * spans_s[at] for at in known)
+        cpu.append(spent / sum(spans_s[at] for at in known) if known else None)
+        rss.append(max((value for value in track.rss_bytes[first:end] if not isnan(value)), default=None))
+    return Line(tuple(cpu), tuple(rss))
 
 
 def heaviest(figures: Iterable[Figures], tracks: dict[str, Track]) -> list[str]:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cli.number_format import elapsed, percent_text, plural
 from cli.report.charts.axis import MIB, bytes_upto, mib_text, steps, upto
 from cli.report.markup import NAME_CHARACTERS, name, number, text
-from cli.report.quantities import elapsed, percent_text, plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,6 +27,8 @@ class _Measure:
     key: str
     title: str
     values: Callable[[Line], Sequence[float | None]]
+    peak: Callable[[Series], float]
+    """The highest sum of all extensions in any sample, of which a point may show the mean."""
     label: Callable[[float], str]
     upto: Callable[[float, int], tuple[float, float]]
 
@@ -36,8 +38,15 @@ def _mib(values: Values) -> list[float | None]:
 
 
 _MEASURES = (
-    _Measure("cpu", "CPU", lambda line: line.cpu_percent, percent_text, upto),
-    _Measure("rss", "Memory", lambda line: _mib(line.rss_bytes), mib_text, bytes_upto),
+    _Measure("cpu", "CPU", lambda line: line.cpu_percent, lambda series: series.peak_cpu_percent, percent_text, upto),
+    _Measure(
+        "rss",
+        "Memory",
+        lambda line: _mib(line.rss_bytes),
+        lambda series: series.peak_rss_bytes / MIB,
+        mib_text,
+        bytes_upto,
+    ),
 )
 
 
@@ -63,7 +72,8 @@ def _caption(series: Series, end: float) -> str:
             f"{plural(series.samples, 'sample')} in {points} points of about {elapsed(end / points)}: of CPU the mean,"
             " of memory the highest."
         )
-    return f"CPU in percent of one core; memory is the resident size of the whole process tree. {made}"
+    what = "CPU in percent of one core, since the sample before; memory is the resident size of the whole process tree."
+    return f"{what} {made}"
 
 
 def _legend(series: Series, others: int) -> str:
@@ -103,10 +113,10 @@ def _panels(measure: _Measure, series: Series, end: float) -> str:
     paths = f'<path class="line host off{dot}" data-key="host" d="{path(xs, host)}"/>{paths}'
     highest = max((value for line in named for value in line if value is not None), default=0.0)
     together = f"all {len(series.lines)} together" if len(series.lines) != 1 else "the one extension"
-    peak = max(total)
-    return _panel(
-        measure, "total", f"{measure.title}, {together}", f"at most {measure.label(peak)}", areas, peak, 2
-    ) + _panel(measure, "lines", measure.title, "each by itself", paths, highest, 4)
+    said = f"at most {measure.label(measure.peak(series))}"
+    return _panel(measure, "total", f"{measure.title}, {together}", said, areas, max(total), 2) + _panel(
+        measure, "lines", measure.title, "each by itself", paths, highest, 4
+    )
 
 
 def _panel(measure: _Measure, kind: str, title: str, said: str, drawn: str, highest: float, ticks: int) -> str:

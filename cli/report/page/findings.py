@@ -8,13 +8,13 @@ from enum import Enum
 from statistics import median
 from typing import TYPE_CHECKING
 
-from cli.report.quantities import bytes_text, count_text, duration_text, percent_text, plural
+from cli.number_format import bytes_text, count_text, duration_text, percent_text, plural
 
 if TYPE_CHECKING:
     from array import array
     from collections.abc import Iterable, Iterator
 
-    from cli.report.reading.recording import Figures, Happening, RecordedRun
+    from cli.report.reading.recording import Figures, RecordedRun
 
 HOG_CPU_S = 1.0
 HOG_AGAINST_MEAN = 3.0
@@ -64,7 +64,7 @@ class Finding:
 
 def findings_of(recording: RecordedRun) -> tuple[Finding, ...]:
     """A finding for each trouble that at least one extension has."""
-    exits = exits_of(recording.happenings)
+    exits = exits_of(recording)
     found: dict[Trouble, list[Case]] = {trouble: [] for trouble in Trouble}
     for extension in recording.figures:
         for trouble, weight, said in _counted(extension, exits[extension.name]):
@@ -125,9 +125,14 @@ def _slow(figures: Iterable[Figures]) -> Iterator[Case]:
             yield Case(name, p99, f"p99 {duration_text(p99)}")
 
 
-def exits_of(happenings: Iterable[Happening]) -> Counter[str]:
-    """How often each extension ended by itself."""
-    return Counter(happening.extension for happening in happenings if happening.kind == "exited")
+def exits_of(recording: RecordedRun) -> Counter[str]:
+    """How many processes of each extension ended although nobody had asked for it. Recordings of older versions do not
+    count them: what happened on the timeline is counted then."""
+    exits = Counter(happening.extension for happening in recording.happenings if happening.kind == "exited")
+    for extension in recording.figures:
+        if extension.unexpected_exits is not None:
+            exits[extension.name] = extension.unexpected_exits
+    return exits
 
 
 def growth(rss_bytes: array[float]) -> tuple[float, float] | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cli.number_format import bytes_text, count_text, duration_text, elapsed, percent_text, plural, short
 from cli.report.markup import name, text
 from cli.report.page.findings import Finding, Trouble, exits_of
-from cli.report.quantities import bytes_text, count_text, duration_text, elapsed, percent_text, plural, short
 from cli.report.reading.recording import Source
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def tiles(recording: RecordedRun, series: Series | None) -> tuple[Tile, ...]:
     errors = sum(extension.errors for extension in figures)
     timeouts = sum(extension.timeouts for extension in figures)
     restarts = sum(extension.restarts for extension in figures)
-    exits = sum(exits_of(recording.happenings).values())
+    exits = sum(exits_of(recording).values())
     failed = sum(extension.state == "failed" for extension in figures)
     cpu_s = sum(extension.cpu_s for extension in figures)
     slowest = max(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cli.number_format import bytes_text, count_text, duration_text, short
 from cli.report.charts.series import coarser
 from cli.report.markup import name, number, text
-from cli.report.quantities import bytes_text, count_text, duration_text, short
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 SPARK_POINTS = 40
 SPARK_WIDTH, SPARK_HEIGHT = 78, 18
+COLUMNS_WITH_ROOM = 16
+"""With more columns there is no room for small lines, if the table is to fit in 1280 pixels."""
 ROWS = 1000
 """The most rows of a page."""
 
@@ -32,10 +34,17 @@ class Column:
     has_bar: bool = False
     is_bad: bool = False
     """Whether a value above 0 is marked as bad."""
+    is_rare: bool = False
+    """Whether the column is left out if all its values are 0."""
 
 
 def _count(value: float) -> str:
     return count_text(int(value))
+
+
+def _rare(title: str, hint: str, value: Callable[[Figures], float | None]) -> Column:
+    """The column of a count that is bad, and mostly 0."""
+    return Column(title, hint, value, _count, is_bad=True, is_rare=True)
 
 
 COLUMNS = (
@@ -51,18 +60,18 @@ COLUMNS = (
     Column("p50", "half of the answers were faster", lambda extension: extension.p50_ms, duration_text),
     Column("p99", "one answer in a hundred was slower", lambda extension: extension.p99_ms, duration_text),
     Column("errors", "calls that failed", lambda extension: extension.errors, _count, is_bad=True),
-    Column("timeouts", "calls without an answer in time", lambda extension: extension.timeouts, _count, is_bad=True),
+    _rare("timeouts", "calls without an answer in time", lambda extension: extension.timeouts),
     Column("blocks", "what it refused as a guard", lambda extension: extension.blocks, _count),
+    Column("exits", "processes that ended, stops in good order included", lambda extension: extension.exits, _count),
+    _rare("unexpected exits", "exits that nobody had asked for", lambda extension: extension.unexpected_exits),
     Column("restarts", "how often it was brought back", lambda extension: extension.restarts, _count, is_bad=True),
-    Column("limits", "times over a limit", lambda extension: extension.limit_breaches, _count, is_bad=True),
+    _rare("limits", "times over a limit", lambda extension: extension.limit_breaches),
     Column("frames in", "frames that it sent", lambda extension: extension.frames_in, _count),
     Column("frames out", "frames that it was sent", lambda extension: extension.frames_out, _count),
     Column("bytes in", "bytes that it sent", lambda extension: extension.bytes_in, bytes_text),
     Column("bytes out", "bytes that it was sent", lambda extension: extension.bytes_out, bytes_text),
-    Column("lost", "events and notes dropped", lambda extension: extension.lost, _count, is_bad=True),
-    Column(
-        "junk", "lines on its stdout that were no frames", lambda extension: extension.junk_lines, _count, is_bad=True
-    ),
+    _rare("lost", "events and notes dropped", lambda extension: extension.lost),
+    _rare("junk", "lines on its stdout that were no frames", lambda extension: extension.junk_lines),
 )
 """The columns after the name and the state, in the order of the page."""
 LAST_BEFORE_EXIT = "restarts"
@@ -74,9 +83,12 @@ def table(figures: Sequence[Figures], series: Series | None, ids: dict[str, str]
     if not figures:
         return ""
     shown = sorted(figures, key=lambda extension: (-extension.cpu_s, -extension.rss_peak_bytes, extension.name))
-    columns = [column for column in COLUMNS if any(column.value(extension) is not None for extension in shown)]
+    known = [column for column in COLUMNS if any(column.value(extension) is not None for extension in shown)]
+    columns = [column for column in known if not column.is_rare or any(column.value(extension) for extension in shown)]
+    zeros = ", ".join(column.title for column in known if column not in columns)
     highest = [max((column.value(extension) or 0.0) for extension in shown) for column in columns]
-    sparks = _Sparks(series, end) if series is not None and len(series.times) > 1 else None
+    is_dense = len(columns) > COLUMNS_WITH_ROOM
+    sparks = _Sparks(series, end) if series is not None and len(series.times) > 1 and not is_dense else None
     head = _head("extension", "sort by name", "text") + _head("state", "at the end of the recording", "text")
     for index, column in enumerate(columns):
         head += _head(column.title, column.hint, "descending" if index == 0 else "number")
@@ -87,12 +99,14 @@ def table(figures: Sequence[Figures], series: Series | None, ids: dict[str, str]
     rows = "".join(_row(extension, columns, highest, sparks, ids[extension.name]) for extension in shown[:ROWS])
     own_scale = " The small lines have each their own scale." if sparks is not None else ""
     left_out = f" The first {ROWS:,} of {len(shown):,}." if len(shown) > ROWS else ""
+    left_out += f" 0 everywhere: {zeros}." if zeros else ""
+    dense = ' class="dense"' if is_dense else ""
     return (
         '<section id="costs"><h2>What each extension cost</h2>'
         f'<p class="caption">Over the whole recording and its process tree.{own_scale}{left_out}</p>'
         '<p class="filter" hidden><input type="search" id="filter" placeholder="Filter by name or state"'
         ' aria-label="Filter the table by name or state"> <span id="count" role="status"></span></p>'
-        f'<div class="scroll" tabindex="0" role="region" aria-label="Costs"><table><thead><tr>{head}</tr></thead>'
+        f'<div class="scroll" tabindex="0" role="region" aria-label="Costs"><table{dense}><thead><tr>{head}</tr></thead>'
         f"<tbody>{rows}</tbody></table></div></section>"
     )
 

@@ -10,8 +10,16 @@ from typing import Any
 
 import msgspec
 
-from cli.report.quantities import clock_text, plural, short
-from cli.report.reading.recording import GOOD_STOPS, Figures, Happening, RecordedRun, Source, figures_of
+from cli.number_format import clock_text
+from cli.report.reading.recording import (
+    GOOD_STOPS,
+    Figures,
+    Happening,
+    RecordedRun,
+    Source,
+    agent_facts,
+    figures_of,
+)
 from wire import events
 
 TOLD_BY_ARGUMENT = ("command", "path", "name")
@@ -151,21 +159,34 @@ class EventReader:
         return max(self._moments) - min(self._moments) if len(self._moments) > 1 else None
 
     def _facts(self) -> tuple[tuple[str, str], ...]:
-        facts = []
-        if (session := self._session) is not None:
-            started = clock_text(min(self._moments, default=None))
-            facts += [("started", started), ("folder", session.cwd), ("model", f"{session.model} ({session.provider})")]
+        facts, session = [], self._session
+        if session is not None:
+            facts += [("started", clock_text(min(self._moments, default=None))), ("folder", session.cwd)]
+        model, provider = (session.model, session.provider) if session is not None else ("", "")
+        facts += self._agent_facts(model, provider)
+        if session is not None:
             facts.append(("zot", f"{session.zot_version}, session {session.id}"))
-        if self._results:
-            last = self._results[-1]
-            facts.append(("outcome", f"{last.status} (exit {last.exit_code}) {last.reason}".strip()))
-            dollars = [result.cost_usd for result in self._results]
-            known = [cost for cost in dollars if cost is not None]
-            cost = f"${short(sum(known))}" if len(known) == len(dollars) else "cost not known"
-            tokens = sum(result.usage.input + result.usage.output for result in self._results)
-            turns = plural(sum(result.steps for result in self._results), "turn")
-            facts.append(("model use", f"{turns}, {tokens:,} tokens, {cost}"))
         return tuple((label, value) for label, value in facts if value)
+
+    def _agent_facts(self, model: str, provider: str) -> list[tuple[str, str]]:
+        """Of all prompts together; the outcome is that of the last."""
+        results = self._results
+        dollars = [result.cost_usd for result in results]
+        known = [cost for cost in dollars if cost is not None]
+        tokens = [result.usage for result in results]
+        return agent_facts(
+            model,
+            provider,
+            (results[-1].status, results[-1].exit_code, results[-1].reason) if results else None,
+            sum(result.steps for result in results),
+            events.Totals(
+                sum(used.input for used in tokens),
+                sum(used.output for used in tokens),
+                sum(used.cache_read for used in tokens),
+                sum(used.cache_write for used in tokens),
+            ),
+            sum(known) if results and len(known) == len(dollars) else None,
+        )
 
 
 EVENT_TYPES = frozenset(

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from cli.number_format import count_text, dollars, plural
+
 if TYPE_CHECKING:
-    from wire.events import Cost
+    from wire.events import Cost, Totals
     from wire.stats import ExtensionStats
 
 ABSENT = float("nan")
@@ -61,11 +63,14 @@ class Figures:
     """The upper end of each bucket in milliseconds, and its count of answers; ascending."""
     restarts: int = 0
     exits: int = 0
+    """All processes that ended, also those that were stopped in good order."""
+    unexpected_exits: int | None = None
+    """Those of them that nobody had asked for; None in recordings of older versions."""
 
 
 COUNTED_ALIKE = (
     "state", "exit_status", "rss_peak_bytes", "frames_in", "frames_out", "bytes_in", "bytes_out", "calls", "errors",
-    "timeouts", "blocks", "junk_lines", "p50_ms", "p99_ms", "restarts", "exits",
+    "timeouts", "blocks", "junk_lines", "p50_ms", "p99_ms", "restarts", "exits", "unexpected_exits",
 )  # fmt: skip
 """Fields with the same name in `Figures`, in a result record and in a sample."""
 
@@ -73,6 +78,26 @@ COUNTED_ALIKE = (
 def figures_of(name: str, counted: Cost | ExtensionStats, **others: Any) -> Figures:
     lost = counted.events_dropped + counted.notes_dropped
     return Figures(name, lost=lost, **{field: getattr(counted, field) for field in COUNTED_ALIKE}, **others)
+
+
+def agent_facts(
+    model: str,
+    provider: str,
+    ended: tuple[str, int, str] | None,
+    turns: int,
+    tokens: Totals,
+    cost_usd: float | None,
+) -> list[tuple[str, str]]:
+    """Label and value of what is known of a run's agent. `ended` has its status, exit code and reason; None if it was
+    cut off."""
+    outcome = "not known: the recording ends before the run" if ended is None else f"{ended[0]} (exit {ended[1]})"
+    if ended is not None and ended[2]:
+        outcome += f": {ended[2]}"
+    cached = f", {count_text(tokens.cache_read)} of them from the cache" if tokens.cache_read else ""
+    read = tokens.input + tokens.cache_read + tokens.cache_write
+    use = f"{plural(turns, 'turn')}, {plural(read, 'token')} read{cached}, {count_text(tokens.output)} written"
+    use += f", {dollars(cost_usd)}"
+    return [("model", f"{model} ({provider})" if model else ""), ("outcome", outcome), ("model use", use)]
 
 
 class Happening(msgspec.Struct, frozen=True, gc=False):
@@ -116,6 +141,8 @@ class RecordedRun:
     """Warnings for the reader: the file is cut off, the clock jumped, something is missing."""
     times: array[float] = field(default_factory=lambda: array("d"))
     """Positions of the samples, ascending."""
+    spans_s: tuple[float, ...] = ()
+    """The seconds before each sample in which its CPU was used."""
     tracks: dict[str, Track] = field(default_factory=dict)
     host: Track | None = None
     total: Track | None = None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import ExitStack
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
@@ -11,11 +13,12 @@ import msgspec
 from cli.report.reading.event_stream import EVENT_TYPES, EventReader
 from cli.report.reading.recording import InputError, RecordedRun
 from cli.report.reading.stats_file import StatsReader
+from supervisor.monitoring.rotated_file import parts
 from wire.lenient_json import UNREADABLE, reason, repaired
 from wire.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 BUFFER = 4 * 1024 * 1024
 LINE_LIMIT = 256 * 1024 * 1024
@@ -30,13 +33,21 @@ _typed: msgspec.json.Decoder[_Typed] = msgspec.json.Decoder(_Typed)
 
 
 def read_recording(path: str) -> RecordedRun:
-    """The recording in a file. An unreadable last line is left out, with a note. Raises `InputError`."""
+    """The recording in a file, and in the parts that were rotated away from it. An unreadable last line is left out,
+    with a note. Raises `InputError`."""
     shown = printable(path)
     try:
-        with open(path, "rb", buffering=BUFFER) as file:
-            if stat.S_ISREG(os.fstat(file.fileno()).st_mode) and os.fstat(file.fileno()).st_size == 0:
+        with ExitStack() as stack:
+            file = stack.enter_context(open(path, "rb", buffering=BUFFER))
+            is_regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+            if is_regular and os.fstat(file.fileno()).st_size == 0:
                 raise InputError(f"{shown} is empty: nothing was recorded. {_HOW}")
-            return _read(file, shown)
+            files = [(shown, file)]
+            if is_regular and _is_stats(file):
+                older = [part for part in parts(Path(path))[1:] if part.is_file()]
+                for part in older:
+                    files.insert(0, (printable(str(part)), stack.enter_context(open(part, "rb", buffering=BUFFER))))
+            return _read(files)
     except OSError as error:
         raise InputError(f"cannot read {shown}: {error.strerror}. {_HOW}") from None
 
@@ -44,45 +55,71 @@ def read_recording(path: str) -> RecordedRun:
 _HOW = "Record a run with `zot --json --stats FILE …`, then `zot report FILE`"
 
 
-def _read(file: IO[bytes], shown: str) -> RecordedRun:
+def _is_stats(file: IO[bytes]) -> bool:
+    """Whether a file begins with a line of `--stats`. Goes back to its beginning."""
+    line = file.readline(LINE_LIMIT)
+    file.seek(0)
+    try:
+        return _decoded(_typed, line).type in StatsReader.types
+    except InputError:
+        return False
+
+
+def _read(files: Sequence[tuple[str, IO[bytes]]]) -> RecordedRun:
     reader: StatsReader | EventReader | None = None
-    cut_off = ""
-    for number, line, is_last in _lines(file):
+    notes: list[str] = []
+    unread: str | None = None
+    """What is wrong with a line, until the next one tells whether the line was the last of an older run."""
+    for shown, number, line, is_last in _lines(files):
         try:
-            if len(line) >= LINE_LIMIT:
-                raise InputError(f"longer than {LINE_LIMIT // 2**20} MiB")
-            if reader is None:
-                reader = _reader_for(line)
-            _feed(reader, line, number, is_last)
+            reader = reader or _reader_for(line)
+            value = _value(reader, line)
+            if isinstance(reader, StatsReader) and reader.begins_a_run(value):
+                unread = None
+            if unread is None and value is not None:
+                reader.add(value, line, number, is_last)
         except InputError as error:
-            if not is_last:
-                raise InputError(f"{shown}:{number}: {error}") from None
-            cut_off = f"The last line (line {number}) cannot be read ({error}) and is left out."
-            if not line.endswith(b"\n"):
-                cut_off = (
-                    f"The last line (line {number}) is cut off: whatever wrote the file was ended in the middle of it. "
-                    "Everything before it is shown."
-                )
+            if is_last:
+                notes.append(_cut_off(line, number, error))
+            elif unread is None:
+                unread = f"{shown}:{number}: {error}"
+                continue
+        if unread is not None:
+            raise InputError(unread)
+    return _finished(reader, files[-1][0], notes)
+
+
+def _finished(reader: StatsReader | EventReader | None, shown: str, notes: list[str]) -> RecordedRun:
     if reader is None or not reader.has_anything:
-        why = "its only line is cut off or unreadable" if cut_off else "it has no lines"
+        why = "its only line is cut off or unreadable" if notes else "it has no lines"
         raise InputError(f"{shown} holds nothing to show: {why}. {_HOW}")
     try:
-        return reader.finish([cut_off] if cut_off else [])
+        return reader.finish(notes)
     except InputError as error:
         raise InputError(f"{shown}: {error}") from None
 
 
-def _lines(file: IO[bytes]) -> Iterator[tuple[int, bytes, bool]]:
-    """The number and the text of each line, and whether it is the last one. Skips empty lines."""
-    number = 0
-    held: tuple[int, bytes] | None = None
-    while line := file.readline(LINE_LIMIT):
-        number += 1
-        if not line.strip():
-            continue
-        if held is not None:
-            yield *held, False
-        held = (number, line)
+def _cut_off(line: bytes, number: int, error: InputError) -> str:
+    if line.endswith(b"\n"):
+        return f"The last line (line {number}) cannot be read ({error}) and is left out."
+    return (
+        f"The last line (line {number}) is cut off: whatever wrote the file was ended in the middle of it. "
+        "Everything before it is shown."
+    )
+
+
+def _lines(files: Iterable[tuple[str, IO[bytes]]]) -> Iterator[tuple[str, int, bytes, bool]]:
+    """The file, number and text of each line, and whether it is the last one of all. Skips empty lines."""
+    held: tuple[str, int, bytes] | None = None
+    for shown, file in files:
+        number = 0
+        while line := file.readline(LINE_LIMIT):
+            number += 1
+            if not line.strip():
+                continue
+            if held is not None:
+                yield *held, False
+            held = (shown, number, line)
     if held is not None:
         yield *held, True
 
@@ -96,18 +133,20 @@ def _reader_for(line: bytes) -> StatsReader | EventReader:
     raise InputError(f"{printable(kind)[:40]!r} is neither a line of a --stats file nor an event of --json")
 
 
-def _feed(reader: StatsReader | EventReader, line: bytes, number: int, is_last: bool) -> None:
+def _value(reader: StatsReader | EventReader, line: bytes) -> Any:
+    """The decoded line; None for a type of a later version."""
     try:
-        value = _decoded(reader.decoder, line)
+        return _decoded(reader.decoder, line)
     except InputError:
         if _decoded(_typed, line).type in reader.types:
             raise
-        return  # a type of a later version
-    reader.add(value, line, number, is_last)
+        return None
 
 
 def _decoded(decoder: msgspec.json.Decoder[Any], line: bytes) -> Any:
     """As lenient as zot's own readers: bytes that are not UTF-8 become U+FFFD."""
+    if len(line) >= LINE_LIMIT:
+        raise InputError(f"longer than {LINE_LIMIT // 2**20} MiB")
     try:
         return decoder.decode(line)
     except UNREADABLE as error:

@@ -1,49 +1,53 @@
 """Reads the lines of `--stats FILE` into a recording.
 
-Positions follow the host's uptime, because the system's clock can be set. A soak test writes a gigabyte, so the reader
-takes all fields from the last sample only, and two gauges from every other one.
+Positions follow the host's uptime, because the system's clock can be set. A file may be large, so the reader takes all
+fields from the last lines only, and two from every other one.
 """
 
 from __future__ import annotations
 
-from array import array
 from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from cli.report.quantities import bytes_text, clock_text, elapsed, plural, short
+from cli.number_format import bytes_text, clock_text, elapsed, plural, short
 from cli.report.reading.recording import (
-    ABSENT,
     GOOD_STOPS,
     Figures,
     Happening,
     InputError,
     RecordedRun,
     Source,
-    Track,
+    agent_facts,
     figures_of,
 )
-from wire import stats
+from cli.report.reading.use_over_time import UseOverTime
+from wire import events, stats
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cli.report.reading.use_over_time import Gauges
+
+Line = TypeVar("Line", stats.Stats, stats.Change)
 
 CLOCK_JUMP_S = 1.0
 """Seconds. If the system's clock and the host's drift apart by more between two samples, a note says so."""
 SHARE_FROM_S = 10.0
-SANE = 1e15
-"""The highest accepted value of a gauge, more than any machine reaches. Sums of higher values could be infinite."""
-ROWS_HELD = 256
 FARTHEST_S = 86400.0
 """Seconds after the last sample. A mark that claims to be later is placed there."""
 
 
 class _Gauges(msgspec.Struct, gc=False):
-    cpu_percent: float
+    cpu_s: float
     rss_bytes: float
 
 
 class _Host(msgspec.Struct, gc=False):
     pid: int
     uptime_s: float
-    cpu_percent: float
+    cpu_s: float
     rss_bytes: float
 
 
@@ -53,109 +57,110 @@ class _Sample(msgspec.Struct, tag_field="type", tag="stats", gc=False):
     extensions: dict[str, _Gauges]
 
 
-class StatsReader:
-    """Takes the lines of one file in order. If it holds several runs, the last run counts."""
+class _ChangedGauges(msgspec.Struct, gc=False):
+    cpu_s: float | None = None
+    rss_bytes: float | None = None
 
-    types = frozenset({"stats", "mark"})
+
+class _ChangedHost(_ChangedGauges, kw_only=True, gc=False):
+    uptime_s: float
+
+
+class _Change(msgspec.Struct, tag_field="type", tag="change", gc=False):
+    time: float
+    over_s: float
+    host: _ChangedHost
+    extensions: dict[str, _ChangedGauges]
+    gone: tuple[str, ...] = ()
+
+
+_Line = _Sample | _Change | stats.Run | stats.Mark
+
+
+class StatsReader:
+    """Takes the lines of one recording in order. If it holds several runs, the last run counts."""
+
+    types = frozenset({"stats", "change", "run", "mark"})
 
     def __init__(self) -> None:
-        self.decoder: msgspec.json.Decoder[_Sample | stats.Mark] = msgspec.json.Decoder(_Sample | stats.Mark)
+        self.decoder: msgspec.json.Decoder[_Line] = msgspec.json.Decoder(_Line)
         self._runs = 1
         self._pid: int | None = None
-        self._latest = b""
-        self._latest_number = 0
         self._marks: list[tuple[int, stats.Mark]] = []
         self._begin_run()
 
     def _begin_run(self) -> None:
-        self._names: set[str] = set()
         self._gone: dict[str, Figures] = {}
-        self._times = array("d")
-        self._offsets = array("d")  # system's clock minus host's, at each sample
-        self._host = Track(array("d"), array("d"))
-        self._total = Track(array("d"), array("d"))
-        self._tracks: dict[str, Track] = {}
-        self._columns: list[str] = []  # names of the columns of the rows
-        self._first_row = 0
-        self._cpu_rows: list[list[float]] = []
-        self._rss_rows: list[list[float]] = []
+        self._run: stats.Run | None = None
+        self._use = UseOverTime()
+        self._latest: list[tuple[int, bytes]] = []
+        """Number and text of the last line with all figures, and of the changes since."""
 
     @property
     def has_anything(self) -> bool:
-        return bool(self._times or self._marks)
+        return bool(self._use.times or self._marks or self._run)
 
-    def add(self, value: _Sample | stats.Mark, line: bytes, number: int, is_last: bool) -> None:
-        if isinstance(value, stats.Mark):
-            self._marks.append((len(self._times), value))
-            return
-        if is_last:
-            _full(line)  # raises before the sample is kept
-        self._notice_a_new_run(value)
-        if not self._names <= value.extensions.keys():
-            self._keep_what_went(value.extensions.keys())
-        self._names = set(value.extensions)
-        self._latest, self._latest_number = line, number
-        self._add_sample(value)
+    def begins_a_run(self, value: Any) -> bool:
+        """Whether another host has begun to write with this line."""
+        if not isinstance(value, _Sample) or self._pid is None:
+            return False
+        return value.host.pid != self._pid or value.host.uptime_s < self._use.latest - CLOCK_JUMP_S
+
+    def add(self, value: _Line, line: bytes, number: int, is_last: bool) -> None:
+        match value:
+            case stats.Mark():
+                self._marks.append((len(self._use.times), value))
+            case stats.Run():
+                self._run = value
+            case _Change():
+                if self._latest:  # else the line that it belongs to is lost
+                    self._add_change(value, line, number, is_last)
+            case _:
+                if is_last:
+                    _full(line)  # raises before the sample is kept
+                self._notice_a_new_run(value)
+                self._keep_what_goes([name for name in self._use.now if name not in value.extensions])
+                self._latest = [(number, line)]
+                gauges = {name: (gauge.cpu_s, gauge.rss_bytes) for name, gauge in value.extensions.items()}
+                host = value.host
+                self._use.add(host.uptime_s, value.time - host.uptime_s, (host.cpu_s, host.rss_bytes), gauges)
 
     def _notice_a_new_run(self, sample: _Sample) -> None:
-        host = sample.host
-        if self._pid is not None and (host.pid != self._pid or host.uptime_s < self._times[-1] - CLOCK_JUMP_S):
+        if self.begins_a_run(sample):
             self._runs += 1
-            began = sample.time - host.uptime_s - CLOCK_JUMP_S
-            since = len(self._times)
+            began = sample.time - sample.host.uptime_s - CLOCK_JUMP_S
+            since = len(self._use.times)
             self._marks = [(0, mark) for at, mark in self._marks if at == since and mark.time >= began]
             self._begin_run()
-        self._pid = host.pid
+        self._pid = sample.host.pid
 
-    def _keep_what_went(self, names: object) -> None:
-        for name, extension in self._full_latest().extensions.items():
-            if name not in names:  # type: ignore[operator]
-                self._gone[name] = _figures(name, extension)
+    def _add_change(self, value: _Change, line: bytes, number: int, is_last: bool) -> None:
+        self._keep_what_goes(value.gone)
+        self._latest.append((number, line))
+        if is_last:
+            try:
+                self._full_latest()  # raises before the change is kept
+            except InputError as error:
+                self._latest.pop()
+                raise InputError(str(error).partition(": ")[2]) from None
+        use, host = self._use, value.host
+        use.stay_until(host.uptime_s - value.over_s)
+        gauges = {name: known for name, known in use.now.items() if name not in value.gone}
+        for name, changed in value.extensions.items():
+            gauges[name] = _changed(gauges.get(name, (0.0, 0.0)), changed)
+        use.add(host.uptime_s, value.time - host.uptime_s, _changed(use.host_now, host), gauges)
 
-    def _add_sample(self, sample: _Sample) -> None:
-        host = sample.host
-        at = max(0.0, min(host.uptime_s, SANE), self._times[-1] if self._times else 0.0)
-        before = len(self._times)
-        self._times.append(at)
-        self._offsets.append(sample.time - host.uptime_s)
-        self._host.cpu_percent.append(min(host.cpu_percent, SANE))
-        self._host.rss_bytes.append(min(host.rss_bytes, SANE))
-        names = list(sample.extensions)
-        if names != self._columns:
-            self._move_to_tracks()
-            self._columns, self._first_row = names, before
-        gauges = sample.extensions.values()
-        cpu, rss = [gauge.cpu_percent for gauge in gauges], [gauge.rss_bytes for gauge in gauges]
-        if max(sum(cpu), sum(rss)) > SANE:
-            cpu, rss = [min(value, SANE) for value in cpu], [min(value, SANE) for value in rss]
-        self._cpu_rows.append(cpu)
-        self._rss_rows.append(rss)
-        self._total.cpu_percent.append(sum(cpu))
-        self._total.rss_bytes.append(sum(rss))
-        if len(self._cpu_rows) >= ROWS_HELD:
-            self._move_to_tracks()
-            self._first_row = before + 1
-
-    def _move_to_tracks(self) -> None:
-        """Appends rows, one per sample, to tracks, one per extension. Many rows at once take a third of the time."""
-        columns = zip(self._columns, zip(*self._cpu_rows, strict=True), zip(*self._rss_rows, strict=True), strict=True)
-        for name, cpu, rss in columns if self._cpu_rows else ():
-            track = self._tracks.setdefault(name, Track(array("d"), array("d")))
-            _pad(track, self._first_row - len(track.cpu_percent))
-            track.cpu_percent.extend(cpu)
-            track.rss_bytes.extend(rss)
-        self._cpu_rows, self._rss_rows = [], []
+    def _keep_what_goes(self, names: Iterable[str]) -> None:
+        if names:
+            known = self._full_latest().extensions
+            self._gone |= {name: _figures(name, known[name]) for name in names if name in known}
 
     def finish(self, notes: list[str]) -> RecordedRun:
         """The recording. Raises `InputError` if the last sample lacks a field."""
-        last = self._full_latest() if self._times else None
-        self._move_to_tracks()
-        for track in self._tracks.values():
-            _pad(track, len(self._times) - len(track.cpu_percent))
+        last = self._full_latest() if self._latest else None
+        use = self._use.use()
         happenings = self._placed_marks()
-        end = max(
-            [self._times[-1] if self._times else 0.0, *(happening.end or happening.begin for happening in happenings)]
-        )
+        end = max([self._use.latest, *(happening.end or happening.begin for happening in happenings)])
         figures = dict(self._gone)
         if last is not None:
             figures |= {name: _figures(name, extension) for name, extension in last.extensions.items()}
@@ -165,30 +170,36 @@ class StatsReader:
         return RecordedRun(
             source=Source.STATS,
             title=_title(last),
-            facts=_facts(last),
-            started=self._offsets[0] if self._times else self._earliest_mark(),
+            facts=_facts(last, self._run),
+            started=self._use.offsets[0] if self._use.times else self._earliest_mark(),
             end=end or 1.0,
             duration_s=end,
             figures=tuple(figures.values()),
             happenings=tuple(happenings),
             notes=(*notes, *self._notes()),
-            times=self._times,
-            tracks=self._tracks,
-            host=self._host,
-            total=self._total,
+            times=use.times,
+            spans_s=use.spans_s,
+            tracks=use.tracks,
+            host=use.host,
+            total=use.total,
         )
 
     def _full_latest(self) -> stats.Stats:
+        number = 0
         try:
-            return _full(self._latest)
-        except InputError as error:
-            raise InputError(f"line {self._latest_number}: {error}") from None
+            number, line = self._latest[0]
+            full = _full(line)
+            for number, line in self._latest[1:]:  # noqa: B007  the error names it
+                full = stats.changed(full, _decoded(line, stats.Change))
+        except (InputError, stats.StatsError) as error:
+            raise InputError(f"line {number}: {error}") from None
+        return full
 
     def _earliest_mark(self) -> float:
         return min((mark.time for _, mark in self._marks), default=0.0)
 
     def _placed_marks(self) -> list[Happening]:
-        latest = (self._times[-1] if self._times else 0.0) + FARTHEST_S
+        latest = self._use.latest + FARTHEST_S
         placed = []
         for index, mark in self._marks:
             lasts = max(0.0, (mark.duration_ms or 0.0) / 1000)
@@ -210,32 +221,34 @@ class StatsReader:
     def _offset(self, index: int, ended: float) -> float:
         """The system's clock minus the host's at a mark. It is the offset of the sample before or of the sample after
         the mark: the one that puts the end of the mark between the two samples."""
-        if not self._times:
+        times, offsets = self._use.times, self._use.offsets
+        if not times:
             return self._earliest_mark()
-        before, after = max(0, index - 1), min(index, len(self._times) - 1)
-        if before == after or abs(self._offsets[before] - self._offsets[after]) < CLOCK_JUMP_S:
-            return self._offsets[before]
-        low, high = self._times[before], self._times[after]
+        before, after = max(0, index - 1), min(index, len(times) - 1)
+        if before == after or abs(offsets[before] - offsets[after]) < CLOCK_JUMP_S:
+            return offsets[before]
+        low, high = times[before], times[after]
 
         def miss(offset: float) -> float:
             return max(low - (ended - offset), (ended - offset) - high, 0.0)
 
-        return min(self._offsets[before], self._offsets[after], key=miss)
+        return min(offsets[before], offsets[after], key=miss)
 
     def _notes(self) -> list[str]:
         notes = []
         if self._runs > 1:
             notes.append(f"The file holds {self._runs} runs; this page shows the last one.")
-        if not self._times:
+        times, offsets = self._use.times, self._use.offsets
+        if not times:
             notes.append("The file holds no sample, so nothing is known of what the extensions used.")
-        jumps = [(at, b - a) for at, (a, b) in zip(self._times[1:], pairwise(self._offsets), strict=True)]
+        jumps = [(at, b - a) for at, (a, b) in zip(times[1:], pairwise(offsets), strict=True)]
         jumps = [(at, by) for at, by in jumps if abs(by) > CLOCK_JUMP_S]
         if jumps:
             at, by = jumps[0]
-            times = "once" if len(jumps) == 1 else f"{len(jumps)} times"
+            often = "once" if len(jumps) == 1 else f"{len(jumps)} times"
             way = "back" if by < 0 else "forward"
             notes.append(
-                f"The system's clock jumped {times}, first {way} by {elapsed(abs(by))} at {elapsed(at)} (it was set, or"
+                f"The system's clock jumped {often}, first {way} by {elapsed(abs(by))} at {elapsed(at)} (it was set, or"
                 " the machine slept). The page follows the host's own clock."
             )
         return notes
@@ -261,17 +274,21 @@ def _is_bad(mark: stats.Mark) -> bool:
 
 
 def _full(line: bytes) -> stats.Stats:
+    return _decoded(line, stats.Stats)
+
+
+def _decoded(line: bytes, kind: type[Line]) -> Line:
     try:
         read = stats.decode(line)
     except stats.StatsError as error:
         raise InputError(f"not a readable line: {error}") from None
-    assert isinstance(read, stats.Stats)
+    assert isinstance(read, kind)
     return read
 
 
-def _pad(track: Track, missing: int) -> None:
-    track.cpu_percent.extend([ABSENT] * missing)
-    track.rss_bytes.extend([ABSENT] * missing)
+def _changed(before: Gauges, changed: _ChangedGauges) -> Gauges:
+    cpu_s, rss_bytes = changed.cpu_s, changed.rss_bytes
+    return before[0] if cpu_s is None else cpu_s, before[1] if rss_bytes is None else rss_bytes
 
 
 def _title(last: stats.Stats | None) -> str:
@@ -280,19 +297,27 @@ def _title(last: stats.Stats | None) -> str:
     return "A run of zot" if last.host.kind == "run" else "zot host"
 
 
-def _facts(last: stats.Stats | None) -> tuple[tuple[str, str], ...]:
+def _facts(last: stats.Stats | None, run: stats.Run | None) -> tuple[tuple[str, str], ...]:
+    agent = [] if run is None else _agent_facts(run)
     if last is None:
-        return ()
+        return tuple(agent)
     host = last.host
     looks = plural(host.samples, "look")
     facts = [
         ("started", clock_text(last.time - host.uptime_s)),
         ("folder", host.cwd),
+        *agent,
         ("zot", f"{host.version}, process {host.pid}"),
         ("the host itself", f"{bytes_text(host.rss_bytes)}, {_share(host.cpu_s, host.uptime_s)}"),
         ("looking at processes", f"{_share(host.sampling_cpu_s, host.uptime_s)}, {looks}"),
     ]
     return tuple((label, value) for label, value in facts if value)
+
+
+def _agent_facts(run: stats.Run) -> list[tuple[str, str]]:
+    tokens = events.Totals(run.input, run.output, run.cache_read, run.cache_write)
+    ended = None if run.exit_code is None else (run.status, run.exit_code, run.reason)
+    return agent_facts(run.model, run.provider, ended, run.steps, tokens, run.cost_usd)
 
 
 def _share(cpu_s: float, seconds: float) -> str:

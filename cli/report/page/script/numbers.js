@@ -1,14 +1,14 @@
-// Numbers and times, written as on the rest of the page; ticks and positions on the time axis.
+// Numbers and times, written as by cli/number_format.py (a test compares them); ticks and positions on the time axis.
+const decimals = (size) => (size >= 99.95 ? 0 : size >= 9.995 ? 1 : size >= 0.9995 ? 2 : size >= 0.1 ? 3 : 4);
 const short = (value) => {
-  const size = Math.abs(value);
-  if (size === 0) return "0";
-  if (size >= 100) return Math.round(value).toLocaleString("en-US");
-  return String(Number(value.toFixed(size >= 10 ? 1 : size >= 1 ? 2 : size >= 0.1 ? 3 : 4)));
+  if (value === 0) return "0";
+  if (Math.abs(value) >= 99.95) return Math.round(value).toLocaleString("en-US");
+  return String(Number(value.toFixed(decimals(Math.abs(value)))));
 };
 const bytes = (mib) => {
   let value = mib * MIB;
   for (const unit of ["B", "KiB", "MiB", "GiB"]) {
-    if (Math.abs(value) < 1024) return `${short(value)} ${unit}`;
+    if (Math.abs(value) < 1023.5) return `${short(value)} ${unit}`;
     value /= 1024;
   }
   return `${short(value)} TiB`;
@@ -19,10 +19,10 @@ const elapsed = (seconds) => {
   if (seconds < 1) return `${short(seconds * 1000)} ms`;
   if (seconds < 59.995) return `${short(seconds)} s`;
   const whole = Math.round(seconds);
-  const two = (value) => String(value).padStart(2, "0");
-  const [days, hours, minutes] = [Math.floor(whole / 86400), Math.floor(whole / 3600) % 24, Math.floor(whole / 60) % 60];
-  if (!days && !hours) return `${minutes}:${two(whole % 60)}`;
-  return `${days ? `${days} d ` : ""}${hours}:${two(minutes)}:${two(whole % 60)}`;
+  const units = [[Math.floor(whole / 86400), "d"], [Math.floor(whole / 3600) % 24, "h"], [Math.floor(whole / 60) % 60, "m"], [whole % 60, "s"]];
+  while (units[0][0] === 0) units.shift();
+  while (units.at(-1)[0] === 0) units.pop();
+  return units.map(([value, unit], at) => `${at ? String(value).padStart(2, "0") : value}${unit}`).join("");
 };
 const upto = (highest, ticks) => {
   const rough = Math.max(highest, SHORTEST) / ticks;
