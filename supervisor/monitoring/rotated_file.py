@@ -70,7 +70,7 @@ class RotatedFile:
         os.close(self._fd)
         self._fd = -1
         for older, newer in reversed(list(zip(parts(self._path)[1:], parts(self._path), strict=False))):
-            if newer.exists():
+            if newer.is_file():
                 os.replace(newer, older)
         self._open()
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from cli.report.quantities import bytes_text, clock_text, count_text, duration_text, elapsed, short
 from hypothesis import given
 from hypothesis import strategies as st
-
-from cli.report.quantities import bytes_text, clock_text, count_text, duration_text, elapsed, short
 
 
 @pytest.mark.parametrize(

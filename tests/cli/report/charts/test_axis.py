@@ -31,7 +31,7 @@ def test_time_has_few_ticks_from_the_start_on(end):
 
 
 def test_time_steps_are_those_of_clocks():
-    assert [label for _, label in time_ticks(400)] == ["0 s", "1:00", "2:00", "3:00", "4:00", "5:00", "6:00"]
+    assert [label for _, label in time_ticks(400)] == ["0 s", "1m", "2m", "3m", "4m", "5m", "6m"]
 
 
 def test_ticks_of_an_order_are_thinned():

@@ -40,13 +40,13 @@ def test_samples_at_one_moment_are_one_point():
 
 
 def test_a_point_has_mean_processor_time_and_highest_memory():
-    line = thinned(track([10, 30, 2], [1, 5, 3]), [(0, 2), (2, 3)])
-    assert line.cpu_percent == (20, 2)
+    line = thinned(track([10, 30, 2], [1, 5, 3]), [(0, 2), (2, 3)], [1.0, 3.0, 1.0])
+    assert line.cpu_percent == (25, 2), "a long sample counts for more"
     assert line.rss_bytes == (5, 3)
 
 
 def test_absence_is_not_zero():
-    line = thinned(track([ABSENT, ABSENT, ABSENT, 8]), [(0, 2), (2, 4)])
+    line = thinned(track([ABSENT, ABSENT, ABSENT, 8]), [(0, 2), (2, 4)], [1.0] * 4)
     assert line.cpu_percent == (None, 8)
 
 
@@ -65,6 +65,6 @@ def test_a_coarser_line_keeps_its_peak(values, most):
 
 
 def test_nan_never_leaves():
-    line = thinned(track([ABSENT, 1]), [(0, 2)])
+    line = thinned(track([ABSENT, 1]), [(0, 2)], [1.0, 1.0])
     assert not any(value is not None and math.isnan(value) for value in line.cpu_percent)
     assert line.cpu_percent == pytest.approx((1,))

@@ -22,20 +22,25 @@ def test_nothing_stands_out_where_all_is_well():
 
 def test_each_trouble_names_its_extensions_the_worst_first():
     exits = [Happening(1.0, None, "exited", extension=name) for name in ("b", "a", "a")]
-    found = findings_of(
-        recording(
-            Figures("a", state="ready", restarts=2, errors=1, calls=10),
-            Figures("b", state="failed", failure="5 exits in 41 s"),
-            Figures("c", state="ready", errors=5, calls=5, timeouts=4),
-            happenings=exits,
-        )
+    recorded = recording(
+        Figures("a", state="ready", restarts=2, errors=1, calls=10),
+        Figures("b", state="failed", failure="5 exits in 41 s"),
+        Figures("c", state="ready", errors=5, calls=5, timeouts=4),
+        happenings=exits,
     )
+    found = findings_of(recorded)
     told = {finding.trouble: [(case.extension, case.said) for case in finding.cases] for finding in found}
     assert list(told) == [Trouble.GIVEN_UP, Trouble.EXITS, Trouble.TIMEOUTS, Trouble.ERRORS]
     assert told[Trouble.GIVEN_UP] == [("b", "5 exits in 41 s")]
     assert told[Trouble.EXITS] == [("a", "2 times, 2 restarted")]
     assert told[Trouble.ERRORS] == [("c", "5 of 5"), ("a", "1 of 10")]
-    assert exits_of(exits) == {"a": 2, "b": 1}
+    assert exits_of(recorded) == {"a": 2, "b": 1}
+
+
+def test_the_count_of_the_host_is_more_than_what_the_timeline_tells():
+    """The last of five exits is told as `failed`, and one over a limit as `limit`."""
+    exited = [Happening(1.0, None, "exited", extension="a")]
+    assert exits_of(recording(Figures("a", exits=6, unexpected_exits=5), happenings=exited)) == {"a": 5}
 
 
 def test_a_hog_uses_a_multiple_of_the_others():

@@ -6,7 +6,7 @@ import pytest
 
 from cli.report.reading.recording import InputError
 from cli.report.reading.source import read_recording
-from tests.support.recorded_stats import extension_stats, mark, recorded, sample
+from tests.support.recorded_stats import STARTED, extension_stats, mark, recorded, sample
 from wire.stats import encode
 
 
@@ -67,3 +67,39 @@ def test_a_file_of_something_else_is_refused_by_its_first_line(file):
     file.write_text('{"type":"task","id":1}\n{"type":"task","id":2}\n')
     with pytest.raises(InputError, match=r"run\.stats:1: 'task' is neither"):
         read_recording(str(file))
+
+
+def test_the_parts_of_a_rotated_file_are_one_recording(file):
+    held = recorded(3, 40)
+    whole = b"".join(map(encode, held))
+    file.write_bytes(whole)
+    expected = read_recording(str(file))
+    lines = whole.splitlines(keepends=True)
+    for name, part in zip(
+        ("run.stats.2", "run.stats.1", "run.stats"), (lines[:20], lines[20:30], lines[30:]), strict=True
+    ):
+        file.with_name(name).write_bytes(b"".join(part))
+    found = read_recording(str(file))
+    assert (found.times, found.total, found.figures) == (expected.times, expected.total, expected.figures)
+
+
+def test_a_bad_line_of_an_older_part_is_named_by_its_file(file):
+    file.with_name("run.stats.1").write_bytes(encode(sample(1, {})) + b"{not json\n")
+    file.write_bytes(encode(sample(2, {})))
+    with pytest.raises(InputError, match=r"run\.stats\.1:2: "):
+        read_recording(str(file))
+
+
+def test_the_neighbours_of_an_event_stream_are_not_its_parts(file):
+    file.with_name("run.stats.1").write_text("something else")
+    file.write_text('{"type":"done"}\n')
+    assert read_recording(str(file)).figures == ()
+
+
+def test_a_line_that_a_killed_host_left_unfinished_is_no_trouble_for_the_next_one(file):
+    torn = encode(sample(3, {}))[:30] + b"\n"
+    later = encode(mark(1, "started", "a")) + encode(sample(1, {}, pid=901, clock=STARTED + 60))
+    file.write_bytes(encode(sample(2, {})) + torn + encode(sample(0.1, {}, pid=901, clock=STARTED + 60)) + later)
+    found = read_recording(str(file))
+    assert list(found.times) == [0.1, 1]
+    assert found.notes == ("The file holds 2 runs; this page shows the last one.",)

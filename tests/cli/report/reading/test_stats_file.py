@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+from itertools import pairwise
 
+import msgspec
 import pytest
 
 from cli.report.reading.recording import InputError, Source
 from cli.report.reading.source import read_recording
 from tests.support.recorded_stats import MIB, STARTED, extension_stats, mark, sample, write
+from wire import stats
 from wire.stats import encode
 
 
@@ -27,7 +30,7 @@ def test_samples_become_tracks_and_the_last_one_the_figures(file):
     assert list(found.times) == [1, 2]
     assert list(found.tracks["a"].rss_bytes) == [MIB, 2 * MIB]
     assert math.isnan(found.tracks["b"].rss_bytes[0])
-    assert list(found.total.cpu_percent) == [5, 5]
+    assert list(found.total.rss_bytes) == [MIB, 3 * MIB]
     assert {figure.name: (figure.calls, figure.cpu_s) for figure in found.figures} == {"a": (7, 0.5), "b": (0, 0.0)}
     assert (found.duration_s, found.notes) == (2, ())
 
@@ -93,7 +96,7 @@ def test_a_clock_that_jumps_moves_no_sample_and_no_mark(file, by):
         ("exited", 4),
     ]
     (note,) = found.notes
-    assert f"jumped once, first {'back' if by < 0 else 'forward'} by 1:00:00 at 3 s" in note
+    assert f"jumped once, first {'back' if by < 0 else 'forward'} by 1h at 3 s" in note
 
 
 def test_the_last_of_several_runs_in_a_file_is_shown(file):
@@ -143,3 +146,47 @@ def test_a_bad_sample_that_is_decoded_last_is_named(file):
     file.write_bytes(json.dumps(short).encode() + b"\n" + encode(mark(2, "warning")))
     with pytest.raises(InputError, match=r"line 1: .*`calls`"):
         read_recording(str(file))
+
+
+def test_changes_are_read_as_all_figures_would_be(file):
+    casts = [
+        {"a": extension_stats(cpu_s=at / 10, rss_bytes=at * MIB, calls=at)}
+        | ({"late": extension_stats(calls=9)} if 4 <= at < 7 else {})
+        for at in range(1, 10)
+    ]
+    samples = [sample(at, cast) for at, cast in enumerate(casts, 1)]
+    whole = read(file, *samples)
+    changes = [stats.change(before, after, 1.0) for before, after in pairwise(samples)]
+    found = read(file, samples[0], *changes)
+    assert [(track.cpu_percent[4:6], track.rss_bytes[4:6]) for track in found.tracks.values()] == [
+        (track.cpu_percent[4:6], track.rss_bytes[4:6]) for track in whole.tracks.values()
+    ]
+    assert found.figures == whole.figures
+    assert (found.times, found.total, found.host, found.notes) == (whole.times, whole.total, whole.host, ())
+
+
+def test_a_change_whose_beginning_is_lost_is_left_out(file):
+    lost = stats.change(sample(1, {"a": extension_stats()}), sample(2, {"a": extension_stats(calls=1)}), 1.0)
+    found = read(file, lost, sample(3, {"a": extension_stats(calls=2)}))
+    assert list(found.times) == [3]
+
+
+def test_a_last_change_that_is_none_is_left_out(file):
+    write(file, [sample(1, {"a": extension_stats(calls=4)})])
+    with file.open("ab") as opened:
+        opened.write(encode(stats.Change(2.0, 1.0, {"uptime_s": 2.0}, {"a": {"calls": "many"}})))
+    found = read_recording(str(file))
+    assert [figure.calls for figure in found.figures] == [4]
+    assert "`int`" in found.notes[0]
+
+
+def test_model_outcome_tokens_and_cost_are_facts_of_the_run(file):
+    run = stats.Run(STARTED, "s1", "anthropic", "claude-x", 2, 900, 80, 100, 50, 0.0123)
+    cut = dict(read(file, run, sample(1, {}), run).facts)
+    assert cut["model"] == "claude-x (anthropic)"
+    assert cut["outcome"] == "not known: the recording ends before the run"
+    assert cut["model use"] == "2 turns, 1,050 tokens read, 100 of them from the cache, 80 written, $0.0123"
+    ended = msgspec.structs.replace(run, status="timeout", exit_code=7, reason="it took longer than 9 s", cost_usd=None)
+    whole = dict(read(file, sample(1, {}), run, ended).facts)
+    assert whole["outcome"] == "timeout (exit 7): it took longer than 9 s"
+    assert whole["model use"].endswith("cost not known")
