@@ -13,7 +13,7 @@ from tests.support.zot_process import ROOT
 from wire.exit_codes import Status
 
 TRACED = [sys.executable, "-X", "importtime", "-m", "pyzot"]
-SLOW = {"anthropic", "pydantic", "rich"}
+SLOW = {"anthropic", "prometheus_client", "pydantic", "rich"}
 NOT_FOR_A_REPLAY = {
     "typer": "a plain command line is read without it",
     "anthropic": "only the model worker talks to a model",
@@ -78,6 +78,14 @@ def test_a_replayed_run_with_a_tool_imports_nothing_slow(zot, mode):
     outcome = zot.run(mode, "--replay", cassette, "go", command=TRACED)
     assert outcome.status == 0, outcome.stderr
     assert not imported(outcome.stderr) & SLOW
+
+
+def test_only_metrics_need_the_library_for_metrics(zot):
+    cassette = Script(zot.cwd).answer("Done.").write(zot.folder / "cassette.jsonl")
+    files = ["--stats", zot.folder / "stats", "--replay", cassette]
+    assert "prometheus_client" not in imported(zot.run("-p", *files, "go", command=TRACED).stderr)
+    with_metrics = zot.run("-p", *files, "--metrics", zot.folder / "zot.prom", "go", command=TRACED)
+    assert "prometheus_client" in imported(with_metrics.stderr)
 
 
 def test_the_host_leaves_the_sdk_to_the_model_worker(zot, server):

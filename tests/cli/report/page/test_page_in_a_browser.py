@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+import cli.report.page
+from cli.number_format import bytes_text, duration_text, elapsed, short
 from cli.report.command import make_report
 from tests.support.recorded_events import RESULT, RUN, write_events
 from tests.support.recorded_stats import MIB, extension_stats, hostile_lines, mark, recorded, sample, write
 
+SCRIPTS = Path(cli.report.page.__file__).parent / "script"
 SETTLED = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
@@ -65,10 +70,8 @@ def two():
         sample(
             float(at),
             {
-                "steady": extension_stats(
-                    cpu_percent=10.0, cpu_s=at / 10, rss_bytes=20 * MIB, calls=at, p50_ms=1.0, p99_ms=2.0
-                ),
-                "rising": extension_stats(cpu_percent=5.0 * at, cpu_s=at / 4, rss_bytes=at * MIB, restarts=1),
+                "steady": extension_stats(cpu_s=at / 10, rss_bytes=20 * MIB, calls=at, p50_ms=1.0, p99_ms=2.0),
+                "rising": extension_stats(cpu_s=at * (at + 1) / 40, rss_bytes=at * MIB, restarts=1),
             },
         )
         for at in range(1, 11)
@@ -177,6 +180,64 @@ def test_the_keyboard_walks_through_samples_and_events(show, two):
     assert texts(browser, "#window") == ["2.5 s to 7.5 s"]
 
 
+CUT_OFF = """
+Array.from(document.querySelectorAll("main *")).filter((each) => !each.closest("svg") && each.clientWidth > 0
+  && getComputedStyle(each).overflow !== "visible"
+  && (each.scrollWidth > each.clientWidth + 1 || each.scrollHeight > each.clientHeight + 2))
+  .map((each) => `${each.tagName}.${each.className}: ${each.scrollWidth} in ${each.clientWidth}`)
+"""
+
+
+def crowded():
+    """Every figure is large, every name as long as it may be, and no column is left out."""
+    names = [f"quite-a-long-name-of-an-extension-{index:02}-".ljust(64, "x") for index in range(12)]
+    plenty = ("errors", "timeouts", "blocks", "calls", "frames_in", "frames_out", "events_dropped", "junk_lines")
+    large = dict.fromkeys(plenty, 99999) | {"exits": 1234, "unexpected_exits": 123, "restarts": 122}
+    held = extension_stats(
+        **large,
+        state="reloading",
+        exit_status="signal SIGKILL",
+        limit_breaches=7,
+        cpu_s=123_456.0,
+        rss_peak_bytes=999 * MIB,
+        bytes_in=999 * MIB,
+        bytes_out=999 * MIB,
+        p50_ms=123.4,
+        p99_ms=9999.0,
+        latency_ms=((1.0, 50_000), (200.0, 49_999)),
+    )
+    yield from (sample(float(at), dict.fromkeys(names, held)) for at in range(1, 5))
+    yield from (mark(2, "exited", name, "exit 1") for name in names)
+
+
+@pytest.mark.parametrize("held", [recorded(5, 40), recorded(30, 300), list(crowded())], ids=["few", "many", "crowded"])
+def test_nothing_is_cut_off_in_a_window_of_1280_pixels(show, held):
+    """15 of them are the bar for scrolling."""
+    browser = show(held, width=1265, height=800)
+    assert browser.evaluate(CUT_OFF) == []
+    assert browser.evaluate("document.documentElement.scrollWidth") == 1265
+
+
+def test_columns_of_zeros_are_named_and_left_out(show):
+    browser = show([sample(1, {"a": extension_stats(timeouts=1)})])
+    heads = [head.split(" ")[0] for head in texts(browser, "#costs thead th")]
+    assert "timeouts" in heads
+    assert not {"lost", "junk", "limits"} & set(heads)
+    assert "0 everywhere: limits, lost, junk." in texts(browser, "#costs .caption")[0]
+
+
+def test_the_script_writes_numbers_as_the_page_does(show):
+    browser = show([sample(1, {"a": extension_stats()})])
+    numbers = (SCRIPTS / "numbers.js").read_text()
+    values = [0, 1e-4, 0.00123, 0.0999, 0.5, 0.9996, 1.234, 9.996, 12.34, 99.94, 99.96, 123.4, 999.6, 1023.4, 1023.6,
+              5e4, 123_456.7, 3.2e6, 1.5e9]  # fmt: skip
+    rules = "[short(value), bytes(value / MIB), latency(value), elapsed(value)]"
+    given = f"const MIB = 2 ** 20, SHORTEST = 0.01; {numbers}; return {values}.map((value) => {rules});"
+    assert browser.evaluate(f"(() => {{ {given} }})()") == [
+        [short(value), bytes_text(value), duration_text(value), elapsed(value)] for value in values
+    ]
+
+
 @pytest.mark.parametrize(("width", "dark"), [(1200, False), (700, True)])
 def test_nothing_is_wider_than_the_window(show, width, dark):
     browser = show(recorded(30, 40), width=width, dark=dark)
@@ -186,7 +247,7 @@ def test_nothing_is_wider_than_the_window(show, width, dark):
 
 
 def test_one_sample_is_a_point_that_can_be_seen(show):
-    browser = show([sample(1, {"a": extension_stats(cpu_percent=3.0)})])
+    browser = show([sample(1, {"a": extension_stats(cpu_s=0.03)})])
     left, top, *_ = box(browser, ".panel[data-measure=cpu] .line.dot[data-key='0']")
     assert drawn(browser, ".panel[data-measure=cpu] .line.dot[data-key='0']") == [(1000.0, 3.0)]
     browser.mouse("mouseMoved", left - 3, top)
