@@ -1,7 +1,7 @@
 """Figures of a host and its extensions at one moment: the lines of `--stats FILE`, and the answer to `get_stats` on the
 control socket. `zot top` and `zot report` show them. One JSON object per line.
 
-A file begins with a `stats` line, which has all figures; another one follows at least every 15 minutes and at the end.
+A file begins with a `stats` line, which has all figures; another one follows every half an hour, and at the end.
 Between them, `change` lines have only what differs from the line before.
 """
 

@@ -30,7 +30,7 @@ INTERVAL_S = {"run": 1.0, "host": 10.0}
 """Seconds between two lines, unless the user says otherwise: a run is short, a host stays."""
 YOUNG_S = 10.0
 """Seconds in which every sample is written: extensions use most at their start, and a run may be over soon."""
-FULL_S = 900.0
+FULL_S = 1800.0
 """Seconds after which a line has all figures again, so that a reader can begin there."""
 SHARE = 0.01
 """Fraction of one core that either file may use on average."""
