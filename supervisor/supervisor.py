@@ -331,17 +331,16 @@ class Supervisor:
         openmetrics: bool = False,
         on_error: Callable[[str], None],
     ) -> StatsFile:
-        """Writes the figures to these files from now on, to the stats file at most every `stats_interval_s` seconds;
-        None: 1 for a run, 10 for a host. The caller closes the returned object after `stop`. `on_error` gets a line for
-        the user. Raises `StatsFileError`."""
-        from supervisor.monitoring.stats_file import INTERVAL_S, StatsFile
+        """Writes the figures to these files from now on; `stats_interval_s` None: 1 s for a run, 10 s for a host. The
+        caller closes the returned object after `stop`. `on_error` gets a line for the user. Raises `StatsFileError`."""
+        from supervisor.monitoring.stats_file import StatsFile
 
         written = StatsFile(
             self.loop,
             lambda: self.host_stats(kind, version, cwd),
             self.stats,
             stats_file=stats_file,
-            interval_s=INTERVAL_S[kind] if stats_interval_s is None else stats_interval_s,
+            interval_s=stats_interval_s,
             metrics_file=metrics_file,
             openmetrics=openmetrics,
             on_error=on_error,

@@ -52,7 +52,7 @@ class StatsFile:
         extension_stats: Callable[[], dict[str, ExtensionStats]],
         *,
         stats_file: Path | None,
-        interval_s: float,
+        interval_s: float | None = None,
         metrics_file: Path | None,
         openmetrics: bool = False,
         on_error: Callable[[str], None],
@@ -62,11 +62,11 @@ class StatsFile:
         self._extension_stats = extension_stats
         self._on_error = on_error
         self._path = stats_file
-        self._interval_s = interval_s
         self._reported: set[str] = set()
         self._marks = 0
         self._run: stats.Run | None = None
         first = self._now()
+        self._interval_s = INTERVAL_S[first.host.kind] if interval_s is None else interval_s
         self._latest = first
         """The figures that the file has."""
         self._began_at = self._looked_at = self._full_at = self._clock()

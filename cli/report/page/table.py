@@ -106,7 +106,8 @@ def table(figures: Sequence[Figures], series: Series | None, ids: dict[str, str]
         f'<p class="caption">Over the whole recording and its process tree.{own_scale}{left_out}</p>'
         '<p class="filter" hidden><input type="search" id="filter" placeholder="Filter by name or state"'
         ' aria-label="Filter the table by name or state"> <span id="count" role="status"></span></p>'
-        f'<div class="scroll" tabindex="0" role="region" aria-label="Costs"><table{dense}><thead><tr>{head}</tr></thead>'
+        f'<div class="scroll" tabindex="0" role="region" aria-label="Costs"><table{dense}>'
+        f"<thead><tr>{head}</tr></thead>"
         f"<tbody>{rows}</tbody></table></div></section>"
     )
 
