@@ -74,6 +74,11 @@ def start_extensions(findings: Findings, supervisor: Supervisor, reloader: Reloa
             unloaded = unloaded or f"{skipped.name}: {skipped.reason}"
             notices.report(skipped.name, "failed", skipped.reason)
             notices.say(f"zot: {skipped.line}")
+    if discovery.found:
+        from supervisor.discovery.withheld import untold  # a run without extensions does not load it
+
+        if told := untold(options.home, discovery.found, options.config, os.environ):
+            notices.say(told)
     supervisor.start(
         discovery.found,
         lambda found: extension_environment(found, options.config, os.environ),

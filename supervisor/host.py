@@ -13,6 +13,7 @@ from supervisor.discovery import data_dir
 from supervisor.discovery.admission import Admission, Consent
 from supervisor.discovery.discover import discover
 from supervisor.discovery.environment import extension_environment
+from supervisor.discovery.withheld import untold
 from supervisor.extension.handover import RELOAD_FAILED
 from supervisor.extension.notices import RECORDED_ONLY
 from supervisor.home.config import load_config
@@ -173,6 +174,8 @@ class Host:
                 self._say_once(f"zot: {skipped.line}")
             if skipped.untrusted is not None and skipped.untrusted.manifest.required and not self.missing:
                 self.missing = f"{skipped.name}: {skipped.reason}"
+        if told := untold(self.home, discovery.found, self._config, os.environ):
+            self.say(told)
         self.supervisor.start(
             discovery.found,
             lambda found: extension_environment(found, self._config, os.environ),

@@ -120,8 +120,8 @@ class Manifest(msgspec.Struct, frozen=True):
     """Whether it gets SIGQUIT before it is ended for hanging, to write a stack trace to stderr (`faulthandler`)."""
 
     env: tuple[Variable, ...] = ()
-    """Variables of the host's environment that it needs although extensions do not get them: provider keys and the
-    secrets that the config names; with `env_policy` minimal also any other variable."""
+    """Variables of the host's environment that it needs although extensions do not get them: secrets, such as
+    `GITHUB_TOKEN`; with `env_policy` minimal also any other variable."""
     env_policy: EnvPolicy | None = None
     """inherit: the host's environment without its secrets; minimal: only the variables that every program needs, and
     `env`. Default: the value in the config. If that is minimal, inherit has no effect here."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from agent.model.provider import TERMINAL, Stream
-from supervisor.discovery.environment import child_environment
+from supervisor.discovery.environment import CUSTOM_HEADERS, child_environment
 from supervisor.process.child import Child, SpawnError
 from wire.framing import LineSplitter, Oversize
 
@@ -71,7 +71,7 @@ class AnthropicProvider:
                 self._loop,
                 [sys.executable, "-P", str(WORKER)],
                 cwd="/",
-                env=child_environment(),
+                env=child_environment(CUSTOM_HEADERS),
                 on_stdout=self._on_stdout,
                 on_stderr=self._on_stderr,
                 on_exit=self._on_exit,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import tempfile
@@ -12,10 +13,13 @@ from agent.demo import CASSETTE, EXTENSIONS, PROJECT, PROMPT
 from agent.headless import Headless
 from agent.options import RunRequest
 from cli.version import VERSION
+from supervisor.discovery.environment import is_secret
+from supervisor.home.config import Config
 
 
 def run_demo(*, as_json: bool) -> int:
     """Returns the exit status of the run. All files are in a temporary folder; the user's `$ZOT_HOME` is not used."""
+    _forget_secrets()
     with tempfile.TemporaryDirectory(prefix="zot-demo-") as folder:
         project = Path(folder) / "project"
         shutil.copytree(PROJECT, project)
@@ -42,6 +46,14 @@ def run_demo(*, as_json: bool) -> int:
         result = run.run(PROMPT)
         view.costs(result)
         return result.exit_code
+
+
+def _forget_secrets() -> None:
+    """Takes the user's secrets out of the environment of this process: the demo needs none of them, so it does not say
+    that its extensions did not get them."""
+    for name, value in list(os.environ.items()):
+        if is_secret(name, Config(), value):
+            del os.environ[name]
 
 
 def _extensions() -> list[Path]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from supervisor.discovery.admission import Consent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from supervisor.discovery.content_hash import Content
     from supervisor.discovery.discover import Found
@@ -57,7 +57,7 @@ def ask(explicit: tuple[str, ...], cwd: str, home: Path) -> Consent:
         verdict = judged[found.folder]
         assert verdict.content is not None
         _say(f"zot: this project has an extension that is not trusted ({verdict.reason})")
-        for line in card(found, verdict, config):
+        for line in card(found, verdict, config, os.environ):
             _say(f"      {line}")
         if not everything:
             answer = answer_to(QUESTION, verdict.content)
@@ -81,10 +81,10 @@ def can_ask() -> bool:
         return False
 
 
-def card(found: Found, judged: TrustJudgement, config: Config) -> Iterator[str]:
-    """Lines about an extension, for the decision whether to trust it."""
+def card(found: Found, judged: TrustJudgement, config: Config, environ: Mapping[str, str]) -> Iterator[str]:
+    """Lines about an extension, for the decision whether to trust it. `environ` is the environment of this process, of
+    which a run started here hands over what the lines say."""
     from cli.number_format import size
-    from supervisor.discovery.environment import policy_of
 
     manifest, content = found.manifest, judged.content
     assert content is not None
@@ -92,22 +92,33 @@ def card(found: Found, judged: TrustJudgement, config: Config) -> Iterator[str]:
     yield f"name    {manifest.name}"
     yield f"folder  {found.folder} ({count} file{'s' * (count != 1)}, {size(content.bytes)})"
     yield f"runs    {command_line(found)}"
-    if policy_of(manifest, config) == "minimal":
-        yield "gets    a minimal environment"
-    else:
-        yield "gets    your environment without its secrets"
-    if manifest.env:
-        yield f"asks    for {', '.join(asked_for(manifest, config))}"
+    yield from environment_lines(manifest, config, environ)
     if judged.changes:
         more = len(judged.changes) - CHANGES_SHOWN
         yield f"changed {', '.join(judged.changes[:CHANGES_SHOWN])}" + (f" and {more} more" if more > 0 else "")
 
 
-def asked_for(manifest: Manifest, config: Config) -> list[str]:
-    """The variables that the extension asks for, secrets first, because a long line is cut."""
-    from supervisor.discovery.environment import is_secret
+def environment_lines(manifest: Manifest, config: Config, environ: Mapping[str, str]) -> Iterator[str]:
+    """What the extension asks for, which secrets of `environ` it gets, and which it does not get. Of the other
+    variables it gets all, or under the policy `minimal` those that are named."""
+    from supervisor.discovery.environment import NEVER, is_secret, may_have, policy_of, secrets_given, withheld
 
-    return sorted(dict.fromkeys(manifest.env), key=lambda name: not is_secret(name, config))
+    if manifest.env:
+        asked = sorted(dict.fromkeys(manifest.env), key=lambda name: not is_secret(name, config, environ.get(name, "")))
+        yield f"asks    for {', '.join(asked)}"  # secrets first, because a long line is cut
+    secrets = secrets_given(manifest, config, environ)
+    if policy_of(manifest, config) == "minimal":
+        plain = sorted(
+            name for name, value in environ.items() if name not in secrets and may_have(name, manifest, config, value)
+        )
+        yield f"gets    of your environment only {', '.join([*secrets, *plain]) or 'nothing'}"
+        return
+    kept = sorted([*withheld(manifest, config, environ), *NEVER & environ.keys()])
+    rest = len(environ) - len(kept) - len(secrets)
+    what = f"the secrets {', '.join(secrets)}" if secrets else "no secrets"
+    yield f"gets    {what}, and {rest} other variables of your environment"
+    if kept:
+        yield f"not     {', '.join(kept)}: these are secrets"
 
 
 def command_line(found: Found) -> str:

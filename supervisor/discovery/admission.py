@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -53,7 +54,7 @@ class Admission:
             return f"not trusted ({why})" if why else None
         from supervisor.discovery.trust_rules import widens
 
-        more = widens(old, found.manifest, self._config)
+        more = widens(old, found.manifest, self._config, os.environ)
         if not more or self._store.examine(found.folder, found.manifest).is_trusted:
             return None
         return f"it now asks for {', '.join(more)}, in {found.folder}"

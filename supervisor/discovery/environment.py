@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from fnmatch import fnmatchcase
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,14 +17,38 @@ if TYPE_CHECKING:
 
 NEVER = frozenset({"ZOTCORE_RPC_TOKEN"})
 """No extension gets these, even if its manifest asks for them: this token gives access to the host itself."""
+CUSTOM_HEADERS = "ANTHROPIC_CUSTOM_HEADERS"
+"""Headers of each request to the model, often with a gateway's key. Only the process that talks to the model gets
+them."""
 HOST_SECRETS = NEVER | {
     "ANTHROPIC_API_KEY",
     "ANTHROPIC_AUTH_TOKEN",
+    CUSTOM_HEADERS,
     "OPENAI_API_KEY",
     "KIMI_API_KEY",
     "MOONSHOT_API_KEY",
 }
-"""Shell commands do not get these; an extension gets them only if its manifest asks. zot passes all of them on."""
+"""The host's own secrets: shell commands do not get them either. zot passes all of them on."""
+SECRET_PARTS = (
+    "API_KEY", "APIKEY", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "PRIVATE_KEY", "ACCESS_KEY",
+    "BEARER_TOKEN", "CONNECTION_STRING",
+)  # fmt: skip
+"""A variable with one of these anywhere in its name holds a secret. Letter case makes no difference."""
+SECRET_ENDINGS = (
+    "TOKEN", "_PASS", "_PAT", "_JWT", "_DSN", "_WEBHOOK", "_WEBHOOK_URL",
+    "_MASTER_KEY", "_SIGNING_KEY", "_ENCRYPTION_KEY", "_ACCOUNT_KEY", "_STORAGE_KEY", "_SERVICE_KEY", "_ROLE_KEY",
+    "_LICENSE_KEY", "_APP_KEY", "_AGE_KEY", "_UNSEAL_KEY",
+)  # fmt: skip
+"""A variable whose name ends so, or so with a number behind it (`GITHUB_TOKEN_2`), holds a secret."""
+SECRET_BEGINNINGS = ("TF_TOKEN_", "OP_SESSION_")
+SECRET_NAMES = frozenset(
+    {"BW_SESSION", "COMPOSER_AUTH", "DOCKER_AUTH_CONFIG", "LDAP_BINDPW", "MYSQL_PWD", "NPM_CONFIG__AUTH",
+     "REDISCLI_AUTH", "SSHPASS"}
+)  # fmt: skip
+"""Secrets whose names follow no rule."""
+NOT_SECRET = ("ZOT_HOST_TOKEN", "XDG_ACTIVATION_TOKEN", "PASSWORD_STORE_")
+"""Names, and beginnings of names, that look like those of secrets: a mark on processes, a mark on windows, and the
+settings of `pass`."""
 MINIMAL = (
     "PATH", "HOME", "USER", "LOGNAME", "SHELL",
     "LANG", "LANGUAGE", "LC_*", "TZ",
@@ -38,39 +64,94 @@ NO_BYTECODE = {"PYTHONDONTWRITEBYTECODE": "1"}
 """Python then writes no files beside its modules: they would count as a change of the trusted content."""
 
 
-def child_environment() -> dict[str, str]:
-    """Returns the host's environment without provider keys and the rpc token. For the host's own helper processes and
-    for shell commands."""
-    return {name: value for name, value in os.environ.items() if name not in HOST_SECRETS}
+def child_environment(*wanted: str) -> dict[str, str]:
+    """Returns the host's environment without the host's own secrets, but with those that are `wanted`. For shell
+    commands and for the host's own helper processes."""
+    return {name: value for name, value in os.environ.items() if name not in HOST_SECRETS or name in wanted}
 
 
 def extension_environment(found: Found, config: Config, environ: Mapping[str, str]) -> dict[str, str]:
     """Returns the variables of `environ` that an extension gets. Pure.
 
-    An extension gets secrets only if its manifest asks for them by name. Under the policy `minimal` it gets only those
-    other variables that are in `MINIMAL`, that the config allows, or that the manifest asks for. An extension of a
-    project also gets `NO_BYTECODE`.
+    An extension gets a secret only if its manifest asks for it by name, or if the config grants it by name. Under the
+    policy `minimal` it gets only those other variables that are in `MINIMAL`, that the config allows or grants, or that
+    the manifest asks for. An extension of a project also gets `NO_BYTECODE`.
     """
-    allowed = {name: value for name, value in environ.items() if may_have(name, found.manifest, config)}
+    allowed = {name: value for name, value in environ.items() if may_have(name, found.manifest, config, value)}
     return {**NO_BYTECODE, **allowed} if found.is_of_a_project else allowed
 
 
-def may_have(name: str, manifest: Manifest, config: Config) -> bool:
-    """Whether an extension gets this variable if the host has it."""
+def may_have(name: str, manifest: Manifest, config: Config, value: str = "") -> bool:
+    """Whether an extension gets this variable if the host has it, with this value."""
     if name in NEVER:
         return False
-    if name in manifest.env:
+    if name in manifest.env or name in granted(manifest, config):
         return True
-    if is_secret(name, config):
+    if is_secret(name, config, value):
         return False  # `env_allow` holds for all extensions: a secret in it would go to each of them
     if policy_of(manifest, config) == "inherit":
         return True
     return name in config.env_allow or any(fnmatchcase(name, pattern) for pattern in MINIMAL)
 
 
-def is_secret(name: str, config: Config) -> bool:
-    """Whether only extensions that ask for this variable get it."""
-    return name in HOST_SECRETS or any(fnmatchcase(name, pattern) for pattern in config.secrets)
+def granted(manifest: Manifest, config: Config) -> tuple[str, ...]:
+    """Returns the variables that the config grants to this extension by name."""
+    return config.env_grant.get(manifest.name, ())
+
+
+def secrets_given(manifest: Manifest, config: Config, environ: Mapping[str, str]) -> list[str]:
+    """Returns the secrets of `environ` that an extension gets, sorted."""
+    return sorted(
+        name
+        for name, value in environ.items()
+        if is_secret(name, config, value) and may_have(name, manifest, config, value)
+    )
+
+
+def withheld(manifest: Manifest, config: Config, environ: Mapping[str, str]) -> list[str]:
+    """Returns the secrets of `environ` that an extension does not get, and that it could be granted, sorted. Under the
+    policy `minimal` returns none: there an extension gets no variable that nobody named."""
+    if policy_of(manifest, config) == "minimal":
+        return []
+    return sorted(
+        name for name, value in environ.items() if name not in NEVER and not may_have(name, manifest, config, value)
+    )
+
+
+def is_secret(name: str, config: Config, value: str = "") -> bool:
+    """Whether an extension gets this variable only by name: by a rule for names, by the config, or because the value
+    contains a password."""
+    if name in HOST_SECRETS or any(fnmatchcase(name, pattern) for pattern in config.secrets):
+        return True
+    upper = name.upper()
+    if upper.startswith(NOT_SECRET):
+        return False
+    return (
+        upper in SECRET_NAMES
+        or upper.startswith(SECRET_BEGINNINGS)
+        or any(part in upper for part in SECRET_PARTS)
+        or f"_{upper}".rstrip("0123456789").rstrip("_").endswith(SECRET_ENDINGS)
+        or _holds_a_password(upper, value)
+    )
+
+
+def _holds_a_password(upper: str, value: str) -> bool:
+    """Whether the value has a URL with a password, an authorization header or a private key in it. Addresses of proxies
+    pass: programs that use the network need them."""
+    if upper.endswith("_PROXY") or not ("://" in value or "uthorization" in value or "PRIVATE KEY" in value):
+        return False
+    return _secret_value().search(value) is not None
+
+
+@cache
+def _secret_value() -> re.Pattern[str]:
+    """Compiled only if an extension starts."""
+    return re.compile(
+        r"://[^/?#\s:@]*:[^/?#\s@]+@"
+        r"|://\S*[?&;](?:password|passwd|pwd)=[^&;\s]"
+        r"|\b[Aa]uthorization\s*[:=]\s*\S"
+        r"|-----BEGIN [A-Z ]*PRIVATE KEY-----"
+    )
 
 
 def policy_of(manifest: Manifest, config: Config) -> EnvPolicy:

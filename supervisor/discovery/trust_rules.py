@@ -84,13 +84,14 @@ def changes(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[str, .
     return tuple(changed)
 
 
-def widens(old: Manifest, new: Manifest, config: Config) -> list[str]:
+def widens(old: Manifest, new: Manifest, config: Config, environ: Mapping[str, str]) -> list[str]:
     """Returns which parts of the host's environment an extension gets with the new manifest, but not with the old one:
-    the variables that it asks for, and `env_policy: inherit` if that adds all others. Empty if it gets no more."""
+    the variables that it asks for, and `env_policy: inherit` if that adds all others. Empty if it gets no more.
+    `environ` is the host's environment: a variable with a password in its value is a secret."""
     more = [
         name
         for name in dict.fromkeys(new.env)
-        if name not in NEVER and may_have(name, new, config) and not may_have(name, old, config)
+        if name not in NEVER and not may_have(name, old, config, environ.get(name, ""))
     ]
     if policy_of(old, config) == "minimal" and policy_of(new, config) == "inherit":
         more.append("env_policy: inherit")

@@ -24,7 +24,10 @@ class Config(msgspec.Struct, frozen=True):
     env_policy: EnvPolicy = "inherit"
     """The policy for extensions whose manifests set none; `minimal` holds for all extensions."""
     env_allow: tuple[Variable, ...] = ()
-    """Further variables that extensions get under the policy `minimal`."""
+    """Further variables that extensions get under the policy `minimal`; none of them may be a secret."""
+    env_grant: dict[str, tuple[Variable, ...]] = {}
+    """Variables that one extension gets, by the extension's name, even if they are secrets: `{"desk": ["JIRA_TOKEN"]}`.
+    """
 
 
 class ConfigError(ValueError):

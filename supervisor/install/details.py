@@ -9,11 +9,12 @@ import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from supervisor.discovery.environment import policy_of
+from supervisor.discovery.environment import policy_of, secrets_given, withheld
 from supervisor.install import data, tree
 from supervisor.install.installed import judge_trust
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from supervisor.discovery.discover import Found
@@ -31,6 +32,10 @@ class Details:
     warnings: tuple[str, ...]
     env_policy: str
     """The policy that the manifest and the config together give."""
+    secrets_given: tuple[str, ...]
+    """The secrets of the environment that it would get now, sorted."""
+    withheld: tuple[str, ...]
+    """The secrets of the environment that it would not get now, sorted; none under the policy `minimal`."""
     limits: Limits | None
     """The manifest's limits; the config's limits fill the gaps."""
     trust: str
@@ -47,8 +52,9 @@ class Details:
     """Whether the installed files have changed since the last command; None if that is unknown."""
 
 
-def details(extension: Installed, home: Path, config: Config) -> Details:
-    """Reads the extension's folder and returns the details. Leaves out parts that cannot be read."""
+def details(extension: Installed, home: Path, config: Config, environ: Mapping[str, str]) -> Details:
+    """Reads the extension's folder and returns the details. Leaves out parts that cannot be read. `environ` is the
+    environment of a host that would start it."""
     found = extension.found
     judged = judge_trust(extension, home)
     folder = data.folder_of(extension, home)
@@ -65,6 +71,8 @@ def details(extension: Installed, home: Path, config: Config) -> Details:
         argv=() if found is None else tuple(found.argv),
         warnings=() if found is None else tuple(program_warnings(found)),
         env_policy="" if found is None else policy_of(found.manifest, config),
+        secrets_given=() if found is None else tuple(secrets_given(found.manifest, config, environ)),
+        withheld=() if found is None else tuple(withheld(found.manifest, config, environ)),
         limits=None if found is None else found.manifest.limits.over(config.limits),
         trust="" if judged is None else judged.reason or judged.standing.value,
         is_trusted=judged is not None and judged.is_trusted,

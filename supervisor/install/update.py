@@ -63,7 +63,7 @@ def asked_for_anew(old: Manifest, new: Manifest, config: Config) -> tuple[str, .
     """Returns the parts of the environment that the new version asks for and the old one does not. Includes those that
     the new version gets anyway, since the config may change. Pure."""
     named = [name for name in new.env if name not in old.env]
-    return tuple(dict.fromkeys([*named, *widens(old, new, config)]))
+    return tuple(dict.fromkeys([*named, *widens(old, new, config, {})]))
 
 
 def update(

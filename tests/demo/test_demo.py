@@ -38,8 +38,9 @@ def run(*arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_in_a_pipe_the_demo_tells_what_happened_and_what_it_cost() -> None:
-    shown = run("demo")
+    shown = run("demo", GITHUB_TOKEN="v-1")
     assert shown.returncode == 0, shown.stderr
+    assert "GITHUB_TOKEN" not in shown.stderr, "the demo tells nothing of secrets that its extensions did not get"
     assert "\x1b" not in shown.stdout
     assert "rm -rf build  ->  guard: refused by rule `rm -rf`" in shown.stdout
     assert "todo_count    prices.py  ->  lines with TODO or FIXME in prices.py: 2" in shown.stdout

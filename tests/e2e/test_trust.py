@@ -202,6 +202,48 @@ def test_each_extension_of_a_run_gets_its_own_environment(zot):
     }
 
 
+def test_what_the_question_says_of_the_environment_is_what_the_extension_gets(zot):
+    put(zot, "env_dump", env=["JIRA_TOKEN", "NOT_SET"])
+    zot.home.mkdir()
+    (zot.home / "config.json").write_text('{"env_grant": {"env_dump": ["HF_TOKEN"]}}')
+    zot.env |= dict.fromkeys(
+        ("JIRA_TOKEN", "HF_TOKEN", "GITHUB_TOKEN", "ANTHROPIC_API_KEY", "ZOTCORE_RPC_TOKEN"), "v-1"
+    )
+    shown = zot.run("ext", "trust", "env_dump").text
+    said = {line.split()[0]: line.split(maxsplit=1)[1] for line in shown.splitlines()}
+    assert said["asks"] == "for JIRA_TOKEN, NOT_SET"
+    given = re.fullmatch(
+        r"the secrets HF_TOKEN, JIRA_TOKEN, and (\d+) other variables of your environment", said["gets"]
+    )
+    assert given, shown
+    kept = {"ANTHROPIC_API_KEY", "GITHUB_TOKEN", "ZOTCORE_RPC_TOKEN"}
+    assert said["not"] == f"{', '.join(sorted(kept))}: these are secrets"
+    with hosting(zot) as host:
+        names = set(json.loads(host.call("env")))
+        errors = host.running.errors()
+    assert not names & kept
+    assert {"HF_TOKEN", "JIRA_TOKEN"} <= names
+    assert "env_dump did not get ANTHROPIC_API_KEY and GITHUB_TOKEN. zot ext info env_dump tells more" in errors
+    (told,) = zot.run("ext", "info", "env_dump", "--json").json_lines
+    assert told["secrets_given"] == ["HF_TOKEN", "JIRA_TOKEN"]
+    assert told["secrets_withheld"] == ["ANTHROPIC_API_KEY", "GITHUB_TOKEN"]
+    assert "v-1" not in shown + errors + zot.run("ext", "info", "env_dump").text
+
+
+def test_a_run_says_once_what_was_withheld(zot):
+    put(zot, "recorder", str(zot.folder / "r"), parent=zot.home / "extensions")
+    zot.env["GITHUB_TOKEN"] = "v-1"
+    (line,) = run(zot).warnings
+    assert line.startswith("zot: secrets stay here, said once: recorder did not get GITHUB_TOKEN. ")
+    assert run(zot).warnings == []
+    assert run(zot, env={"HF_TOKEN": "v-2"}).warnings == [line.replace("GITHUB_TOKEN", "HF_TOKEN")]
+
+
+def test_a_run_without_extensions_says_nothing_of_secrets(zot):
+    assert run(zot, env={"GITHUB_TOKEN": "v-1"}).warnings == []
+    assert not (zot.home / "withheld.json").exists()
+
+
 # --- where it keeps its data --------------------------------------------------------------------------------------
 
 

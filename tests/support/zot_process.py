@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import psutil
 
+from supervisor.discovery.environment import is_secret
+from supervisor.home.config import Config
 from tests.support import warm_start
 from tests.support.marked_processes import command_line, marked_pids
 from tests.support.warm_start import MARK, ROOT
@@ -194,14 +196,18 @@ class Running:
 
 
 class Zot:
-    """A home, a project folder, and an environment without the developer's keys."""
+    """A home, a project folder, and an environment without the developer's secrets."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.home = folder / "home"
         self.cwd = folder / "project"
         self.cwd.mkdir()
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith(("ANTHROPIC_", "ZOT"))}
+        inherited = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("ANTHROPIC_", "ZOT")) and not is_secret(name, Config(), value)
+        }
         self.env = {**inherited, "ZOT_HOME": str(self.home), "PYTHONPATH": str(ROOT), "TMPDIR": str(folder)}
         for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"):
             self.env.pop(name, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from typing import TYPE_CHECKING, Any
@@ -57,7 +58,7 @@ def _run(name: str, where: tuple[bool, bool], cwd: str | None, *, as_json: bool)
 
     folders = folders_at(cwd)
     extension = find_installed(name, folders, project=where[0], everywhere=where[1])
-    details = read_details(extension, folders.home, load_config(folders.home))
+    details = read_details(extension, folders.home, load_config(folders.home), os.environ)
     hosts = running_hosts(extension.name)
     if as_json:
         print_json(_record(details, hosts))
@@ -80,6 +81,8 @@ def _record(details: Details, hosts: list[int]) -> dict[str, Any]:
         "argv": details.argv,
         "env": () if extension.manifest is None else extension.manifest.env,
         "env_policy": details.env_policy or None,
+        "secrets_given": details.secrets_given,
+        "secrets_withheld": details.withheld,
         "limits": None if details.limits is None else msgspec.structs.asdict(details.limits),
         "trusted": details.is_trusted,
         "trust": details.trust or None,
@@ -131,7 +134,10 @@ def _of_manifest(manifest: Manifest, details: Details) -> Iterator[tuple[str, st
     yield "language", manifest.language or "-"
     yield "enabled", "yes" if manifest.is_enabled else f"no: zot ext enable {shlex.quote(manifest.name)}"
     yield "command line", shlex.join(details.argv)
-    yield "environment", f"{details.env_policy}; asks for {', '.join(manifest.env) or 'no secrets'}"
+    yield "environment", f"{details.env_policy}; asks for {', '.join(manifest.env) or 'nothing by name'}"
+    yield "gets secrets", ", ".join(details.secrets_given) or "none that is set here"
+    if details.withheld:
+        yield "not", f"{', '.join(details.withheld)}: secrets that it neither asks for nor is granted"
     yield "guard", f"priority {manifest.priority}, on failure {manifest.on_failure}"
     restart = manifest.restart
     yield "restart", f"{restart.policy}, given up after {restart.max} exits in {restart.window_s:g} s"

@@ -157,7 +157,7 @@ class _TrustActions:
             if judged.content is None:
                 raise UnableError(judged.reason)
             if not self._as_json:
-                for line in card(extension, judged, self._config):
+                for line in card(extension, judged, self._config, os.environ):
                     _print(line)
             if not everything and not judged.is_trusted:
                 answer = answer_to("Trust it until it changes?", judged.content)

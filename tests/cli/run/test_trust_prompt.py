@@ -11,11 +11,14 @@ from supervisor.discovery.trust_rules import TrustJudgement, TrustState
 from supervisor.home.config import Config
 from wire.manifest import Manifest
 
+CONFIG = Config(secrets=("AWS_*",), env_grant={"x": ("HF_TOKEN",)})
+HOST = {"PATH": "/bin", "EDITOR": "vi", "GITHUB_TOKEN": "value", "HF_TOKEN": "value", "ZOTCORE_RPC_TOKEN": "value"}
+
 
 def shown(**manifest) -> list[str]:
     found = Found(Path("/x"), Manifest(**{"name": "x", "exec": "x", **manifest}), Scope.PROJECT)
     judged = TrustJudgement(TrustState.NEVER_SEEN, "never seen", Content("sha256:0"))
-    return [cut(line) for line in card(found, judged, Config(secrets=("AWS_*",)))]
+    return [cut(line) for line in card(found, judged, CONFIG, HOST)]
 
 
 def test_secrets_cannot_be_hidden_behind_other_names():
@@ -30,3 +33,24 @@ def test_a_long_command_line_is_marked_where_it_is_cut():
     assert "evil" not in runs
     assert "more characters: read its extension.json" in runs
     assert cut("y" * LINE) == "y" * LINE
+
+
+def environment(**manifest) -> list[str]:
+    return [line for line in shown(**manifest) if line.startswith(("asks", "gets", "not"))]
+
+
+def test_the_words_about_the_environment_are_what_happens():
+    assert environment() == [
+        "gets    the secrets HF_TOKEN, and 2 other variables of your environment",
+        "not     GITHUB_TOKEN, ZOTCORE_RPC_TOKEN: these are secrets",
+    ]
+    assert environment(name="y", env=("GITHUB_TOKEN", "ZOTCORE_RPC_TOKEN", "NOT_SET")) == [
+        "asks    for GITHUB_TOKEN, ZOTCORE_RPC_TOKEN, NOT_SET",
+        "gets    the secrets GITHUB_TOKEN, and 2 other variables of your environment",
+        "not     HF_TOKEN, ZOTCORE_RPC_TOKEN: these are secrets",
+    ]
+    assert environment(env_policy="minimal", env=("EDITOR",)) == [
+        "asks    for EDITOR",
+        "gets    of your environment only HF_TOKEN, EDITOR, PATH",
+    ]
+    assert "value" not in "".join(environment())

@@ -10,7 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.discovery.discover import Found, Scope
-from supervisor.discovery.environment import HOST_SECRETS, child_environment, extension_environment
+from supervisor.discovery.environment import (
+    CUSTOM_HEADERS,
+    HOST_SECRETS,
+    child_environment,
+    extension_environment,
+    is_secret,
+    secrets_given,
+    withheld,
+)
 from supervisor.home.config import Config
 from wire.manifest import Manifest
 
@@ -72,15 +80,23 @@ def test_a_manifest_cannot_widen_the_policy_of_the_config():
     st.builds(
         Config, secrets=st.lists(NAMES | st.just("AWS_*")).map(tuple), env_allow=st.lists(NAMES).map(tuple),
         env_policy=st.sampled_from(["inherit", "minimal"]),
+        env_grant=st.dictionaries(st.sampled_from(["x", "y"]), st.lists(NAMES).map(tuple)),
     ),
 )  # fmt: skip
 def test_a_child_gets_only_variables_of_the_host_and_secrets_only_by_name(asks, config):
     got = extension_environment(Found(Path("/x"), asks, Scope.GLOBAL), config, HOST)
     assert got.items() <= HOST.items()
     assert "ZOTCORE_RPC_TOKEN" not in got
-    assert set(got) & HOST_SECRETS <= set(asks.env)
+    assert set(got) & HOST_SECRETS <= {*asks.env, *config.env_grant.get("x", ())}
     assert set(asks.env) & set(HOST) - {"ZOTCORE_RPC_TOKEN"} <= set(got)
-    assert set(got) & set(config.secrets) <= set(asks.env)
+    by_name = {*asks.env, *config.env_grant.get("x", ())}
+    assert set(got) & set(config.secrets) <= by_name
+    assert secrets_given(asks, config, HOST) == sorted(name for name in got if is_secret(name, config, HOST[name]))
+    assert not set(withheld(asks, config, HOST)) & set(got)
+    if "minimal" not in (asks.env_policy, config.env_policy):
+        assert {*withheld(asks, config, HOST), *got, "ZOTCORE_RPC_TOKEN"} == set(HOST), (
+            "each is given or said to be kept"
+        )
 
 
 IN_A_PROJECT = "/work/.zot/extensions/x"
@@ -106,8 +122,92 @@ def test_what_the_user_says_about_bytecode_holds():
     assert extension_environment(found(Scope.PROJECT, IN_A_PROJECT), Config(), said) == said
 
 
+# --- what counts as a secret ----------------------------------------------------------------------------------------
+
+SECRETS = """
+    ANTHROPIC_API_KEY OPENAI_API_KEY GEMINI_API_KEY GOOGLE_API_KEY MISTRAL_API_KEY OPENROUTER_API_KEY API_KEY
+    gemini_api_key OPENAI_API_KEY_2 OPENAI_API_KEY_OLD MYAPIKEY TAVILY_API_KEYS
+    GITHUB_TOKEN GH_TOKEN GITLAB_TOKEN HF_TOKEN NPM_TOKEN NODE_AUTH_TOKEN SLACK_BOT_TOKEN VAULT_TOKEN CI_JOB_TOKEN TOKEN
+    AWS_SESSION_TOKEN CLAUDE_CODE_OAUTH_TOKEN GITHUB_TOKEN_2 GITHUB_TOKEN2 npm_config__authToken
+    npm_config_//registry/:_authToken TF_TOKEN_app_terraform_io AWS_BEARER_TOKEN_BEDROCK ACTIONS_RUNTIME_TOKEN
+    AWS_SECRET_ACCESS_KEY AWS_ACCESS_KEY_ID CLIENT_SECRET STRIPE_SECRET_KEY SECRET_KEY_BASE Secret AZURE_CLIENT_SECRET
+    PGPASSWORD MYSQL_PWD MYSQL_ROOT_PASSWORD TWINE_PASSWORD PASSWORD DB_PASSWD SMTP_PASS BORG_PASSPHRASE SSHPASS
+    ANSIBLE_VAULT_PASSWORD_FILE GOOGLE_APPLICATION_CREDENTIALS AWS_SHARED_CREDENTIALS_FILE GCP_CREDENTIALS_JSON
+    SSH_PRIVATE_KEY GITHUB_APP_PRIVATE_KEY_PEM AZURE_STORAGE_KEY AZURE_STORAGE_CONNECTION_STRING RAILS_MASTER_KEY
+    SUPABASE_SERVICE_ROLE_KEY NEW_RELIC_LICENSE_KEY DD_APP_KEY SOPS_AGE_KEY
+    ANTHROPIC_CUSTOM_HEADERS ANTHROPIC_AUTH_TOKEN REDISCLI_AUTH COMPOSER_AUTH DOCKER_AUTH_CONFIG BW_SESSION
+    OP_SESSION_my AZURE_DEVOPS_EXT_PAT CI_JOB_JWT SENTRY_DSN SLACK_WEBHOOK_URL
+""".split()  # noqa: SIM905
+PLAIN = """
+    PATH HOME USER SHELL LANG LC_ALL TZ TERM PWD OLDPWD TMPDIR EDITOR PAGER VISUAL DISPLAY WAYLAND_DISPLAY SSH_AUTH_SOCK
+    SSH_AGENT_PID SSH_ASKPASS GIT_ASKPASS SUDO_ASKPASS GPG_TTY GPG_AGENT_INFO GPG_KEY XAUTHORITY
+    DBUS_SESSION_BUS_ADDRESS TOKENIZERS_PARALLELISM MAX_TOKENS CLAUDE_CODE_MAX_OUTPUT_TOKENS KEYBOARD XKB_DEFAULT_LAYOUT
+    KUBECONFIG DOCKER_HOST AWS_REGION AWS_PROFILE AWS_DEFAULT_REGION VAULT_ADDR PGHOST PGUSER PGDATABASE PGPASSFILE
+    HTTP_PROXY HTTPS_PROXY http_proxy NO_PROXY VIRTUAL_ENV PYTHONPATH NODE_PATH NODE_OPTIONS GOPATH CARGO_HOME JAVA_HOME
+    COMPASS BYPASS PASSENGER PATCH MONKEY AUTHOR SSL_CERT_FILE SSLKEYLOGFILE REQUESTS_CA_BUNDLE LS_COLORS
+    AWS_WEB_IDENTITY_TOKEN_FILE XDG_SESSION_ID XDG_ACTIVATION_TOKEN PASSWORD_STORE_DIR ZOT_HOST_TOKEN ZOT_HOME CI
+    GITHUB_ACTIONS GITHUB_SHA GIT_AUTHOR_NAME GITHUB_TOKENS_URL COLORTERM STARSHIP_SESSION_KEY
+""".split()  # noqa: SIM905
+
+
+def test_secrets_are_told_by_their_names():
+    assert len(SECRETS) > 60
+    assert [name for name in SECRETS if not is_secret(name, Config())] == []
+    assert [name for name in PLAIN if is_secret(name, Config())] == []
+
+
+@given(
+    st.sampled_from(["", "X_", "my_", "AWS_", "ÄÖ_"]),
+    st.sampled_from(["_API_KEY", "_TOKEN", "_SECRET", "_SECRETS", "_SECRET_X", "PASSWORD", "PASSWORD_X", "_CREDENTIALS",
+                     "_CREDENTIALS_X", "_PRIVATE_KEY", "_PRIVATE_KEY_X"]),
+    st.sampled_from([str.upper, str.lower, str.title]),
+)  # fmt: skip
+def test_the_promised_patterns_in_any_letter_case(prefix, rest, cased):
+    assert is_secret(cased(prefix + rest), Config())
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "is_one"),
+    [
+        ("DATABASE_URL", "postgres://me:pass@db:5432/x", True),
+        ("DATABASE_URL", "postgres://db:5432/x", False),
+        ("DATABASE_URL", "sqlite:///x.db", False),
+        ("REDIS_URL", "redis://:pass@cache", True),
+        ("JDBC_URL", "jdbc:postgresql://db/x?user=me&password=pass", True),
+        ("PIP_INDEX_URL", "https://me:pass@pypi.example.org/simple", True),
+        ("GIT_CONFIG_KEY_0", "url.https://me:pass@example.org/.insteadOf", True),
+        ("GIT_CONFIG_VALUE_0", "Authorization: Basic eA==", True),
+        ("DEPLOY", "-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl", True),
+        ("HTTPS_PROXY", "http://me:pass@proxy:3128", False),
+        ("https_proxy", "http://me:pass@proxy:3128", False),
+        ("HOMEPAGE", "https://example.org:8080/@me", False),
+        ("GIT_URL", "ssh://git@example.org/x", False),
+        ("PS1", r"\u@\h:\w$ ", False),
+    ],
+)
+def test_a_password_within_a_value_makes_it_a_secret(name, value, is_one):
+    assert is_secret(name, Config(), value) is is_one
+    host = {name: value, "PATH": "/bin"}
+    assert (name in extension_environment(found(), Config(), host)) is not is_one
+    assert name in extension_environment(found(env=(name,)), Config(), host)
+
+
+def test_the_config_grants_a_secret_to_one_extension():
+    config = Config(env_grant={"x": ("OPENAI_API_KEY", "ZOTCORE_RPC_TOKEN"), "y": ("KIMI_API_KEY",)})
+    assert given_to(config) - given_to() == {"OPENAI_API_KEY"}
+    assert given_to(config, name="z") == given_to()
+    minimal = Config(env_policy="minimal", env_grant={"x": ("EDITOR",)})
+    assert given_to(minimal) - given_to(Config(env_policy="minimal")) == {"EDITOR"}
+
+
 def test_helpers_of_the_host_get_no_secrets_either(monkeypatch):
     for name, value in HOST.items():
         monkeypatch.setenv(name, value)
     assert not HOST_SECRETS & set(child_environment())
     assert child_environment()["EDITOR"] == "value"
+    assert set(child_environment(CUSTOM_HEADERS)) - set(child_environment()) == {CUSTOM_HEADERS}
+
+
+def test_shell_commands_keep_the_secrets_of_the_user(monkeypatch):
+    monkeypatch.setenv("GITHUB_TOKEN", "value")
+    assert child_environment()["GITHUB_TOKEN"] == "value"

@@ -45,7 +45,7 @@ def test_a_manifest_widens_exactly_if_it_gets_more(old, new, config):
         extension_environment(Found(Path("/x"), manifest_, Scope.GLOBAL), config, host) for manifest_ in (old, new)
     )
     more = set(will_be) - set(was)
-    said = widens(old, new, config)
+    said = widens(old, new, config, host)
     assert bool(said) == bool(more)
     opened = (policy_of(old, config), policy_of(new, config)) == ("minimal", "inherit")
     assert ("env_policy: inherit" in said) == opened
@@ -54,9 +54,9 @@ def test_a_manifest_widens_exactly_if_it_gets_more(old, new, config):
 
 def test_a_manifest_widens_by_named_variables_and_by_its_policy():
     config = Config(secrets=("AWS_*",))
-    assert widens(manifest(), manifest(env=("AWS_KEY", "PATH", "ZOTCORE_RPC_TOKEN")), config) == ["AWS_KEY"]
-    assert widens(manifest(env=("AWS_KEY",)), manifest(), config) == []
+    assert widens(manifest(), manifest(env=("AWS_KEY", "PATH", "ZOTCORE_RPC_TOKEN")), config, {}) == ["AWS_KEY"]
+    assert widens(manifest(env=("AWS_KEY",)), manifest(), config, {}) == []
     minimal = manifest(env_policy="minimal")
-    assert widens(minimal, manifest(env_policy="minimal", env=("EDITOR",)), config) == ["EDITOR"]
-    assert widens(minimal, manifest(), config) == ["env_policy: inherit"]
-    assert widens(minimal, manifest(), Config(env_policy="minimal")) == []
+    assert widens(minimal, manifest(env_policy="minimal", env=("EDITOR",)), config, {}) == ["EDITOR"]
+    assert widens(minimal, manifest(), config, {}) == ["env_policy: inherit"]
+    assert widens(minimal, manifest(), Config(env_policy="minimal"), {}) == []

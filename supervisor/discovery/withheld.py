@@ -1,0 +1,108 @@
+"""Tells the user once which secrets an extension did not get: `$ZOT_HOME/withheld.json` remembers what was told.
+
+Only names are told and remembered, never values.
+"""
+
+from __future__ import annotations
+
+import shlex
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from supervisor.discovery.environment import withheld
+from supervisor.home.config import NAME as CONFIG
+from supervisor.home.small_file import read_file, replace_file
+from wire.lenient_json import UNREADABLE
+from wire.text import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from supervisor.discovery.discover import Found
+    from supervisor.home.config import Config
+
+NAME = "withheld.json"
+EXTENSIONS_KEPT = 500
+"""The file remembers so many extensions: those that were told of last."""
+VARIABLES_KEPT = 500
+"""The file remembers so many variables of one extension."""
+NAMED = 5
+"""The line names so many extensions and variables; the others are counted."""
+
+GROUPS = 3
+"""Extensions that did not get the same variables are a group; the line has so many groups."""
+
+Told = dict[str, list[str]]
+"""The names of the variables that were told, by extension."""
+
+
+class _File(msgspec.Struct):
+    told: Told = {}
+
+
+def untold(home: Path, found: Iterable[Found], config: Config, environ: Mapping[str, str]) -> str:
+    """Returns a line about the secrets of `environ` that these extensions do not get, and of which the user has not
+    been told; empty if there is nothing to tell. Remembers them as told. If the file is damaged or cannot be written,
+    the user may be told twice; nothing is raised."""
+    kept = [(each.manifest.name, names) for each in found if (names := _grantable(each, config, environ))]
+    if not kept:
+        return ""
+    told = _read(home)
+    new = {name: fresh for name, names in kept if (fresh := [one for one in names if one not in told.get(name, ())])}
+    if not new:
+        return ""
+    _write(home, _merged(told, new))
+    return line(new, home)
+
+
+def line(new: Mapping[str, list[str]], home: Path) -> str:
+    """The line for the user. `new` has the variables that were withheld, by extension; it is not empty. Pure."""
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for name, variables in new.items():
+        alike.setdefault(tuple(variables), []).append(name)
+    said = [f"{_some(names)} did not get {_some(variables)}" for variables, names in list(alike.items())[:GROUPS]]
+    if len(alike) > GROUPS:
+        said.append("others did not get other ones")
+    first, variables = next(iter(new.items()))
+    example = msgspec.json.encode({"env_grant": {first: variables[:1]}}).decode()
+    return one_line(
+        f"zot: secrets stay here, said once: {'; '.join(said)}. zot ext info {shlex.quote(first)} tells more;"
+        f" to hand one over, put {example} into {home / CONFIG}",
+        2000,
+    )
+
+
+def _grantable(found: Found, config: Config, environ: Mapping[str, str]) -> list[str]:
+    """The variables that the extension does not get and that a manifest or a config can name."""
+    return [name for name in withheld(found.manifest, config, environ) if name.isascii() and name.isidentifier()]
+
+
+def _some(names: Sequence[str]) -> str:
+    """At most `NAMED` of the names, and how many more there are."""
+    if len(names) <= NAMED:
+        return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    return f"{', '.join(names[:NAMED])} and {len(names) - NAMED} more"
+
+
+def _merged(told: Told, new: Told) -> Told:
+    """What the file remembers now: extensions that were told of last come last, and stay longest."""
+    merged = {name: variables for name, variables in told.items() if name not in new}
+    for name, variables in new.items():
+        merged[name] = [*told.get(name, ()), *variables][-VARIABLES_KEPT:]
+    return dict(list(merged.items())[-EXTENSIONS_KEPT:])
+
+
+def _read(home: Path) -> Told:
+    try:
+        return msgspec.json.decode(read_file(home / NAME), type=_File).told
+    except (OSError, *UNREADABLE):
+        return {}
+
+
+def _write(home: Path, told: Told) -> None:
+    with suppress(OSError, UnicodeEncodeError):
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        replace_file(home / NAME, msgspec.json.encode(_File(told)) + b"\n", mode=0o600)
