@@ -14,7 +14,6 @@ from supervisor.discovery.admission import Admission
 from supervisor.discovery.discover import discover
 from supervisor.discovery.environment import extension_environment
 from supervisor.reload.reloader import Reloader
-from supervisor.reload.watch_mode import parents_of, watch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -85,6 +84,8 @@ def start_extensions(findings: Findings, supervisor: Supervisor, reloader: Reloa
         options.home / data_dir.FOLDER,
     )
     if options.watch:
+        from supervisor.reload.watch_mode import parents_of, watch  # other runs do not load it
+
         watch(
             supervisor, reloader, parents_of(Path(options.cwd), options.home) if options.discover else (), notices.say
         )

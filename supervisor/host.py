@@ -19,6 +19,7 @@ from supervisor.extension.notices import RECORDED_ONLY
 from supervisor.home.config import load_config
 from supervisor.home.runtime_dir import runtime_dir
 from supervisor.home.zot_home import zot_home
+from supervisor.install.newer_source import ReadBudget, advice, newer_source
 from supervisor.loop.loop import Loop
 from supervisor.reload.reloader import Reloader
 from supervisor.reload.watch_mode import parents_of, watch
@@ -241,10 +242,13 @@ class Host:
             self.supervisor.kill_now()
 
     def _reloaded(self, outcomes: tuple[ReloadOutcome, ...]) -> None:
-        """Tells the user which folders were skipped. All other outcomes have notices."""
+        """Tells the user which folders were skipped, and which sources are newer. All other outcomes have notices."""
+        budget = ReadBudget.within_a_loop()
         for outcome in outcomes:
             if outcome.outcome == "skipped":
                 self._say_once(f"zot: extension load: {outcome.name}: {outcome.reason}")
+            elif outcome.folder and (source := newer_source(Path(outcome.folder), budget)) is not None:
+                self.say(one_line(f"zot: extension {outcome.name}: {advice(outcome.name, source)}", LINE_LIMIT))
 
     # --- what extensions report ---------------------------------------------------------------------------
 

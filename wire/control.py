@@ -167,6 +167,8 @@ class ReloadOutcome(msgspec.Struct, frozen=True):
     """reloaded: its new version has taken over; started: it did not run before; stopped: it is disabled or gone; kept:
     the old version runs on, since the new one did not start or may not; skipped: a folder that is not started."""
     reason: str = ""
+    folder: str = ""
+    """From which the extension runs; empty if it does not run."""
 
 
 class Reloaded(Message, frozen=True, tag="reloaded", omit_defaults=False):

@@ -159,6 +159,16 @@ def untrusted_reason(name: str, why: str) -> str:
     return f"not trusted ({why}): not started; zot ext trust {shlex.quote(name)}, or --trust-project"
 
 
+def broken_link(folder: Path) -> str:
+    """Says of a symbolic link that leads nowhere what is wrong and what to do."""
+    try:
+        target = os.readlink(folder)
+    except OSError:
+        target = "?"
+    remove = f"zot ext remove {shlex.quote(folder.name)}"
+    return f"is a link to {target}, which does not exist; put the folder back, or {remove}"
+
+
 def read_manifest(folder: Path) -> Manifest:
     """Reads the manifest in the folder. Raises `ManifestError`, with one line that names the fault."""
     path = folder / MANIFEST
@@ -179,14 +189,19 @@ def _is_same(first: Path, second: Path) -> bool:
 
 
 def _folders(parent: Path, skipped: list[Skipped]) -> list[Path]:
+    found, broken = [], []
     try:
         with os.scandir(parent) as entries:
-            # entry.is_dir() would raise for a link that leads to itself, and all other folders would be lost.
-            return sorted(
-                parent / entry.name for entry in entries if os.path.isdir(entry.path) and not is_staging(entry.name)
-            )
+            for entry in entries:
+                # entry.is_dir() would raise for a link that leads to itself, and all other folders would be lost.
+                if os.path.isdir(entry.path) and not is_staging(entry.name):
+                    found.append(parent / entry.name)
+                elif entry.is_symlink() and not os.path.exists(entry.path):
+                    broken.append(parent / entry.name)
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:
         skipped.append(Skipped(parent, f"cannot be read: {error.strerror}"))
         return []
+    skipped += [Skipped(folder, broken_link(folder)) for folder in sorted(broken)]
+    return sorted(found)

@@ -77,6 +77,36 @@ def install(
     return InstallResult(placed, before, (*warnings, *trouble), is_trusted)
 
 
+def link(source: LocalSource, scope: Scope, folders: ExtensionFolders, *, force: bool = False) -> InstallResult:
+    """Makes a symbolic link to the source in the folder of extensions, instead of a copy. Raises `InstallError`; then
+    nothing is changed."""
+    parent = folders.parent(scope)
+    manifest = manifest_of(source.folder, source.shown)
+    target = parent / manifest.name
+    if look_at(target, scope).is_link and os.path.realpath(target) == str(source.folder):
+        raise ConflictError(f"{target} is a link to {source.shown} already")
+    if os.path.realpath(source.folder.parent) == os.path.realpath(parent):
+        raise ConflictError(f"{source.shown}: is installed already, there")
+    moved: list[Path] = []
+    with new_stage(parent, source.label) as stage:
+        os.symlink(source.folder, stage.tree)
+        with staging.locked(parent):
+            before = _need_place(manifest.name, scope, folders, force=force, for_link=True)
+            if before is None:
+                _place(stage.tree, target, scope)
+            else:
+                if not before.is_link:
+                    moved = data.move_away(data.left_by(before), before.folder, data.folder_of(before, folders.home))
+                staging.swap(stage.tree, target)
+    placed = look_at(target, scope)
+    is_trusted, trouble = _trust(placed, folders)
+    warnings = [f"moved out of what was there: {path}" for path in moved]
+    if before is not None and before.manifest is not None and manifest.is_enabled is not before.manifest.is_enabled:
+        warnings.append(f"it is {'enabled' if manifest.is_enabled else 'disabled'} now, as its own manifest says")
+    warnings += [] if placed.found is None else details.program_warnings(placed.found)
+    return InstallResult(placed, before, (*warnings, *trouble), is_trusted)
+
+
 def replace(
     before: Installed, stage: staging.StagingFolder, fetched: Fetched, now: Callable[[], datetime]
 ) -> list[str]:
@@ -91,9 +121,11 @@ def replace(
     return [f"{path} came with the new version; what was there is now {path}.kept" for path in in_the_way]
 
 
-def _need_place(name: str, scope: Scope, folders: ExtensionFolders, *, force: bool) -> Installed | None:
+def _need_place(
+    name: str, scope: Scope, folders: ExtensionFolders, *, force: bool, for_link: bool = False
+) -> Installed | None:
     """Returns the extension to replace, or None. Raises `ConflictError` if the name or the folder is taken, unless
-    `force` allows the replacement."""
+    `force` allows the replacement. A link is replaced by a link only: the user may take its folder for a copy."""
     parent = folders.parent(scope)
     target = parent / name
     for extension in _others(parent, scope):
@@ -103,8 +135,11 @@ def _need_place(name: str, scope: Scope, folders: ExtensionFolders, *, force: bo
     if not os.path.lexists(target):
         return None
     there = look_at(target, scope)
+    if there.is_link and not (for_link and force):
+        more = ", or --force" if for_link else ""
+        raise ConflictError(f"{target} is a link to {there.target}; zot ext remove {shlex.quote(name)} first{more}")
     if there.is_link:
-        raise ConflictError(f"{target} is a link to {os.readlink(target)}; zot ext remove {shlex.quote(name)} first")
+        return there
     if not target.is_dir() or (there.manifest is not None and there.manifest.name != name):
         what = f"the extension {there.name!r}" if target.is_dir() else "a file"
         raise ConflictError(f"{target} is taken by {what}; remove it first")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from supervisor.discovery.content_hash import ContentError
-from supervisor.discovery.discover import Found, Scope, read_manifest
+from supervisor.discovery.discover import Found, Scope, broken_link, read_manifest
 from supervisor.discovery.staging_names import is_staging
 from supervisor.discovery.trust_store import TrustError, TrustStore
 from supervisor.install.errors import MisuseError
@@ -46,6 +46,7 @@ class Installed:
     scope: Scope
     manifest: Manifest | None
     record: Record | None
+    """None for a link: a record in the folder that it leads to is not about the link."""
     trouble: str = ""
     """The fault of the manifest; empty if the manifest is readable."""
     record_trouble: str = ""
@@ -58,6 +59,14 @@ class Installed:
     @property
     def is_link(self) -> bool:
         return self.folder.is_symlink()
+
+    @property
+    def target(self) -> str:
+        """Where the link leads to, as it was written; empty if the folder is no link."""
+        try:
+            return os.readlink(self.folder)
+        except OSError:
+            return ""
 
     @property
     def found(self) -> Found | None:
@@ -76,9 +85,9 @@ def look_at(folder: Path, scope: Scope) -> Installed:
     except ManifestError as error:
         trouble = str(error)
         if folder.is_symlink() and not folder.exists():
-            trouble = f"is a link to {os.readlink(folder)}, which does not exist"
+            trouble = broken_link(folder)
     try:
-        record = read_record(folder)
+        record = None if folder.is_symlink() else read_record(folder)
     except RecordError as error:
         record_trouble = str(error)
     return Installed(folder, scope, manifest, record, trouble, record_trouble)

@@ -14,6 +14,8 @@ _URL = re.compile(r"^(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://")
 _SCP = re.compile(r"^[A-Za-z0-9_.-]+@[A-Za-z0-9_.-]+:(?!/?$)")
 SCHEMES = ("https", "http", "ssh", "git", "file")
 HEX = re.compile(r"^[0-9a-f]{7,64}$")
+GITHUB = "https://github.com/"
+_OWNER_REPO = re.compile(r"(?P<owner>[A-Za-z0-9](?:[A-Za-z0-9-]{0,38}))/[A-Za-z0-9_][A-Za-z0-9._-]{0,99}(?P<ref>@.*)?")
 _UNFIT_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//")
 
 
@@ -23,6 +25,8 @@ class LocalSource:
 
     folder: Path
     """Absolute, without links and `..`. So even `.` has a name."""
+    instead_of: str = ""
+    """The URL of the repository that the same text would mean if there were no such folder; empty if it means none."""
 
     @property
     def shown(self) -> str:
@@ -70,8 +74,8 @@ Source = LocalSource | GitSource
 
 
 def parse_source(text: str, here: Path) -> Source:
-    """Reads the path of an existing folder; else a URL or `user@host:path`, with an optional `@ref` at its end. Raises
-    `MisuseError`."""
+    """Reads the path of an existing folder; else a URL, `user@host:path`, or `owner/repo` on GitHub, with an optional
+    `@ref` at its end. Raises `MisuseError`."""
     if "\0" in text or not text.strip():
         raise MisuseError("the source is empty; give a folder or the URL of a git repository")
     if (url := _URL.match(text)) is not None:
@@ -83,10 +87,14 @@ def parse_source(text: str, here: Path) -> Source:
     folder = Path(os.path.realpath(here / os.path.expanduser(text)))  # Path.expanduser raises for ~nobody
     if not _is_text(str(folder)):
         raise MisuseError(f"{os.fsencode(text).decode('utf-8', 'replace')}: not valid UTF-8; rename it")
+    short = _OWNER_REPO.fullmatch(text)
     if folder.is_dir():
-        return LocalSource(folder)
+        return LocalSource(folder, GITHUB + text if short else "")
     if _SCP.match(text) and not folder.exists():
         return _git(text, text.index(":") + 1)
+    # With a folder of the owner's name here, it is a path with a slip in it, which must not become a download.
+    if short is not None and not folder.exists() and not os.path.lexists(here / short["owner"]):
+        return _git(GITHUB + text, len(GITHUB))
     raise MisuseError(_not_a_folder(text, folder, here))
 
 
@@ -132,14 +140,21 @@ def _not_a_folder(text: str, folder: Path, here: Path) -> str:
     if folder.exists():
         return f"{text}: not a folder; name the folder that holds extension.json"
     stem, at, _ref = text.rpartition("@")
+    if (short := _OWNER_REPO.fullmatch(text)) is not None and not (at and (here / stem).is_dir()):
+        near = _nearest(folder)
+        return f"{text}: no such folder, but there is {short['owner']}/ here{near}; for GitHub write {GITHUB}{text}"
     if at and stem and (here / os.path.expanduser(stem)).is_dir():
         return f"{text}: no such folder; a branch or tag needs a URL: file://{Path(os.path.realpath(here / stem))}@…"
     if re.match(r"^[a-z0-9-]+(\.[a-z0-9-]+)+/", text):
         return f"{text}: no such folder; for a repository write its whole URL, https://{text}"
+    return f"{text}: no such folder{_nearest(folder)}"
+
+
+def _nearest(folder: Path) -> str:
+    """A question with the nearest name beside the folder; empty if there is none."""
     try:
-        near = get_close_matches(
-            folder.name, [sibling.name for sibling in folder.parent.iterdir() if sibling.is_dir()], n=1
-        )
+        names = [sibling.name for sibling in folder.parent.iterdir() if sibling.is_dir()]
     except OSError:
-        near = []
-    return f"{text}: no such folder" + (f"; did you mean {folder.parent / near[0]}?" if near else "")
+        return ""
+    near = get_close_matches(folder.name, names, n=1)
+    return f"; did you mean {folder.parent / near[0]}?" if near else ""

@@ -120,7 +120,10 @@ def update(
 
 def _record_of(extension: Installed) -> Record:
     if extension.is_link:
-        raise MisuseError(f"{extension.name!r} is a link to {os.readlink(extension.folder)}; update it there")
+        raise MisuseError(
+            f"{extension.name!r} is a link to {extension.target}: what runs is that folder, always as it is now;"
+            f" zot ext reload {shlex.quote(extension.name)} starts it again"
+        )
     if extension.record_trouble:
         raise InstallError(f"{extension.record_trouble}; install it again, with --force")
     if extension.record is None:

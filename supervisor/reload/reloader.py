@@ -8,6 +8,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, assert_never
 
+import msgspec
+
 from supervisor.discovery.discover import read_manifest
 from supervisor.extension.lifecycle import State
 from supervisor.reload.plan import Keep, KnownExtension, Plan, Replace, Skip, Start, Stop, plan_all, plan_one
@@ -93,7 +95,7 @@ class Reloader:
         outcomes: dict[int, ReloadOutcome] = {}
 
         def ended(index: int, outcome: ReloadOutcome) -> None:
-            outcomes[index] = outcome
+            outcomes[index] = self._with_folder(outcome)
             if len(outcomes) == len(plans):
                 done(tuple(outcomes[index] for index in range(len(plans))))
 
@@ -101,6 +103,12 @@ class Reloader:
             self._loop.call_later(0, lambda: done(()))
         for index, (name, plan) in enumerate(plans):
             self._carry_out(name, plan, partial(ended, index))
+
+    def _with_folder(self, outcome: ReloadOutcome) -> ReloadOutcome:
+        try:
+            return msgspec.structs.replace(outcome, folder=str(self._supervisor.find(outcome.name).found.folder))
+        except KeyError:
+            return outcome
 
     # --- plans ------------------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from supervisor.install.newer_source import ReadBudget, advice, newer_source, source_of
 from supervisor.reload.file_watcher import FileWatcher
 
 if TYPE_CHECKING:
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from supervisor.supervisor import Supervisor
     from wire.control import ReloadOutcome
 
+OF_SOURCE = "/source"
+"""Ends the name under which the source of an extension is watched. The name of an extension contains no slash."""
 FILES_NAMED = 3
 """Most changed files that a line of the log names."""
 
@@ -27,16 +30,22 @@ def watch(
     supervisor: Supervisor, reloader: Reloader, parents: Iterable[Path], say: Callable[[str], None]
 ) -> FileWatcher:
     """Begins to watch and returns the watcher. The caller stops the watcher before the supervisor. `parents` are
-    folders that contain extension folders. `say` gets lines for the user about skipped folders and about files that are
-    no longer watched. All other outcomes have notices."""
+    folders that contain extension folders. `say` gets lines for the user about skipped folders, about files that are
+    no longer watched, and about installed extensions whose source has changed: what runs is the copy. All other
+    outcomes have notices."""
+    sources = _Sources(supervisor, say)
 
     def ended(outcomes: tuple[ReloadOutcome, ...]) -> None:
         for outcome in outcomes:
             watching.reloaded(outcome.name)
+            sources.forget(outcome.name)
             if outcome.outcome == "skipped":
                 say(f"zot: extension load: {outcome.name}: {outcome.reason}")
 
     def on_change(name: str, files: set[str]) -> None:
+        if name.endswith(OF_SOURCE):
+            sources.changed(name.removesuffix(OF_SOURCE))
+            return
         named = sorted(files)
         more = f" and {len(named) - FILES_NAMED} more" if len(named) > FILES_NAMED else ""
         if not supervisor.closed:
@@ -49,7 +58,10 @@ def watch(
 
     watching = FileWatcher(
         supervisor.loop,
-        folders=lambda: {extension.name: extension.found.folder for extension in supervisor.extensions},
+        folders=lambda: {
+            **{extension.name: extension.found.folder for extension in supervisor.extensions},
+            **sources.folders(),
+        },
         on_change=on_change,
         parents=parents,
         on_folders=on_folders,
@@ -57,3 +69,38 @@ def watch(
     )
     watching.start()
     return watching
+
+
+class _Sources:
+    """The folders from which the extensions of a host were installed. Tells once of each change until the extension is
+    reloaded."""
+
+    def __init__(self, supervisor: Supervisor, say: Callable[[str], None]) -> None:
+        self._supervisor = supervisor
+        self._say = say
+        self._known: dict[str, tuple[Path, Path | None]] = {}
+        """The folder and the source of each extension, by name. Its record is not read at each scan."""
+        self._told: set[str] = set()
+
+    def folders(self) -> dict[str, Path]:
+        """Returns the sources, by the names under which they are watched."""
+        found = {}
+        for extension in self._supervisor.extensions:
+            folder = extension.found.folder
+            if extension.name not in self._known or self._known[extension.name][0] != folder:
+                self._known[extension.name] = (folder, source_of(folder))
+            if (source := self._known[extension.name][1]) is not None:
+                found[extension.name + OF_SOURCE] = source
+        return found
+
+    def forget(self, name: str) -> None:
+        """Called when a reload of this extension has ended: it may have been installed again, from elsewhere."""
+        self._known.pop(name, None)
+        self._told.discard(name)
+
+    def changed(self, name: str) -> None:
+        if self._supervisor.closed or name in self._told or name not in self._known:
+            return
+        if (source := newer_source(self._known[name][0], ReadBudget.within_a_loop())) is not None:
+            self._told.add(name)
+            self._say(f"zot: extension {name}: {advice(name, source)}")

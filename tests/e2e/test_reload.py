@@ -149,6 +149,8 @@ def test_a_version_that_does_not_start_leaves_the_old_one(zot: Zot, folder: Fold
             "name": "one",
             "outcome": "kept",
             "reason": 'it exited before its hello (exit 3): "no key"',
+            "folder": str(folder.path),
+            "newer_source": None,
         }
         assert (host.call("which"), verdict(host)) == ("v1", "v1")
         again = zot.run("ext", "reload", "one")

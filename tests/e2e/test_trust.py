@@ -319,16 +319,15 @@ TAKE_TERMINAL = (
 
 
 class Asked:
-    """`zot -p` on a terminal of its own: what it says there, and the answers."""
+    """`zot -p`, or a command of these words, on a terminal of its own: what it says there, and the answers."""
 
-    def __init__(self, zot, *flags: str) -> None:
+    def __init__(self, zot, *words: str) -> None:
         self._master, terminal = os.openpty()
-        cassette = Script(zot.cwd).answer("Hi").write(zot.folder / "cassette.jsonl")
+        if not words:
+            cassette = Script(zot.cwd).answer("Hi").write(zot.folder / "cassette.jsonl")
+            words = ("-p", "--no-session", "--replay", cassette, "go")
         command = [sys.executable, "-c", TAKE_TERMINAL, *zot.command]
-        self.running = zot.start(
-            "-p", "--no-session", "--replay", cassette, *flags, "go",
-            command=command, stdin=terminal, stderr=terminal, start_new_session=True,
-        )  # fmt: skip
+        self.running = zot.start(*words, command=command, stdin=terminal, stderr=terminal, start_new_session=True)
         os.close(terminal)
         self.shown = ""
 
@@ -397,3 +396,16 @@ def test_ctrl_c_at_the_question_ends_the_run(zot, blocker):
     asked.answer("\x03")
     assert asked.end()[0] == Status.INTERRUPTED.exit_code
     assert not (zot.home / "trust.json").exists()
+
+
+def test_the_command_alone_asks_about_each_that_waits(zot, blocker):
+    put(zot, "echo")
+    asked = Asked(zot, "ext", "trust")
+    asked.wait_for("[s]how its files: ")
+    asked.answer("n\n")
+    assert "echo is not trusted" in asked.wait_for("[s]how its files: ")
+    asked.answer("y\n")
+    status, _ = asked.end()
+    assert status == 1, "one still waits"
+    standing = {row["name"]: row["standing"] for row in zot.run("ext", "trust", "--list", "--json").json_lines}
+    assert standing == {"echo": "never seen", "guard": "trusted"}

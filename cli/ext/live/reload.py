@@ -32,7 +32,8 @@ def ext_reload(
 ) -> None:
     """Start a new version of an extension, of all without a name, and let it take over once it is ready.
 
-    The old version answers until then, and finishes what it was asked. One that does not start changes nothing.
+    The old version answers until then, and finishes what it was asked. One that does not start changes nothing. If the
+    folder that it was installed from has changed since, says so: the copy runs until [bold]zot ext update[/bold].
 
     Exit status: 0 done, 1 a new version did not start or there is no such host, 2 usage.
 
@@ -65,16 +66,23 @@ def _run(name: str | None, pid: int | None, *, as_json: bool) -> int:
 
 
 def _show(host: int, outcome: ReloadOutcome, *, as_json: bool) -> None:
+    from pathlib import Path
+
     import msgspec
 
     from cli.json_line import print_json
+    from supervisor.install.newer_source import ReadBudget, advice, newer_source
     from wire.text import one_line
 
+    source = newer_source(Path(outcome.folder), ReadBudget()) if outcome.folder else None
     if as_json:
-        print_json({"host": host, **msgspec.structs.asdict(outcome)})
+        print_json(
+            {"host": host, **msgspec.structs.asdict(outcome), "newer_source": None if source is None else str(source)}
+        )
         return
     reason = f": {one_line(outcome.reason, REASON)}" if outcome.reason else ""
-    print(f"{one_line(outcome.name, 200)}  {outcome.outcome}{reason}")  # noqa: T201
+    newer = "" if source is None else f"; {one_line(advice(outcome.name, source), REASON)}"
+    print(f"{one_line(outcome.name, 200)}  {outcome.outcome}{reason}{newer}")  # noqa: T201
 
 
 def _host_of(name: str | None, pid: int | None) -> ControlClient:

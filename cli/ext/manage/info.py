@@ -103,7 +103,7 @@ def _lines(details: Details, hosts: list[int]) -> Iterator[tuple[str, str]]:
     from supervisor.discovery.discover import Scope
 
     extension = details.extension
-    link = f", a link to {extension.folder.resolve()}" if extension.is_link else ""
+    link = f", a link to {extension.target}" if extension.is_link else ""
     yield "name", extension.name
     yield "folder", f"{extension.folder} ({extension.scope.label}{link})"
     if extension.manifest is None:
@@ -151,6 +151,9 @@ def _of_manifest(manifest: Manifest, details: Details) -> Iterator[tuple[str, st
 
 def _of_record(details: Details) -> Iterator[tuple[str, str]]:
     record = details.extension.record
+    if details.extension.is_link:
+        yield "installed", f"as a link: what runs is {details.extension.target}, always as it is"
+        return
     if record is None:
         yield "installed", details.extension.record_trouble or "by hand: nothing says where it came from"
         return

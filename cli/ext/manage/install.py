@@ -20,7 +20,12 @@ def register(app: typer.Typer) -> None:
 
 
 def ext_install(
-    source: Annotated[str, typer.Argument(metavar="PATH|URL[@REF]", help="A folder, or a git repository.")],
+    source: Annotated[
+        str, typer.Argument(metavar="PATH|URL[@REF]|OWNER/REPO[@REF]", help="A folder, or a git repository.")
+    ],
+    link: Annotated[
+        bool, typer.Option("--link", help="Link to the folder, for its author: edits need no update.")
+    ] = False,
     project: Annotated[bool, typer.Option("--project", help="Into DIR/.zot/extensions, and trust it.")] = False,
     everywhere: Annotated[bool, typer.Option("--global", help="Into $ZOT_HOME/extensions; the default.")] = False,
     cwd: Cwd = None,
@@ -30,37 +35,64 @@ def ext_install(
 ) -> None:
     """Install an extension from a folder or a git repository. Nothing of it is run.
 
-    All of it is copied beside the others, checked, and then renamed: on any failure nothing is left.
+    All of it is copied beside the others, checked, and then renamed: on any failure nothing is left. OWNER/REPO is a
+    repository on GitHub, if there is no folder of that name.
 
     Exit status: 0 installed, 1 failed, 2 usage, 130 interrupted.
 
-    Examples: [bold]zot ext install .[/bold], [bold]zot ext install https://github.com/me/guard@v1.2 --project[/bold]
+    Examples: [bold]zot ext install .[/bold], [bold]zot ext install --link .[/bold],
+    [bold]zot ext install https://github.com/me/guard@v1.2 --project[/bold]
     """
     managing(
         "install",
-        lambda: _run(source, project=project, everywhere=everywhere, cwd=cwd, force=force, timeout=timeout, js=as_json),
+        lambda: _run(
+            source,
+            project=project,
+            everywhere=everywhere,
+            cwd=cwd,
+            force=force,
+            linked=link,
+            timeout=timeout,
+            js=as_json,
+        ),
     )
 
 
-def _run(text: str, *, project: bool, everywhere: bool, cwd: str | None, force: bool, timeout: float, js: bool) -> int:
+def _run(
+    text: str,
+    *,
+    project: bool,
+    everywhere: bool,
+    cwd: str | None,
+    force: bool,
+    linked: bool,
+    timeout: float,
+    js: bool,
+) -> int:
     from pathlib import Path
 
     from supervisor.discovery.discover import Scope
-    from supervisor.install.install import install
+    from supervisor.install.errors import MisuseError
+    from supervisor.install.install import install, link
     from supervisor.install.source import GitSource, parse_source
 
     scopes_from(project=project, everywhere=everywhere)
     folders = folders_at(cwd)
     source = parse_source(text, Path.cwd())
-    if isinstance(source, GitSource) and not js:
-        say(f"cloning {shown(source.shown, 500)}")
-    result = install(
-        source,
-        Scope.PROJECT if project else Scope.GLOBAL,
-        folders,
-        force=force,
-        git_timeout_s=timeout,
-    )
+    scope = Scope.PROJECT if project else Scope.GLOBAL
+    if isinstance(source, GitSource):
+        if linked:
+            raise MisuseError(
+                f"--link needs a folder; {source.shown} is a repository: clone it, then link to the clone"
+            )
+        if not js:
+            say(f"cloning {shown(source.shown, 500)}")
+    elif source.instead_of and not js:
+        say(f"{shown(text, 500)} is a folder here: this is installed, not {source.instead_of}")
+    if linked and not isinstance(source, GitSource):
+        result = link(source, scope, folders, force=force)
+    else:
+        result = install(source, scope, folders, force=force, git_timeout_s=timeout)
     if js:
         _record(result)
     else:
@@ -73,9 +105,10 @@ def _record(result: InstallResult) -> None:
 
     extension = result.now
     assert extension.found is not None
-    assert extension.record is not None
-    said = msgspec.structs.asdict(extension.record)
-    del said["files"], said["source_hash"]
+    said = {"kind": "link", "source": extension.target}
+    if extension.record is not None:
+        said = msgspec.structs.asdict(extension.record)
+        del said["files"], said["source_hash"]
     print_json(
         {
             "action": "installed",
@@ -99,19 +132,26 @@ def _tell(result: InstallResult) -> None:
 
     extension = result.now
     assert extension.found is not None
-    assert extension.record is not None
     manifest = extension.found.manifest
     quoted = shlex.quote(extension.name)
-    say(f"installed {extension.folder}" + (", in place of what was there" if result.before is not None else ""))
+    say(
+        f"{'installed' if extension.record is not None else 'linked'} {extension.folder}"
+        + (", in place of what was there" if result.before is not None else "")
+    )
     version = f" {shown(manifest.version)}" if manifest.version else ""
     about = f": {shown(manifest.description, 500)}" if manifest.description else ""
     say(f"  {shown(extension.name)}{version}{about}")
-    commit = f", commit {extension.record.commit[:12]}" if extension.record.commit else ""
-    say(f"  from          {shown(extension.record.source, 500)}{commit}")
+    if extension.record is None:
+        say(f"  to            {shown(extension.target, 500)}: what runs is this folder, always as it is")
+    else:
+        commit = f", commit {extension.record.commit[:12]}" if extension.record.commit else ""
+        say(f"  from          {shown(extension.record.source, 500)}{commit}")
     say(f"  command line  {shown(command_line(extension.found), 1000)}")
     say(f"  secrets       {', '.join(manifest.env) or 'asks for none'}")
     if extension.scope is Scope.PROJECT and result.is_trusted:
         say("  trusted       as it is now; zot asks again when its files change")
+    if extension.record is None:
+        say(f"  after edits   zot ext reload {quoted}, in a host with --watch by itself")
     for warning in result.warnings:
         say(f"  warning       {shown(warning, 1000)}")
     if not manifest.is_enabled:

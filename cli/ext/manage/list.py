@@ -44,7 +44,7 @@ def _run(*, project: bool, everywhere: bool, cwd: str | None, as_json: bool) -> 
         for extension in found:
             print_json(_record(extension, folders.home))
     elif not found:
-        say("no extensions installed; zot ext install PATH|URL installs one")
+        say("no extensions installed; zot ext install PATH|URL|OWNER/REPO installs one")
     else:
         for line in aligned([COLUMNS, *(_row(extension, folders.home) for extension in found)]):
             sys.stdout.write(line + "\n")
@@ -84,6 +84,8 @@ def _trusted(extension: Installed, home: Path) -> str | None:
 
 
 def _source(extension: Installed) -> str | None:
+    if extension.is_link:
+        return f"-> {extension.target}"
     if extension.record is None:
         return None
     return extension.record.source + (f"@{extension.record.ref}" if extension.record.ref else "")
@@ -101,8 +103,8 @@ def _record(extension: Installed, home: Path) -> dict[str, Any]:
         "language": manifest and manifest.language,
         "description": manifest and manifest.description,
         "trusted": None if trusted is None else trusted == "yes",
-        "source": record and record.source,
-        "kind": record and record.kind,
+        "source": extension.target if extension.is_link else record and record.source,
+        "kind": "link" if extension.is_link else record and record.kind,
         "ref": record and record.ref,
         "commit": record and record.commit,
         "broken": extension.trouble or None,

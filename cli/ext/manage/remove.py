@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -64,6 +63,7 @@ def _run(name: str, where: tuple[bool, bool], cwd: str | None, *, yes: bool, pur
         if not ask(_question(extension, purge=purge)):
             say("aborted")
             return 0
+    target = extension.target
     others = [other for other in installed(folders) if other.folder != extension.folder]
     done = remove(extension, folders.home, others, purge=purge)
     if as_json:
@@ -79,21 +79,18 @@ def _run(name: str, where: tuple[bool, bool], cwd: str | None, *, yes: bool, pur
             }
         )
     else:
-        _tell(extension, done, purge=purge)
+        _tell(extension, done, target, purge=purge)
     return 0
 
 
 def _question(extension: Installed, *, purge: bool) -> str:
-    what = (
-        f"the link {extension.folder} -> {os.readlink(extension.folder)}"
-        if extension.is_link
-        else str(extension.folder)
-    )
+    what = f"the link {extension.folder} -> {extension.target}" if extension.is_link else str(extension.folder)
     return f"remove {what}{' and its data' if purge else ''}?"
 
 
-def _tell(extension: Installed, done: Removal, *, purge: bool) -> None:
-    say(f"removed {extension.folder}")
+def _tell(extension: Installed, done: Removal, target: str, *, purge: bool) -> None:
+    """`target` is where the removed link led to; empty if it was no link."""
+    say(f"removed {extension.folder}" + (f"; {target} stays as it is" if target else ""))
     if done.moved:
         assert done.data is not None
         names = ", ".join(str(path.relative_to(done.data)) for path in done.moved[:5])

@@ -31,16 +31,19 @@ def ext_trust(
     A change of any of its files takes that back, until it is trusted again. Off a terminal nothing is asked: that you
     name it is enough.
 
-    Exit status: 0 done, 1 it cannot be read or the answer was no, 2 no such extension or usage, 130 interrupted.
+    Alone it shows all of this project's extensions that wait for it, and asks about each; off a terminal it only shows
+    them.
 
-    Example: [bold]zot ext trust guard[/bold], [bold]zot ext trust --project --yes[/bold], or
+    Exit status: 0 done or nothing waits, 1 one still waits, cannot be read or the answer was no, 2 no such extension or
+    usage, 130 interrupted.
+
+    Example: [bold]zot ext trust[/bold], [bold]zot ext trust guard[/bold], [bold]zot ext trust --project --yes[/bold],
+    or
     [bold]zot ext trust --list --json | jq 'select(.standing != "trusted")'[/bold]
     """
     from cli.ext.manage.trust_actions import run_trust
 
     exit_with(
         "ext trust",
-        lambda: run_trust(
-            what, project=project, cwd=cwd, listing=listing, revoke=revoke, ask=not (yes or as_json), as_json=as_json
-        ),
+        lambda: run_trust(what, project=project, cwd=cwd, listing=listing, revoke=revoke, yes=yes, as_json=as_json),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,7 +50,7 @@ def run_trust(
     cwd: str | None,
     listing: bool,
     revoke: str | None,
-    ask: bool,
+    yes: bool,
     as_json: bool,
 ) -> int:
     """Runs `zot ext trust` and returns the exit status. Raises `CommandLineError`."""
@@ -58,16 +59,19 @@ def run_trust(
     folder = Path(project_folder(cwd))
     home = zot_home()
     try:
-        actions = _TrustActions(TrustStore(home), folder, home, ask=ask and can_ask(), as_json=as_json)
+        ask = not (yes or as_json) and can_ask()
+        actions = _TrustActions(TrustStore(home), folder, home, ask=ask, as_json=as_json)
         if listing:
             return actions.list()
         if revoke is not None:
             return actions.revoke(revoke)
         if project:
             return actions.trust(actions.of_project())
-        if what is None:
-            raise CommandLineError(f"ext trust: name an extension, or --project for all of them{actions.waiting()}")
-        return actions.trust([actions.find(what)])
+        if what is not None:
+            return actions.trust([actions.find(what)])
+        if yes:
+            raise CommandLineError("ext trust: --yes agrees to what you name: add a NAME, or --project for all of them")
+        return actions.offer()
     except UnknownError as error:
         _complain(str(error))
         return Status.USAGE.exit_code
@@ -104,7 +108,7 @@ class _TrustActions:
         """Finds an extension by its manifest's name, its folder's name, or its folder's path. Raises `UnableError`."""
         if "/" in what or what in (".", ".."):
             return self._at(Path(what))
-        places = installed(self._project, self._home, [])
+        places = self._places()
         known = self._read(places)
         for wanted in (
             [extension for extension in known if extension.manifest.name == what],
@@ -119,14 +123,22 @@ class _TrustActions:
             return self._at(Path(what))
         raise UnknownError(no_such("extension", what, sorted({extension.manifest.name for extension in known})))
 
-    def waiting(self) -> str:
-        """The end of an error text: the extensions of the project that are not trusted."""
-        names = [
-            extension.manifest.name
-            for extension in self._read(installed(self._project, None, []))
-            if extension.manifest.is_enabled and not self._store.judge(extension).is_trusted
-        ]
-        return f"; not trusted here: {', '.join(names)}" if names else ""
+    def _waiting(self) -> list[tuple[Found, TrustJudgement]]:
+        """The enabled extensions of the project that are not trusted. Complains of those that cannot be read."""
+        waiting = []
+        for found in self._read([each for each in self._places() if each[1] is Scope.PROJECT], complain=True):
+            judged = self._store.judge(found)
+            if judged.is_trusted or not found.manifest.is_enabled:
+                continue
+            if judged.content is not None:
+                waiting.append((found, judged))
+            else:
+                self._failed = True
+                _complain(f"{found.manifest.name}: {judged.reason}")
+        return waiting
+
+    def _places(self) -> list[tuple[Path, Scope]]:
+        return installed(self._project, self._home, [])
 
     def _at(self, folder: Path) -> Found:
         folder = Path(os.path.abspath(folder.expanduser()))
@@ -172,6 +184,30 @@ class _TrustActions:
             else:
                 was = " already, as it is" if judged.is_trusted else ""
                 _print(f"trusted{was}: {extension.manifest.name}, content {judged.content.short}")
+        return Status.ERROR.exit_code if self._failed else 0
+
+    def offer(self) -> int:
+        """Shows the extensions of the project that wait for trust. On a terminal asks about each, as `trust`."""
+        waiting = self._waiting()
+        if self._as_json:
+            for found, judged in waiting:
+                print_json(self._record(found, judged, judged.standing))
+        elif self._ask:
+            return self.trust([found for found, _ in waiting]) if waiting else self._nothing_waits()
+        else:
+            for found, judged in waiting:
+                for line in card(found, judged, self._config, os.environ):
+                    _print(line)
+                _print(f"waits   {judged.reason}: zot ext trust {shlex.quote(found.manifest.name)}")
+        if waiting:
+            count = f"{len(waiting)} extension{'s' * (len(waiting) != 1)} of {self._project}"
+            _complain(f"{count} not trusted yet: name one, or zot ext trust --project for all")
+            return Status.ERROR.exit_code
+        return self._nothing_waits()
+
+    def _nothing_waits(self) -> int:
+        if not self._failed:
+            _complain(f"nothing waits for trust in {self._project}")
         return Status.ERROR.exit_code if self._failed else 0
 
     def revoke(self, what: str) -> int:

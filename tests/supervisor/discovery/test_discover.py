@@ -131,7 +131,7 @@ def test_a_path_that_leads_nowhere_says_so(places: Places, tmp_path: Path):
     ]
 
 
-def test_links_to_folders_count_and_stray_files_do_not(places: Places):
+def test_links_to_folders_count_broken_ones_are_told_and_stray_files_do_not(places: Places):
     real = places.put(Scope.EXPLICIT, "real")
     places.extensions[Scope.PROJECT].mkdir(parents=True)
     (places.extensions[Scope.PROJECT] / "link").symlink_to(real)
@@ -140,7 +140,12 @@ def test_links_to_folders_count_and_stray_files_do_not(places: Places):
     (places.extensions[Scope.PROJECT] / "README.md").write_text("")
     discovery = places.discover()
     assert names(discovery) == ["real"]
-    assert discovery.skipped == ()
+    assert reasons(discovery) == {
+        "dangling": (
+            "is a link to nowhere, which does not exist; put the folder back, or zot ext remove dangling", True
+        ),
+        "loop": ("is a link to loop, which does not exist; put the folder back, or zot ext remove loop", True),
+    }  # fmt: skip
 
 
 def test_a_file_where_the_folder_should_be_is_no_folder(places: Places):

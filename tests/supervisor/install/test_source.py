@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.install.errors import MisuseError
-from supervisor.install.source import GitSource, LocalSource, parse_source, without_credentials
+from supervisor.install.source import GITHUB, GitSource, LocalSource, parse_source, without_credentials
 
 TOKEN = "s3cr3tT0ken"
 
@@ -112,4 +112,42 @@ def test_any_text_is_a_source_or_one_line_of_complaint(text):
             continue
         if isinstance(found, GitSource) and found.ref is not None:
             assert not found.ref.startswith("-")
-            assert tried == f"{found.url}@{found.ref}"
+            assert tried == f"{found.url}@{found.ref}".removeprefix("" if "://" in tried else GITHUB)
+
+
+@pytest.mark.parametrize(
+    ("text", "ref"),
+    [("me/guard", None), ("me/guard@v1.2", "v1.2"), ("me/guard.git@feature/x", "feature/x"), ("My-Org/a_b.c", None)],
+)
+def test_a_repository_on_github(tmp_path, text, ref):
+    assert parse_source(text, tmp_path) == GitSource(GITHUB + text.partition("@")[0], ref)
+
+
+def test_a_folder_wins_over_a_repository_on_github(tmp_path):
+    folder = tmp_path / "me" / "guard"
+    folder.mkdir(parents=True)
+    assert parse_source("me/guard", tmp_path) == LocalSource(folder.resolve(), f"{GITHUB}me/guard")
+    assert parse_source("./me/guard", tmp_path) == LocalSource(folder.resolve())
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("me/gaurd", "me/gaurd: no such folder, but there is me/ here; did you mean "),
+        ("me/other", f"for GitHub write {GITHUB}me/other"),
+        ("me/guard@v1", "a branch or tag needs a URL: file://"),
+        ("you/guard@-x", "'-x' cannot be a branch"),
+        ("you/guard@", "'' cannot be a branch"),
+        ("you/guard/sub", "no such folder"),
+        ("-you/guard", "no such folder"),
+        ("you/.git", "no such folder"),
+        ("./you/guard", "no such folder"),
+        ("~/you", "no such folder"),
+    ],
+)
+def test_a_slip_in_a_path_is_no_download(tmp_path, monkeypatch, text, complaint):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "me" / "guard").mkdir(parents=True)
+    with pytest.raises(MisuseError, match=r"^[^\n]+$") as caught:
+        parse_source(text, tmp_path)
+    assert complaint in str(caught.value)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.support.forked import run
+from tests.support.installing import commit, git, repository, source
 
 
 def test_json_of_an_install_and_a_removal(zot, made):
@@ -19,3 +22,73 @@ def test_json_of_an_install_and_a_removal(zot, made):
         "purged": False,
     }  # fmt: skip
     assert outcome.stderr == ""
+
+
+def test_a_link_is_told_by_every_command(zot, made):
+    outcome = run(zot, "ext", "install", "--link", made)
+    folder = zot.home / "extensions" / "guard"
+    assert (outcome.status, outcome.stdout) == (0, b"")
+    lines = outcome.stderr.splitlines()
+    assert lines[0] == f"linked {folder}"
+    assert f"  to            {made}: what runs is this folder, always as it is" in lines
+    assert "  after edits   zot ext reload guard, in a host with --watch by itself" in lines
+    (row,) = run(zot, "ext", "list", "--json").json_lines
+    assert (row["kind"], row["source"], row["broken"]) == ("link", str(made), None)
+    assert f"-> {made}" in run(zot, "ext", "list").text
+    told = run(zot, "ext", "info", "guard").text
+    assert f"installed     as a link: what runs is {made}, always as it is\n" in told
+    assert run(zot, "ext", "update").stderr == "nothing to update: no extension was installed with zot ext install\n"
+    again = run(zot, "ext", "install", "--link", made)
+    assert (again.status, again.stderr) == (1, f"zot ext install: {folder} is a link to {made} already\n")
+    removed = run(zot, "ext", "remove", "guard", "--yes")
+    assert removed.stderr == f"removed {folder}; {made} stays as it is\n"
+    assert (made / "extension.json").exists()
+
+
+def test_json_of_a_link(zot, made):
+    (done,) = run(zot, "ext", "install", "--link", made, "--project", "--json").json_lines
+    assert (done["action"], done["kind"], done["source"], done["trusted"]) == ("installed", "link", str(made), True)
+
+
+def test_a_link_needs_a_folder(zot):
+    outcome = run(zot, "ext", "install", "--link", "me/guard")
+    assert outcome.status == 2
+    assert "--link needs a folder; https://github.com/me/guard is a repository: clone it" in outcome.stderr
+
+
+@pytest.fixture
+def github(zot):
+    """What git finds under https://github.com/me; nothing of it is on the network."""
+    folder = zot.folder / "github" / "me"
+    config = zot.folder / "gitconfig"
+    config.write_text(f'[url "file://{folder.parent}/"]\n\tinsteadOf = https://github.com/\n')
+    zot.env = {name: value for name, value in zot.env.items() if not name.startswith("GIT_")}
+    zot.env |= {"GIT_CONFIG_GLOBAL": str(config), "GIT_CONFIG_NOSYSTEM": "1"}
+    return folder
+
+
+def test_a_repository_on_github_by_its_short_name(zot, github):
+    made = repository(github / "guard", name="guard")
+    git(made, "tag", "v1")
+    source(made, name="guard", version="2.0")
+    last = commit(made)
+    outcome = run(zot, "ext", "install", "me/guard@v1")
+    assert outcome.status == 0, outcome.stderr
+    assert outcome.stderr.startswith("cloning https://github.com/me/guard@v1\n")
+    (row,) = run(zot, "ext", "list", "--json").json_lines
+    assert (row["source"], row["ref"], row["version"]) == ("https://github.com/me/guard", "v1", "1.0")
+    (done,) = run(zot, "ext", "install", "me/guard", "--force", "--json").json_lines
+    assert (done["commit"], done["ref"]) == (last, None)
+    missing = run(zot, "ext", "install", "me/other")
+    assert missing.status == 1
+    assert "zot ext install: https://github.com/me/other: git says: " in missing.stderr
+
+
+def test_a_folder_wins_over_a_repository_and_says_so(zot, github):
+    repository(github / "guard", name="cloned")
+    source(zot.cwd / "me" / "guard", name="local", program="#!/bin/sh\n")
+    outcome = run(zot, "ext", "install", "me/guard")
+    assert outcome.stderr.startswith(
+        "me/guard is a folder here: this is installed, not https://github.com/me/guard\ninstalled "
+    )
+    assert [row["name"] for row in run(zot, "ext", "list", "--json").json_lines] == ["local"]

@@ -1,4 +1,4 @@
-"""The exit status of `zot ext trust`."""
+"""`zot ext trust`: its exit status, and what it says alone."""
 
 from __future__ import annotations
 
@@ -21,3 +21,48 @@ def test_exit_status(zot, args, status):
     assert outcome.status == status, outcome
     assert all(json.loads(line) for line in outcome.stdout.splitlines())
     assert outcome.stderr.count("\n") == (status != 0)
+
+
+def test_alone_it_shows_what_waits(zot):
+    extensions = zot.cwd / ".zot" / "extensions"
+    source(extensions / "guard", env=["SOME_TOKEN"])
+    source(extensions / "quiet", name="quiet", enabled=False)
+    source(extensions / "known", name="known")
+    source(zot.home / "extensions" / "mine", name="mine")
+    assert run(zot, "ext", "trust", "known").status == 0
+    outcome = run(zot, "ext", "trust")
+    assert outcome.status == 1
+    lines = outcome.text.splitlines()
+    assert lines[0] == "name    guard"
+    assert lines[1].startswith(f"folder  {extensions / 'guard'} (2 files, ")
+    assert "asks    for SOME_TOKEN" in lines
+    assert lines[-1] == "waits   never seen: zot ext trust guard"
+    assert [line for line in lines if line.startswith("name")] == ["name    guard"]
+    assert outcome.stderr == (
+        f"zot ext trust: 1 extension of {zot.cwd} not trusted yet: name one, or zot ext trust --project for all\n"
+    )
+    machine = run(zot, "ext", "trust", "--json")
+    assert (machine.status, [row["name"] for row in machine.json_lines]) == (1, ["guard"])
+    assert machine.json_lines[0]["standing"] == "never seen"
+    assert not (zot.home / "withheld.json").exists()
+
+    assert run(zot, "ext", "trust", "guard").status == 0
+    outcome = run(zot, "ext", "trust")
+    assert (outcome.status, outcome.stdout) == (0, b"")
+    assert outcome.stderr == f"zot ext trust: nothing waits for trust in {zot.cwd}\n"
+
+
+def test_alone_it_says_what_cannot_be_read(zot):
+    (source(zot.cwd / ".zot" / "extensions" / "guard") / "extension.json").write_text("{")
+    outcome = run(zot, "ext", "trust")
+    assert outcome.status == 1
+    assert "parse manifest" in outcome.stderr
+    assert outcome.stderr.count("\n") == 1
+
+
+def test_yes_alone_agrees_to_nothing(zot):
+    source(zot.cwd / ".zot" / "extensions" / "guard")
+    outcome = run(zot, "ext", "trust", "--yes")
+    assert outcome.status == 2
+    assert "add a NAME, or --project for all of them" in outcome.stderr
+    assert not (zot.home / "trust.json").exists()
