@@ -7,7 +7,6 @@ import os
 import py_compile
 import re
 import select
-import shutil
 import stat
 import sys
 import time
@@ -16,21 +15,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.extension_folder import extension
 from tests.support.hosting import hosting
 from tests.support.installing import manifest_in
+from tests.support.project_extension import put
 from tests.support.replay_script import Script
 from tests.support.zot_process import PATIENCE_S
 from wire.events import Extension
 from wire.exit_codes import Status
-
-
-def put(zot, child: str, *args: str, name: str | None = None, parent: Path | None = None, **manifest) -> Path:
-    """Makes a child an extension of the project, in a folder of its name."""
-    parent = parent or zot.cwd / ".zot" / "extensions"
-    parent.mkdir(parents=True, exist_ok=True)
-    made = extension(zot.folder, child, *args, name=name, **manifest)
-    return shutil.move(made, parent / (name or child))
 
 
 @pytest.fixture
@@ -163,85 +154,6 @@ def test_a_reload_leaves_the_old_version_running_until_the_new_one_is_trusted(zo
         assert host.call("echo", "still here") == "still here"
         zot.run("ext", "trust", "echo")
         assert zot.run("ext", "reload", "echo").status == 0
-
-
-# --- what a child sees --------------------------------------------------------------------------------------------
-
-SECRETS = {"ANTHROPIC_API_KEY": "k", "ZOTCORE_RPC_TOKEN": "t", "AWS_SECRET": "s", "HARMLESS": "h", "LD_PRELOAD": ""}
-
-
-@pytest.mark.parametrize(
-    ("manifest", "seen"),
-    [
-        ({}, {"HARMLESS", "LD_PRELOAD"}),
-        ({"env": ["ANTHROPIC_API_KEY", "ZOTCORE_RPC_TOKEN"]}, {"HARMLESS", "LD_PRELOAD", "ANTHROPIC_API_KEY"}),
-        ({"env_policy": "minimal", "env": ["AWS_SECRET"]}, {"AWS_SECRET"}),
-    ],
-    ids=["nothing asked", "asked by name", "minimal"],
-)
-def test_an_extension_gets_only_the_secrets_that_its_manifest_asks_for(zot, manifest, seen):
-    zot.home.mkdir()
-    (zot.home / "config.json").write_text('{"secrets": ["AWS_*"]}')
-    child = put(zot, "env_dump", **manifest)
-    zot.env.update(SECRETS)
-    with hosting(zot, child) as host:
-        names = set(json.loads(host.call("env")))
-    assert names & set(SECRETS) == seen
-    assert {"PATH", "ZOT_HOME", "ZOT_EXTENSION", "ZOT_HOST_TOKEN"} <= names
-
-
-def test_each_extension_of_a_run_gets_its_own_environment(zot):
-    put(zot, "env_dump", env=["ANTHROPIC_API_KEY"], env_policy="minimal")
-    script = Script(zot.cwd, extra={"env": ""}).call(("env", {}))
-    secret = {"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "o"}
-    outcome = zot.replay(script, "--trust-project", "--max-steps", "1", env=secret).check(Status.MAX_STEPS)
-    (names,) = outcome.tool_texts()
-    assert {"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "PATH", "PYTHONPATH"} & set(json.loads(names)) == {
-        "ANTHROPIC_API_KEY",
-        "PATH",
-    }
-
-
-def test_what_the_question_says_of_the_environment_is_what_the_extension_gets(zot):
-    put(zot, "env_dump", env=["JIRA_TOKEN", "NOT_SET"])
-    zot.home.mkdir()
-    (zot.home / "config.json").write_text('{"env_grant": {"env_dump": ["HF_TOKEN"]}}')
-    zot.env |= dict.fromkeys(
-        ("JIRA_TOKEN", "HF_TOKEN", "GITHUB_TOKEN", "ANTHROPIC_API_KEY", "ZOTCORE_RPC_TOKEN"), "v-1"
-    )
-    shown = zot.run("ext", "trust", "env_dump").text
-    said = {line.split()[0]: line.split(maxsplit=1)[1] for line in shown.splitlines()}
-    assert said["asks"] == "for JIRA_TOKEN, NOT_SET"
-    given = re.fullmatch(
-        r"the secrets HF_TOKEN, JIRA_TOKEN, and (\d+) other variables of your environment", said["gets"]
-    )
-    assert given, shown
-    kept = {"ANTHROPIC_API_KEY", "GITHUB_TOKEN", "ZOTCORE_RPC_TOKEN"}
-    assert said["not"] == f"{', '.join(sorted(kept))}: these are secrets"
-    with hosting(zot) as host:
-        names = set(json.loads(host.call("env")))
-        errors = host.running.errors()
-    assert not names & kept
-    assert {"HF_TOKEN", "JIRA_TOKEN"} <= names
-    assert "env_dump did not get ANTHROPIC_API_KEY and GITHUB_TOKEN. zot ext info env_dump tells more" in errors
-    (told,) = zot.run("ext", "info", "env_dump", "--json").json_lines
-    assert told["secrets_given"] == ["HF_TOKEN", "JIRA_TOKEN"]
-    assert told["secrets_withheld"] == ["ANTHROPIC_API_KEY", "GITHUB_TOKEN"]
-    assert "v-1" not in shown + errors + zot.run("ext", "info", "env_dump").text
-
-
-def test_a_run_says_once_what_was_withheld(zot):
-    put(zot, "recorder", str(zot.folder / "r"), parent=zot.home / "extensions")
-    zot.env["GITHUB_TOKEN"] = "v-1"
-    (line,) = run(zot).warnings
-    assert line.startswith("zot: secrets stay here, said once: recorder did not get GITHUB_TOKEN. ")
-    assert run(zot).warnings == []
-    assert run(zot, env={"HF_TOKEN": "v-2"}).warnings == [line.replace("GITHUB_TOKEN", "HF_TOKEN")]
-
-
-def test_a_run_without_extensions_says_nothing_of_secrets(zot):
-    assert run(zot, env={"GITHUB_TOKEN": "v-1"}).warnings == []
-    assert not (zot.home / "withheld.json").exists()
 
 
 # --- where it keeps its data --------------------------------------------------------------------------------------

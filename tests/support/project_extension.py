@@ -1,14 +1,18 @@
-"""An extension of a project, with a guard's manifest."""
+"""An extension of a project: a guard's manifest, and a child in the project of a test."""
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING, Any
 
 from supervisor.discovery.discover import Found, Scope
+from tests.support.extension_folder import extension
 from wire.manifest import Manifest
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tests.support.zot_process import Zot
 
 
 def manifest(**fields: Any) -> Manifest:
@@ -21,3 +25,12 @@ def found(folder: Path, scope: Scope = Scope.PROJECT, **fields: Any) -> Found:
 
 def append(path: Path) -> None:
     path.write_text(path.read_text() + "x")
+
+
+def put(zot: Zot, child: str, *args: str, name: str | None = None, parent: Path | None = None, **manifest: Any) -> Path:
+    """Makes a child an extension of the project, in a folder of its name."""
+    parent = parent or zot.cwd / ".zot" / "extensions"
+    parent.mkdir(parents=True, exist_ok=True)
+    target = parent / (name or child)
+    shutil.move(extension(zot.folder, child, *args, name=name, **manifest), target)
+    return target
