@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from supervisor.discovery.environment import withheld
+from supervisor.discovery.environment import HOST_SECRETS, withheld
 from supervisor.home.config import NAME as CONFIG
 from supervisor.home.small_file import read_file, replace_file
 from wire.lenient_json import UNREADABLE
@@ -67,7 +67,8 @@ def line(new: Mapping[str, list[str]], home: Path) -> str:
     if len(alike) > GROUPS:
         said.append("others did not get other ones")
     first, variables = next(iter(new.items()))
-    example = msgspec.json.encode({"env_grant": {first: variables[:1]}}).decode()
+    wanted = [name for name in variables if name not in HOST_SECRETS] or variables  # rather not a key of the host
+    example = msgspec.json.encode({"env_grant": {first: wanted[:1]}}).decode()
     return one_line(
         f"zot: secrets stay here, said once: {'; '.join(said)}. zot ext info {shlex.quote(first)} tells more;"
         f" to hand one over, put {example} into {home / CONFIG}",

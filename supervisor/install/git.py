@@ -78,6 +78,7 @@ class _Git:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
+                umask=_umask() | 0o022,  # what it writes is for nobody else to change
                 start_new_session=True,  # git's children are killed with it, and git has no terminal for questions
                 preexec_fn=_die_with_parent if sys.platform == "linux" else None,  # noqa: PLW1509  (no threads here)
             )
@@ -145,6 +146,13 @@ def _environment(source: GitSource) -> dict[str, str]:
         env[f"GIT_CONFIG_KEY_{count}"] = f"url.{source.url}.insteadOf"
         env[f"GIT_CONFIG_VALUE_{count}"] = source.public_url
     return env
+
+
+def _umask() -> int:
+    """The mask of this process, which has no threads."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
 
 
 def _die_with_parent() -> None:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 LEFT_OUT = frozenset({".git", "__pycache__"})
 """Names that are not installed, at any depth: history and caches."""
+KEPT_MODE = 0o755
+"""The bits of a mode that are installed: nobody but the owner may write, and no program runs as somebody else."""
 PIECE = 1 << 20
 """Bytes of one read."""
 KINDS = {stat.S_IFIFO: "a FIFO", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
@@ -106,8 +108,8 @@ def _check_link(root: Path, real_root: str, path: str) -> None:
 
 
 def copy(source: Path, target: Path, without: Path | None = None) -> None:
-    """Copies the tree into an existing folder. Keeps times, and modes without set-user-id and the like. Raises
-    `InstallError`, and `OSError` if the copy fails midway."""
+    """Copies the tree into an existing folder. Keeps times, and modes within `KEPT_MODE`. Raises `InstallError`, and
+    `OSError` if the copy fails midway."""
     folders = [("", os.stat(source))]
     for entry in check(source, without):
         at = target / entry.path
@@ -120,7 +122,7 @@ def copy(source: Path, target: Path, without: Path | None = None) -> None:
             copy_file(source / entry.path, at)
     for path, found in reversed(folders):
         # The owner gets all rights. Otherwise only root could remove the folder.
-        os.chmod(target / path, stat.S_IMODE(found.st_mode) & 0o777 | 0o700)
+        os.chmod(target / path, stat.S_IMODE(found.st_mode) & KEPT_MODE | 0o700)
         os.utime(target / path, ns=(found.st_atime_ns, found.st_mtime_ns))
 
 
@@ -138,7 +140,7 @@ def copy_file(source: Path, target: Path) -> None:
                 left = memoryview(piece)
                 while left:
                     left = left[os.write(writer, left) :]
-            os.fchmod(writer, stat.S_IMODE(found.st_mode) & 0o777)
+            os.fchmod(writer, stat.S_IMODE(found.st_mode) & KEPT_MODE)
             os.utime(writer, ns=(found.st_atime_ns, found.st_mtime_ns))
         finally:
             os.close(writer)

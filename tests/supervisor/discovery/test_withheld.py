@@ -67,6 +67,11 @@ def test_the_line_says_exactly_who_did_not_get_what(home):
     assert "a and b did not get GITHUB_TOKEN and HF_TOKEN; c did not get GITHUB_TOKEN. " in line
 
 
+def test_no_key_of_the_host_is_proposed_if_there_is_another(home):
+    assert '{"guard":["GITHUB_TOKEN"]}' in tell(home, guard(), environ={**HOST, "ANTHROPIC_API_KEY": "x"})
+    assert '{"desk":["ANTHROPIC_API_KEY"]}' in tell(home, guard("desk"), environ={"ANTHROPIC_API_KEY": "x"})
+
+
 def test_many_are_counted_on_one_line(home):
     many = {f"S{number:02}_TOKEN": "" for number in range(30)}
     line = tell(home, *(guard(f"e{number:02}") for number in range(20)), environ=many)

@@ -88,6 +88,22 @@ def test_a_repository_by_branch_tag_and_commit(here, tmp_path):
         assert sorted(os.listdir(arrival.now.folder)) == [".zot-install.json", "extension.json", "run"]
 
 
+def test_nobody_else_may_write_to_what_is_installed(here, tmp_path):
+    copied = source(tmp_path / "copied", name="copied")
+    (copied / "lib").mkdir()
+    for path in (copied, copied / "lib", copied / "run", copied / "extension.json"):
+        path.chmod(0o777)
+    cloned = repository(tmp_path / "cloned", name="cloned")
+    mask = os.umask(0)
+    try:
+        for made in (LocalSource(copied), GitSource(f"file://{cloned}")):
+            folder = install(made, Scope.GLOBAL, here).now.folder
+            for path in (folder, *folder.rglob("*")):
+                assert path.stat().st_mode & 0o7022 == 0, path
+    finally:
+        os.umask(mask)
+
+
 @pytest.mark.parametrize(
     ("ref", "complaint"),
     [("nope", "Remote branch nope not found"), ("0123456789" * 4, "git says"), ("abcdef1", "git says")],
