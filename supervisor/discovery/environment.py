@@ -138,7 +138,7 @@ def is_secret(name: str, config: Config, value: str = "") -> bool:
 def _holds_a_password(upper: str, value: str) -> bool:
     """Whether the value has a URL with a password, an authorization header or a private key in it. Addresses of proxies
     pass: programs that use the network need them."""
-    if upper.endswith("_PROXY") or not ("://" in value or "uthorization" in value or "PRIVATE KEY" in value):
+    if upper.endswith("_PROXY") or not ("://" in value or "PRIVATE KEY" in value or "authorization" in value.lower()):
         return False
     return _secret_value().search(value) is not None
 
@@ -149,7 +149,7 @@ def _secret_value() -> re.Pattern[str]:
     return re.compile(
         r"://[^/?#\s:@]*:[^/?#\s@]+@"
         r"|://\S*[?&;](?:password|passwd|pwd)=[^&;\s]"
-        r"|\b[Aa]uthorization\s*[:=]\s*\S"
+        r"|\b(?i:authorization)\s*[:=]\s*\S"
         r"|-----BEGIN [A-Z ]*PRIVATE KEY-----"
     )
 

@@ -105,6 +105,8 @@ class Reloader:
             self._carry_out(name, plan, partial(ended, index))
 
     def _with_folder(self, outcome: ReloadOutcome) -> ReloadOutcome:
+        if outcome.outcome == "stopped":
+            return outcome
         try:
             return msgspec.structs.replace(outcome, folder=str(self._supervisor.find(outcome.name).found.folder))
         except KeyError:

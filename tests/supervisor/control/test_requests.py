@@ -161,10 +161,11 @@ def test_a_reload_is_answered_when_it_has_ended(serving: Serving, client: Peer):
     (name, done), (no_name, all_done) = serving.served.reloads
     assert (name, no_name) == ("beta", None)
     all_done(())
-    done((control.ReloadOutcome("beta", "kept", "exit 3"),))
+    done((control.ReloadOutcome("beta", "kept", "exit 3", "/b"),))
+    outcome = {"name": "beta", "outcome": "kept", "reason": "exit 3", "folder": "/b"}
     assert client.replies(2) == [
         {"type": "reloaded", "id": "2", "outcomes": []},
-        {"type": "reloaded", "id": "1", "outcomes": [{"name": "beta", "outcome": "kept", "reason": "exit 3"}]},
+        {"type": "reloaded", "id": "1", "outcomes": [outcome]},
     ]
 
 

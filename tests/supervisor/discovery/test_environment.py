@@ -177,6 +177,8 @@ def test_the_promised_patterns_in_any_letter_case(prefix, rest, cased):
         ("PIP_INDEX_URL", "https://me:pass@pypi.example.org/simple", True),
         ("GIT_CONFIG_KEY_0", "url.https://me:pass@example.org/.insteadOf", True),
         ("GIT_CONFIG_VALUE_0", "Authorization: Basic eA==", True),
+        ("GIT_CONFIG_VALUE_0", "AUTHORIZATION: basic eA==", True),
+        ("GIT_CONFIG_VALUE_0", "authorization", False),
         ("DEPLOY", "-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl", True),
         ("HTTPS_PROXY", "http://me:pass@proxy:3128", False),
         ("https_proxy", "http://me:pass@proxy:3128", False),
