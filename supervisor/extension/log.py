@@ -1,13 +1,18 @@
-"""The log file of one extension: its stderr, its `log` frames, and lines of the host, which begin with `[zot]`."""
+"""The log file of one extension: its stderr, its `log` frames, and lines of the host, which begin with `[zot]`.
+
+Beside it lies a file with the time and the level of each line, see `wire.log_times`.
+"""
 
 from __future__ import annotations
 
 import os
+import time
 from collections import deque
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from wire.log_times import HOST, LETTERS, STDERR, UNKNOWN, entry, header, times_name
 from wire.text import _BREAKS, one_line
 
 if TYPE_CHECKING:
@@ -28,22 +33,31 @@ LINE_LIMIT = 1000
 FRAME_LINE_LIMIT = 4000
 """Most characters of a line from a `log` frame."""
 LEVELS = frozenset({"debug", "info", "warn", "error"})
+RESOLUTION_S = 0.01
+"""Lines of one level that follow each other within this time share the time of the first one."""
 
 
 class ExtensionLog:
-    """Appends to `FOLDER/ext-NAME.log`, mode 0600. Keeps at most `LOGS_KEPT` files, of `total` bytes together.
+    """Appends to `FOLDER/ext-NAME.log`, mode 0600. Keeps at most `LOGS_KEPT` files, each with its times beside it, of
+    `total` bytes together. `clock` gives seconds since the epoch.
 
     If the log cannot be written (disk full, read-only home), everything else goes on. `error` then says why, `on_error`
     gets this reason once, and the last lines of stderr are still remembered for error messages.
     """
 
-    def __init__(self, folder: Path, name: str, total: int = LOGS_KEPT * LOG_LIMIT) -> None:
+    def __init__(
+        self, folder: Path, name: str, total: int = LOGS_KEPT * LOG_LIMIT, clock: Callable[[], float] = time.time
+    ) -> None:
         self._limit = max(total // LOGS_KEPT, SMALLEST_LOG)
+        self._clock = clock
         self.path = folder / f"ext-{name}.log"
         self.error: str | None = None
         self.on_error: Callable[[str], None] | None = None
-        self._fd = -1
-        self._size = 0
+        self._fd = self._times_fd = -1
+        self._times_size = 0
+        self._end = -1  # of what this object has written last
+        self._entry: tuple[float, str] = (0.0, "")  # the last entry: its time and level
+        self._unknown_from: int | None = None  # the position of the first entry that could not be written
         self._last: deque[bytes] = deque(maxlen=LINES_REMEMBERED)  # decoded only when shown
         self._partial = b""
         self._open()
@@ -53,17 +67,17 @@ class ExtensionLog:
         *whole, self._partial = (self._partial + data[-4 * LOG_LIMIT :]).split(b"\n")
         self._partial = self._partial[-4096:]
         self._last.extend(line[: 4 * LINE_SHOWN] for line in whole[-LINES_REMEMBERED:])
-        self._append(data)
+        self._append(data, STDERR)
 
     def add(self, text: str) -> None:
         """Appends a line of the host."""
-        self._append(f"[zot] {one_line(text, LINE_LIMIT)}\n".encode())
+        self._append(f"[zot] {one_line(text, LINE_LIMIT)}\n".encode(), HOST)
 
     def add_frame(self, level: str, message: str, fields: Mapping[str, object] | None = None) -> None:
         """Appends a line that the extension sent as a `log` frame."""
         said = " ".join([message, *(f"{name}={_value(value)}" for name, value in (fields or {}).items())])
         shown = level if level in LEVELS else "info"
-        self._append(f"[{shown}] {one_line(said, FRAME_LINE_LIMIT)}\n".encode("utf-8", "replace"))
+        self._append(f"[{shown}] {one_line(said, FRAME_LINE_LIMIT)}\n".encode("utf-8", "replace"), shown)
 
     def last_line(self) -> str:
         """The last line of the extension's stderr; empty if there is none."""
@@ -74,16 +88,28 @@ class ExtensionLog:
         return [text for line in self._last if (text := _shown(line))]
 
     def _open(self) -> None:
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
         try:
             try:
-                self._fd = os.open(self.path, flags, 0o600)
+                self._fd = _opened(self.path)
             except FileNotFoundError:
                 self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                self._fd = os.open(self.path, flags, 0o600)
-            self._size = os.fstat(self._fd).st_size
+                self._fd = _opened(self.path)
+            found = os.fstat(self._fd)
         except OSError as error:
             self._fail(error)
+        else:
+            self._open_times(found.st_ino, is_new=found.st_size == 0)
+
+    def _open_times(self, inode: int, *, is_new: bool) -> None:
+        """Begins the entries about the log file. A log whose times cannot be written is written without them."""
+        self._end, self._unknown_from = -1, None
+        try:
+            path = self.path.with_name(times_name(self.path.name))
+            self._times_fd = _opened(path, os.O_TRUNC if is_new else 0)
+            os.write(self._times_fd, header(inode))
+            self._times_size = os.fstat(self._times_fd).st_size
+        except OSError:
+            self._close_times()
 
     def _fail(self, error: OSError) -> None:
         is_first = self.error is None
@@ -91,21 +117,54 @@ class ExtensionLog:
         if is_first and self.on_error is not None:
             self.on_error(self.error)
 
-    def _append(self, data: bytes) -> None:
+    def _append(self, data: bytes, level: str) -> None:
         for start in range(0, len(data), self._limit):
             piece = data[start : start + self._limit]
             if self._fd < 0:
                 return
-            if self._size and self._size + len(piece) > self._limit:
-                self._rotate()
             try:
-                self._size += os.write(self._fd, piece)
+                position = self._make_room(len(piece))
+                if self._fd < 0:
+                    return
+                self._note_time(position, level)
+                self._end = position + os.write(self._fd, piece)
             except OSError as error:
                 self._fail(error)
                 self.close()
 
+    def _make_room(self, length: int) -> int:
+        """Rotates the log if so many bytes do not fit. Returns the position at which the next byte will be written."""
+        rotations = 0
+        while self._fd >= 0:
+            position = os.lseek(self._fd, 0, os.SEEK_END)
+            if not position or rotations == 2 or position + self._times_size + length <= self._limit:
+                return position
+            self._rotate()
+            rotations += 1  # the file that is now at the path may be another host's, and full as well
+        return 0
+
+    def _note_time(self, position: int, level: str) -> None:
+        """Writes an entry for what comes at this position, unless the last entry is right for it. The entry is written
+        before the line, so that whoever reads a line finds its time."""
+        now = self._clock()
+        then, last_level = self._entry
+        if position == self._end and level == last_level and 0.0 <= now - then < RESOLUTION_S:
+            return
+        if self._times_fd < 0:
+            return
+        unknown = b"" if self._unknown_from is None else entry(self._unknown_from, 0, LETTERS[UNKNOWN])
+        try:
+            written = unknown + entry(position, int(now * 1000), LETTERS[level])
+            self._times_size += os.write(self._times_fd, written)
+        except OSError:
+            if self._unknown_from is None:
+                self._unknown_from = position
+        else:
+            self._entry = (now, level)
+            self._unknown_from = None
+
     def _rotate(self) -> None:
-        """Renames the files and opens a new one. Another host may have rotated the shared file already: then our
+        """Renames the files and opens new ones. Another host may have rotated the shared file already: then our
         descriptor is not the file at the path, and nothing is renamed."""
         try:
             ours = os.path.samestat(os.fstat(self._fd), os.stat(self.path))
@@ -115,16 +174,32 @@ class ExtensionLog:
         if ours:
             names = [self.path, *(self.path.with_name(f"{self.path.name}.{n}") for n in range(1, LOGS_KEPT))]
             for older, newer in zip(reversed(names[1:]), reversed(names[:-1]), strict=True):
-                try:
-                    os.replace(newer, older)
-                except OSError:
-                    pass
+                _replace(newer, older)
+                _replace(newer.with_name(times_name(newer.name)), older.with_name(times_name(older.name)))
         self._open()
 
+    def _close_times(self) -> None:
+        self._times_size = 0
+        if self._times_fd >= 0:
+            os.close(self._times_fd)
+            self._times_fd = -1
+
     def close(self) -> None:
+        self._close_times()
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
+
+
+def _opened(path: Path, flags: int = 0) -> int:
+    return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | flags, 0o600)
+
+
+def _replace(newer: Path, older: Path) -> None:
+    try:
+        os.replace(newer, older)
+    except OSError:
+        pass  # there is none yet, or the folder cannot be written
 
 
 def _value(value: object) -> str:

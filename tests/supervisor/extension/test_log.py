@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.extension.log import LINE_SHOWN, LOG_LIMIT, LOGS_KEPT, ExtensionLog
+from wire.log_times import LogTimes, Written, times_name
 from wire.text import one_line, printable
 
 
@@ -24,7 +25,21 @@ def log(tmp_path: Path):
 
 
 def files(log: ExtensionLog) -> dict[str, int]:
-    return {path.name: path.stat().st_size for path in log.path.parent.iterdir()}
+    return {path.name: path.stat().st_size for path in log.path.parent.glob("*.log*")}
+
+
+def times(log: Path, inode: int | None = None) -> LogTimes:
+    """The times of a log file, as a reader finds them."""
+    beside = log.with_name(times_name(log.name)).read_bytes()
+    return LogTimes(beside, log.stat().st_ino if inode is None else inode)
+
+
+class Clock:
+    def __init__(self, now: float = 1_800_000_000.0) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        return self.now
 
 
 def test_log_files_are_private(log: ExtensionLog):
@@ -72,9 +87,9 @@ def test_two_hosts_with_one_log_rotate_it_once(tmp_path: Path):
     first.add("first")
     first.close()
     second.close()
-    texts = {path.name: path.read_text() for path in tmp_path.iterdir()}
-    assert set(texts) == {"ext-x.log", "ext-x.log.1", "ext-x.log.2"}
-    assert sum(text.count("h") for text in texts.values()) == 4 * len(half), "nothing is lost"
+    texts = {path.name: path.read_text() for path in tmp_path.glob("*.log*")}
+    assert set(texts) == {"ext-x.log", *(f"ext-x.log.{number}" for number in range(1, 4))}
+    assert [text.count("h") for text in texts.values()] == [len(half)] * 4, "nothing is lost, and no file is too large"
     assert "second" in texts["ext-x.log"]
     assert "first" in texts["ext-x.log.1"], "the other's new file is found at the next rotation"
 
@@ -184,3 +199,145 @@ def test_a_closed_log_takes_notes_without_complaint(log: ExtensionLog):
     log.add("late")
     log.close()
     assert os.path.exists(log.path)
+
+
+# --- times and levels ------------------------------------------------------------------------------------------
+
+
+def test_each_line_has_its_time_and_level_beside_the_log(tmp_path: Path):
+    clock = Clock()
+    log = ExtensionLog(tmp_path, "x", clock=clock)
+    lines = []
+    for write, level in (
+        (lambda: log.write(b"from stderr\n"), "stderr"),
+        (lambda: log.add("from the host"), "zot"),
+        (lambda: log.add_frame("warn", "from a frame"), "warn"),
+        (lambda: log.add_frame("unheard of", "from a frame"), "info"),
+        (lambda: log.add_frame("debug", "from a frame"), "debug"),
+    ):
+        clock.now += 1.0
+        lines.append((log.path.stat().st_size, Written(int(clock.now * 1000), level)))
+        write()
+    log.close()
+    found = times(log.path)
+    assert [(start, found.at(start)) for start, _ in lines] == lines
+    text = "from stderr\n[zot] from the host\n[warn] from a frame\n[info] from a frame\n[debug] from a frame\n"
+    assert log.path.read_text() == text
+    assert log.path.with_name("ext-x.times").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_line_that_comes_in_pieces_has_the_time_of_its_first_piece(tmp_path: Path):
+    clock = Clock()
+    log = ExtensionLog(tmp_path, "x", clock=clock)
+    log.write(b"a\nbe")
+    clock.now += 5
+    log.write(b"gun\nc\n")
+    log.close()
+    found = times(log.path)
+    at = [found.at(start).time_ms / 1000 - 1_800_000_000 for start in (0, 2, log.path.read_bytes().index(b"c"))]
+    assert at == [0, 0, 5]
+
+
+def test_lines_of_a_burst_share_an_entry_and_other_levels_do_not(tmp_path: Path):
+    clock = Clock()
+    log = ExtensionLog(tmp_path, "x", clock=clock)
+    for _ in range(100):
+        log.write(b"line\n")
+    assert len(times(log.path)) == 1
+    log.add("one")
+    log.write(b"line\n")
+    clock.now -= 3600  # the clock is set back
+    log.write(b"line\n")
+    log.close()
+    assert [times(log.path).at(500 + end).level for end in (0, 10, 15)] == ["zot", "stderr", "stderr"]
+    assert times(log.path).at(log.path.stat().st_size - 1).time_ms == int(clock.now * 1000)
+
+
+def test_the_times_rotate_with_the_log_and_count_against_its_limit(tmp_path: Path):
+    clock = Clock()
+    log = ExtensionLog(tmp_path, "x", 5 * 4096, clock=clock)
+    for number in range(5000):
+        clock.now = 1_800_000_000.0 + number
+        log.write(b"%d\n" % number)
+    log.close()
+    found = sorted(tmp_path.glob("ext-x.log*"))
+    assert len(found) == LOGS_KEPT == len(list(tmp_path.glob("ext-x.times*")))
+    for path in found:
+        at, known = 0, times(path)
+        for line in path.read_bytes().splitlines(keepends=True):
+            assert known.at(at) == Written((1_800_000_000 + int(line)) * 1000, "stderr")
+            at += len(line)
+    assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 5 * 4096 + 64
+
+
+def test_two_hosts_with_one_log_know_the_times_of_each_others_lines(tmp_path: Path):
+    clocks = Clock(1_800_000_000.0), Clock(1_800_000_500.0)
+    logs = [ExtensionLog(tmp_path, "x", 5 * 4096, clock=clock) for clock in clocks]
+    for number in range(600):
+        for which in (0, 1):
+            clocks[which].now += 1
+            logs[which].write(b"%d %d\n" % (which, number))
+    for log in logs:
+        log.close()
+    seen = 0
+    for path in tmp_path.glob("ext-x.log*"):
+        at, known = 0, times(path)
+        for line in path.read_bytes().splitlines(keepends=True):
+            which, number = map(int, line.split())
+            assert known.at(at).time_ms == (1_800_000_001 + 500 * which + number) * 1000
+            at += len(line)
+            seen += 1
+    assert seen > 200
+
+
+def test_a_log_from_before_the_times_stays_without_and_goes_on_with_them(tmp_path: Path):
+    (tmp_path / "ext-x.log").write_bytes(b"old\n")
+    log = ExtensionLog(tmp_path, "x")
+    log.write(b"new\n")
+    log.close()
+    assert times(log.path).at(0) is None
+    assert times(log.path).at(4).level == "stderr"
+
+
+def test_times_of_a_log_that_was_removed_are_not_those_of_the_next(tmp_path: Path):
+    log = ExtensionLog(tmp_path, "x", clock=Clock(1000.0))
+    log.write(b"first\nsecond\n")
+    log.close()
+    log.path.unlink()
+    log = ExtensionLog(tmp_path, "x", clock=Clock(2000.0))
+    log.write(b"a\n")
+    log.close()
+    assert {times(log.path).at(start).time_ms for start in (0, 6, 50)} == {2_000_000}
+    assert len(times(log.path, inode=0)) == 0
+
+
+def test_lines_whose_times_could_not_be_written_have_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    log = ExtensionLog(tmp_path, "x", clock=Clock())
+    log.write(b"known\n")
+    write = os.write
+
+    def fail(fd: int, data: bytes) -> int:
+        if b" s\n" in data:
+            raise OSError(28, "No space left on device")
+        return write(fd, data)
+
+    monkeypatch.setattr(os, "write", fail)
+    log.add("known")
+    log.write(b"not known\n")
+    log.write(b"not known\n")
+    monkeypatch.undo()
+    log.write(b"known again\n")
+    log.close()
+    text = log.path.read_bytes()
+    known = [times(log.path).at(text.index(word)) is not None for word in (b"known", b"[zot]", b"not known", b"again")]
+    assert known == [True, True, False, True]
+
+
+@pytest.mark.parametrize("obstacle", ["folder", "full disk"])
+def test_times_that_cannot_be_written_cost_only_themselves(tmp_path: Path, obstacle: str):
+    beside = tmp_path / "ext-x.times"
+    beside.mkdir() if obstacle == "folder" else beside.symlink_to("/dev/full")
+    log = ExtensionLog(tmp_path, "x")
+    log.write(b"kept\n")
+    log.close()
+    assert (log.error, log.path.read_text()) == (None, "kept\n")
