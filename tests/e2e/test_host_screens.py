@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import time
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
@@ -154,6 +155,48 @@ def test_following_ends_with_its_reader(zot, log):
         assert os.read(read, 100) == b"x\n"
         os.close(read)
         assert running.finish().status == 130
+
+
+def test_times_levels_and_since(zot):
+    clock = iter([1_800_000_000.0, 1_800_000_060.0, 1_800_003_600.0])
+    written = logs.ExtensionLog(zot.home / "logs", "one", clock=lambda: next(clock))
+    written.write(b"old\n")
+    written.add_frame("warn", "low on disk")
+    written.write(b"\x1b[31mnew\n")
+    written.close()
+    assert zot.run("ext", "logs", "one").stdout == b"old\n[warn] low on disk\n\x1b[31mnew\n", "byte for byte"
+    shown = [line.split(maxsplit=2) for line in zot.run("ext", "logs", "one", "-t", "-n", "2").text.splitlines()]
+    assert [line[1:] for line in shown] == [["warn", "low on disk"], ["stderr", "new"]]
+    assert [datetime.fromisoformat(line[0]).timestamp() for line in shown] == [1_800_000_060, 1_800_003_600]
+    moment = datetime.fromtimestamp(1_800_000_030, UTC).isoformat()
+    assert zot.run("ext", "logs", "one", "--since", moment).stdout == b"[warn] low on disk\n\x1b[31mnew\n"
+    assert zot.run("ext", "logs", "one", "--since", moment, "-n", "1").stdout == b"\x1b[31mnew\n"
+    records = [json.loads(line) for line in zot.run("ext", "logs", "one", "--json").stdout.splitlines()]
+    assert [(record["level"], record["stream"], record["line"]) for record in records] == [
+        ("stderr", "stderr", "old"),
+        ("warn", "log", "[warn] low on disk"),
+        ("stderr", "stderr", "\x1b[31mnew"),
+    ]
+    assert datetime.fromisoformat(records[0]["time"]).timestamp() == 1_800_000_000
+    bad = zot.run("ext", "logs", "one", "--since", "noon")
+    assert bad.status == 2
+    assert bad.stderr.startswith("zot: --since: 'noon' is neither a length of time (10m, 2h) nor a moment")
+
+
+def test_following_with_times(zot):
+    written = logs.ExtensionLog(zot.home / "logs", "one", 5 * 4096)
+    written.write(b"before\n")
+    with zot.start("ext", "logs", "one", "-f", "-t", "--since", "1h") as running:
+        read = lambda: running._read_line(time.monotonic() + PATIENCE_S).split(maxsplit=2)  # noqa: E731
+        assert read()[1:] == [b"stderr", b"before\n"]
+        for number in range(60):
+            written.add_frame("error", f"{number} {'x' * 100}")
+            moment, level, text = read()
+            assert (level, text.split()[0]) == (b"error", b"%d" % number)
+            assert abs(datetime.fromisoformat(moment.decode()).timestamp() - time.time()) < 600
+        running.signal(signal.SIGINT)
+        assert running.finish().status == 130
+    written.close()
 
 
 # --- the live screen -------------------------------------------------------------------------------------------

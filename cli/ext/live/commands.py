@@ -44,16 +44,39 @@ def ext_logs(
     name: Name,
     follow: Annotated[bool, typer.Option("-f", "--follow", help="Go on with what comes, until Ctrl-C.")] = False,
     lines: Annotated[
-        int, typer.Option("-n", "--lines", help="How many of the last lines.", metavar="LINES", min=0)
-    ] = 50,
+        int | None,
+        typer.Option(
+            "-n",
+            "--lines",
+            help="How many of the last lines. Default: 50, with --since all.",
+            metavar="LINES",
+            min=0,
+            show_default=False,
+        ),
+    ] = None,
+    timestamps: Annotated[
+        bool, typer.Option("-t", "--timestamps", help="Before each line when it came, and its level.")
+    ] = False,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            help="Only lines that came in the last 10m, 2h …, or since a moment such as 2026-11-22T10:30.",
+            metavar="TIME",
+            show_default=False,
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show what an extension has written to its standard error, also when no host runs.
+    """Show an extension's log, also when no host runs: what it wrote to its standard error, its log frames, and what
+    the host noted. Without -t, --since and --json byte for byte.
 
     Exit status: 0, 1 it cannot be read, 2 there is no such log, 130 interrupted.
 
-    Example: [bold]zot ext logs guard -f[/bold]
+    Example: [bold]zot ext logs guard -f[/bold], or [bold]zot ext logs guard -t --since 10m[/bold]
     """
     from cli.ext.live.logs import run_logs
 
-    exit_with("ext logs", lambda: run_logs(name, follow=follow, lines=lines, as_json=as_json))
+    exit_with(
+        "ext logs",
+        lambda: run_logs(name, follow=follow, lines=lines, timestamps=timestamps, since=since, as_json=as_json),
+    )

@@ -1,29 +1,47 @@
-"""`zot ext logs`: shows what an extension has written to its standard error. Needs no running host."""
+"""`zot ext logs`: shows the log of an extension, also when no host runs."""
 
 from __future__ import annotations
 
 import os
 import select
 import sys
+from collections import deque
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from cli.choices import CommandLineError
-from cli.ext.live.log_tail import Follower, last_lines, rotation
+from cli.logs.log_tail import Follower, all_since, rotation, tail
+from cli.logs.timed_lines import LineReader, TimesBeside, local_time, since_ms, with_time
 from supervisor.control.client import HostError
 from supervisor.home.zot_home import zot_home
 from wire.exit_codes import Status
 from wire.suggest import no_such
 from wire.text import printable
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from cli.logs.log_tail import Piece
+    from cli.logs.timed_lines import TimedLine
+
 POLL_S = 0.2
-LONGEST_PARTIAL = 64 * 1024
+LINES_SHOWN = 50
 
 
-def run_logs(name: str, *, follow: bool, lines: int, as_json: bool = False) -> int:
+def run_logs(
+    name: str,
+    *,
+    follow: bool,
+    lines: int | None,
+    timestamps: bool = False,
+    since: str | None = None,
+    as_json: bool = False,
+) -> int:
     """Prints the log and returns the exit status. `name` is the name of the extension or of its folder. Raises
-    `HostError`, `CommandLineError` for a name without a log, and `BrokenPipeError`."""
+    `HostError`, `CommandLineError` for a name without a log or a bad `since`, and `BrokenPipeError`."""
+    since_when = None if since is None else since_ms(since)
     folder = zot_home() / "logs"
     path = folder / f"ext-{name}.log"
     if os.sep not in name and not rotation(path) and (named := _named_by_its_folder(name)) is not None:
@@ -33,8 +51,11 @@ def run_logs(name: str, *, follow: bool, lines: int, as_json: bool = False) -> i
         if not known:
             raise HostError(f"there are no logs of extensions in {folder}")
         raise CommandLineError(no_such("log of an extension", name, known))
+    printer: _RawPrinter | _LinePrinter = _RawPrinter()
+    if as_json or timestamps or since_when is not None or os.isatty(1):
+        printer = _LinePrinter(path, name if as_json else None, timestamps=timestamps, since=since_when)
     try:
-        return _show(path, _Printer(name if as_json else None), follow=follow, lines=lines)
+        return _show(path, printer, follow=follow, lines=lines)
     except KeyboardInterrupt:
         return Status.INTERRUPTED.exit_code
     except BrokenPipeError:
@@ -55,25 +76,26 @@ def _named_by_its_folder(name: str) -> str | None:
     return None
 
 
-def _show(path: Path, printer: _Printer, *, follow: bool, lines: int) -> int:
-    if not follow:
-        printer.write(last_lines(path, lines))
-        printer.flush()
-        return 0
-    follower = Follower(path)
+def _show(path: Path, printer: _RawPrinter | _LinePrinter, *, follow: bool, lines: int | None) -> int:
+    follower = Follower(path) if follow else None
     try:
-        printer.write(last_lines(path, lines, follower.position))
+        end = None if follower is None else follower.position
+        printer.begin(path, lines, end)
+        if follower is None:
+            printer.flush()
+            return 0
         while True:
             lost = follower.lost
-            if data := follower.read():
-                printer.write(data)
+            if pieces := follower.read():
+                printer.write(pieces)
             else:
                 printer.flush()
                 _wait_for_a_while()
             if follower.lost > lost:
                 print("zot ext logs: some lines came too fast and are missing here", file=sys.stderr)  # noqa: T201
     finally:
-        follower.close()
+        if follower is not None:
+            follower.close()
 
 
 def _wait_for_a_while() -> None:
@@ -84,41 +106,76 @@ def _wait_for_a_while() -> None:
         raise BrokenPipeError
 
 
-class _Printer:
-    """Writes whole lines without control characters to a terminal, and the raw bytes to any other stdout. With a name
-    it writes each line as a JSON object."""
+class _RawPrinter:
+    """Writes the bytes as they are."""
 
-    def __init__(self, name: str | None) -> None:
+    def begin(self, path: Path, lines: int | None, end: int | None) -> None:
+        self.write(tail(path, LINES_SHOWN if lines is None else lines, end))
+
+    def write(self, pieces: Iterable[Piece]) -> None:
+        for piece in pieces:
+            _put(piece.data)
+
+    def flush(self) -> None:
+        pass
+
+
+class _LinePrinter:
+    """Writes line by line: without control characters to a terminal, with times, or as JSON objects with this name.
+    With `since`, in milliseconds since the epoch, only lines that are not older."""
+
+    def __init__(self, path: Path, name: str | None, *, timestamps: bool, since: int | None) -> None:
         self._name = name
+        self._since = since
+        self._timestamps = timestamps
         self._is_terminal = os.isatty(1)
-        self._partial = b""
+        self._times = TimesBeside(path)
+        self._reader = LineReader(self._times)
 
-    def write(self, data: bytes) -> None:
-        if not self._is_terminal and self._name is None:
-            _put(data)
+    def begin(self, path: Path, lines: int | None, end: int | None) -> None:
+        """Writes the last lines, or with `since` by default all that are not older."""
+        if self._since is None:
+            self.write(tail(path, LINES_SHOWN if lines is None else lines, end))
             return
-        whole, end, self._partial = (self._partial + data).rpartition(b"\n")
-        if end or len(self._partial) > LONGEST_PARTIAL:
-            self._put_lines(whole + end)
-        if len(self._partial) > LONGEST_PARTIAL:
-            self.flush()
+        self._times.refresh()
+        since = self._since
+        pieces = all_since(path, lambda inode: self._times.of(inode).first_since(since), end)
+        found = (line for piece in pieces for line in self._wanted(self._reader.feed(piece)))
+        for line in found if lines is None else deque(found, maxlen=lines):
+            self._put(line)
+
+    def write(self, pieces: Iterable[Piece]) -> None:
+        if self._timestamps or self._name is not None or self._since is not None:
+            self._times.refresh()
+        for piece in pieces:
+            for line in self._wanted(self._reader.feed(piece)):
+                self._put(line)
 
     def flush(self) -> None:
         """Writes a line that has no end yet. To be called when no more bytes come at the moment."""
-        partial, self._partial = self._partial, b""
-        self._put_lines(partial)
+        for line in self._wanted(self._reader.flush()):
+            self._put(line)
 
-    def _put_lines(self, data: bytes) -> None:
-        if self._name is None:
-            _put(_harmless(data))
-            return
-        for line in data.splitlines():
-            record = {"extension": self._name, "line": line.decode("utf-8", "replace")}
+    def _wanted(self, lines: Iterable[TimedLine]) -> Iterable[TimedLine]:
+        if self._since is None:
+            return lines
+        return (line for line in lines if line.written is not None and line.written.time_ms >= self._since)
+
+    def _put(self, line: TimedLine) -> None:
+        text, written = line.text.decode("utf-8", "replace"), line.written
+        if self._name is not None:
+            record = {
+                "extension": self._name,
+                "time": None if written is None else local_time(written.time_ms),
+                "level": None if written is None else written.level,
+                "stream": None if written is None else written.stream,
+                "line": text.rstrip("\r\n"),
+            }
             _put(msgspec.json.encode(record) + b"\n")
-
-
-def _harmless(data: bytes) -> bytes:
-    return printable(data.decode("utf-8", "replace")).encode()
+        elif self._timestamps:
+            _put(with_time(line).encode() + b"\n")
+        else:
+            _put(printable(text).encode() if self._is_terminal else line.text)
 
 
 def _put(data: bytes) -> None:

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 BLOCK = 64 * 1024
+
+
+class Piece(NamedTuple):
+    """Bytes of one file of a log."""
+
+    inode: int
+    """Of the file: it stays the same when the file is renamed."""
+    position: int
+    """Of the first byte in the file."""
+    data: bytes
 
 
 class FileId(NamedTuple):
@@ -36,35 +47,69 @@ def rotation(path: Path) -> list[Path]:
 
 
 def last_lines(path: Path, count: int, end: int | None = None) -> bytes:
-    """The last `count` lines of all files together; a line that a rotation has cut is joined. The newest file is read
-    up to the position `end`, by default to its end. Raises `OSError`."""
+    """The bytes of `tail`."""
+    return b"".join(piece.data for piece in tail(path, count, end))
+
+
+def tail(path: Path, count: int, end: int | None = None) -> list[Piece]:
+    """The last `count` lines of all files together, in order; a line that a rotation has cut goes on in the next piece.
+    The newest file is read up to the position `end`, by default to its end. Raises `OSError`."""
     if count <= 0:
-        return b""
-    blocks: list[bytes] = []
+        return []
+    pieces: list[Piece] = []
     breaks = 0
     for file in reversed(rotation(path)):
-        for block in _backwards(file, end if file == path else None):
+        for piece in _backwards(file, end if file == path else None):
             # The very last byte ends a line; it does not begin another.
-            breaks += block.count(b"\n") - (not blocks and block.endswith(b"\n"))
-            blocks.insert(0, block)
+            found = piece.data.count(b"\n") - (not pieces and piece.data.endswith(b"\n"))
+            breaks += found
+            pieces.append(piece)
             if breaks >= count:
-                lines = b"".join(blocks).split(b"\n")
-                return b"\n".join(lines[-count - (lines[-1] == b"") :])
-    return b"".join(blocks)
+                start = 0
+                for _ in range(breaks - count + 1):
+                    start = piece.data.index(b"\n", start) + 1
+                pieces[-1] = _rest_of(piece, start)
+                return pieces[::-1]
+    return pieces[::-1]
 
 
-def _backwards(file: Path, end: int | None) -> Iterator[bytes]:
+def all_since(path: Path, first: Callable[[int], int | None], end: int | None = None) -> Iterator[Piece]:
+    """The rest of each file, from the position that `first` gives for the file's inode; nothing of a file for which it
+    gives None. The oldest comes first; the newest is read up to the position `end`. Raises `OSError`."""
+    for file in rotation(path):
+        try:
+            opened = file.open("rb")
+        except FileNotFoundError:
+            continue  # deleted by a rotation
+        with opened:
+            inode = os.fstat(opened.fileno()).st_ino
+            position = first(inode)
+            if position is None:
+                continue
+            opened.seek(position)
+            last = end if file == path and end is not None else sys.maxsize
+            while data := opened.read(min(BLOCK, max(0, last - position))):
+                yield Piece(inode, position, data)
+                position += len(data)
+
+
+def _rest_of(piece: Piece, start: int) -> Piece:
+    return Piece(piece.inode, piece.position + start, piece.data[start:])
+
+
+def _backwards(file: Path, end: int | None) -> Iterator[Piece]:
     """The blocks of a file, the last one first."""
     try:
         opened = file.open("rb")
     except FileNotFoundError:
         return  # deleted by a rotation
     with opened:
+        inode = os.fstat(opened.fileno()).st_ino
         left = opened.seek(0, os.SEEK_END) if end is None else end
         while left > 0:
             start = max(0, left - BLOCK)
             opened.seek(start)
-            yield opened.read(left - start)
+            yield Piece(inode, start, opened.read(left - start))
             left = start
 
 
@@ -83,26 +128,27 @@ class Follower:
         """The read position in the newest file."""
         return os.lseek(self._fd, 0, os.SEEK_CUR) if self._fd >= 0 else 0
 
-    def read(self) -> bytes:
-        """The bytes that have been added since the last call."""
+    def read(self) -> list[Piece]:
+        """What has been added since the last call."""
         if self._fd < 0:
             self._open_newest(at_end=False)
             if self._fd < 0:
-                return b""
-        data = self._rest()
+                return []
+        pieces = [*self._rest()]
         while (newer := self._newer()) is not None:
-            data += self._rest()  # written between the read above and the rotation
+            pieces += self._rest()  # written between the read above and the rotation
             self._open(newer)
-            data += self._rest()
-        return data
+            pieces += self._rest()
+        return pieces
 
-    def _rest(self) -> bytes:
-        if os.fstat(self._fd).st_size < os.lseek(self._fd, 0, os.SEEK_CUR):
-            os.lseek(self._fd, 0, os.SEEK_SET)  # the file was truncated
-        pieces = []
-        while piece := os.read(self._fd, 1 << 20):
-            pieces.append(piece)
-        return b"".join(pieces)
+    def _rest(self) -> Iterator[Piece]:
+        found = os.fstat(self._fd)
+        position = os.lseek(self._fd, 0, os.SEEK_CUR)
+        if found.st_size < position:
+            position = os.lseek(self._fd, 0, os.SEEK_SET)  # the file was truncated
+        while data := os.read(self._fd, 1 << 20):
+            yield Piece(found.st_ino, position, data)
+            position += len(data)
 
     def _newer(self) -> Path | None:
         """The file that follows the open file; None if the open file is the newest."""

@@ -10,13 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.ext.live import log_tail
-from cli.ext.live.log_tail import Follower, last_lines, rotation
+from cli.logs import log_tail
+from cli.logs.log_tail import Follower, last_lines, rotation, tail
 
 
 @pytest.fixture
 def log(tmp_path: Path) -> Path:
     return tmp_path / "ext-a.log"
+
+
+def read(follower: Follower) -> bytes:
+    return b"".join(piece.data for piece in follower.read())
 
 
 def append(log: Path, data: bytes) -> None:
@@ -39,6 +43,9 @@ def test_the_last_lines_are_those_of_all_the_bytes(contents, count):
             log.with_name(f"x.log.{number}" if number else "x.log").write_bytes(content)
         lines = b"".join(contents).splitlines(keepends=True)
         assert last_lines(log, count) == b"".join(lines[len(lines) - min(count, len(lines)) :])
+        files = {file.stat().st_ino: file.read_bytes() for file in rotation(log)}
+        for piece in tail(log, count):
+            assert files[piece.inode][piece.position :].startswith(piece.data)
 
 
 def test_the_end_may_be_given(log):
@@ -64,19 +71,19 @@ def test_only_its_own_files_count(log):
 def test_across_rotations_each_line_is_read_once(log):
     log.write_bytes(b"old\n")
     follower = Follower(log)
-    assert follower.read() == b""
+    assert read(follower) == b""
     append(log, b"1\n")
-    assert follower.read() == b"1\n"
+    assert read(follower) == b"1\n"
     append(log, b"2\n")
     rotate(log)
-    assert follower.read() == b"2\n"
+    assert read(follower) == b"2\n"
     log.write_bytes(b"3\n")
     rotate(log)
     log.write_bytes(b"4\n")
     rotate(log)
     log.write_bytes(b"5\n")
-    assert follower.read() == b"3\n4\n5\n"
-    assert (follower.read(), follower.lost) == (b"", 0)
+    assert read(follower) == b"3\n4\n5\n"
+    assert (read(follower), follower.lost) == (b"", 0)
     follower.close()
 
 
@@ -93,8 +100,8 @@ def test_lines_written_and_rotated_between_two_looks_are_read(log, monkeypatch):
         return look()
 
     monkeypatch.setattr(follower, "_newer", rotated_before_the_look)
-    assert follower.read() == b"1\n2\n"
-    assert (follower.read(), follower.lost) == (b"", 0)
+    assert read(follower) == b"1\n2\n"
+    assert (read(follower), follower.lost) == (b"", 0)
     follower.close()
 
 
@@ -105,16 +112,16 @@ def test_lines_that_were_rotated_away_unread_are_announced(log):
     os.remove(log.with_name("gone"))
     log.with_name("ext-a.log.1").write_bytes(b"3\n")
     log.write_bytes(b"4\n")
-    assert (follower.read(), follower.lost) == (b"3\n4\n", 1)
+    assert (read(follower), follower.lost) == (b"3\n4\n", 1)
     follower.close()
 
 
 def test_a_log_may_appear_later_or_be_emptied(log):
     follower = Follower(log)
-    assert follower.read() == b""
+    assert read(follower) == b""
     log.write_bytes(b"first\n")
-    assert follower.read() == b"first\n"
+    assert read(follower) == b"first\n"
     os.truncate(log, 0)
     append(log, b"new\n")
-    assert follower.read() == b"new\n"
+    assert read(follower) == b"new\n"
     follower.close()
