@@ -85,9 +85,9 @@ def host(
 
 
 def ps(as_json: Json = False) -> None:
-    """List the hosts that run: zot host, and every agent's run.
+    """List the hosts that run: zot host, and every agent's run. With --json also each one's socket, start and version.
 
-    Example: [bold]zot ps[/bold], or [bold]zot ps --json | jq .pid[/bold]
+    Example: [bold]zot ps[/bold], or [bold]zot ps --json | jq -r .socket[/bold]
     """
     from cli.hosts.ps import run_ps
 

@@ -13,7 +13,7 @@ import msgspec
 
 from wire import events, frames
 from wire.lenient_json import UNREADABLE, reason
-from wire.stats import HostKind, Stats
+from wire.stats import ExtensionStats, HostKind, Stats
 
 
 class Message(msgspec.Struct, frozen=True, tag_field="type", omit_defaults=True):
@@ -33,6 +33,13 @@ class GetStats(Message, frozen=True, tag="get_stats"):
     """Answered by `stats_reply`, from a sample taken now if the last one is over a quarter of a second old."""
 
     id: str
+
+
+class GetStatus(Message, frozen=True, tag="get_status"):
+    """How is this extension, and why? Answered by `status_reply`."""
+
+    id: str
+    name: str
 
 
 class Watch(Message, frozen=True, tag="watch"):
@@ -108,6 +115,7 @@ class StopHost(Message, frozen=True, tag="stop"):
 Request = (
     Info
     | GetStats
+    | GetStatus
     | Watch
     | Registered
     | RestartExtension
@@ -140,6 +148,69 @@ class HostInfoReply(Message, frozen=True, tag="host_info", omit_defaults=False):
 class StatsReply(Message, frozen=True, tag="stats_reply"):
     id: str
     stats: Stats
+
+
+class LimitUse(msgspec.Struct, frozen=True):
+    """One limit, and the use of the worker that is nearest to it."""
+
+    limit: str
+    """A name from `limits` in the manifest."""
+    allowed: float
+    used: float | None
+    """In the unit of the limit, at the last sample; null if it was not measured."""
+
+
+class PendingRequest(msgspec.Struct, frozen=True):
+    """A request to the extension that waits for its answer."""
+
+    kind: Literal["tool", "command", "verdict"]
+    name: str
+    """Of the tool or the command; empty for a verdict."""
+    pid: int | None
+    """Of the worker that was asked."""
+    age_s: float
+
+
+class ExtensionStatus(msgspec.Struct, frozen=True):
+    """All that one screen tells of an extension."""
+
+    name: str
+    version: str | None
+    state: str
+    """As in the stats: spawned, greeted, ready, reloading, backoff, stopping, exited or failed."""
+    why: str
+    """Why it cannot be used now; empty while it can."""
+    since: float
+    """When it came into this state, in seconds since the epoch."""
+    restart_policy: str
+    on_failure: Literal["allow", "deny"]
+    """What a missing verdict of its guards means."""
+    required: bool
+    stats: ExtensionStats
+    limits: tuple[LimitUse, ...]
+    """Those that are set, in the manifest or in the config."""
+    limit_action: Literal["restart", "stop"]
+    pending_requests: tuple[PendingRequest, ...]
+    """The oldest first, a hundred at most; `stats.pending` counts all."""
+    tools: tuple[str, ...]
+    commands: tuple[str, ...]
+    guards: tuple[str, ...]
+    """The events that it judges."""
+    observes: tuple[str, ...]
+    """The events that it is told of."""
+    folder: str
+    log: str
+    """The path of its log file."""
+    log_trouble: str
+    """Why the log is not written; empty if it is."""
+
+
+class StatusReply(Message, frozen=True, tag="status_reply", omit_defaults=False):
+    id: str
+    pid: int
+    """Of the host."""
+    kind: HostKind
+    status: ExtensionStatus
 
 
 class ToolInfo(msgspec.Struct, frozen=True):
@@ -190,6 +261,7 @@ class ErrorReply(Message, frozen=True, tag="error"):
 Reply = (
     HostInfoReply
     | StatsReply
+    | StatusReply
     | Registrations
     | Reloaded
     | Ok

@@ -30,6 +30,8 @@ class Surveyed(NamedTuple):
     client: ControlClient | None
     info: control.HostInfoReply | None
     trouble: str
+    socket: str = ""
+    """The path of its control socket."""
 
 
 def connect(pid: int | None) -> ControlClient:
@@ -87,16 +89,16 @@ def survey() -> list[Surveyed]:
     surveyed = []
     for endpoint, client in found:
         if isinstance(client, HostError):
-            surveyed.append(Surveyed(endpoint.pid, None, None, str(client)))
+            surveyed.append(Surveyed(endpoint.pid, None, None, str(client), str(endpoint.path)))
             continue
         info = infos[client]
         if isinstance(info, GoneError):
             client.close()
         elif isinstance(info, HostError):
             client.close()
-            surveyed.append(Surveyed(endpoint.pid, None, None, str(info)))
+            surveyed.append(Surveyed(endpoint.pid, None, None, str(info), str(endpoint.path)))
         else:
-            surveyed.append(Surveyed(endpoint.pid, client, info, ""))
+            surveyed.append(Surveyed(endpoint.pid, client, info, "", str(endpoint.path)))
     return surveyed
 
 

@@ -44,9 +44,10 @@ def run_ps(*, as_json: bool) -> int:
 
 def _record(surveyed: Surveyed, stats: Stats | HostError) -> dict[str, Any]:
     if isinstance(stats, HostError):
-        return {"pid": surveyed.pid, "error": str(stats)}
+        return {"pid": surveyed.pid, "error": str(stats), "socket": surveyed.socket}
     states = dict(count_states(stats.extensions.values()))
-    return {**msgspec.structs.asdict(stats.host), "extensions": len(stats.extensions), "states": states}
+    host = msgspec.structs.asdict(stats.host)
+    return {**host, "extensions": len(stats.extensions), "states": states, "socket": surveyed.socket}
 
 
 def _print_table(rows: list[tuple[Surveyed, Stats | HostError]]) -> None:

@@ -106,6 +106,17 @@ def with_time(line: TimedLine) -> str:
     return f"{local_time(line.written.time_ms):<29} {level:<6} {text.removeprefix(f'[{level}] ')}"
 
 
+def as_record(line: TimedLine) -> dict[str, str | None]:
+    """The line for JSON: its local time, level and stream, null where they are not known, and its text."""
+    written = line.written
+    return {
+        "time": None if written is None else local_time(written.time_ms),
+        "level": None if written is None else written.level,
+        "stream": None if written is None else written.stream,
+        "line": line.text.decode("utf-8", "replace").rstrip("\r\n"),
+    }
+
+
 def local_time(time_ms: int) -> str:
     """A time as ISO 8601 in the time zone of this machine, with its offset: `2026-11-22T10:00:00.000+09:00`."""
     try:

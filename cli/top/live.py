@@ -5,14 +5,19 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console, Group
 from rich.live import Live
 
+from cli.hosts.status_lines import status_lines
+from cli.logs.timed_lines import last_timed_lines, with_time
 from cli.top.keyboard import SEQUENCE_S, Keys, Unbuffered
-from cli.top.model import Histories, Mode, arrange, press
-from cli.top.screen import page_height, screen
+from cli.top.model import LOG_LINES, Histories, Mode, arrange, press
+from cli.top.screen import NOTHING_KNOWN, About, page_height, screen
 from supervisor.control.client import GoneError, HostError
 from supervisor.loop.loop import Loop
 from wire import control
@@ -38,6 +43,9 @@ class LiveTop:
         self._interval_s = interval_s
         self._stats: Stats | None = None
         self._histories = Histories()
+        self._about = NOTHING_KNOWN
+        self._restarting: dict[str, str] = {}  # the names in restart requests, by the ids of these
+        self._said = ""  # what came of the last key, until the next one
         self._status: int | None = None
         self._last_words = ""
         self._loop = Loop()
@@ -105,6 +113,8 @@ class LiveTop:
             (width, height),
             ascii_only=self._ascii,
             waiting=f"waiting for host {self._client.pid}",
+            about=self._about,
+            said=self._said,
         )
         try:
             self._live.update(Group(*lines), refresh=True)
@@ -133,22 +143,69 @@ class LiveTop:
             self._loop.watch(self)
             self._end(Status.ERROR.exit_code, f"zot top: {error}")
             return
-        samples = [reply for reply in replies if isinstance(reply, Stats)]
-        for sample in samples:
-            self._histories.add(sample)
-        if samples:
-            self._stats = samples[-1]
+        for reply in replies:
+            match reply:
+                case Stats():
+                    self._histories.add(reply)
+                    self._stats = reply
+                case control.StatusReply():
+                    self._take_status(reply)
+                case control.ErrorReply():
+                    self._take_error(reply)
+                case control.Ok() if (name := self._restarting.pop(reply.id, None)) is not None:
+                    self._said = f"{name} is being started again"
+        if any(isinstance(reply, Stats) for reply in replies):
+            self._ask_about_one()
+        if replies:
             self._draw()
 
     # --- keys and signals ---------------------------------------------------------------------------------
 
     def _on_key(self, key: str) -> None:
-        rows = 0 if self._stats is None else len(arrange(self._stats.extensions, self._view))
-        self._view = press(self._view, key, rows=rows, page=page_height(self._size()[1]))
+        names = [] if self._stats is None else arrange(self._stats.extensions, self._view)
+        before, self._view = self._view, press(self._view, key, names=names, page=page_height(self._size()[1]))
+        self._said = ""
         if self._view.mode is Mode.QUIT:
             self._end(0)
-        else:
-            self._draw()
+            return
+        if self._view.restart:
+            self._restart(self._view.restart)
+            self._view = replace(self._view, restart="")
+        if (self._view.mode, self._view.selected) != (before.mode, before.selected):
+            self._about = NOTHING_KNOWN
+            self._ask_about_one()
+        self._draw()
+
+    # --- one extension ------------------------------------------------------------------------------------
+
+    def _restart(self, name: str) -> None:
+        request = control.RestartExtension(self._client.next_id(), name)
+        self._restarting[request.id] = name
+        self._send(request)
+
+    def _ask_about_one(self) -> None:
+        """Asks for the status of the extension that the screen is about. The answer comes with other replies."""
+        if self._view.mode in (Mode.DETAILS, Mode.LOGS):
+            self._send(control.GetStatus(self._client.next_id(), self._view.selected))
+
+    def _send(self, request: control.Request) -> None:
+        try:
+            self._client.send(request)
+        except HostError as error:
+            self._end(Status.ERROR.exit_code, f"zot top: {error}")
+
+    def _take_status(self, reply: control.StatusReply) -> None:
+        if reply.status.name == self._view.selected:
+            try:
+                log = [with_time(line) for line in last_timed_lines(Path(reply.status.log), LOG_LINES)]
+            except OSError as error:
+                log = [f"the log cannot be read: {error.strerror}"]
+            self._about = About(status_lines(reply, time.time()), log)
+
+    def _take_error(self, reply: control.ErrorReply) -> None:
+        """Shows why a request was refused: an extension may have gone with a reload."""
+        self._said = reply.message
+        self._restarting.pop(reply.id or "", None)
 
     def _on_signal(self, number: signal.Signals) -> None:
         if number is signal.SIGWINCH:

@@ -11,12 +11,14 @@ from cli import number_format
 from cli.hosts.find import WORST_FIRST
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from wire.stats import ExtensionStats, Stats
 
 HISTORY = 120
 """The most samples that a history keeps."""
+LOG_LINES = 500
+"""The most lines of a log that can be scrolled through."""
 SPARK = 8
 """Columns of a sparkline in the table."""
 NAME_WIDTHS = (16, 32)
@@ -169,12 +171,22 @@ class Mode(Enum):
     FILTER = "filter"
     """Typed characters change the filter."""
     HELP = "help"
+    CONFIRM = "confirm"
+    """The next key says whether the selected extension is restarted."""
+    DETAILS = "details"
+    """The status of the selected extension."""
+    LOGS = "logs"
+    """The last lines of its log."""
     QUIT = "quit"
+
+
+ABOUT_ONE = frozenset({Mode.CONFIRM, Mode.DETAILS, Mode.LOGS})
+"""The modes that are about the selected extension."""
 
 
 @dataclass(frozen=True)
 class View:
-    """What the user has chosen: the sort column, its direction, the filter, the first row and the mode."""
+    """What the user has chosen: the sort column, its direction, the filter, the rows and the mode."""
 
     sort: str = "cpu"
     reverse: bool = False
@@ -182,10 +194,23 @@ class View:
     first: int = 0
     """The row at the top."""
     mode: Mode = Mode.TABLE
+    selected: str = ""
+    """The name of the extension that the keys are about. It stays selected when the order changes."""
+    back: Mode = Mode.TABLE
+    """The mode before `CONFIRM`."""
+    lines_back: int = 0
+    """How many lines above the end of the log the screen ends."""
+    restart: str = ""
+    """The extension that the user has just decided to restart; the caller does it, and clears the name."""
 
-    def within(self, rows: int, page: int) -> View:
-        """The view with its first row moved so that the page is full, if there are enough rows."""
-        return replace(self, first=max(0, min(self.first, rows - page)))
+    def within(self, names: Sequence[str], page: int) -> View:
+        """The view with a row selected, if there is one, and with its first row moved so that the selected row is on
+        the page and the page is full. A mode about an extension that is gone ends."""
+        selected = self.selected if self.selected in names else names[0] if names else ""
+        row = names.index(selected) if selected else 0
+        first = max(min(self.first, row), row - page + 1)
+        mode = Mode.TABLE if self.mode in ABOUT_ONE and selected != self.selected else self.mode
+        return replace(self, selected=selected, first=max(0, min(first, len(names) - page)), mode=mode)
 
 
 def arrange(extensions: dict[str, ExtensionStats], view: View) -> list[str]:
@@ -207,15 +232,29 @@ def arrange(extensions: dict[str, ExtensionStats], view: View) -> list[str]:
 # --- keys ------------------------------------------------------------------------------------------------------
 
 
-def press(view: View, key: str, *, rows: int, page: int) -> View:
-    """The view after a key. `key` is a character, or a name such as `up`; `page` is the number of rows that fit."""
-    if view.mode is Mode.FILTER:
-        return _type(view, key).within(rows, page)
-    if view.mode is Mode.HELP:
-        return replace(view, mode=Mode.QUIT if key == "q" else Mode.TABLE)
-    if key in _SCROLL:
-        distance = _SCROLL[key](rows, page)
-        return replace(view, first=view.within(rows, page).first + distance).within(rows, page)
+def press(view: View, key: str, *, names: Sequence[str], page: int) -> View:
+    """The view after a key. `key` is a character, or a name such as `up`; `names` are the extensions in the order of
+    the table, and `page` is the number of rows that fit."""
+    view = view.within(names, page)
+    match view.mode:
+        case Mode.FILTER:
+            return _type(view, key)
+        case Mode.HELP:
+            return replace(view, mode=Mode.QUIT if key == "q" else Mode.TABLE)
+        case Mode.CONFIRM:
+            wanted = view.selected if key in ("y", "Y") else ""
+            return replace(view, mode=view.back, restart=wanted)
+        case Mode.DETAILS | Mode.LOGS if key in _ELSEWHERE:
+            return _ELSEWHERE[key](view)
+        case Mode.LOGS if key in _SCROLL:
+            return replace(view, lines_back=max(0, view.lines_back - _SCROLL[key](LOG_LINES, page)))
+        case Mode.DETAILS | Mode.LOGS:
+            return view
+    if key in _SCROLL and names:
+        row = names.index(view.selected) + _SCROLL[key](len(names), page)
+        return replace(view, selected=names[max(0, min(row, len(names) - 1))]).within(names, page)
+    if key in _OF_ONE:
+        return _OF_ONE[key](view) if view.selected else view
     return _COMMANDS[key](view) if key in _COMMANDS else view
 
 
@@ -232,7 +271,17 @@ _SCROLL: dict[str, Callable[[int, int], int]] = {
     "end": lambda rows, _page: rows,
     "G": lambda rows, _page: rows,
 }
-
+_OF_ONE: dict[str, Callable[[View], View]] = {
+    "r": lambda view: replace(view, mode=Mode.CONFIRM, back=view.mode),
+    "l": lambda view: replace(view, mode=Mode.LOGS, lines_back=0),
+    "enter": lambda view: replace(view, mode=Mode.DETAILS),
+}
+_ELSEWHERE: dict[str, Callable[[View], View]] = {
+    **_OF_ONE,
+    "?": lambda view: replace(view, mode=Mode.HELP),
+    **dict.fromkeys(("escape", "q", "backspace", "left"), lambda view: replace(view, mode=Mode.TABLE)),
+}
+"""The keys of the screens about one extension."""
 
 _COMMANDS: dict[str, Callable[[View], View]] = {
     "q": lambda view: replace(view, mode=Mode.QUIT),
@@ -240,7 +289,7 @@ _COMMANDS: dict[str, Callable[[View], View]] = {
     "h": lambda view: replace(view, mode=Mode.HELP),
     "/": lambda view: replace(view, mode=Mode.FILTER),
     "escape": lambda view: replace(view, filter="", first=0),
-    "r": lambda view: replace(view, reverse=not view.reverse, first=0),
+    "R": lambda view: replace(view, reverse=not view.reverse, first=0),
     "s": lambda view: _sorted_by_next(view, 1),
     "right": lambda view: _sorted_by_next(view, 1),
     "S": lambda view: _sorted_by_next(view, -1),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from itertools import zip_longest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from cli import number_format
 from cli.hosts.find import count_states
+from cli.hosts.status_lines import with_log
 from cli.top.model import COLUMNS, GAP, NAME, Mode, arrange, fit
 from wire.text import one_line
 
@@ -21,17 +22,34 @@ if TYPE_CHECKING:
 
 STATE_STYLES = {"ready": "green", "failed": "bold red", "backoff": "yellow", "exited": "dim", "stopping": "dim"}
 TOTAL_SPARK = 16
-KEYS = "q quit  s sort  r reverse  / filter  ? help"
+KEYS = "⏎ details  l logs  r restart  s sort  / filter  ? help  q quit"
+FEW_KEYS = "⏎ l r s /  ? help  q quit"
+KEYS_OF_ONE = "Esc back  ⏎ details  l logs  r restart  ? help"
 HELP = (
+    ("Enter", "details of the selected extension; Esc or q: back"),
+    ("l", "the last lines of its log"),
+    ("r", "restart it, after y"),
     ("s  S  ← →", "sort by the next or the previous column"),
-    ("r", "reverse the order"),
+    ("R", "reverse the order"),
     ("/", "filter by name or state; Enter keeps it, Esc ends it"),
-    ("↑ ↓  j k", "scroll"),
-    ("PgUp PgDn Space", "scroll by a page"),
+    ("↑ ↓  j k", "select another extension; in a log: scroll"),
+    ("PgUp PgDn Space", "by a page"),
     ("Home End  g G", "to the first, to the last"),
     ("?", "this"),
     ("q  Ctrl-C", "quit"),
 )
+
+
+class About(NamedTuple):
+    """What is known of the selected extension."""
+
+    facts: Sequence[str]
+    """The lines of its status."""
+    log: Sequence[str]
+    """The last lines of its log, with their times."""
+
+
+NOTHING_KNOWN = About((), ())
 
 
 def header(stats: Stats, histories: Histories | None, width: int | None, *, ascii_only: bool = False) -> list[Text]:
@@ -77,8 +95,14 @@ def table(
     """The headings and a line for each of these extensions. Without a width nothing is left out or cut off."""
     longest = max((cell_len(_label(name)) for name in stats.extensions), default=0)
     columns = fit(width, with_history=histories is not None, longest_name=longest)
-    rows = (_row(name, stats.extensions[name], columns, histories, ascii_only=ascii_only) for name in names)
-    return [_cut(line, width) for line in (_headings(columns, view), *rows)]
+    lines = [_headings(columns, view)]
+    for name in names:
+        row = _row(name, stats.extensions[name], columns, histories, ascii_only=ascii_only)
+        if width is not None and name == view.selected:
+            row.pad_right(max(0, width - row.cell_len))
+            row.stylize("reverse")
+        lines.append(row)
+    return [_cut(line, width) for line in lines]
 
 
 def _headings(columns: list[tuple[TopColumn, int]], view: View) -> Text:
@@ -134,6 +158,12 @@ def _figure_style(key: str, extension: ExtensionStats) -> str:
 
 def footer(view: View, *, shown: int, passing: int, total: int, width: int) -> Text:
     """The line with the sort column, the filter and the keys."""
+    if view.mode is Mode.CONFIRM:
+        name = _fitting(_label(view.selected), min(cell_len(_label(view.selected)), max(1, width - 40)))
+        return _cut(Text(f"restart {name}? y yes, any other key no", "bold yellow"), width)
+    if view.mode in (Mode.DETAILS, Mode.LOGS):
+        left = _label(view.selected) + (f"  {view.lines_back} lines from the end" if view.lines_back else "")
+        return _footer_of(left, (KEYS_OF_ONE,), width)
     if view.mode is Mode.FILTER:
         return _cut(
             Text.assemble(("filter: ", "bold"), view.filter, ("▏", "blink"), "   Enter keeps it, Esc ends it"), width
@@ -141,9 +171,14 @@ def footer(view: View, *, shown: int, passing: int, total: int, width: int) -> T
     filtered = f"  filter {view.filter!r}: {passing} of {total}" if view.filter else ""
     rows = f"{view.first + 1}-{view.first + shown} of {passing}" if shown else "none"
     arrow = " reversed" if view.reverse else ""
-    left = f"{rows}  by {view.sort}{arrow}{filtered}"
-    room = width - cell_len(left) - cell_len(KEYS)
-    return _cut(Text.assemble(left, " " * max(2, room), (KEYS, "dim")), width)
+    return _footer_of(f"{rows}  by {view.sort}{arrow}{filtered}", (KEYS, FEW_KEYS), width)
+
+
+def _footer_of(left: str, keys: Sequence[str], width: int) -> Text:
+    """What is shown on the left, and on the right the first of `keys` that fits, else the last."""
+    fitting = next((text for text in keys if cell_len(left) + 2 + cell_len(text) <= width), keys[-1])
+    room = width - cell_len(left) - cell_len(fitting)
+    return _cut(Text.assemble(left, " " * max(2, room), (fitting, "dim")), width)
 
 
 def help_lines(width: int, height: int) -> list[Text]:
@@ -162,16 +197,29 @@ def help_lines(width: int, height: int) -> list[Text]:
 
 
 def screen(
-    stats: Stats | None, view: View, histories: Histories, size: tuple[int, int], *, ascii_only: bool, waiting: str
+    stats: Stats | None,
+    view: View,
+    histories: Histories,
+    size: tuple[int, int],
+    *,
+    ascii_only: bool,
+    waiting: str,
+    about: About = NOTHING_KNOWN,
+    said: str = "",
 ) -> list[Text]:
-    """All lines of a screen; `size` is its columns and lines."""
+    """All lines of a screen; `size` is its columns and lines. `about` is what the modes about one extension
+    show; `said` takes the place of the footer."""
     width, height = size
     if stats is None:
         return [_cut(Text(waiting), width)]
     lines = header(stats, histories, width, ascii_only=ascii_only)
     page = page_height(height)
     names = arrange(stats.extensions, view)
-    view = view.within(len(names), page)
+    view = view.within(names, page)
+    if view.mode in (Mode.DETAILS, Mode.LOGS):
+        body = [*_about_lines(about, view, page + 4), *[Text()] * height][: height - 1]
+        foot = footer(view, shown=0, passing=0, total=0, width=width)
+        return [_cut(line, width) for line in (*body, _said_or(said, foot))][:height]
     shown = names[view.first : view.first + page]
     if view.mode is Mode.HELP:
         body = help_lines(width, page + 1)
@@ -179,7 +227,24 @@ def screen(
         body = table(stats, shown, view, histories, width, ascii_only=ascii_only)
     body += [Text()] * (page + 1 - len(body))
     foot = footer(view, shown=len(shown), passing=len(names), total=len(stats.extensions), width=width)
-    return [*lines, *body, foot][:height]
+    return [*lines, *body, _cut(_said_or(said, foot), width)][:height]
+
+
+def _said_or(said: str, foot: Text) -> Text:
+    return Text(one_line(said, 1000), "bold") if said else foot
+
+
+def _about_lines(about: About, view: View, height: int) -> list[Text]:
+    """The screen of the selected extension, in `height` lines without the footer."""
+    if view.mode is Mode.LOGS:
+        end = len(about.log) - min(view.lines_back, max(0, len(about.log) - height))
+        lines = list(about.log[max(0, end - height) : end]) or ["its log is empty"]
+    else:
+        lines = with_log(about.facts or ["waiting for its status"], about.log, height)
+    return [
+        Text(one_line(line, 4096), "bold" if view.mode is Mode.DETAILS and not at else "")
+        for at, line in enumerate(lines)
+    ]
 
 
 def page_height(height: int) -> int:

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Raw
 
 from supervisor.control.session import OpenRequest
+from supervisor.control.status import status_of
 from supervisor.loop.timestamp import Timestamp
 from wire import control, frames
 from wire.dialects.zot import GUARDABLE, OBSERVABLE
@@ -77,6 +78,7 @@ class RequestHandler:
         self._handlers: dict[type, Callable[..., None]] = {
             control.Info: self._info,
             control.GetStats: self._get_stats,
+            control.GetStatus: self._get_status,
             control.Registered: self._registered,
             control.Watch: self._watch,
             control.StopHost: self._stop,
@@ -129,6 +131,16 @@ class RequestHandler:
     def _get_stats(self, client: Client, request: control.GetStats) -> None:
         client.say(_StatsReply(request.id, self._stats_now()))
 
+    def _get_status(self, client: Client, request: control.GetStatus) -> None:
+        try:
+            extension = self._supervisor.find(request.name)
+        except KeyError:
+            client.fail(request.id, no_such("extension", request.name, self._names()))
+            return
+        self._sample_if_old()
+        status = status_of(extension, self._loop.clock(), time.time())
+        client.say(control.StatusReply(request.id, os.getpid(), self._kind, status))
+
     def stats(self) -> Raw:
         """The stats record as JSON, encoded once for all clients that ask within `SHARED_S`."""
         if self._loop.clock() - self._stats_at >= SHARED_S or self._stats_at < 0:
@@ -136,13 +148,18 @@ class RequestHandler:
         return self._stats
 
     def _stats_now(self) -> Raw:
-        now = self._loop.clock()
-        if now - self._supervisor.sampled_at > FRESH_S:
-            self._supervisor.sample()
+        now = self._sample_if_old()
         host = self._supervisor.host_stats(self._kind, self._version, self._cwd)
         self._stats = Raw(msgspec.json.encode(Stats(time.time(), host, self._supervisor.stats())))
         self._stats_at = now
         return self._stats
+
+    def _sample_if_old(self) -> float:
+        """Samples the process trees if that was not done lately. Returns the time on the loop's clock before that."""
+        now = self._loop.clock()
+        if now - self._supervisor.sampled_at > FRESH_S:
+            self._supervisor.sample()
+        return now
 
     def _watch(self, client: Client, request: control.Watch) -> None:
         low, high = WATCH_RANGE_S

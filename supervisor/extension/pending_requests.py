@@ -94,7 +94,7 @@ class PendingRequests:
         self.account.calls += 1
         call_id = str(self.account.calls)
         pending = self._request(call_id, self._dialect.call(call_id, tool, args), patience_s)
-        pending.is_told = True
+        pending.what = tool
         return pending
 
     def invoke(self, command: str, args: str) -> Pending:
@@ -102,7 +102,7 @@ class PendingRequests:
         self.account.calls += 1
         call_id = str(self.account.calls)
         pending = self._request(call_id, self._dialect.invoke(call_id, command, args), self.timeouts.command)
-        pending.is_told = True
+        pending.what = f"/{command}"
         return pending
 
     def _request(self, call_id: str, frame: bytes, patience_s: float) -> Pending:
@@ -217,7 +217,7 @@ class PendingRequests:
                 return
 
     def _send_cancel(self, call_id: str, pending: Pending, reason: str) -> None:
-        if pending.is_told and self._accepts_cancel and self.state.is_up:
+        if pending.what is not None and self._accepts_cancel and self.state.is_up:
             self.write(self._dialect.cancel(call_id, reason))
 
     def _fail_pending(self, failure: Failure, reason: str) -> None:

@@ -79,7 +79,8 @@ class Worker(PendingRequests):
 
     __slots__ = (
         "_acked", "_decode", "_folder", "_handlers", "_host", "_last_frame", "_owner", "_splitter", "_timer",
-        "can_ping", "frames_in", "index", "knows_session", "on_pong", "readiness", "registry", "started_at", "usage",
+        "can_ping", "frames_in", "index", "knows_session", "on_pong", "readiness", "registry", "started_at",
+        "state_since", "usage",
     )  # fmt: skip
 
     def __init__(
@@ -88,6 +89,7 @@ class Worker(PendingRequests):
         """Without `host` the worker does not answer the hello: its owner does."""
         super().__init__(loop, dialect, owner.account, owner.notices, owner.timeouts, lambda: owner.timed_out(self))
         self.state = State.SPAWNED
+        self.state_since = loop.clock()
         self.index = index
         """The number of the worker's slot, from 0."""
         self.registry = Registry(loop, dialect, owner.notices.warn, owner.notices.remark)
@@ -356,7 +358,9 @@ class Worker(PendingRequests):
         self._owner.ended(self, WorkerEnding(cause, code, uptime, was_ready), full_reason)
 
     def _move(self, trigger: Trigger) -> None:
-        self.state = advance(self.state, trigger)
+        if (after := advance(self.state, trigger)) is not self.state:
+            self.state = after
+            self.state_since = self._clock()
 
     def retry(self) -> None:
         """Called after the end of the worker, if a next worker will be started."""

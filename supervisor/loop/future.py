@@ -35,8 +35,9 @@ class Pending(msgspec.Struct, eq=False):
     """Called once when the request ends, from within the loop. For callers that do not wait."""
     on_progress: Callable[[str], None] | None = None
     """Called with each progress text that the extension sends."""
-    is_told: bool = False
-    """Whether the extension is told when the caller gives up waiting."""
+    what: str | None = None
+    """The tool, or the command with its slash; None for a verdict. The extension of a tool or a command is told when
+    the caller gives up waiting."""
 
     def answer(self, value: Any) -> bool:
         """Records the answer; False if the request had already ended."""

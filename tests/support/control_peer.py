@@ -100,6 +100,12 @@ class FakeServed:
     def commands(self) -> dict[str, OwnedFake]:
         return {"hello": OwnedFake(self.extensions[1], command=FakeTool("hello", "Greets."))}
 
+    def find(self, name: str) -> FakeExtension:
+        for extension in self.extensions:
+            if extension.name == name:
+                return extension
+        raise KeyError(name)
+
     def restart(self, name: str) -> None:
         if name not in [extension.name for extension in self.extensions]:
             raise KeyError(name)

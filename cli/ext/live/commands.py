@@ -1,4 +1,5 @@
-"""`zot ext stats`, `restart` and `logs`, as typer sees them. Their work is imported when a command runs."""
+"""`zot ext status`, `stats`, `logs`, `restart` and `call`, as typer sees them. Their work is imported when a
+command runs."""
 
 from __future__ import annotations
 
@@ -11,9 +12,24 @@ from cli.parameters import HostOption, Json, Name
 
 
 def register(app: typer.Typer) -> None:
+    app.command("status")(ext_status)
     app.command("stats")(ext_stats)
-    app.command("restart")(ext_restart)
     app.command("logs")(ext_logs)
+    app.command("restart")(ext_restart)
+    app.command("call")(ext_call)
+
+
+def ext_status(name: Name, pid: HostOption = None, as_json: Json = False) -> None:
+    """Show on one screen how an extension is: its state and why, since when, its use and limits, what it offers, what
+    it is asked now, and its last log lines. Also of one that is disabled, or that no host has.
+
+    Exit status: 0 it works or is starting, 1 it does not, or no host can be asked, 2 no such extension.
+
+    Example: [bold]zot ext status guard[/bold]
+    """
+    from cli.ext.live.status import run_status
+
+    exit_with("ext status", lambda: run_status(name, pid, as_json=as_json))
 
 
 def ext_stats(name: Name, pid: HostOption = None, as_json: Json = False) -> None:
@@ -80,3 +96,33 @@ def ext_logs(
         "ext logs",
         lambda: run_logs(name, follow=follow, lines=lines, timestamps=timestamps, since=since, as_json=as_json),
     )
+
+
+def ext_call(
+    name: Name,
+    tool: Annotated[str, typer.Argument(metavar="TOOL", help="One of its tools, see zot ext status NAME.")],
+    args: Annotated[
+        str, typer.Argument(metavar="[JSON]", help="The arguments, a JSON object; - reads it from stdin.")
+    ] = "{}",
+    pid: HostOption = None,
+    timeout: Annotated[
+        str | None,
+        typer.Option(
+            help="Give up after this time, such as 90s or 5m. Default: the tool's own limit.",
+            metavar="DURATION",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Call a tool of an extension in a running zot host, and print its result. No guard is asked: the call is yours,
+    not a model's. Ctrl-C cancels it.
+
+    Exit status: 0, 1 the tool failed or no host can be asked, 2 no such tool or arguments that do not fit its schema,
+    6 --timeout ran out, 130 interrupted.
+
+    Example: [bold]zot ext call todo add '{"text": "water the plants"}'[/bold]
+    """
+    from cli.ext.live.call import run_call
+
+    exit_with("ext call", lambda: run_call(name, tool, args, pid, timeout=timeout, as_json=as_json))

@@ -13,7 +13,7 @@ import msgspec
 
 from cli.choices import CommandLineError
 from cli.logs.log_tail import Follower, all_since, rotation, tail
-from cli.logs.timed_lines import LineReader, TimesBeside, local_time, since_ms, with_time
+from cli.logs.timed_lines import LineReader, TimesBeside, as_record, since_ms, with_time
 from supervisor.control.client import HostError
 from supervisor.home.zot_home import zot_home
 from wire.exit_codes import Status
@@ -162,20 +162,12 @@ class _LinePrinter:
         return (line for line in lines if line.written is not None and line.written.time_ms >= self._since)
 
     def _put(self, line: TimedLine) -> None:
-        text, written = line.text.decode("utf-8", "replace"), line.written
         if self._name is not None:
-            record = {
-                "extension": self._name,
-                "time": None if written is None else local_time(written.time_ms),
-                "level": None if written is None else written.level,
-                "stream": None if written is None else written.stream,
-                "line": text.rstrip("\r\n"),
-            }
-            _put(msgspec.json.encode(record) + b"\n")
+            _put(msgspec.json.encode({"extension": self._name, **as_record(line)}) + b"\n")
         elif self._timestamps:
             _put(with_time(line).encode() + b"\n")
         else:
-            _put(printable(text).encode() if self._is_terminal else line.text)
+            _put(printable(line.text.decode("utf-8", "replace")).encode() if self._is_terminal else line.text)
 
 
 def _put(data: bytes) -> None:

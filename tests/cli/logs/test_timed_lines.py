@@ -14,8 +14,16 @@ from hypothesis import strategies as st
 from cli.choices import CommandLineError
 from cli.logs import log_tail
 from cli.logs.log_tail import Piece, all_since, rotation, tail
-from cli.logs.timed_lines import LONGEST_PARTIAL, LineReader, TimedLine, TimesBeside, last_timed_lines, local_time
-from cli.logs.timed_lines import since_ms, with_time
+from cli.logs.timed_lines import (
+    LONGEST_PARTIAL,
+    LineReader,
+    TimedLine,
+    TimesBeside,
+    last_timed_lines,
+    local_time,
+    since_ms,
+    with_time,
+)
 from supervisor.extension.log import ExtensionLog
 from wire.log_times import Written
 

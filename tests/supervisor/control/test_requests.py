@@ -116,6 +116,7 @@ def test_an_event_is_passed_on_without_an_answer(serving, client):
     ("request_", "message"),
     [
         ({"type": "restart", "name": "alhpa"}, "no such extension: 'alhpa'; did you mean 'alpha'?"),
+        ({"type": "get_status", "name": "alhpa"}, "no such extension: 'alhpa'; did you mean 'alpha'?"),
         ({"type": "restart", "name": "zzz"}, "no such extension: 'zzz'; there are alpha, beta"),
         ({"type": "tool_call", "name": "ecko", "args": {}}, "no such tool: 'ecko'; did you mean 'echo'?"),
         ({"type": "command_invoked", "name": "x"}, "no such command: 'x'; there is hello"),

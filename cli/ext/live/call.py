@@ -1,0 +1,174 @@
+"""`zot ext call`: calls a tool of an extension through a running host."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import orjson
+from msgspec import Raw
+
+from cli.choices import CommandLineError
+from cli.duration import seconds_from
+from cli.hosts.find import close, connect, listed, survey
+from cli.json_line import print_json
+from supervisor.control.client import HostError
+from supervisor.registry.arguments import Checker
+from wire import control, frames
+from wire.exit_codes import Status
+from wire.framing import DEFAULT_FRAME_LIMIT
+from wire.suggest import no_such
+from wire.text import one_line, printable
+
+if TYPE_CHECKING:
+    from supervisor.control.client import ControlClient
+
+STDIN = "-"
+WAIT_S = 86_400.0
+"""Without --timeout: the host gives up a call long before that, at the tool's own limit."""
+CANCEL_S = 2.0
+"""Seconds for the host to confirm that a call is cancelled."""
+
+
+class TooLateError(Exception):
+    """The tool has not answered within --timeout."""
+
+
+def run_call(name: str, tool: str, text: str, pid: int | None, *, timeout: str | None, as_json: bool) -> int:
+    """Prints the tool's result. Returns 0, 1 if the result is an error, 6 after --timeout, 130 after Ctrl-C. Raises
+    `HostError`, and `CommandLineError` for arguments that the tool does not take."""
+    timeout_s = _timeout(timeout)
+    try:
+        args = _arguments(text)
+        with _host_with(name, pid) as client:
+            tools = client.ask(control.Registered(client.next_id()), control.Registrations).tools
+            if fault := Checker(_tool_of(name, tool, tools).schema).fault(args):
+                raise CommandLineError(f"{name} {tool}: {fault}")
+            result = _call(client, tool, args, timeout_s)
+    except KeyboardInterrupt:
+        return Status.INTERRUPTED.exit_code
+    except TooLateError:
+        waited = f"{timeout_s:g} s" if timeout_s is not None else "a day"
+        print(f"zot ext call: no answer within {waited}; the call is cancelled", file=sys.stderr)  # noqa: T201
+        return Status.TIMEOUT.exit_code
+    if as_json:
+        print_json({key: value for key, value in msgspec.to_builtins(result).items() if key not in ("type", "id")})
+    else:
+        _print(result)
+    return Status.ERROR.exit_code if result.is_error else 0
+
+
+# --- before the call -------------------------------------------------------------------------------------------
+
+
+def _timeout(text: str | None) -> float | None:
+    try:
+        seconds = None if text is None else seconds_from(text)
+    except ValueError as error:
+        raise CommandLineError(f"--timeout: {error}") from None
+    if seconds is not None and seconds <= 0:
+        raise CommandLineError(f"--timeout: {text!r} is no time at all")
+    return seconds
+
+
+def _arguments(text: str) -> bytes:
+    """The arguments as JSON. Raises `CommandLineError`, with the line and the column of the fault."""
+    where = "the arguments"
+    if text == STDIN:
+        where, text = "stdin", _read_stdin()
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise CommandLineError(f"{where}:{error.lineno}:{error.colno}: not JSON: {error.msg}") from None
+    if not isinstance(value, dict):
+        raise CommandLineError(f'{where}: a tool takes a JSON object, such as {{"path": "a.txt"}}; this is no object')
+    return orjson.dumps(value)
+
+
+def _read_stdin() -> str:
+    if sys.stdin is None:
+        raise CommandLineError("-: stdin is closed")
+    data = sys.stdin.buffer.read(DEFAULT_FRAME_LIMIT + 1)
+    if len(data) > DEFAULT_FRAME_LIMIT:
+        raise CommandLineError(f"stdin: more than {DEFAULT_FRAME_LIMIT} bytes; no frame can hold that")
+    return data.decode("utf-8", "replace")
+
+
+def _host_with(name: str, pid: int | None) -> ControlClient:
+    """The `zot host` with this extension. Raises `HostError`, and `CommandLineError` if several have it."""
+    if pid is not None:
+        return connect(pid)
+    found = survey()
+    having = [host for host in found if host.info is not None and name in host.info.extensions]
+    hosts = [host for host in having if host.info is not None and host.info.kind == "host"]
+    chosen = hosts[0].client if len(hosts) == 1 else None
+    close(host.client for host in found if host.client is not chosen)
+    if chosen is not None:
+        return chosen
+    if hosts:
+        raise CommandLineError(f"{len(hosts)} hosts have it; name one with --host: {listed(hosts)}")
+    if having:
+        raise HostError(f"{name} is only in {listed(having)}, and a run's extensions serve its agent; start a zot host")
+    known = {extension for host in found if host.info is not None for extension in host.info.extensions}
+    if not known:
+        raise HostError(f"no host runs {name}; start one: zot host, or zot host -e FOLDER")
+    raise CommandLineError(no_such("extension in a running host", name, sorted(known)))
+
+
+def _tool_of(name: str, tool: str, tools: tuple[control.ToolInfo, ...]) -> control.ToolInfo:
+    own = {info.name: info for info in tools if info.extension == name}
+    if tool in own:
+        return own[tool]
+    other = next((info.extension for info in tools if info.name == tool), None)
+    if other is not None:
+        raise CommandLineError(f"{name} has no tool {tool!r}: it belongs to {other}; zot ext call {other} {tool}")
+    if not own:
+        raise HostError(f"{name} offers no tool now; zot ext status {name} says how it is")
+    raise CommandLineError(no_such(f"tool of {name}", tool, own))
+
+
+# --- the call --------------------------------------------------------------------------------------------------
+
+
+def _call(client: ControlClient, tool: str, args: bytes, timeout_s: float | None) -> frames.ToolResult:
+    """Calls the tool. When the wait ends early, the call is cancelled. Raises `HostError` and `TooLateError`."""
+    id_ = client.next_id()
+    deadline = time.monotonic() + (WAIT_S if timeout_s is None else timeout_s)
+    client.send(frames.ToolCall(id_, tool, Raw(args)))
+    try:
+        while (reply := client.next(deadline - time.monotonic())) is not None:
+            if isinstance(reply, control.ErrorReply) and reply.id == id_:
+                raise HostError(f"host {client.pid}: {reply.message}")
+            if isinstance(reply, frames.ToolResult) and reply.id == id_:
+                return reply
+    except KeyboardInterrupt:
+        _cancel(client, id_, "the user pressed Ctrl-C")
+        raise
+    _cancel(client, id_, "the caller's time is over")
+    raise TooLateError
+
+
+def _cancel(client: ControlClient, id_: str, reason: str) -> None:
+    """Cancels the call, and waits until the host has done so."""
+    try:
+        client.send(frames.Cancel(id_, reason))
+        client.next(CANCEL_S)
+    except HostError:
+        pass  # with the host, the call has ended, too
+
+
+def _print(result: frames.ToolResult) -> None:
+    """The texts on stdout; what is no text is named."""
+    is_terminal = os.isatty(1)
+    for block in result.content or ():
+        text = block.text if block.text is not None else _described(block)
+        shown = printable(text) if is_terminal else text
+        sys.stdout.buffer.write((shown if shown.endswith("\n") else f"{shown}\n").encode("utf-8", "replace"))
+
+
+def _described(block: Any) -> str:
+    kind = one_line(str(block.mime_type or block.type), 80)
+    return f"[{kind}; with --json its data is printed]"

@@ -1,0 +1,113 @@
+"""The status of one extension as lines of text, for `zot ext status` and the details of `zot top`. Pure."""
+
+from __future__ import annotations
+
+import shlex
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from cli import number_format
+from wire.text import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from wire.control import ExtensionStatus, PendingRequest, StatusReply
+    from wire.stats import ExtensionStats
+
+USABLE = frozenset({"spawned", "greeted", "ready", "reloading"})
+"""The states in which an extension works, or soon will."""
+PENDING_SHOWN = 3
+LABEL = 12
+
+
+def status_lines(reply: StatusReply, now: float) -> list[str]:
+    """The lines about an extension of a running host. `now` is in seconds since the epoch."""
+    status = reply.status
+    who = f"{one_line(status.name, 200)} {one_line(status.version or '', 60)}".rstrip()
+    what = "zot host" if reply.kind == "host" else "run"
+    lines = [f"{who}: {status.state} for {number_format.duration(now - status.since)}, in {what} {reply.pid}"]
+    for label, text in _facts(status, reply.pid):
+        lines.append(f"{label:<{LABEL}}{one_line(text, 2000)}")
+    return lines
+
+
+def _facts(status: ExtensionStatus, host: int) -> Iterator[tuple[str, str]]:
+    stats = status.stats
+    if status.why:
+        yield "why", status.why
+    if status.state not in USABLE:
+        name = shlex.quote(status.name)
+        yield "to do", f"zot ext logs {name} -t; then zot ext restart {name} --host {host}"
+    yield "since", moment(status.since)
+    last = f", the last {stats.exit_status}" if stats.exit_status else ""
+    starts = f"{_count(stats.restarts, 'restart')}, {_count(stats.exits, 'exit')}{last}"
+    yield "starts", f"{starts}; policy {status.restart_policy}{', required' if status.required else ''}"
+    yield "use", _use(stats)
+    if status.limits:
+        yield "limits", _limits(status)
+    yield "calls", _calls(stats)
+    for label, names in (("tools", status.tools), ("commands", tuple(f"/{name}" for name in status.commands))):
+        if names:
+            yield label, ", ".join(names)
+    if status.guards:
+        yield "guards", f"{', '.join(status.guards)}; without a verdict: {status.on_failure}"
+    yield from (("waits", _pending(request)) for request in status.pending_requests[:PENDING_SHOWN])
+    if stats.pending > PENDING_SHOWN:
+        yield "", f"and {stats.pending - PENDING_SHOWN} more"
+    yield "folder", status.folder
+    yield "log", status.log + (f" ({status.log_trouble})" if status.log_trouble else "")
+
+
+def _use(stats: ExtensionStats) -> str:
+    files = "" if stats.open_files is None else f", {_count(stats.open_files, 'open file')}"
+    return (
+        f"CPU {number_format.percent(stats.cpu_percent)} % ({stats.cpu_s:.2f} s so far),"
+        f" memory {number_format.size(stats.rss_bytes)} (at most {number_format.size(stats.rss_peak_bytes)}),"
+        f" {_count(stats.processes, 'process', 'processes')}{files}"
+    )
+
+
+def _limits(status: ExtensionStatus) -> str:
+    used = (
+        f"{use.limit} {'-' if use.used is None else number_format.number(use.used)} of {use.allowed:g}"
+        for use in status.limits
+    )
+    return f"{', '.join(used)}; over them: {status.limit_action}"
+
+
+def _calls(stats: ExtensionStats) -> str:
+    answers = "" if stats.p50_ms is None else (
+        f"; half answered in {_milliseconds(stats.p50_ms)}, 99 % in {_milliseconds(stats.p99_ms)}"
+    )  # fmt: skip
+    return (
+        f"{stats.calls}, {stats.pending} in flight, {_count(stats.errors, 'error')},"
+        f" {_count(stats.timeouts, 'timeout')}, {_count(stats.blocks, 'block')}{answers}"
+    )
+
+
+def _pending(request: PendingRequest) -> str:
+    named = f"/{request.name}" if request.kind == "command" else request.name or "a verdict"
+    return f"{named}, asked {request.age_s:.1f} s ago, process {request.pid or '-'}"
+
+
+def _milliseconds(value: float | None) -> str:
+    text = number_format.milliseconds(value)
+    return text if text.endswith("s") else f"{text} ms"
+
+
+def _count(count: int, noun: str, plural: str = "") -> str:
+    return f"{count} {noun if count == 1 else plural or noun + 's'}"
+
+
+def moment(seconds: float) -> str:
+    """A time in this machine's time zone, with its offset: `2026-11-22T10:00:00+09:00`."""
+    return datetime.fromtimestamp(seconds).astimezone().isoformat(timespec="seconds")
+
+
+def with_log(facts: Sequence[str], log: Sequence[str], height: int | None) -> list[str]:
+    """The facts and below them as many of the last lines of the log as fit on a screen of `height` lines; without a
+    height all."""
+    room = len(log) if height is None else max(0, height - len(facts) - 2)
+    shown = list(log)[len(log) - min(room, len(log)) :]
+    return [*facts, *(["", *shown] if shown else [])]
