@@ -108,6 +108,6 @@ def moment(seconds: float) -> str:
 def with_log(facts: Sequence[str], log: Sequence[str], height: int | None) -> list[str]:
     """The facts and below them as many of the last lines of the log as fit on a screen of `height` lines; without a
     height all."""
-    room = len(log) if height is None else max(0, height - len(facts) - 2)
+    room = len(log) if height is None else max(0, height - len(facts) - 1)
     shown = list(log)[len(log) - min(room, len(log)) :]
     return [*facts, *(["", *shown] if shown else [])]

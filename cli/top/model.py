@@ -243,7 +243,7 @@ def press(view: View, key: str, *, names: Sequence[str], page: int) -> View:
             return replace(view, mode=Mode.QUIT if key == "q" else Mode.TABLE)
         case Mode.CONFIRM:
             wanted = view.selected if key in ("y", "Y") else ""
-            return replace(view, mode=view.back, restart=wanted)
+            return replace(view, mode=view.back, back=Mode.TABLE, restart=wanted)
         case Mode.DETAILS | Mode.LOGS if key in _ELSEWHERE:
             return _ELSEWHERE[key](view)
         case Mode.LOGS if key in _SCROLL:

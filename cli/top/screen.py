@@ -12,7 +12,7 @@ from cli import number_format
 from cli.hosts.find import count_states
 from cli.hosts.status_lines import with_log
 from cli.top.model import COLUMNS, GAP, NAME, Mode, arrange, fit
-from wire.text import one_line
+from wire.text import one_line, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 STATE_STYLES = {"ready": "green", "failed": "bold red", "backoff": "yellow", "exited": "dim", "stopping": "dim"}
 TOTAL_SPARK = 16
-KEYS = "⏎ details  l logs  r restart  s sort  / filter  ? help  q quit"
-FEW_KEYS = "⏎ l r s /  ? help  q quit"
-KEYS_OF_ONE = "Esc back  ⏎ details  l logs  r restart  ? help"
+KEYS = "Enter details  l logs  r restart  / filter  ? help  q quit"
+FEW_KEYS = "? help  q quit"
+KEYS_OF_ONE = "Esc back  Enter details  l logs  r restart  ? help"
 HELP = (
     ("Enter", "details of the selected extension; Esc or q: back"),
     ("l", "the last lines of its log"),
@@ -216,7 +216,7 @@ def screen(
     page = page_height(height)
     names = arrange(stats.extensions, view)
     view = view.within(names, page)
-    if view.mode in (Mode.DETAILS, Mode.LOGS):
+    if (view.back if view.mode is Mode.CONFIRM else view.mode) in (Mode.DETAILS, Mode.LOGS):
         body = [*_about_lines(about, view, page + 4), *[Text()] * height][: height - 1]
         foot = footer(view, shown=0, passing=0, total=0, width=width)
         return [_cut(line, width) for line in (*body, _said_or(said, foot))][:height]
@@ -236,15 +236,12 @@ def _said_or(said: str, foot: Text) -> Text:
 
 def _about_lines(about: About, view: View, height: int) -> list[Text]:
     """The screen of the selected extension, in `height` lines without the footer."""
-    if view.mode is Mode.LOGS:
+    if Mode.LOGS in (view.mode, view.back):
         end = len(about.log) - min(view.lines_back, max(0, len(about.log) - height))
-        lines = list(about.log[max(0, end - height) : end]) or ["its log is empty"]
+        lines = list(about.log[max(0, end - height) : end]) or ["its log is empty" if about.facts else "waiting for it"]
     else:
         lines = with_log(about.facts or ["waiting for its status"], about.log, height)
-    return [
-        Text(one_line(line, 4096), "bold" if view.mode is Mode.DETAILS and not at else "")
-        for at, line in enumerate(lines)
-    ]
+    return [Text(printable(line).expandtabs()) for line in lines]
 
 
 def page_height(height: int) -> int:

@@ -132,7 +132,7 @@ def _print(facts: list[str], log: Path) -> None:
         lines = [with_time(line) for line in last_timed_lines(log, LOG_LINES)]
     except OSError as error:
         raise HostError(f"{log} cannot be shown: {error.strerror}") from None
-    for line in with_log(facts, lines, height or None):
+    for line in with_log(facts, lines, height - 1 if height else None):  # one line is for the prompt
         shown = printable(line).expandtabs()
         print(shown if not width or len(shown) <= width else shown[: width - 1] + "…")  # noqa: T201
 

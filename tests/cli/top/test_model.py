@@ -34,21 +34,69 @@ def test_every_column_can_be_sorted_by(key):
     assert sorted(arrange(BUSY, View(sort=key))) == sorted(BUSY)
 
 
+NAMES = [f"x{number:03}" for number in range(300)]
+
+
 def pressed(*keys: str, view: View | None = None, rows: int = 300, page: int = 19) -> View:
     view = view or View()
     for key in keys:
-        view = press(view, key, rows=rows, page=page)
+        view = press(view, key, names=NAMES[:rows], page=page)
     return view
 
 
-def test_scrolling_stays_within_the_rows():
-    assert pressed("down", "down", "up").first == 1
-    assert pressed("up").first == 0
-    assert pressed("pagedown").first == 19
-    assert pressed("end").first == 281
-    assert pressed("end", "down", "pagedown").first == 281
-    assert pressed("end", "home").first == 0
-    assert pressed("end", rows=5).first == 0
+def test_another_row_is_selected_and_stays_on_the_page():
+    assert pressed("down", "down", "up").selected == "x001"
+    assert pressed("up").selected == "x000"
+    assert (pressed("pagedown").selected, pressed("pagedown").first) == ("x019", 1)
+    assert (pressed("end").selected, pressed("end").first) == ("x299", 281)
+    assert pressed("end", "down", "pagedown").selected == "x299"
+    assert (pressed("end", "home").selected, pressed("end", "home").first) == ("x000", 0)
+    assert (pressed("end", rows=5).selected, pressed("end", rows=5).first) == ("x004", 0)
+    assert pressed("down", "r", "l", "enter", rows=0) == View()
+
+
+@given(st.lists(st.sampled_from(["up", "down", "pageup", "pagedown", "home", "end"])), st.integers(1, 40))
+def test_the_selected_row_is_always_shown(keys, page):
+    view = pressed(*keys, rows=30, page=page)
+    shown = NAMES[:30][view.first : view.first + page]
+    assert not keys or view.selected in shown
+    assert len(shown) == min(30, page)
+
+
+def test_the_selection_follows_the_extension_when_the_order_changes():
+    view = pressed("down", "down")
+    assert view.within(NAMES[::-1], 19).selected == "x002"
+    assert view.within(NAMES[::-1], 19).first == 279
+    assert view.within(["a", "b"], 19).selected == "a"
+    assert view.within([], 19).selected == ""
+
+
+def test_a_restart_needs_a_second_key():
+    asked = pressed("down", "r")
+    assert (asked.mode, asked.restart) == (Mode.CONFIRM, "")
+    assert pressed("y", view=asked).restart == "x001"
+    for key in ("n", "r", "enter", "escape", "q", " ", "down"):
+        after = pressed(key, view=asked)
+        assert (after.mode, after.restart) == (Mode.TABLE, "")
+    from_details = pressed("enter", "r", "y")
+    assert (from_details.mode, from_details.restart) == (Mode.DETAILS, "x000")
+
+
+def test_details_and_logs_are_left_by_escape_and_q():
+    for key, mode in (("enter", Mode.DETAILS), ("l", Mode.LOGS)):
+        assert pressed("down", key).mode is mode
+        assert [pressed("down", key, back).mode for back in ("escape", "q")] == [Mode.TABLE, Mode.TABLE]
+        assert pressed("down", key, "escape").selected == "x001"
+    assert pressed("enter", "l").mode is Mode.LOGS
+    assert pressed("l", "enter", "escape", "q").mode is Mode.QUIT
+    assert pressed("l", "up", "up", "pageup", "down").lines_back == 20
+    assert pressed("l", "up", "end", "down").lines_back == 0
+    assert pressed("l", "up", "l").lines_back == 0
+
+
+def test_a_mode_about_an_extension_that_is_gone_ends():
+    for key in ("enter", "l", "r"):
+        assert pressed("down", key).within(["x000"], 19).mode is Mode.TABLE
 
 
 def test_the_sort_key_goes_through_all_columns():
@@ -56,9 +104,8 @@ def test_the_sort_key_goes_through_all_columns():
     while (view := pressed("s", view=View(sort=seen[-1]))).sort != seen[0]:
         seen.append(view.sort)
     assert sorted(seen) == sorted(SORT_KEYS)
-    assert pressed("s", "S") == View()
-    assert pressed("right", "left") == View()
-    assert pressed("r").reverse
+    assert pressed("s", "S") == pressed("right", "left") == View(selected="x000")
+    assert pressed("R").reverse
 
 
 def test_the_filter_is_typed_kept_and_ended():
@@ -66,7 +113,7 @@ def test_the_filter_is_typed_kept_and_ended():
     typed = pressed("/", *"fail q", "enter")
     assert (typed.filter, typed.mode) == ("fail q", Mode.TABLE)
     assert pressed("/", *"fails", "backspace", "enter").filter == "fail"
-    assert pressed("/", *"fail", "escape") == View()
+    assert pressed("/", *"fail", "escape") == View(selected="x000")
     assert pressed("escape", view=typed).filter == ""
     assert pressed("/", *"abc", "erase").filter == ""
 
@@ -82,7 +129,7 @@ def test_help_and_quit():
 def test_no_keys_scroll_beyond_the_rows(keys):
     view = View()
     for key in keys:
-        view = press(view, key, rows=7, page=3)
+        view = press(view, key, names=NAMES[:7], page=3)
         assert 0 <= view.first <= 4
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from cli.top.model import COLUMNS, HISTORY, SORT_KEYS, Histories, Mode, View
-from cli.top.screen import page_height, screen, table
+from cli.top.screen import About, page_height, screen, table
 from tests.support.busy_stats import BUSY, stats_of
 from tests.support.control_peer import extension_stats, host_stats
 from wire.stats import Stats
@@ -34,7 +34,7 @@ def drawn(stats: Stats | None, view: View, width: int, height: int, histories: H
         if stats is not None:
             histories.add(stats)
     lines = screen(stats, view, histories, (width, height), ascii_only=False, waiting="waiting")
-    return [line.plain for line in lines]
+    return [line.plain.rstrip() for line in lines]
 
 
 @settings(max_examples=40)
@@ -71,7 +71,9 @@ def test_a_failed_extension_shows_its_reason_instead_of_figures():
 
 
 def test_scrolled_and_filtered():
-    lines = drawn(Stats(0.0, host_stats(), many), View(sort="name", filter="-29", first=2), 100, 10)
+    lines = drawn(
+        Stats(0.0, host_stats(), many), View(sort="name", filter="-29", first=2, selected="extension-291"), 100, 10
+    )
     assert [line.split()[0] for line in lines[4:9]] == [f"extension-{number}" for number in range(291, 296)]
     assert lines[-1].startswith("3-7 of 11  by name  filter '-29': 11 of 300")
 
@@ -98,3 +100,62 @@ def test_without_a_width_nothing_is_left_out():
 
 def test_before_the_first_figures_the_screen_says_waiting():
     assert drawn(None, View(), 80, 24) == ["waiting"]
+
+
+# --- one extension ---------------------------------------------------------------------------------------------
+
+
+FACTS = ["guard 1.0: failed for 3m05s, in zot host 4242", "why         5 exits", *(f"fact {n}" for n in range(8))]
+LOG = [f"2026-11-22T05:00:{n:02}.000+00:00 stderr line {n}" for n in range(40)]
+ONE = stats_of(guard=extension_stats(state="failed", failure="5 exits"), other=extension_stats())
+
+
+def about(view: View, width: int = 80, height: int = 24, said: str = "", log: list[str] = LOG) -> list[str]:
+    known = About(FACTS, log)
+    lines = screen(ONE, view, Histories(), (width, height), ascii_only=False, waiting="", about=known, said=said)
+    assert all(cell_len(line.plain) <= width for line in lines)
+    assert len(lines) == height
+    return [line.plain.rstrip() for line in lines]
+
+
+def test_details_fill_one_screen_with_the_end_of_the_log():
+    lines = about(View(mode=Mode.DETAILS, selected="guard"))
+    assert lines[: len(FACTS)] == FACTS
+    assert lines[len(FACTS)] == ""
+    assert lines[len(FACTS) + 1 : -1] == LOG[-11:] + [""]
+    assert lines[-1].split() == ["guard", "Esc", "back", "Enter", "details", "l", "logs", "r", "restart", "?", "help"]
+    assert "its log is empty" not in about(View(mode=Mode.DETAILS, selected="guard"), log=[])
+
+
+def test_the_log_is_scrolled_from_its_end():
+    assert about(View(mode=Mode.LOGS, selected="guard"))[:-1] == LOG[-23:]
+    scrolled = about(View(mode=Mode.LOGS, selected="guard", lines_back=5))
+    assert scrolled[:-1] == LOG[-28:-5]
+    assert scrolled[-1].startswith("guard  5 lines from the end")
+    assert about(View(mode=Mode.LOGS, selected="guard", lines_back=500))[:-1] == LOG[:23]
+    assert about(View(mode=Mode.LOGS, selected="guard"), log=[])[0] == "its log is empty"
+
+
+def test_the_question_before_a_restart_names_the_extension():
+    for back in (Mode.TABLE, Mode.DETAILS, Mode.LOGS):
+        lines = about(View(mode=Mode.CONFIRM, back=back, selected="guard"))
+        assert lines[-1] == "restart guard? y yes, any other key no"
+        assert (lines[3].split()[:1] == ["NAME"]) is (back is Mode.TABLE)
+
+
+@settings(max_examples=30)
+@given(st.integers(1, 120), st.integers(1, 40), st.sampled_from(Mode), st.sampled_from(Mode))
+def test_every_mode_fits_every_terminal(width, height, mode, back):
+    about(View(mode=mode, back=back, selected="guard"), width, height, said="x" * 200)
+    about(View(mode=mode, back=back, selected="guard"), width, height)
+
+
+def test_the_selected_row_is_marked_and_the_footer_has_the_keys():
+    lines = screen(ONE, View(selected="other"), Histories(), (80, 24), ascii_only=False, waiting="")
+    marked = [line.plain.split()[0] for line in lines[4:6] if any(span.style == "reverse" for span in line.spans)]
+    assert marked == ["other"]
+    for width in (80, 120):
+        foot = about(View(), width)[-1]
+        assert all(key in foot for key in ("Enter details", "l logs", "r restart", "? help", "q quit"))
+    assert about(View(), 60)[-1].endswith("? help  q quit")
+    assert about(View(), said="guard is being started again")[-1] == "guard is being started again"
