@@ -109,10 +109,13 @@ FACTS = ["guard 1.0: failed for 3m05s, in zot host 4242", "why         5 exits",
 LOG = [f"2026-11-22T05:00:{n:02}.000+00:00 stderr line {n}" for n in range(40)]
 ONE = stats_of(guard=extension_stats(state="failed", failure="5 exits"), other=extension_stats())
 
+SEEN = Histories()
+SEEN.add(ONE)
+
 
 def about(view: View, width: int = 80, height: int = 24, said: str = "", log: list[str] = LOG) -> list[str]:
     known = About(FACTS, log)
-    lines = screen(ONE, view, Histories(), (width, height), ascii_only=False, waiting="", about=known, said=said)
+    lines = screen(ONE, view, SEEN, (width, height), ascii_only=False, waiting="", about=known, said=said)
     assert all(cell_len(line.plain) <= width for line in lines)
     assert len(lines) == height
     return [line.plain.rstrip() for line in lines]
@@ -122,7 +125,7 @@ def test_details_fill_one_screen_with_the_end_of_the_log():
     lines = about(View(mode=Mode.DETAILS, selected="guard"))
     assert lines[: len(FACTS)] == FACTS
     assert lines[len(FACTS)] == ""
-    assert lines[len(FACTS) + 1 : -1] == LOG[-11:] + [""]
+    assert lines[len(FACTS) + 1 : -1] == LOG[-12:]
     assert lines[-1].split() == ["guard", "Esc", "back", "Enter", "details", "l", "logs", "r", "restart", "?", "help"]
     assert "its log is empty" not in about(View(mode=Mode.DETAILS, selected="guard"), log=[])
 
@@ -151,7 +154,7 @@ def test_every_mode_fits_every_terminal(width, height, mode, back):
 
 
 def test_the_selected_row_is_marked_and_the_footer_has_the_keys():
-    lines = screen(ONE, View(selected="other"), Histories(), (80, 24), ascii_only=False, waiting="")
+    lines = screen(ONE, View(selected="other"), SEEN, (80, 24), ascii_only=False, waiting="")
     marked = [line.plain.split()[0] for line in lines[4:6] if any(span.style == "reverse" for span in line.spans)]
     assert marked == ["other"]
     for width in (80, 120):
