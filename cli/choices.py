@@ -28,3 +28,15 @@ class Reasoning(Enum):
     low = "low"
     medium = "medium"
     high = "high"
+
+
+class LogFormat(Enum):
+    console = "console"
+    json = "json"
+
+
+class LogLevel(Enum):
+    debug = "debug"
+    info = "info"
+    warning = "warning"
+    error = "error"

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from cli.choices import LogFormat, LogLevel
 from cli.os_errors import exit_with
 from cli.parameters import Json
 
@@ -55,6 +56,12 @@ def host(
         typer.Option(help="Keep a file of metrics up to date, for node_exporter's textfile collector.", metavar="FILE"),
     ] = None,
     openmetrics: Annotated[bool, typer.Option("--openmetrics", help="Write --metrics as OpenMetrics text.")] = False,
+    log_format: Annotated[
+        LogFormat, typer.Option("--log-format", help="Of the events on stderr: lines for a person, or JSON.")
+    ] = LogFormat.console,
+    log_level: Annotated[
+        LogLevel, typer.Option("--log-level", help="The lowest level that is written.")
+    ] = LogLevel.info,
 ) -> None:
     """Keep extensions running without an agent, and serve them to other programs over a socket.
 
@@ -80,6 +87,8 @@ def host(
             openmetrics=openmetrics,
             trust_project=trust_project,
             watch=watch,
+            log_format=log_format,
+            log_level=log_level,
         ),
     )
 

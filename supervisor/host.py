@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from supervisor.control.server import ControlServer
 from supervisor.discovery import data_dir
@@ -28,7 +29,7 @@ from wire.dialects.base import HostInfo
 from wire.text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from contextlib import AbstractContextManager
 
     from supervisor.discovery.discover import Discovery
@@ -56,6 +57,30 @@ class Phase(Enum):
     """A second signal has stopped the host, without waiting for the extensions."""
 
 
+EventLevel = Literal["debug", "info", "warning", "error"]
+NOTICE_LEVELS: dict[NoticeKind, EventLevel] = {
+    "started": "debug", "remark": "debug", "restarted": "info", "reloaded": "info", "failed": "error",
+}  # fmt: skip
+"""The levels of notices; those of other kinds are warnings."""
+NOTE_LEVELS: dict[str, EventLevel] = {"debug": "debug", "warn": "warning", "warning": "warning", "error": "error"}
+"""The levels of the notes that extensions send; other words are info."""
+
+
+@dataclass(frozen=True)
+class HostEvent:
+    """Something that a host tells its user."""
+
+    event: str
+    """One word: serving, stopping, stopped, reloading, skipped, withheld, newer_source, watch, cleanup, stats, note, or the kind of a notice
+    about an extension."""
+    message: str
+    """One line for a person."""
+    level: EventLevel = "info"
+    extension: str = ""
+    """Whom it is about; empty for the host itself."""
+    fields: Mapping[str, object] = field(default_factory=dict)
+
+
 class CannotServeError(Exception):
     """The control socket cannot be served; the text says why."""
 
@@ -63,8 +88,8 @@ class CannotServeError(Exception):
 class Host:
     """A host without an agent. Raises `ConfigError` and `StatsFileError`.
 
-    `say` gets one line at a time for the user. It is called from within the loop and must not wait. With
-    `discover_more` the project's and the user's extensions are started besides the folders in `extensions`. The
+    `tell` gets what the user should know. It is called from within the loop and must not wait. With `discover_more`
+    the project's and the user's extensions are started besides the folders in `extensions`. The
     project's extensions are only started if they are trusted, or with the user's `consent`.
 
     Call `run`. A test without signals calls `start`, runs the loop, and calls `stop`.
@@ -81,7 +106,7 @@ class Host:
         sockets: Path | None = None,
         strict_guards: bool = False,
         owns_process: bool = True,
-        say: Callable[[str], None] | None = None,
+        tell: Callable[[HostEvent], None] | None = None,
         stats_file: Path | None = None,
         metrics_file: Path | None = None,
         stats_interval_s: float | None = None,
@@ -94,7 +119,7 @@ class Host:
         self.phase = Phase.NEW
         self.cwd = cwd or os.getcwd()
         self.home = home or zot_home()
-        self.say: Callable[[str], None] = say or (lambda _line: None)
+        self.tell: Callable[[HostEvent], None] = tell or (lambda _event: None)
         self.stopped_by = ""
         """Who asked the host to stop, in words; empty if nobody has."""
         self.missing = ""
@@ -102,7 +127,7 @@ class Host:
         the host."""
         self._extensions = tuple(extensions)
         self._discover_more = discover_more
-        self._said: set[str] = set()
+        self._told: set[tuple[str, str]] = set()
         self._stats_file: StatsFile | None = None
         self._watch_files = watch_files
         self._watching: FileWatcher | None = None
@@ -118,7 +143,7 @@ class Host:
             owns_process=owns_process,
             limits=self._config.limits,
             runtime_folder=folder,
-            say=lambda line: self._say_once(f"zot: {line}"),
+            say=lambda line: self._tell_once("cleanup", line, "warning"),
             on_notice=self._on_notice,
             on_note=self._on_note,
             on_show=self._on_show,
@@ -132,7 +157,7 @@ class Host:
                 metrics_file=metrics_file,
                 stats_interval_s=stats_interval_s,
                 openmetrics=openmetrics,
-                on_error=lambda text: self._say_once(f"zot: {text}"),
+                on_error=lambda text: self._tell_once("stats", text, "error"),
             )
         self._reloader = Reloader(self.supervisor, may_run=self._admission.may_run, rediscover=self._discover)
         self.control = ControlServer(
@@ -166,17 +191,15 @@ class Host:
         self.phase = Phase.SERVING
         discovery = self._discover()
         count = len(discovery.found)
-        self.say(
-            f"zot host {os.getpid()}: {count} extension{'s' * (count != 1)}, {self.control.path}"
-            f" (to stop it: Ctrl-C, or zot stop {os.getpid()})"
-        )
+        serving = f"{count} extension{'s' * (count != 1)}; to stop: Ctrl-C, or zot stop {os.getpid()}"
+        self.tell(HostEvent("serving", serving, fields={"pid": os.getpid(), "socket": str(self.control.path)}))
         for skipped in discovery.skipped:
             if skipped.is_error:
-                self._say_once(f"zot: {skipped.line}")
+                self._tell_once("skipped", skipped.line, "error")
             if skipped.untrusted is not None and skipped.untrusted.manifest.required and not self.missing:
                 self.missing = f"{skipped.name}: {skipped.reason}"
         if told := untold(self.home, discovery.found, self._config, os.environ):
-            self.say(told)
+            self.tell(HostEvent("withheld", told.removeprefix("zot: ")))
         self.supervisor.start(
             discovery.found,
             lambda found: extension_environment(found, self._config, os.environ),
@@ -184,7 +207,7 @@ class Host:
         )
         if self._watch_files:
             parents = parents_of(Path(self.cwd), self.home) if self._discover_more else ()
-            self._watching = watch(self.supervisor, self._reloader, parents, self._say_once)
+            self._watching = watch(self.supervisor, self._reloader, parents, self._tell_of_a_watch)
         self.supervisor.begin_session()
         if self.missing:
             self.request_stop(f"the required extension {self.missing.partition(':')[0]}, which is not trusted")
@@ -232,11 +255,11 @@ class Host:
     def _on_signal(self, number: signal.Signals) -> None:
         has_hung_up = self._had_terminal and not has_terminal()
         if self.phase is Phase.SERVING and number is signal.SIGHUP and not has_hung_up:
-            self.say(f"zot host {os.getpid()}: reloading all extensions ({number.name})")
+            self.tell(HostEvent("reloading", f"all extensions ({number.name})"))
             self._reloader.begin(None, self._reloaded)
         elif self.phase is Phase.SERVING:
             self.request_stop(number.name)
-            self.say(f"zot host {os.getpid()}: stopping ({number.name}); once more to stop at once")
+            self.tell(HostEvent("stopping", f"{number.name}; once more to stop at once"))
         else:
             self.phase = Phase.CUT_SHORT
             self.supervisor.kill_now()
@@ -246,9 +269,10 @@ class Host:
         budget = ReadBudget.within_a_loop()
         for outcome in outcomes:
             if outcome.outcome == "skipped":
-                self._say_once(f"zot: extension load: {outcome.name}: {outcome.reason}")
+                self._tell_once("skipped", f"extension load: {outcome.name}: {outcome.reason}", "error")
             elif outcome.folder and (source := newer_source(Path(outcome.folder), budget)) is not None:
-                self.say(one_line(f"zot: extension {outcome.name}: {advice(outcome.name, source)}", LINE_LIMIT))
+                told = one_line(advice(outcome.name, source), LINE_LIMIT)
+                self.tell(HostEvent("newer_source", told, "warning", outcome.name))
 
     # --- what extensions report ---------------------------------------------------------------------------
 
@@ -256,29 +280,34 @@ class Host:
         self.control.notice(extension.name, kind, message)
         if self._stats_file is not None:
             self._stats_file.notice(extension, kind, message)
-        if message.startswith(RELOAD_FAILED):
-            self.say(one_line(f"zot: extension {extension.name}: {message}", LINE_LIMIT))
-        elif kind not in RECORDED_ONLY:
-            self._say_once(f"zot: extension {extension.name}: {message}")
+        level = NOTICE_LEVELS.get(kind, "warning")
+        if message.startswith(RELOAD_FAILED) or kind in RECORDED_ONLY:
+            self.tell(HostEvent(kind, one_line(message, LINE_LIMIT), level, extension.name))
+        else:
+            self._tell_once(kind, message, level, extension.name)
         if kind == "failed" and extension.manifest.required and not extension.was_ready and not self.missing:
             self.missing = f"{extension.name}: {one_line(message, LINE_LIMIT)}"
             self.request_stop(f"the required extension {extension.name}, which could not be started")
+
+    def _tell_of_a_watch(self, line: str) -> None:
+        self._tell_once("watch", line.removeprefix("zot: "))
 
     def _on_show(self, record: Record) -> None:
         self.control.shown(record)
 
     def _on_note(self, extension: Extension, level: str, message: str) -> None:
-        self.say(one_line(f"[{extension.name}] {level}: {message}", LINE_LIMIT))
+        text = one_line(message, LINE_LIMIT)
+        self.tell(HostEvent("note", text, NOTE_LEVELS.get(level, "info"), extension.name))
 
-    def _say_once(self, line: str) -> None:
-        """Says each line once, also if a guard fails on every call. Clients that watch notices get every notice."""
-        line = one_line(line, LINE_LIMIT)
-        if line in self._said:
+    def _tell_once(self, event: str, message: str, level: EventLevel = "info", extension: str = "") -> None:
+        """Tells each message once, also if a guard fails on every call. Clients that watch notices get every notice."""
+        line = one_line(message, LINE_LIMIT)
+        if (extension, line) in self._told:
             return
-        if len(self._said) >= LINES_KNOWN:
-            self._said.clear()
-        self._said.add(line)
-        self.say(line)
+        if len(self._told) >= LINES_KNOWN:
+            self._told.clear()
+        self._told.add((extension, line))
+        self.tell(HostEvent(event, line, level, extension))
 
 
 TERMINAL = "/dev/tty"

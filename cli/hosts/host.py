@@ -6,16 +6,17 @@ import os
 from pathlib import Path
 
 from agent.output.fd_writer import FdWriter
-from cli.choices import CommandLineError, project_folder
+from cli.choices import CommandLineError, LogFormat, LogLevel, project_folder
+from cli.hosts.host_log import HostLog
 from cli.run.trust_prompt import ask
 from cli.version import VERSION
 from supervisor.discovery.admission import Consent
 from supervisor.home.config import ConfigError
 from supervisor.home.zot_home import zot_home
-from supervisor.host import CannotServeError, Host, Phase
+from supervisor.host import CannotServeError, Host, HostEvent, Phase
 from supervisor.monitoring.stats_error import StatsFileError
 from wire.exit_codes import Status
-from wire.text import printable, valid_text
+from wire.text import valid_text
 
 FLUSH_S = 0.5
 
@@ -32,6 +33,8 @@ def run_host(
     openmetrics: bool = False,
     trust_project: bool = False,
     watch: bool = False,
+    log_format: LogFormat = LogFormat.console,
+    log_level: LogLevel = LogLevel.info,
 ) -> int:
     """Returns the exit status: 0 after a stop, 130 if a second signal cut it short or Ctrl-C answered a question, 1 if
     the host cannot serve, 9 without a required extension."""
@@ -59,20 +62,24 @@ def run_host(
         raise CommandLineError(str(error)) from None
     # A terminal that is paused with Ctrl-S must not stop the host.
     stderr = FdWriter(host.loop, 2, _ignore, lossy=True)
-    host.say = lambda line: stderr.write(printable(line).encode("utf-8", "replace") + b"\n")
+    host.tell = HostLog(stderr.write, form=log_format, level=log_level, is_coloured=_wants_colours(2))
     try:
         phase = host.run()
-        host.say(f"zot host {os.getpid()}: stopped by {host.stopped_by}{_cut(phase)}")
+        host.tell(HostEvent("stopped", f"by {host.stopped_by}{_cut(phase)}", fields={"pid": os.getpid()}))
         if phase is Phase.CUT_SHORT:
             return Status.INTERRUPTED.exit_code
         return Status.REQUIRED_EXTENSION.exit_code if host.missing else 0
     except CannotServeError as error:
-        host.say(f"zot host: {error}")
+        host.tell(HostEvent("failed", str(error), "error"))
         return Status.ERROR.exit_code
     finally:
         host.loop.run_until(lambda: stderr.is_flushed, host.loop.clock() + FLUSH_S)
         stderr.close()
         host.close()
+
+
+def _wants_colours(fd: int) -> bool:
+    return os.isatty(fd) and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
 
 
 def _cut(phase: Phase) -> str:

@@ -13,7 +13,7 @@ from tests.support.zot_process import ROOT
 from wire.exit_codes import Status
 
 TRACED = [sys.executable, "-X", "importtime", "-m", "pyzot"]
-SLOW = {"anthropic", "prometheus_client", "pydantic", "rich"}
+SLOW = {"anthropic", "prometheus_client", "pydantic", "rich", "structlog"}
 NOT_FOR_A_REPLAY = {
     "typer": "a plain command line is read without it",
     "anthropic": "only the model worker talks to a model",

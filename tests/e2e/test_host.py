@@ -114,7 +114,7 @@ def test_a_signal_stops_everything_in_order(zot, number):
         host.running.signal(number)
         outcome = host.running.finish()
     assert (outcome.status, outcome.stdout, outcome.leftovers) == (0, b"", [])
-    assert outcome.warnings[-1] == f"zot host {host.pid}: stopped by {number.name}"
+    assert outcome.warnings[-1].split()[1:] == ["info", "stopped", "by", number.name, f"pid={host.pid}"]
     assert not host.socket.exists()
     assert "[zot] ended: exit 0" in (zot.home / "logs" / "ext-echo.log").read_text()
 
@@ -148,7 +148,7 @@ def test_a_stopping_host_answers_status_and_begins_no_call(zot, how):
             host.client.ask(control.StopHost("s"), control.Ok)
         else:
             host.running.signal(signal.SIGTERM)
-            wait_until(lambda: "stopping (SIGTERM)" in host.running.errors())
+            wait_until(lambda: "stopping   SIGTERM" in host.running.errors())
         assert host.stats()["ignores_shutdown"].state in ("stopping", "ready")
         with pytest.raises(HostError, match="the host is stopping"):
             host.call("echo", "x")
@@ -172,7 +172,7 @@ def test_a_host_without_a_required_extension_stops(zot):
     made = extension(zot.folder, "exits_before_hello", required=True, restart={"policy": "temporary"})
     outcome = zot.run("host", "-e", made, "-e", extension(zot.folder, "echo"))
     assert (outcome.status, outcome.leftovers) == (Status.REQUIRED_EXTENSION.exit_code, [])
-    assert "stopped by the required extension exits_before_hello, which could not be started" in outcome.stderr
+    assert "stopped    by the required extension exits_before_hello, which could not be started" in outcome.stderr
 
 
 def test_the_next_host_removes_the_files_of_a_killed_host(zot):

@@ -136,7 +136,7 @@ def test_a_call_under_way_ends_in_the_old_version(zot: Zot, folder: Folder):
         tools = host.client.ask(control.Registered(host.client.next_id()), control.Registrations).tools
         assert [tool.name for tool in tools] == ["which"]
         caller.close()
-    assert "zot: extension one: reload 1: pid " in host.running.errors()
+    assert "reloaded   one: reload 1: pid " in host.running.errors()
 
 
 def test_a_version_that_does_not_start_leaves_the_old_one(zot: Zot, folder: Folder):
@@ -252,7 +252,7 @@ def test_a_hang_up_of_its_terminal_stops_the_host_in_order(zot: Zot, folder: Fol
         os.close(ours)
         outcome = running.finish()
     assert (outcome.status, outcome.leftovers) == (0, [])
-    assert outcome.warnings[-1] == f"zot host {running.pid}: stopped by SIGHUP"
+    assert outcome.warnings[-1].split()[1:] == ["info", "stopped", "by", "SIGHUP", f"pid={running.pid}"]
 
 
 def test_no_process_outlives_a_host_killed_in_a_reload(zot: Zot, folder: Folder):

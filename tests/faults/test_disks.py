@@ -192,5 +192,5 @@ def test_a_host_without_a_usable_socket_path_says_what_to_set(unusable: Zot) -> 
     outcome = unusable.run("host", "-e", extension(unusable.folder, "echo"))
     assert (outcome.status, outcome.stdout, outcome.leftovers) == (1, b"", [])
     assert len(outcome.warnings) == 1
-    assert outcome.stderr.startswith("zot host: no control socket: cannot ")
+    assert " error   failed     no control socket: cannot " in outcome.stderr
     assert "set XDG_RUNTIME_DIR or ZOT_HOME" in outcome.stderr
