@@ -71,8 +71,8 @@ class HostEvent:
     """Something that a host tells its user."""
 
     event: str
-    """One word: serving, stopping, stopped, reloading, skipped, withheld, newer_source, watch, cleanup, stats, note, or the kind of a notice
-    about an extension."""
+    """One word: serving, stopping, stopped, reloading, skipped, withheld, newer_source, watch, cleanup, stats, note, or
+    the kind of a notice about an extension."""
     message: str
     """One line for a person."""
     level: EventLevel = "info"

@@ -103,7 +103,7 @@ def _console(*, is_coloured: bool) -> structlog.dev.ConsoleRenderer:
             key, style(code), style(RESET), value_repr=str, width=width, postfix=after
         )
 
-    def level(_key: str, value: object) -> str:
+    def level(key: str, value: object) -> str:  # noqa: ARG001
         code = {"debug": DIM, "info": GREEN, "warning": YELLOW, "error": RED}[str(value)]
         return f"{style(code)}{value:<{LEVEL_WIDTH}}{style(RESET)}"
 

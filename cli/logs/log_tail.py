@@ -46,11 +46,6 @@ def rotation(path: Path) -> list[Path]:
     return [path.with_name(f"{prefix}{number}") for number in older] + ([path] if path.name in names else [])
 
 
-def last_lines(path: Path, count: int, end: int | None = None) -> bytes:
-    """The bytes of `tail`."""
-    return b"".join(piece.data for piece in tail(path, count, end))
-
-
 def tail(path: Path, count: int, end: int | None = None) -> list[Piece]:
     """The last `count` lines of all files together, in order; a line that a rotation has cut goes on in the next piece.
     The newest file is read up to the position `end`, by default to its end. Raises `OSError`."""

@@ -11,12 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cli.logs import log_tail
-from cli.logs.log_tail import Follower, last_lines, rotation, tail
+from cli.logs.log_tail import Follower, rotation, tail
 
 
 @pytest.fixture
 def log(tmp_path: Path) -> Path:
     return tmp_path / "ext-a.log"
+
+
+def last_lines(path: Path, count: int, end: int | None = None) -> bytes:
+    return b"".join(piece.data for piece in tail(path, count, end))
 
 
 def read(follower: Follower) -> bytes:

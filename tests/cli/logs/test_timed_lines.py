@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cli.choices import CommandLineError
-from cli.logs import log_tail
 from cli.logs.log_tail import Piece, all_since, rotation, tail
 from cli.logs.timed_lines import (
     LONGEST_PARTIAL,
@@ -159,4 +158,3 @@ def test_the_end_of_the_newest_file_may_be_given(tmp_path):
     log = written(tmp_path, 3)
     assert b"".join(piece.data for piece in all_since(log, lambda _inode: 0, end=7)) == b"line 0\n"
     assert b"".join(piece.data for piece in tail(log, 9, end=7)) == b"line 0\n"
-    assert log_tail.last_lines(log, 1) == b"line 2\n"
