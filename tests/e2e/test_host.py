@@ -9,7 +9,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -134,10 +133,9 @@ def test_a_second_signal_stops_at_once(zot):
     with hosting(zot, extension(zot.folder, "ignores_shutdown")) as host:
         host.running.signal(signal.SIGINT)
         wait_until(lambda: "once more to stop at once" in host.running.errors())
-        started = time.monotonic()
         host.running.signal(signal.SIGINT)
         outcome = host.running.finish()
-        assert time.monotonic() - started < 2.0, "it would take three seconds for the extension"
+    assert outcome.warnings[-1].endswith(f" stopped    by SIGINT, at once pid={host.pid}")
     assert (outcome.status, outcome.leftovers) == (Status.INTERRUPTED.exit_code, [])
 
 
@@ -162,9 +160,11 @@ def test_a_host_without_a_usable_socket_path_does_not_start(zot):
     (zot.home / "run").write_text("in the way")
     outcome = zot.run("host", "-e", extension(zot.folder, "echo"))
     assert (outcome.status, outcome.leftovers) == (1, [])
-    assert outcome.warnings == [
-        f"zot host: no control socket: cannot make {zot.home / 'run'}: File exists; set XDG_RUNTIME_DIR or ZOT_HOME"
-    ]
+    (line,) = outcome.warnings
+    assert line.endswith(
+        f" error   failed     no control socket: cannot make {zot.home / 'run'}: File exists;"
+        " set XDG_RUNTIME_DIR or ZOT_HOME"
+    )
 
 
 def test_a_host_without_a_required_extension_stops(zot):

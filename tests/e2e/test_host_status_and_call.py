@@ -142,25 +142,25 @@ def test_a_call_prints_the_text_of_the_result(host):
     assert (failed.status, failed.stdout) == (1, b"no such table\n[image/png; with --json its data is printed]\n")
 
 
-@pytest.mark.parametrize(
-    ("words", "status", "said"),
-    [
-        (("echo", "echo", '{"text":\n oops}'), 2, "zot: the arguments:2:2: not JSON: "),
-        (("echo", "echo", "[1]"), 2, "zot: the arguments: a tool takes a JSON object, such as "),
-        (("echo", "ecko", "{}"), 2, "zot: no such tool of echo: 'ecko'; did you mean 'echo'?"),
-        (("echo", "zzz", "{}"), 2, "zot: no such tool of echo: 'zzz'; there is echo"),
-        (("echo", "count", "{}"), 2, "zot: echo has no tool 'count': it belongs to faulty; zot ext call faulty count"),
-        (("ecko", "echo", "{}"), 2, "zot: no such extension in a running host: 'ecko'; did you mean 'echo'?"),
-        (("faulty", "count", "{}"), 2, 'zot: faulty count: invalid args: /: "n" is a required property'),
-        (("faulty", "count", '{"n": "x"}'), 2, "zot: faulty count: invalid args: /n: "),
-        (("echo", "echo", "{}", "--timeout", "soon"), 2, "zot: --timeout: 'soon' is not a length of time"),
-        (("exits_before_hello", "x"), 1, "zot ext call: exits_before_hello offers no tool now; zot ext status "),
-    ],
-)
-def test_a_call_that_cannot_be_made_says_what_is_wrong(host, words, status, said):
-    outcome = host.zot.run("ext", "call", *words)
-    assert (outcome.status, outcome.stdout) == (status, b"")
-    assert outcome.stderr.startswith(said)
+IMPOSSIBLE: list[tuple[tuple[str, ...], int, str]] = [
+    (("echo", "echo", '{"text":\n oops}'), 2, "zot: the arguments:2:2: not JSON: "),
+    (("echo", "echo", "[1]"), 2, "zot: the arguments: a tool takes a JSON object, such as "),
+    (("echo", "ecko", "{}"), 2, "zot: no such tool of echo: 'ecko'; did you mean 'echo'?"),
+    (("echo", "zzz", "{}"), 2, "zot: no such tool of echo: 'zzz'; there is echo"),
+    (("echo", "count", "{}"), 2, "zot: echo has no tool 'count': it belongs to faulty; zot ext call faulty count"),
+    (("ecko", "echo", "{}"), 2, "zot: no such extension in a running host: 'ecko'; did you mean 'echo'?"),
+    (("faulty", "count", "{}"), 2, 'zot: faulty count: invalid args: /: "n" is a required property'),
+    (("faulty", "count", '{"n": "x"}'), 2, "zot: faulty count: invalid args: /n: "),
+    (("echo", "echo", "{}", "--timeout", "soon"), 2, "zot: --timeout: 'soon' is not a length of time"),
+    (("exits_before_hello", "x"), 1, "zot ext call: exits_before_hello offers no tool now; zot ext status "),
+]
+
+
+def test_a_call_that_cannot_be_made_says_what_is_wrong(host):
+    for words, status, said in IMPOSSIBLE:
+        outcome = host.zot.run("ext", "call", *words)
+        assert (outcome.status, outcome.stdout) == (status, b"")
+        assert outcome.stderr.startswith(said)
     assert host.stats()["faulty"].calls == 0
 
 

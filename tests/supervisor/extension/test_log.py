@@ -189,9 +189,9 @@ def test_one_line_is_one_short_line(text: str, limit: int):
 
 @pytest.mark.parametrize("text", ["\x1b[" * 500_000, "\x1b]" * 500_000, "\x9d" * 500_000, "\x1b[" + "0" * 1_000_000])
 def test_no_text_takes_long_to_clean(text: str):
-    started = time.monotonic()
+    started = time.process_time()
     printable(text)
-    assert time.monotonic() - started < 2.0
+    assert time.process_time() - started < 2.0
 
 
 def test_a_closed_log_takes_notes_without_complaint(log: ExtensionLog):
