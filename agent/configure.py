@@ -11,7 +11,9 @@ import msgspec
 
 from agent.cassette import CassetteError, CassettePlayer, CassetteRecorder
 from agent.model import catalogue
-from agent.model.anthropic_provider import AnthropicProvider, key_from_environment
+from agent.model.access import HOW_TO_GIVE_ONE, Access, AccessError, find_access
+from agent.model.anthropic_provider import AnthropicProvider
+from agent.model.key_file import KeyFileError, read_key, shown
 from agent.model.provider import ProviderUnavailable
 from agent.model.replay_provider import RecordingProvider, ReplayProvider
 from agent.options import Options, RunRequest
@@ -45,6 +47,8 @@ class Prepared(msgspec.Struct, frozen=True):
 
     options: Options
     make_provider: Callable[[Loop], Provider | ProviderUnavailable]
+    warnings: tuple[str, ...] = ()
+    """Lines for the user."""
 
 
 def prepare(request: RunRequest) -> Prepared:
@@ -53,6 +57,7 @@ def prepare(request: RunRequest) -> Prepared:
     home = request.home or zot_home()
     _check_texts(request, cwd, home)
     provider = _provider_name(request)
+    access, warnings = _access(request) if provider == "anthropic" else (Access(), ())
     player = _player(request.replay, cwd) if request.replay is not None else None
     model = request.model or (player.model if player is not None else None) or catalogue.DEFAULT_MODEL
     recorder = _recorder(request.record, cwd) if request.record is not None else None
@@ -82,16 +87,34 @@ def prepare(request: RunRequest) -> Prepared:
         if provider == "replay":
             assert player is not None
             return ReplayProvider(player)
-        key = request.api_key or key_from_environment()
-        if key is None and request.base_url is None:
+        if access.is_missing:
             return ProviderUnavailable(
                 Status.AUTHENTICATION,
-                "no credential for anthropic: set ANTHROPIC_API_KEY or pass --api-key (zot demo needs none)",
+                f"no credential for {access.endpoint.shown}: {HOW_TO_GIVE_ONE} (zot demo needs none)",
             )
-        made = AnthropicProvider(loop, api_key=key and valid_text(key), base_url=request.base_url)
+        made = AnthropicProvider(loop, access)
         return made if recorder is None else RecordingProvider(made, recorder)
 
-    return Prepared(options, make_provider)
+    return Prepared(options, make_provider, warnings)
+
+
+def _access(request: RunRequest) -> tuple[Access, tuple[str, ...]]:
+    """The endpoint and the credential of the run, and warnings."""
+    path = request.api_key_file
+    if path is not None and request.api_key is not None:
+        raise UsageError("--api-key and --api-key-file exclude each other: leave one of them out")
+    try:
+        key, warning = (None, "") if path is None else read_key(path)
+        found = find_access(
+            os.environ,
+            base_url=request.base_url,
+            api_key=request.api_key,
+            file_key=key,
+            file_name=shown(path) if path is not None else "",
+        )
+    except (AccessError, KeyFileError) as error:
+        raise UsageError(str(error)) from None
+    return found, (warning,) if warning else ()
 
 
 def _config(home: Path) -> Config:
@@ -115,7 +138,6 @@ def _check_texts(request: RunRequest, cwd: str, home: Path) -> None:
         "the working folder": [cwd],
         "ZOT_HOME": [str(home)],
         "--model": [request.model or ""],
-        "--base-url": [request.base_url or ""],
         "--system-prompt": [request.system_prompt or ""],
         "--append-system-prompt": request.append_system_prompt,
         "--ext": request.extensions,
@@ -136,23 +158,7 @@ def _provider_name(request: RunRequest) -> str:
         raise UsageError(f"--replay FILE and --provider {name} exclude each other")
     if request.replay is not None and request.record is not None:
         raise UsageError("--replay and --record exclude each other: a replayed run has nothing new to record")
-    if request.base_url is not None:
-        _check_url(request.base_url)
     return name
-
-
-def _check_url(url: str) -> None:
-    if not url.startswith(("http://", "https://")):
-        raise UsageError(f"--base-url {url}: must start with http:// or https://")
-    from urllib.parse import urlsplit  # takes 3 ms to import, and most runs do not need it
-
-    try:
-        parts = urlsplit(url)
-        usable = bool(parts.hostname) and (parts.port is None or parts.port > 0)
-    except ValueError as error:
-        raise UsageError(f"--base-url {url}: {error}") from None
-    if not usable:
-        raise UsageError(f"--base-url {url}: names no host to connect to")
 
 
 def _player(path: str, cwd: str) -> CassettePlayer:

@@ -22,6 +22,8 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     provider: str | None = None
     model: str | None = None
     api_key: str | None = None
+    api_key_file: str | None = None
+    """A file with the key; `-` is stdin."""
     base_url: str | None = None
     system_prompt: str | None = None
     append_system_prompt: tuple[str, ...] = ()

@@ -1,8 +1,8 @@
 """The agent's event stream: what `--json` prints and what rpc clients receive, one JSON object per line.
 
 Fields and order are zot's, so readers written for it work unchanged. They can ignore the record types that are ours:
-`session` (always first), `extension`, the records of commands, notes and panels of extensions, and `result` (always
-last but one; `done` is always last).
+`session` (always first), `extension`, `retry`, the records of commands, notes and panels of extensions, and `result`
+(always last but one; `done` is always last).
 Every field of zot is always present, except `turn_end.error`.
 """
 
@@ -174,6 +174,22 @@ class Extension(Record, frozen=True, tag="extension"):
     """One line that a person can act on."""
 
 
+class Retry(Record, frozen=True, tag="retry"):
+    """A request to the model has failed and is sent once more after a pause. Comes at the start of the pause, before
+    `assistant_start`; a failed request of which readers have seen anything is not sent again."""
+
+    attempt: int
+    """Of the request that follows the pause: 2 for the second time that it is sent."""
+    of: int
+    """How often it is sent at most."""
+    wait_s: float
+    """Seconds of the pause: those that the server asks for, else longer from attempt to attempt."""
+    reason: str
+    """In a few words: `rate limited`, `overloaded`, `server error`, `no connection`, `no answer in time`."""
+    status: int | None
+    """The HTTP status; null if there was no answer."""
+
+
 class Command(Record, frozen=True, tag="command"):
     """The prompt is a slash command, which runs now. The records of its answer follow."""
 
@@ -309,6 +325,7 @@ AnyRecord = (
     | Done
     | Session
     | Extension
+    | Retry
     | Command
     | ExtNotify
     | ClearNotes

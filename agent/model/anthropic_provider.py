@@ -1,12 +1,11 @@
 """Provider `anthropic`: a worker process that imports the official SDK and talks to the Messages API.
 
-The import takes about a second and 70 MB. The worker keeps both out of the host, and imports while the extensions shake
+The import takes long and much memory. The worker keeps both out of the host, and imports while the extensions shake
 hands.
 """
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 from pathlib import Path
@@ -14,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from agent.model.access import CredentialKind
+from agent.model.advice import FailedRequest, advice
 from agent.model.provider import TERMINAL, Stream
 from supervisor.discovery.environment import CUSTOM_HEADERS, child_environment
 from supervisor.process.child import Child, SpawnError
@@ -22,20 +23,20 @@ from wire.framing import LineSplitter, Oversize
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from agent.model.access import Access
     from supervisor.loop.loop import Loop
     from supervisor.process.child import ExitStatus
     from supervisor.process.teardown import Stoppable
 
 WORKER = Path(__file__).with_name("worker_main.py")
 MAX_RETRIES = 2
-"""Retries by the SDK before the stream has begun: for connection errors, 408, 409, 429 and 5xx, after Retry-After."""
+"""Before the stream has begun: for connection errors, 408, 409, 429 and 5xx, after Retry-After."""
 IDLE_TIMEOUT_S = 300.0
 """Seconds. A request fails if the server sends nothing for so long, not even a ping."""
 REQUEST_LIMIT = REPLY_LIMIT = 256 * 1024 * 1024
 """Bytes: of the requests that wait for the worker, and of one line from it."""
 STDERR_KEPT = 4096
 """Bytes."""
-
 
 class AnthropicProvider:
     """Sends requests to the model worker. If the worker ends, the open request fails, and the next request starts a new
@@ -44,12 +45,15 @@ class AnthropicProvider:
     name = "anthropic"
     error: str | None = None
 
-    def __init__(self, loop: Loop, *, api_key: str | None, base_url: str | None) -> None:
+    def __init__(self, loop: Loop, access: Access) -> None:
         self._loop = loop
+        self._access = access
+        credential = access.credential
         self._configure = {
             "type": "configure",
-            "api_key": api_key,
-            "base_url": base_url,
+            "api_key": credential.value if credential.kind is CredentialKind.KEY else None,
+            "auth_token": credential.value if credential.kind is CredentialKind.TOKEN else None,
+            "base_url": access.endpoint.url,
             "max_retries": MAX_RETRIES,
             "idle_timeout_s": IDLE_TIMEOUT_S,
         }
@@ -60,6 +64,8 @@ class AnthropicProvider:
         self._ready = False
         self._stream: Stream | None = None
         self._requests = 0
+        self._model = ""
+        """The model of the last request."""
 
     def start(self) -> None:
         """Starts the worker. If that fails, the next request fails."""
@@ -90,6 +96,7 @@ class AnthropicProvider:
     def request(self, params: dict[str, Any]) -> Stream:
         stream = self._stream = Stream()
         self._requests += 1
+        self._model = str(params.get("model", ""))
         line = orjson.dumps({"type": "request", "id": str(self._requests), "params": params}) + b"\n"
         if self.child is None or not self.child.is_running:
             self.start()
@@ -126,6 +133,8 @@ class AnthropicProvider:
             if message["type"] == "ready":
                 self._ready = True
             elif self._stream is not None and message.get("id") == str(self._requests):
+                if message["type"] == "error":
+                    message["advice"] = advice(FailedRequest(message, self._model, self._access))
                 self._stream.feed(message)
                 if message["type"] in TERMINAL:
                     self._stream = None
@@ -141,8 +150,3 @@ class AnthropicProvider:
         if self._stream is not None:
             self._stream.feed({"type": "error", "kind": "worker", "status": None, "message": message})
             self._stream = None
-
-
-def key_from_environment() -> str | None:
-    """The value of `ANTHROPIC_API_KEY`; None if it is unset or empty."""
-    return os.environ.get("ANTHROPIC_API_KEY") or None

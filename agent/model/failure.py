@@ -31,6 +31,20 @@ class ErrorKind(StrEnum):
     """The answer does not follow the Messages API."""
 
 
+class ConnectionFault(StrEnum):
+    """Why a connection failed before the reply began."""
+
+    REFUSED = "refused"
+    """Nothing listens at the address."""
+    UNKNOWN_HOST = "unknown_host"
+    """The name of the host cannot be resolved."""
+    TLS = "tls"
+    OTHER = "other"
+
+
+LONGEST_S = 4_294_967.0
+"""Seconds, 49 days: the longest wait that the SDK, too, understands."""
+
 _KIND_OF_TYPE: Mapping[str, ErrorKind] = {
     "authentication_error": ErrorKind.AUTHENTICATION,
     "permission_error": ErrorKind.AUTHENTICATION,
@@ -66,27 +80,65 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
     """Seconds that the server asks the client to wait: `retry-after-ms`, else `retry-after` as a number or a date. None
     without a readable header."""
     try:
-        return max(0.0, float(headers["retry-after-ms"]) / 1000)
+        return _seconds(float(headers["retry-after-ms"]) / 1000)
     except (KeyError, ValueError):
         pass
     value = headers.get("retry-after", "")
     try:
-        return max(0.0, float(value))
+        return _seconds(float(value))
     except ValueError:
         pass
     try:
-        return max(0.0, parsedate_to_datetime(value).timestamp() - time())
-    except ValueError:
+        return _seconds(parsedate_to_datetime(value).timestamp() - time())
+    except (ValueError, TypeError, OverflowError):
         return None
 
 
+def _seconds(value: float) -> float | None:
+    """From 0 to `LONGEST_S`; None for NaN. JSON has neither NaN nor infinity."""
+    return None if value != value else min(max(0.0, value), LONGEST_S)
+
+
+def should_retry(headers: Mapping[str, str]) -> bool | None:
+    """Whether the server says that a request should be sent once more; None if it says nothing."""
+    return {"true": True, "false": False}.get(headers.get("x-should-retry", ""))
+
+
+def fault_of_connection(error: BaseException | None) -> ConnectionFault:
+    """Why there is no connection, told from an exception and its causes. For the model worker, which has imported
+    `ssl`; in a host the import would take 10 ms."""
+    from socket import gaierror
+    from ssl import SSLError
+
+    seen = 0
+    while error is not None and seen < 20:
+        if isinstance(error, ConnectionRefusedError):
+            return ConnectionFault.REFUSED
+        if isinstance(error, gaierror):
+            return ConnectionFault.UNKNOWN_HOST
+        if isinstance(error, SSLError):
+            return ConnectionFault.TLS
+        error, seen = error.__cause__ or error.__context__, seen + 1
+    return ConnectionFault.OTHER
+
+
 class ModelError(Exception):
-    """There is no complete reply. The attributes are fields of the `error` line; `retry_after` is in seconds."""
+    """There is no complete reply. The attributes are fields of the `error` line; `retry_after` is in seconds.
+    `should_retry` is what the server says of a second try; None if it says nothing."""
 
     def __init__(
-        self, kind: ErrorKind, message: str, *, status: int | None = None, retry_after: float | None = None
+        self,
+        kind: ErrorKind,
+        message: str,
+        *,
+        status: int | None = None,
+        retry_after: float | None = None,
+        should_retry: bool | None = None,
+        fault: ConnectionFault | None = None,
     ) -> None:
         super().__init__(message)
         self.kind = kind
         self.status = status
         self.retry_after = retry_after
+        self.should_retry = should_retry
+        self.fault = fault

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agent.cassette import CassetteError, CassettePlayer, CassetteRecorder
-from agent.model.provider import TERMINAL, Stream
+from agent.model.provider import TERMINAL, UNRECORDED, Stream
 from agent.model.worker_lines import problem_of
 
 if TYPE_CHECKING:
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
     from agent.model.provider import Line, Provider
     from supervisor.process.teardown import Stoppable
+
+NOT_IN_A_CASSETTE = ("id", "advice")
+"""Fields of a line. Advice is about the access of the one who recorded."""
 
 
 class ReplayProvider:
@@ -98,7 +101,8 @@ class _RecordedStream(Stream):
 
     def take(self) -> Line:
         line = self._inner.take()
-        self._reply.append({key: value for key, value in line.items() if key != "id"})
+        if line["type"] not in UNRECORDED:
+            self._reply.append({key: value for key, value in line.items() if key not in NOT_IN_A_CASSETTE})
         if line["type"] in TERMINAL:
             self._on_complete(self._reply)
         return line

@@ -105,11 +105,17 @@ class ReplyBuilder(msgspec.Struct):
     def _failed(self, line: Line) -> ModelReply:
         partial = blocks_from_worker(line["content"]) if line.get("content") else self._partial()
         status = STATUS_OF_ERROR.get(line["kind"], Status.ERROR)
-        return ModelReply(partial, "error", line.get("usage") or self._usage, line["message"], status)
+        reason = "\n".join(filter(None, (line["message"], line.get("advice"))))
+        return ModelReply(partial, "error", line.get("usage") or self._usage, reason, status)
 
     def _partial(self) -> tuple[Block, ...]:
         text = "".join(self._text)
         return (Text(text),) if text else ()
+
+
+def retry_record(line: Line) -> events.Retry:
+    """The record for a `retry` line, which comes before the lines of the reply."""
+    return events.Retry(line["attempt"], line["of"], line["wait_s"], line["reason"], line["status"])
 
 
 def _final(line: Line) -> ModelReply:

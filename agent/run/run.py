@@ -9,7 +9,7 @@ import msgspec
 from agent.model.request import build_params
 from agent.output import event_content
 from agent.run import cost
-from agent.run.reply_builder import ModelReply, ReplyBuilder
+from agent.run.reply_builder import ModelReply, ReplyBuilder, retry_record
 from agent.run.tool_calls import ToolCalls
 from agent.transcript import Block, Message, Text, now, text_of
 from supervisor.calls.verdict import Judgement
@@ -143,6 +143,9 @@ class Run:
                 builder.abort(self._abort.reason)
                 break
             line = stream.take()
+            if line["type"] == "retry":
+                self._emit(retry_record(line))
+                continue
             if not started and line["type"] != "error":
                 self._emit(events.AssistantStart())
                 started = True

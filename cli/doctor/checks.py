@@ -10,6 +10,14 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from agent.model.access import (
+    HOW_TO_GIVE_ONE,
+    KEY_VARIABLE,
+    TOKEN_VARIABLE,
+    AccessError,
+    CredentialKind,
+    find_access,
+)
 from supervisor.cleanup.host_record import HostStatus, host_status, records_in
 from supervisor.cleanup.reaper import Reaper, ReaperState
 from supervisor.discovery.admission import Admission, Consent
@@ -68,7 +76,7 @@ def examine() -> list[Check]:
         ("config", lambda: _config(home)),
         ("extensions", lambda: _extensions(found)),
         ("open files", lambda: _open_files(found)),
-        ("credential", _credential),
+        ("credential", _access),
         ("hosts", lambda: _hosts(home)),
     ]
     results: list[Check] = []
@@ -239,14 +247,26 @@ def _open_files(discovery: Discovery) -> Iterator[Check]:
         yield Check("open files", Level.OK, message + (f" ({soft} until more are needed)" if soft < needed else ""))
 
 
-def _credential() -> Iterator[Check]:
-    from agent.model.anthropic_provider import key_from_environment
-
-    if key_from_environment() is not None:
-        yield Check("credential", Level.OK, "ANTHROPIC_API_KEY is set")
+def _access() -> Iterator[Check]:
+    """The endpoint and the credential of a run without flags for them. Shows neither a key nor a password."""
+    try:
+        found = find_access(os.environ)
+    except AccessError as error:
+        yield Check("credential", Level.FAIL, str(error), "correct or unset that variable")
+        return
+    endpoint, credential = found.endpoint, found.credential
+    source = f"from {endpoint.source}" if endpoint.source else "the provider's own; ANTHROPIC_BASE_URL is not set"
+    yield Check("endpoint", Level.OK, f"{endpoint.shown} ({source})")
+    if found.is_missing:
+        advice = f"{HOW_TO_GIVE_ONE}; zot demo, --replay and --base-url need none"
+        yield Check("credential", Level.WARN, f"none: {KEY_VARIABLE} and {TOKEN_VARIABLE} are not set", advice)
+    elif credential.kind is CredentialKind.NONE:
+        yield Check("credential", Level.OK, "none is sent to this endpoint", f"if it wants one: {HOW_TO_GIVE_ONE}")
+    elif credential.unused:
+        message = f"the {credential.kind.value} from {credential.source}; {', '.join(credential.unused)} is not used"
+        yield Check("credential", Level.OK, message, f"unset {credential.source} to use the other")
     else:
-        advice = "set it or pass --api-key; zot demo, --replay and --base-url need none"
-        yield Check("credential", Level.WARN, "ANTHROPIC_API_KEY is not set", advice)
+        yield Check("credential", Level.OK, f"the {credential.kind.value} from {credential.source}")
 
 
 # --- hosts --------------------------------------------------------------------------------------------------

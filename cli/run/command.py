@@ -68,11 +68,29 @@ def root(
     ] = None,
     api_key: Annotated[
         str | None,
-        typer.Option(help="Default: $ANTHROPIC_API_KEY.", metavar="KEY", show_default=False, rich_help_panel=_MODEL),
+        typer.Option(
+            help="Default: $ANTHROPIC_API_KEY, else $ANTHROPIC_AUTH_TOKEN.",
+            metavar="KEY",
+            show_default=False,
+            rich_help_panel=_MODEL,
+        ),
+    ] = None,
+    api_key_file: Annotated[
+        str | None,
+        typer.Option(
+            help="Read the key from this file, - is stdin; unlike --api-key it does not show in ps.",
+            metavar="FILE",
+            rich_help_panel=_MODEL,
+        ),
     ] = None,
     base_url: Annotated[
         str | None,
-        typer.Option(help="Any server that speaks the Messages API.", metavar="URL", rich_help_panel=_MODEL),
+        typer.Option(
+            help="Any server that speaks the Messages API. Default: $ANTHROPIC_BASE_URL, else Anthropic's.",
+            metavar="URL",
+            show_default=False,
+            rich_help_panel=_MODEL,
+        ),
     ] = None,
     system_prompt: Annotated[
         str | None,

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from agent.configure import Prepared, UsageError, prepare
 from agent.headless import Headless
 from cli.os_errors import discard_output
-from cli.run.prompt import PromptError
+from cli.run.prompt import STDIN, PromptError
 from cli.run.status_line import StatusLine
 from cli.run.stdin import is_terminal, read_prompt
 from cli.version import VERSION
@@ -26,8 +26,13 @@ def run(request: RunRequest, words: tuple[str, ...], *, literal: bool, as_json: 
     """Returns the exit status. With `literal` the words are a prompt even if they look like a command; with `no_stdin`
     stdin is not read."""
     try:
-        prompt = read_prompt(words, no_stdin=no_stdin, timeout=request.timeout)
+        key_on_stdin = request.api_key_file == STDIN
+        if key_on_stdin and (not words or STDIN in words):
+            raise PromptError("--api-key-file - reads the key from stdin: give the prompt as words, without -")
+        prompt = read_prompt(words, no_stdin=no_stdin or key_on_stdin, timeout=request.timeout)
         prepared = prepare(request)
+        for warning in prepared.warnings:
+            print(f"zot: {warning}", file=sys.stderr)  # noqa: T201
         if request.discover and not (as_json or request.trust_project):
             prepared = _with_consent(prepared)
     except TimeoutError as error:

@@ -30,6 +30,8 @@ class StatusLine:
             case events.TurnStart(step=step):
                 self._step = step
                 self._write(f"turn {step}: waiting for the model")
+            case events.Retry(attempt=attempt, of=of, wait_s=wait, reason=reason):
+                self._write(f"turn {self._step}: {reason}; try {attempt} of {of} in {_seconds(wait)}")
             case events.AssistantStart():
                 self._write(f"turn {self._step}: the model is answering")
             case events.ToolCall(name=name, args=args):
@@ -54,3 +56,7 @@ class StatusLine:
             os.write(self._fd, text.encode("utf-8", "replace"))
         except OSError:
             self._on = False
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.0f} s" if value >= 1 else f"{value:.1f} s"

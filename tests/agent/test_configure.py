@@ -11,12 +11,14 @@ from agent.model.anthropic_provider import AnthropicProvider
 from agent.model.provider import ProviderUnavailable
 from agent.model.replay_provider import RecordingProvider, ReplayProvider
 from agent.options import RunRequest
+from tests.support.replay_script import Script
 from wire.exit_codes import Status
 
 
 @pytest.fixture
 def asked(tmp_path, monkeypatch):
-    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
     return lambda **more: RunRequest(home=tmp_path / "home", cwd=str(tmp_path), **more)
 
 
@@ -71,12 +73,28 @@ def test_the_model_of_a_cassette_is_the_default_of_its_replay(asked, tmp_path):
     assert prepare(asked(replay=str(cassette), model="mine")).options.model == "mine"
 
 
-@pytest.mark.parametrize(
-    "url", ["ftp://x", "x:80", "http://", "https:///path", "http://h:0", "http://h:x", "http://[::"]
-)
-def test_addresses_that_cannot_be_reached(asked, url):
-    with pytest.raises(UsageError, match="--base-url"):
-        prepare(asked(base_url=url))
+def test_an_address_that_is_none_is_an_error_wherever_it_is_from(asked, tmp_path, monkeypatch):
+    with pytest.raises(UsageError, match="--base-url ftp://x: must start with http"):
+        prepare(asked(base_url="ftp://x"))
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "gateway:80")
+    with pytest.raises(UsageError, match="ANTHROPIC_BASE_URL gateway:80: must start with http"):
+        prepare(asked())
+    prepare(asked(replay=str(Script(tmp_path).answer("x").write(tmp_path / "c.jsonl"))))
+
+
+def test_the_key_may_come_from_a_file(asked, loop, tmp_path):
+    file = tmp_path / "key"
+    file.write_text("sk-1\n")
+    file.chmod(0o644)
+    prepared = prepare(asked(api_key_file=str(file)))
+    assert isinstance(prepared.make_provider(loop), AnthropicProvider)
+    assert [warning.partition(": ")[2] for warning in prepared.warnings] == [
+        "other users may read it; chmod 600 makes it yours alone"
+    ]
+    with pytest.raises(UsageError, match="exclude each other"):
+        prepare(asked(api_key_file=str(file), api_key="k"))
+    with pytest.raises(UsageError, match="No such file"):
+        prepare(asked(api_key_file=str(tmp_path / "none")))
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1", "https://h/path?q", "http://[::1]:8080", "http://user:pw@h"])

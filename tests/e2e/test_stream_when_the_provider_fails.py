@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import signal
 import socket
 
 import pytest
@@ -20,7 +22,7 @@ from tests.support.messages_server import (
 )
 from tests.support.replay_script import Script
 from tests.support.zot_process import check_transcript
-from wire.events import Error
+from wire.events import Error, Retry
 from wire.exit_codes import Status
 
 UP_TO_A_DELTA = 5
@@ -34,7 +36,19 @@ def ask(zot, server: MessagesServer, *args):
 @pytest.mark.parametrize(("http", "status"), [(401, Status.AUTHENTICATION), (529, Status.RATE_LIMIT)])
 def test_an_http_error(zot, server, http, status):
     server.add(*[http_error(http, "no, sk-ant-secret is", retry_after_ms=1)] * 3)
-    check_refusal(zot, ask(zot, server), f"anthropic: HTTP {http}: no, [API key] is", status)
+    advice = {
+        401: f"the key from ANTHROPIC_API_KEY was refused by {server.base_url}: see that it is complete, not"
+        " revoked, and made for this endpoint",
+        529: f"{server.base_url} has too much to do, for everybody: try again in a few minutes, or use another --model",
+    }
+    retries = ["retry 2 of 3 in 0.001 s: overloaded 529", "retry 3 of 3 in 0.001 s: overloaded 529"]
+    check_refusal(
+        zot,
+        ask(zot, server),
+        f"anthropic: HTTP {http}: no, [API key] is\n{advice[http]}",
+        status,
+        retries=retries if http == 529 else [],
+    )
     assert server.unused == (0 if http == 529 else 2), "only what may pass is tried again"
 
 
@@ -54,35 +68,68 @@ def test_each_kind_of_error(zot, kind, http, status):
     check_refusal(zot, outcome, "anthropic: no", status)
 
 
-def check_refusal(zot, outcome, reason, status):
+def check_refusal(zot, outcome, reason, status, retries=()):
     outcome.check(status)
-    assert golden(outcome) == lines(f"""
-        session
-        user_message 'go'
-        turn_start 1
-        turn_end error: {reason}
-        error {reason}
-        result {status.value} {status.exit_code} '' steps=1: {reason}
-        done
-    """)
-    assert outcome.warnings == [f"zot: {reason}"]
+    shown = re.sub(r"127\.0\.0\.1:\d+", "<server>", reason)
+    assert golden(outcome).splitlines() == [
+        "session",
+        "user_message 'go'",
+        "turn_start 1",
+        *retries,
+        *f"turn_end error: {shown}".splitlines(),
+        *f"error {shown}".splitlines(),
+        *f"result {status.value} {status.exit_code} '' steps=1: {shown}".splitlines(),
+        "done",
+    ]
+    first, *more = reason.splitlines()
+    assert outcome.warnings == [f"zot: {first}", *(f"     {line}" for line in more)]
     check_transcript(zot.session_rows())
 
 
-def test_retries_that_succeed_leave_no_trace(zot, server):
+def test_retries_that_succeed_are_told_and_fail_nothing(zot, server):
     server.add(http_error(529, retry_after_ms=1), tool_reply([("bash", {"command": "true"})]))
     server.add(drop_before_headers(), text_reply("Hello"))
     outcome = ask(zot, server).check(Status.OK)
     assert outcome.result.text == "Hello"
     assert outcome.of(Error) == []
     assert server.unused == 0
+    overloaded, lost = outcome.of(Retry)
+    assert overloaded == Retry(attempt=2, of=3, wait_s=0.001, reason="overloaded", status=529)
+    assert (lost.attempt, lost.reason, lost.status) == (2, "no connection", None)
+    assert outcome.stderr == ""
+
+
+def test_a_recording_has_no_retries_and_no_advice(zot, server):
+    server.add(http_error(529, retry_after_ms=1), http_error(401))
+    cassette = zot.folder / "c.jsonl"
+    ask(zot, server, "--record", cassette).check(Status.AUTHENTICATION)
+    assert "HTTP 401" in cassette.read_text()
+    assert "retry" not in cassette.read_text().replace("retry_after_s", "")
+    assert "was refused by" not in cassette.read_text()
+
+
+def test_an_interrupt_ends_a_pause(zot, server):
+    server.add(http_error(429, retry_after=55))
+    with zot.start("--json", "--base-url", server.base_url, "go") as running:
+        running.wait_for(Retry, attempt=2, of=3, wait_s=55.0, reason="rate limited", status=429)
+        running.signal(signal.SIGINT)
+        outcome = running.finish().check(Status.INTERRUPTED)
+    assert outcome.result.duration_ms < 50_000
+    assert len(server.requests) == 1
+
+
+def test_the_timeout_of_a_run_ends_a_pause(zot, server):
+    server.add(http_error(429, retry_after=55))
+    outcome = zot.run("--json", "--base-url", server.base_url, "--timeout", "2", "go").check(Status.TIMEOUT)
+    assert outcome.result.duration_ms < 50_000
 
 
 def test_an_error_event_in_mid_stream(zot, server):
     events = message_events([text_block("Hello there")])
     server.add(events_reply([*events[:UP_TO_A_DELTA], error_event("overloaded_error", "too busy")]))
     outcome = ask(zot, server).check(Status.RATE_LIMIT)
-    assert golden(outcome) == lines("""
+    advice = "http://<server> has too much to do, for everybody: try again in a few minutes, or use another --model"
+    assert golden(outcome) == lines(f"""
         session
         user_message 'go'
         turn_start 1
@@ -92,8 +139,11 @@ def test_an_error_event_in_mid_stream(zot, server):
         usage 10+1 so far 10+1
         assistant_message 'Hello there'
         turn_end error: anthropic: overloaded_error: too busy
+        {advice}
         error anthropic: overloaded_error: too busy
+        {advice}
         result rate_limit 8 'Hello there' steps=1: anthropic: overloaded_error: too busy
+        {advice}
         done
     """)
     check_transcript(zot.session_rows())
@@ -135,12 +185,17 @@ def test_a_server_that_is_not_there(zot):
         url = f"http://127.0.0.1:{unused.getsockname()[1]}"
         outcome = zot.run("--json", "--base-url", url, "go").check(Status.ERROR)
     assert f"connection to {url} failed" in outcome.stderr
-    assert len(outcome.warnings) == 1
+    advice = f"     nothing listens at {url} (from --base-url): start the server, or correct the address"
+    assert outcome.warnings[1:] == [advice]
+    assert [record.reason for record in outcome.of(Retry)] == ["no connection"] * 2
 
 
 def test_without_a_credential_nothing_is_started(zot):
     outcome = zot.run("--json", "go").check(Status.AUTHENTICATION)
-    reason = "no credential for anthropic: set ANTHROPIC_API_KEY or pass --api-key (zot demo needs none)"
+    reason = (
+        "no credential for https://api.anthropic.com: set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN, or pass"
+        " --api-key-file FILE (zot demo needs none)"
+    )
     assert golden(outcome) == lines(f"""
         session
         error {reason}

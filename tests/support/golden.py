@@ -63,6 +63,8 @@ def _line(record: events.Record) -> str:  # noqa: C901  one arm for each record
             rest = ",".join(record.extensions)
         case events.Extension(name, event, message):
             rest = f"{name} {event}: {message}"
+        case events.Retry(attempt, of, wait_s, reason, status):
+            rest = f"{attempt} of {of} in {wait_s} s: {reason} {status}"
         case events.Result():
             rest = f"{record.status} {record.exit_code} {record.text!r} steps={record.steps}"
             rest += f": {record.reason}" if record.reason else ""

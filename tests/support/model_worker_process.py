@@ -21,7 +21,9 @@ KEY = "sk-ant-test"
 
 SEVERAL = """
 import json, os, sys
+from agent.model.sdk_import.load import load_sdk
 from agent.model.worker_main import Worker
+load_sdk()
 own = dict(os.environ)
 out = os.dup(1)
 os.dup2(2, 1)
@@ -43,9 +45,10 @@ class WorkerProcess:
 
     def __init__(
         self,
-        base_url: str | None,
+        base_url: str,
         *,
         api_key: str | None = KEY,
+        auth_token: str | None = None,
         max_retries: int = 0,
         idle_timeout_s: float = 20.0,
         env: dict[str, str] | None = None,
@@ -53,7 +56,7 @@ class WorkerProcess:
     ) -> None:
         argv = [sys.executable, *flags, str(WORKER)]
         self._start(argv, {**os.environ, **(env or {})})
-        self.send(configure(base_url, api_key, max_retries, idle_timeout_s))
+        self.send(configure(base_url, api_key, max_retries, idle_timeout_s, auth_token))
 
     def _start(self, argv: list[str], env: dict[str, str]) -> None:
         self.process = subprocess.Popen(
@@ -133,22 +136,32 @@ class SeveralWorkers(WorkerProcess):
 
     def next(
         self,
-        base_url: str | None,
+        base_url: str,
         *,
         api_key: str | None = KEY,
+        auth_token: str | None = None,
         max_retries: int = 0,
         idle_timeout_s: float = 20.0,
         env: dict[str, str] | None = None,
     ) -> WorkerProcess:
         """Replaces the worker by a worker with these settings, and waits until it is ready."""
-        self.send({**configure(base_url, api_key, max_retries, idle_timeout_s), "environment": env or {}})
-        assert self.read() == {"type": "ready"}
+        settings = configure(base_url, api_key, max_retries, idle_timeout_s, auth_token)
+        self.send({**settings, "environment": env or {}})
+        assert self.read()["type"] == "ready"
         return self
 
 
-def configure(base_url: str | None, api_key: str | None, max_retries: int, idle_timeout_s: float) -> Line:
-    settings = {"api_key": api_key, "base_url": base_url, "max_retries": max_retries, "idle_timeout_s": idle_timeout_s}
-    return {"type": "configure", **settings}
+def configure(
+    base_url: str, api_key: str | None, max_retries: int, idle_timeout_s: float, auth_token: str | None = None
+) -> Line:
+    return {
+        "type": "configure",
+        "api_key": api_key,
+        "auth_token": auth_token,
+        "base_url": base_url,
+        "max_retries": max_retries,
+        "idle_timeout_s": idle_timeout_s,
+    }
 
 
 def text_of(lines: list[Line], kind: str = "text_delta") -> str:

@@ -1,4 +1,4 @@
-"""The model worker as a fork of a `zot` that has the SDK in memory: the import takes two seconds of a processor.
+"""The model worker as a fork of a `zot` that has the SDK in memory: the import takes a second of a processor.
 
 What the worker then does, from its first line on, is what `worker_main.py` does. It is a child of the host, in a
 session of its own, on the host's pipes; its command line in /proc is that of the zygote.
@@ -19,6 +19,7 @@ from typing import Any, NoReturn
 from standard_streams import reopen
 
 from agent.model.anthropic_provider import WORKER
+from agent.model.sdk_import.load import has_stand_ins, load_sdk
 from supervisor.process import child
 
 COMMAND = [sys.executable, "-P", str(WORKER)]
@@ -28,11 +29,9 @@ OF_PYTHON = {signal.SIGINT: signal.default_int_handler, signal.SIGPIPE: signal.S
 
 def warm_up() -> None:
     gc.disable()
-    import anthropic
-
+    load_sdk()
     gc.enable()
-    with anthropic.Anthropic(api_key="none", base_url="http://127.0.0.1:9") as client:
-        assert client.messages
+    assert has_stand_ins(), "the rehearsal has failed"
 
 
 def install() -> None:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import pytest
 
 from agent.model import anthropic_provider
+from agent.model.access import find_access
 from agent.model.anthropic_provider import AnthropicProvider
 from supervisor.process.teardown import stop_all
+from tests.support.messages_server import MessagesServer, http_error
 
 
 def soon(loop, predicate):
-    assert loop.run_until(predicate, loop.clock() + 20)
+    assert loop.run_until(predicate, loop.clock() + 60)
 
 
 @pytest.fixture
 def provider(loop):
-    provider = AnthropicProvider(loop, api_key="k", base_url="http://127.0.0.1:9")
+    provider = AnthropicProvider(loop, find_access({}, api_key="k", base_url="http://127.0.0.1:9"))
     yield provider
     stop_all(loop, provider.stoppables())
 
@@ -62,3 +64,28 @@ def test_a_reply_that_was_given_up_does_not_reach_the_next_request(loop, provide
     soon(loop, second.has_line)
     assert second.take()["delta"] == "new"
     assert not first.has_line()
+
+
+def test_a_failed_request_comes_with_advice_that_names_the_source_of_the_key(loop):
+    with MessagesServer(http_error(401, "bad key")) as server:
+        access = find_access({"ANTHROPIC_AUTH_TOKEN": "t", "ANTHROPIC_BASE_URL": server.base_url})
+        provider = AnthropicProvider(loop, access)
+        stream = provider.request({"model": "m", "max_tokens": 1, "messages": []})
+        soon(loop, stream.has_line)
+        line = stream.take()
+        stop_all(loop, provider.stoppables())
+        assert server.requests[0].headers["authorization"] == "Bearer t"
+    assert line["advice"].startswith(f"the token from ANTHROPIC_AUTH_TOKEN was refused by {server.base_url}")
+
+
+def test_the_worker_gets_the_headers_that_the_sdk_adds_and_no_key_of_the_environment(loop, monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", "x-gateway: abc")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-from-env")
+    with MessagesServer(http_error(400)) as server:
+        provider = AnthropicProvider(loop, find_access({}, base_url=server.base_url))
+        stream = provider.request({"model": "m", "max_tokens": 1, "messages": []})
+        soon(loop, stream.has_line)
+        stop_all(loop, provider.stoppables())
+        headers = server.requests[0].headers
+    assert headers["x-gateway"] == "abc"
+    assert "sk-from-env" not in str(headers)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.support.messages_server import (
@@ -46,6 +48,7 @@ def test_http_errors(worker: WorkerProcess, server: MessagesServer, status: int,
             "status": status,
             "message": f"anthropic: HTTP {status}: because of this",
             "retry_after_s": None,
+            "fault": None,
             "content": [],
             "usage": {"input": 0, "output": 0, "cache_read": 0, "cache_write": 0},
         }
@@ -63,11 +66,25 @@ def test_an_overloaded_error_is_overloaded_with_any_status(worker: WorkerProcess
         ({"retry_after": 17}, 17.0),
         ({"retry_after_ms": 250}, 0.25),
         ({"retry_after": "Thu, 01 Jan 1970 00:00:00 GMT"}, 0),
+        ({"retry_after": "inf"}, 4_294_967.0),
+        ({"retry_after": "nan"}, None),
+        ({"retry_after": "-3"}, 0),
     ],
 )
-def test_retry_after_is_reported(worker: WorkerProcess, server: MessagesServer, headers, seconds: float) -> None:
+def test_retry_after_is_reported(worker: WorkerProcess, server: MessagesServer, headers, seconds) -> None:
     server.add(http_error(429, **headers))
     assert worker.ask()[-1]["retry_after_s"] == seconds
+
+
+@pytest.mark.parametrize("code", ["plugin_name_taken", "scan_pending", "no_such_code"])
+def test_an_error_of_a_kind_that_is_left_out_of_the_sdk_reads_like_any_other(
+    worker: WorkerProcess, server: MessagesServer, code: str
+) -> None:
+    body = {"type": "error", "error": {"type": "conflict_error", "message": "why", "details": {"error_code": code}}}
+    server.add(raw_reply(json.dumps(body).encode(), status=409, content_type="application/json"))
+    error = worker.ask()[-1]
+    assert (error["kind"], error["status"]) == ("invalid_request", 409)
+    assert error["message"] == "anthropic: HTTP 409: why"
 
 
 def test_an_error_body_that_is_not_json_is_shown_on_one_bounded_line(

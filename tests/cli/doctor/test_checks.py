@@ -32,6 +32,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     made = tmp_path / "home"
     made.mkdir()
     monkeypatch.setenv("ZOT_HOME", str(made))
+    for name in ("ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-very-secret")
     monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
     (tmp_path / "project").mkdir()
@@ -92,7 +94,7 @@ def test_json_has_every_check(home: Path):
 def test_the_names_of_all_checks(home: Path):
     assert [check.name for check in examine()] == [
         "python", "processes", "exits", "orphans", "shell", "reaper", "limits", "home", "runtime", "config",
-        "extensions", "open files", "credential", "hosts",
+        "extensions", "open files", "endpoint", "credential", "hosts",
     ]  # fmt: skip
 
 
@@ -270,10 +272,26 @@ def test_a_working_folder_that_is_gone_is_found(home: Path, tmp_path: Path, monk
 # --- credential and hosts -----------------------------------------------------------------------------------
 
 
-def test_the_credential_is_never_shown(home: Path, monkeypatch: pytest.MonkeyPatch):
-    assert finding("credential") == Check("credential", Level.OK, "ANTHROPIC_API_KEY is set")
+def test_the_endpoint_and_the_source_of_the_credential_are_shown_and_never_the_credential(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+):
+    assert (
+        finding("endpoint").message == "https://api.anthropic.com (the provider's own; ANTHROPIC_BASE_URL is not set)"
+    )
+    assert finding("credential") == Check("credential", Level.OK, "the key from ANTHROPIC_API_KEY")
+    monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "tok-very-secret")
+    message = "the key from ANTHROPIC_API_KEY; ANTHROPIC_AUTH_TOKEN is not used"
+    assert finding("credential")[1:3] == (Level.OK, message)
     monkeypatch.delenv("ANTHROPIC_API_KEY")
+    assert finding("credential") == Check("credential", Level.OK, "the token from ANTHROPIC_AUTH_TOKEN")
+    monkeypatch.delenv("ANTHROPIC_AUTH_TOKEN")
     assert finding("credential").level is Level.WARN
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://me:very-secret@gateway:8080/x")
+    assert finding("endpoint").message == "http://gateway:8080/x (from ANTHROPIC_BASE_URL)"
+    assert finding("credential")[1:3] == (Level.OK, "none is sent to this endpoint")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "very-secret\n")
+    assert finding("credential").level is Level.FAIL
+    assert "very-secret" not in repr(examine())
 
 
 def test_hosts_that_run_and_hosts_that_were_killed(home: Path):

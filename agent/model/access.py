@@ -1,0 +1,135 @@
+"""Where requests go, and with which credential: worked out from flags, a key file and the environment. Pure.
+
+As the official SDK does: the key comes before the token, both are sent as `Authorization: Bearer` (by SDKs before 2.12
+the key as `x-api-key`), and a flag comes before a variable. Differences: an empty variable counts as unset, and no
+profile or other file of the SDK is read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from wire.text import printable, valid_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ANTHROPIC_URL = "https://api.anthropic.com"
+KEY_VARIABLE = "ANTHROPIC_API_KEY"
+TOKEN_VARIABLE = "ANTHROPIC_AUTH_TOKEN"  # noqa: S105  the name of a variable
+URL_VARIABLE = "ANTHROPIC_BASE_URL"
+KEY_FLAG, URL_FLAG = "--api-key", "--base-url"
+HOW_TO_GIVE_ONE = f"set {KEY_VARIABLE} or {TOKEN_VARIABLE}, or pass --api-key-file FILE"
+
+
+class AccessError(ValueError):
+    """The text names the source of the fault. It never has the credential."""
+
+
+class CredentialKind(Enum):
+    KEY = "key"
+    TOKEN = "token"  # noqa: S105  a word
+    NONE = "none"
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """The address that requests go to."""
+
+    url: str = field(default=ANTHROPIC_URL, repr=False)
+    source: str = ""
+    """The flag or variable that names it; "" for the provider's own address."""
+
+    @property
+    def is_default(self) -> bool:
+        return not self.source
+
+    @property
+    def shown(self) -> str:
+        """The address without user name, password, query and fragment."""
+        scheme, _, rest = self.url.partition("://")
+        authority, slash, path = rest.partition("/")
+        path = path.partition("?")[0].partition("#")[0].rstrip("/")
+        authority = authority.rpartition("@")[2].partition("?")[0].partition("#")[0]
+        return printable(f"{scheme}://{authority}{slash if path else ''}{path}")
+
+
+@dataclass(frozen=True)
+class Credential:
+    kind: CredentialKind = CredentialKind.NONE
+    value: str = field(default="", repr=False)
+    source: str = ""
+    """The flag, file or variable that it is from; "" if there is none."""
+    unused: tuple[str, ...] = ()
+    """Other sources that hold one, too."""
+
+
+@dataclass(frozen=True)
+class Access:
+    endpoint: Endpoint = field(default_factory=Endpoint)
+    credential: Credential = field(default_factory=Credential)
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether no request can succeed: the provider's own address takes none without a credential."""
+        return self.credential.kind is CredentialKind.NONE and self.endpoint.is_default
+
+
+def find_access(
+    environ: Mapping[str, str],
+    *,
+    base_url: str | None = None,
+    api_key: str | None = None,
+    file_key: str | None = None,
+    file_name: str = "",
+) -> Access:
+    """The endpoint and the credential for these flags, the key that was read from the file `file_name`, and these
+    variables. Raises `AccessError` for an address that is none, and for a credential that no HTTP header can carry."""
+    return Access(_endpoint(environ, base_url), _credential(environ, api_key, file_key, file_name))
+
+
+def _endpoint(environ: Mapping[str, str], base_url: str | None) -> Endpoint:
+    for source, url in ((URL_FLAG, base_url), (URL_VARIABLE, environ.get(URL_VARIABLE) or None)):
+        if url is not None:
+            endpoint = Endpoint(url, source)
+            _check(endpoint)
+            return endpoint
+    return Endpoint()
+
+
+def _check(endpoint: Endpoint) -> None:
+    from urllib.parse import urlsplit  # takes 3 ms to import, and most runs do not need it
+
+    url, name = endpoint.url, f"{endpoint.source} {endpoint.shown}"
+    if url != valid_text(url):
+        raise AccessError(f"{endpoint.source} {valid_text(url)!r}: not valid UTF-8, and nobody could be told of it")
+    if not url.startswith(("http://", "https://")):
+        raise AccessError(f"{endpoint.source} {printable(url.rpartition('@')[2])}: must start with http:// or https://")
+    try:
+        parts = urlsplit(url)
+        usable = bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError as error:
+        raise AccessError(f"{name}: {error}") from None
+    if not usable:
+        raise AccessError(f"{name}: names no host to connect to")
+    if any(character.isspace() or not character.isprintable() for character in url):
+        raise AccessError(f"{name}: has a space or a control character in it")
+
+
+def _credential(environ: Mapping[str, str], api_key: str | None, file_key: str | None, file_name: str) -> Credential:
+    candidates = [
+        (CredentialKind.KEY, KEY_FLAG, api_key),
+        (CredentialKind.KEY, file_name, file_key),
+        (CredentialKind.KEY, KEY_VARIABLE, environ.get(KEY_VARIABLE)),
+        (CredentialKind.TOKEN, TOKEN_VARIABLE, environ.get(TOKEN_VARIABLE)),
+    ]
+    given = [(kind, source, value) for kind, source, value in candidates if value]
+    if not given:
+        return Credential()
+    kind, source, value = given[0]
+    if not (value.isascii() and value.isprintable()):
+        # The value is not shown, not even in part.
+        raise AccessError(f"the {kind.value} from {source} has characters that no HTTP header can carry")
+    return Credential(kind, value, source, tuple(other for _, other, _ in given[1:]))

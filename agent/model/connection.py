@@ -1,0 +1,162 @@
+"""The connection of the model worker to the Messages API: the SDK's client, and its failures as `ModelError`.
+
+The model worker imports this file and must start fast, so it imports neighbours and the standard library only; it finds
+the SDK in memory, see `sdk_import`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agent.model.failure import (
+    ErrorKind,
+    ModelError,
+    fault_of_connection,
+    kind_of_status,
+    kind_of_type,
+    retry_after_s,
+    should_retry,
+)
+from agent.model.sdk_import.stand_ins import StandInTouchedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import anthropic
+    import httpx2
+
+    from agent.model.stream_reply import Line
+
+NO_KEY = "none"
+"""Sent when there is no credential: the SDK needs one, and servers without keys ignore it."""
+CONNECT_TIMEOUT_S = 10.0
+
+
+class Connection:
+    """A client of the SDK. Raises `ModelError` if it cannot be made from these settings, which are those of the
+    `configure` line. With `transport`, no network is used."""
+
+    def __init__(self, settings: Line, *, transport: httpx2.BaseTransport | None = None) -> None:
+        self._base_url: str = settings["base_url"]
+        self._idle_timeout_s = float(settings["idle_timeout_s"])
+        self.has_sent = False
+        """Whether the request of the last `open` has left, or began to."""
+        self._client = self._connect(settings.get("api_key"), settings.get("auth_token"), transport)
+
+    def _connect(
+        self, key: str | None, token: str | None, transport: httpx2.BaseTransport | None
+    ) -> anthropic.Anthropic:
+        import anthropic
+        import httpx2
+
+        try:
+            http = anthropic.DefaultHttpxClient(
+                timeout=httpx2.Timeout(self._idle_timeout_s, connect=min(CONNECT_TIMEOUT_S, self._idle_timeout_s)),
+                verify=_no_tls() if self._base_url.startswith("http://") else True,
+                follow_redirects=False,
+                event_hooks={"request": [self._note_sending]},
+                transport=transport,
+            )
+            # `open_telemetry` turns on the SDK's own spans; the first request would take longer by their imports. The
+            # worker itself sends a request once more, because the SDK would not say that it does.
+            return anthropic.Anthropic(
+                api_key=key or (None if token else NO_KEY),
+                auth_token=None if key else token,
+                base_url=self._base_url,
+                max_retries=0,
+                http_client=http,
+                open_telemetry=False,
+            )
+        except Exception as error:
+            raise ModelError(ErrorKind.INVALID_REQUEST, f"cannot use {self._host()}: {error}") from error
+
+    def _note_sending(self, _request: httpx2.Request) -> None:
+        self.has_sent = True
+
+    def open(self, params: Line, *, retries: int = 0) -> anthropic.Stream[Any]:
+        """Sends a request and returns once the head of its reply has come. `retries` says how often it was sent
+        before. Raises `ModelError`."""
+        import anthropic
+        import httpx2
+
+        self.has_sent = False
+        try:
+            return self._client.messages.create(
+                **params, stream=True, extra_headers={"x-stainless-retry-count": str(retries)}
+            )
+        except anthropic.APIStatusError as error:
+            status, headers = error.status_code, error.response.headers
+            raise ModelError(
+                kind_of_status(status, error.type),
+                f"HTTP {status}: {error.api_message or _reason(error.response)}",
+                status=status,
+                retry_after=retry_after_s(headers),
+                should_retry=should_retry(headers),
+            ) from error
+        except anthropic.APITimeoutError as error:
+            raise ModelError(ErrorKind.TIMEOUT, self._timeout(error.__cause__)) from error
+        except (anthropic.APIConnectionError, httpx2.TransportError) as error:  # the latter: in the body of an error
+            message = f"connection to {self._host()} failed: {error.__cause__ or error}"
+            raise ModelError(ErrorKind.CONNECTION, message, fault=fault_of_connection(error)) from error
+        except (TypeError, ValueError) as error:
+            raise ModelError(ErrorKind.INVALID_REQUEST, str(error)) from error
+        except Exception as error:
+            raise ModelError(ErrorKind.PROTOCOL, repr(error)) from error
+
+    def decoded(self, events: Iterator[Any]) -> Iterator[Line]:
+        """The data of each stream event. Raises ModelError for an error event and for a stream that breaks."""
+        import httpx2
+
+        try:
+            for event in events:
+                if not event.data:
+                    continue
+                try:
+                    data = event.json()
+                except (ValueError, RecursionError) as error:
+                    raise ModelError(ErrorKind.PROTOCOL, f"a stream event is not JSON: {event.data[:80]!r}") from error
+                if not isinstance(data, dict):
+                    raise ModelError(ErrorKind.PROTOCOL, f"a stream event is not an object: {event.data[:80]!r}")
+                if event.event == "error" or data.get("type") == "error":
+                    body = data.get("error")
+                    body = body if isinstance(body, dict) else {}
+                    name = str(body.get("type") or "error")
+                    raise ModelError(kind_of_type(name), f"{name}: {body.get('message') or 'no reason given'}")
+                yield data
+        except httpx2.TimeoutException as error:
+            raise ModelError(ErrorKind.TIMEOUT, self._timeout(error)) from error
+        except httpx2.TransportError as error:
+            raise ModelError(ErrorKind.DROPPED, f"the stream broke off: {error or type(error).__name__}") from error
+        except (httpx2.HTTPError, UnicodeDecodeError, StandInTouchedError) as error:
+            raise ModelError(ErrorKind.PROTOCOL, f"unreadable stream: {error}") from error
+
+    def check_type(self, stream: anthropic.Stream[Any]) -> None:
+        """For an answer without events. Raises ModelError if it is no event stream."""
+        kind = stream.response.headers.get("content-type", "no content type")
+        if not kind.startswith("text/event-stream"):
+            raise ModelError(ErrorKind.PROTOCOL, f"{self._host()} answered with {kind}, not with an event stream")
+
+    def _timeout(self, cause: BaseException | None) -> str:
+        import httpx2
+
+        if isinstance(cause, httpx2.ConnectTimeout):
+            return f"no connection to {self._host()} in time"
+        return f"{self._host()} sent nothing for {self._idle_timeout_s:g} s"
+
+    def _host(self) -> str:
+        """The address that requests go to: its URL without user name, path and query."""
+        scheme, _, rest = self._base_url.partition("://")
+        return f"{scheme}://{rest.partition('/')[0].rpartition('@')[2]}" if rest else scheme
+
+
+def _no_tls() -> Any:
+    """An SSL context without certificates, for a client that never uses TLS: loading them takes 20 ms."""
+    import ssl
+
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
+def _reason(response: httpx2.Response) -> str:
+    if response.is_redirect:
+        return f"redirects to {response.headers.get('location', '')}; use that as the base URL"
+    return response.text.strip() or response.reason_phrase

@@ -1,0 +1,78 @@
+"""Reads the key of `--api-key-file`: a flag shows in the list of processes, a file does not."""
+
+from __future__ import annotations
+
+import os
+import select
+import stat
+import time
+
+STDIN = "-"
+"""The name that means standard input."""
+WAIT_S = 30.0
+"""Seconds in which a pipe must have given the whole key."""
+LIMIT = 64 * 1024
+"""Bytes."""
+FOR_OTHERS = stat.S_IRGRP | stat.S_IROTH
+
+
+class KeyFileError(ValueError):
+    """The text names the file and the fault; it never has a part of the content."""
+
+
+def shown(path: str) -> str:
+    """How messages name the file."""
+    return "--api-key-file - (stdin)" if path == STDIN else f"--api-key-file {path}"
+
+
+def read_key(path: str) -> tuple[str, str]:
+    """The key in a file, or on stdin if `path` is `-`, without the white space around it; and a warning, "" if there is
+    none. Raises `KeyFileError`.
+
+    A FIFO that nobody writes to is an error after `WAIT_S`.
+    """
+    name = shown(path)
+    try:
+        fd = 0 if path == STDIN else os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError) as error:
+        raise KeyFileError(f"{name}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    try:
+        mode = os.fstat(fd).st_mode
+        if stat.S_ISDIR(mode):
+            raise KeyFileError(f"{name}: is a folder; name the file with the key")
+        data = _read(fd, name)
+    except OSError as error:
+        raise KeyFileError(f"{name}: cannot be read: {error.strerror}") from None
+    finally:
+        if fd != 0:
+            os.close(fd)
+    if len(data) > LIMIT:
+        raise KeyFileError(f"{name}: is larger than 64 KiB, which no key is")
+    key = data.decode("utf-8", "surrogateescape").strip()
+    if not key:
+        raise KeyFileError(f"{name}: is empty")
+    if len(key.splitlines()) > 1:
+        raise KeyFileError(f"{name}: has more than one line; it must hold the key and nothing else")
+    if path != STDIN and stat.S_ISREG(mode) and mode & FOR_OTHERS:
+        return key, f"{name}: other users may read it; chmod 600 makes it yours alone"
+    return key, ""
+
+
+def _read(fd: int, name: str) -> bytes:
+    """All bytes, or a little more than `LIMIT` of them."""
+    deadline = time.monotonic() + WAIT_S
+    pieces: list[bytes] = []
+    size = 0
+    while size <= LIMIT:
+        left = max(0.0, deadline - time.monotonic())
+        if not select.select([fd], [], [], left)[0]:
+            raise KeyFileError(f"{name}: its end did not come within {WAIT_S:g} s; is there a program that writes it?")
+        try:
+            piece = os.read(fd, LIMIT + 1)
+        except BlockingIOError:
+            continue
+        if not piece:
+            break
+        pieces.append(piece)
+        size += len(piece)
+    return b"".join(pieces)

@@ -1,0 +1,50 @@
+"""Loads the anthropic SDK: without the parts that are left out, or whole."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from agent.model.sdk_import.stand_ins import StandInFinder, StandInTouchedError, touched
+
+SWITCH = "ZOT_FULL_SDK"
+"""The variable that makes the worker load the whole SDK."""
+
+
+def load_sdk() -> None:
+    """Imports the SDK with stand-ins and rehearses a request; if anything goes wrong, imports the whole SDK. Does
+    nothing if the SDK is in memory already."""
+    if "anthropic" in sys.modules:
+        return
+    if os.environ.get(SWITCH):
+        _import()
+        return
+    sys.meta_path.insert(0, StandInFinder())
+    try:
+        _import()
+        from agent.model.sdk_import.rehearsal import rehearse
+
+        rehearse()
+        if touched:
+            raise StandInTouchedError(f"the SDK uses {touched[0]}")
+    except Exception as error:
+        print(f"the whole SDK is loaded: {type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201
+        load_whole_sdk()
+
+
+def has_stand_ins() -> bool:
+    return any(isinstance(finder, StandInFinder) for finder in sys.meta_path)
+
+
+def load_whole_sdk() -> None:
+    """Replaces an SDK with stand-ins by the whole one. What was made with the old one must be made again."""
+    sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, StandInFinder)]
+    for name in [name for name in sys.modules if name == "anthropic" or name.startswith("anthropic.")]:
+        del sys.modules[name]
+    touched.clear()
+    _import()
+
+
+def _import() -> None:
+    import anthropic
+    import anthropic.resources.messages  # noqa: F401  the first request would import it

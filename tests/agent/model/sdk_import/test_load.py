@@ -1,0 +1,140 @@
+"""The worker starts with a part of the SDK, and gets the whole of it when anything is amiss."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.messages_server import MessagesServer, http_error, text_reply, tool_reply
+from tests.support.model_worker_process import ROOT, WorkerProcess, text_of
+
+LOADED = """
+import json, sys
+from agent.model.sdk_import import left_out, load, stand_ins
+{before}
+load.load_sdk()
+real = [name for name, module in sys.modules.items() if name.startswith("anthropic.") and left_out.is_left_out(name)
+        and getattr(module, "__file__", None)]
+print(json.dumps([load.has_stand_ins(), len(real), stand_ins.touched]))
+"""
+
+
+def loaded(before: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", LOADED.format(before=before)],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={"PYTHONPATH": str(ROOT)},
+    )
+
+
+def test_what_is_left_out_is_not_loaded_and_nothing_of_it_is_used():
+    done = loaded()
+    assert json.loads(done.stdout) == [True, 0, []]
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("before", "reason"),
+    [
+        ("left_out.LEFT_OUT['anthropic._base_client'] = ''", "which is left out"),
+        ("left_out.LEFT_OUT['anthropic._streaming'] = ''", "which is left out"),
+        ("from agent.model.sdk_import import rehearsal; rehearsal._CONTENT[2]['text'] = 'x'", "RehearsalFailedError: "),
+    ],
+)
+def test_anything_amiss_before_the_first_request_loads_the_whole_sdk(before, reason):
+    done = loaded(before)
+    has_stand_ins, real, touched = json.loads(done.stdout)
+    assert (has_stand_ins, touched) == (False, [])
+    assert real > 100
+    assert done.stderr.startswith("the whole SDK is loaded: ")
+    assert reason in done.stderr
+
+
+TOUCHED_LATER = """
+import runpy, sys
+from agent.model.sdk_import import load
+load.load_sdk()
+import anthropic
+from anthropic.types import Message
+from anthropic.resources.messages import Messages
+real = Messages.create
+def create(self, **params):
+    if not {after_sending}:
+        Message.model_fields
+    try:
+        return real(self, **params)
+    finally:
+        if {after_sending} and load.has_stand_ins():
+            Message.model_fields
+Messages.create = create
+runpy.run_path(sys.argv[1], run_name="__main__")
+"""
+
+
+class TouchingWorker(WorkerProcess):
+    after_sending = False
+
+    def _start(self, argv: list[str], env: dict[str, str]) -> None:
+        program = TOUCHED_LATER.format(after_sending=self.after_sending)
+        super()._start([sys.executable, "-c", program, argv[-1]], {**env, "PYTHONPATH": str(ROOT)})
+
+
+class LateTouchingWorker(TouchingWorker):
+    after_sending = True
+
+
+def test_a_stand_in_that_is_touched_before_the_request_has_left_loads_the_whole_sdk():
+    with MessagesServer(text_reply("one"), text_reply("two")) as server, TouchingWorker(server.base_url) as worker:
+        pid = worker.process.pid
+        first, second = worker.start(), worker.start()
+        assert text_of(worker.finish(first)) == "one"
+        assert text_of(worker.finish(second)) == "two", "a line that was read already is not lost"
+        assert len(server.requests) == 2, "sent once each"
+        assert worker.process.pid == pid
+        assert worker.process.poll() is None
+
+
+def test_a_request_that_has_left_is_not_sent_twice_for_a_stand_in():
+    with MessagesServer(text_reply("one"), text_reply("two")) as server, LateTouchingWorker(server.base_url) as worker:
+        error = worker.ask()[-1]
+        assert (error["type"], error["kind"]) == ("error", "protocol")
+        assert "left out" in error["message"]
+        assert len(server.requests) == 1
+        assert text_of(worker.ask()) == "two", "the next one has the whole SDK"
+
+
+def test_the_switch_loads_the_whole_sdk_which_reads_the_same():
+    replies = [tool_reply([("read", {"path": "é"})], text="a", thinking="b"), http_error(429, "c", retry_after=99)]
+    found = []
+    for switch in ("", "1"):
+        with (
+            MessagesServer(*replies) as server,
+            WorkerProcess(server.base_url, env={"ZOT_FULL_SDK": switch}) as worker,
+        ):
+            assert worker.read() == {"type": "ready", "whole_sdk": bool(switch)}
+            found.append([worker.ask(), worker.ask(), [request.body for request in server.requests]])
+            found[-1].append([_comparable(request.headers) for request in server.requests])
+    assert found[0] == found[1]
+
+
+def _comparable(headers: dict[str, str]) -> dict[str, str]:
+    return {name: value for name, value in headers.items() if name not in ("host", "traceparent")}
+
+
+def test_every_entry_of_the_table_exists_in_the_installed_sdk():
+    import anthropic
+
+    from agent.model.sdk_import.left_out import LEFT_OUT
+
+    root = Path(anthropic.__file__).parents[1]
+    missing = {
+        name for name in LEFT_OUT
+        if not (root / name.replace(".", "/")).is_dir() and not (root / (name.replace(".", "/") + ".py")).exists()
+    }  # fmt: skip
+    assert missing <= {"anthropic.resources.completions"}
