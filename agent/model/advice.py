@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FailedRequest:
-    """A request that got no reply: the worker's `error` line, the model that was asked, and the access that was used."""
+    """A request that got no reply: the worker's `error` line, the model that was asked, and the access."""
 
     line: Mapping[str, Any]
     model: str
@@ -131,8 +131,8 @@ def _not_found(failed: FailedRequest) -> str:
 
 def _too_large(failed: FailedRequest) -> str:
     return (
-        f"the request is too large for {failed.endpoint} (Anthropic takes 32 MB): smaller images, shorter files, or a new"
-        " conversation"
+        f"the request is too large for {failed.endpoint} (Anthropic takes 32 MB): use smaller images and read shorter"
+        " files"
     )
 
 

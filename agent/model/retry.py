@@ -1,8 +1,8 @@
 """Whether a failed request is sent once more, and after how long. Pure.
 
-The rules are those of the official SDK, with one exception: if a server asks for a longer wait than `RETRY_AFTER_CAP_S`,
-the request is not sent again. The model worker imports this file and must start fast, so it imports the standard
-library only.
+The rules are those of the official SDK, with one exception: if a server asks for a longer wait than
+`RETRY_AFTER_CAP_S`, the request is not sent again. The model worker imports this file and must start fast, so it
+imports the standard library only.
 """
 
 from __future__ import annotations

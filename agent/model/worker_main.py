@@ -10,12 +10,13 @@ Stdin has one JSON object per line. The first is `{"type":"configure","api_key":
 arguments of `client.messages.create`, without `stream`. The end of stdin means that the host is gone; it ends the
 process at once, also in the middle of a reply or of a pause.
 
-Stdout has `{"type":"ready","whole_sdk":bool}` once, and then the lines of each request, each with the request's `id`:
-`retry {attempt,of,wait_s,reason,status}` before each pause, then `message_start {usage}`, `text_delta {delta}`,
-`thinking_delta {delta}`, `tool_use_start {call_id,name}`, `tool_use_args {call_id,delta}`, `tool_use_end {call_id}`,
-and exactly one last line, which is `final {content,stop_reason,usage}` or
-`error {kind,status,message,retry_after_s,fault,content,usage}`. The `args` of a `tool_call` block are the text that the
-model wrote, because the text may be invalid JSON. All other output goes to stderr.
+Stdout has `{"type":"ready","whole_sdk":str}` once, with the reason if the whole SDK was loaded, and then the lines of
+each request, each with the request's `id`: `retry {attempt,of,wait_s,reason,status}` before each pause, then
+`message_start {usage}`, `text_delta {delta}`, `thinking_delta {delta}`, `tool_use_start {call_id,name}`,
+`tool_use_args {call_id,delta}`, `tool_use_end {call_id}`, and exactly one last line, which is
+`final {content,stop_reason,usage}` or `error {kind,status,message,retry_after_s,fault,content,usage}`. The `args` of a
+`tool_call` block are the text that the model wrote, because the text may be invalid JSON. All other output goes to
+stderr.
 
 The configured key or token is the only credential: the SDK does not read its own variables and profiles. From the
 environment the SDK takes only proxies, `ANTHROPIC_CUSTOM_HEADERS` and `ANTHROPIC_LOG` (to stderr). The worker reports a
@@ -45,7 +46,7 @@ if __name__ == "__main__":
 from agent.model.connection import Connection
 from agent.model.failure import ErrorKind, ModelError
 from agent.model.retry import reason, wait_before_retry
-from agent.model.sdk_import.load import has_stand_ins, load_sdk, load_whole_sdk
+from agent.model.sdk_import.load import load_sdk, load_whole_sdk
 from agent.model.sdk_import.stand_ins import touched
 from agent.model.stream_reply import StreamedReply
 
@@ -86,8 +87,8 @@ class Worker:
         except ModelError as failure:
             self._refusal = failure
 
-    def ready(self) -> None:
-        self._send({"type": "ready", "whole_sdk": not has_stand_ins()})
+    def ready(self, why_whole_sdk: str = "") -> None:
+        self._send({"type": "ready", "whole_sdk": why_whole_sdk})
 
     def serve(self, request_id: str, params: Line) -> None:
         """Makes one request and sends its lines. A failure becomes the `error` line."""
@@ -221,7 +222,7 @@ def main() -> NoReturn:
     os.dup2(2, 1)  # a stray print must not end up between the lines
     warnings.simplefilter("ignore")  # the SDK warns of models that retire; the host knows that from its catalogue
     gc.disable()  # an import makes no garbage, and the search for garbage takes a fifth of its time
-    load_sdk()
+    why_whole_sdk = load_sdk()
     gc.freeze()
     gc.enable()
     from queue import SimpleQueue
@@ -230,7 +231,7 @@ def main() -> NoReturn:
     threading.Thread(target=_read_stdin, args=(lines,), daemon=True).start()
     try:
         worker = Worker(json.loads(lines.get()), out)
-        worker.ready()
+        worker.ready(why_whole_sdk)
         while True:
             request = json.loads(lines.get())
             worker.serve(request["id"], request["params"])

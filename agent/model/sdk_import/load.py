@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Any, cast
 
 from agent.model.sdk_import.stand_ins import StandInFinder, StandInTouchedError, touched
 
@@ -11,25 +12,26 @@ SWITCH = "ZOT_FULL_SDK"
 """The variable that makes the worker load the whole SDK."""
 
 
-def load_sdk() -> None:
-    """Imports the SDK with stand-ins and rehearses a request; if anything goes wrong, imports the whole SDK. Does
-    nothing if the SDK is in memory already."""
+def load_sdk() -> str:
+    """Imports the SDK with stand-ins and rehearses a request. If anything goes wrong, imports the whole SDK, and
+    returns why; otherwise returns "". Does nothing if the SDK is in memory already."""
     if "anthropic" in sys.modules:
-        return
+        return ""
     if os.environ.get(SWITCH):
         _import()
-        return
-    sys.meta_path.insert(0, StandInFinder())
+        return f"{SWITCH} is set"
+    sys.meta_path.insert(0, cast("Any", StandInFinder()))
     try:
         _import()
         from agent.model.sdk_import.rehearsal import rehearse
 
         rehearse()
         if touched:
-            raise StandInTouchedError(f"the SDK uses {touched[0]}")
+            raise StandInTouchedError(f"the SDK uses {touched[0]}, which is left out")
     except Exception as error:
-        print(f"the whole SDK is loaded: {type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201
         load_whole_sdk()
+        return f"{type(error).__name__}: {error}"
+    return ""
 
 
 def has_stand_ins() -> bool:

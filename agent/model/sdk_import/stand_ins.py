@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from agent.model.sdk_import.left_out import is_left_out
 
@@ -68,7 +68,7 @@ class StandInFinder:
 
     def find_spec(self, fullname: str, _path: Sequence[str] | None, _target: ModuleType | None = None) -> Any:
         if fullname.startswith("anthropic.") and is_left_out(fullname):
-            return ModuleSpec(fullname, self, is_package=True)
+            return ModuleSpec(fullname, cast("Any", self), is_package=True)
         return None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:

@@ -22,7 +22,7 @@ def server() -> Iterator[MessagesServer]:
 @pytest.fixture(scope="module")
 def shared(server: MessagesServer) -> Iterator[WorkerProcess]:
     with WorkerProcess(server.base_url, api_key=KEY) as worker:
-        assert worker.read() == {"type": "ready", "whole_sdk": False}
+        assert worker.read() == {"type": "ready", "whole_sdk": ""}
         yield worker
 
 

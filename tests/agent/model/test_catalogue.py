@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from datetime import date
+from datetime import UTC, date, datetime
 
 import pytest
 from hypothesis import given
@@ -100,3 +100,22 @@ def test_cost_is_never_negative_and_grows_with_the_answer(info, prompt: int, out
 )
 def test_each_model_has_its_way_to_ask_for_reasoning(model_id: str, style: Thinking) -> None:
     assert thinking_of(model_id) is style
+
+
+def test_the_prices_are_those_that_others_have_read_from_the_same_lists() -> None:
+    """genai-prices keeps prices by date; the version of the development dependency fixes what is compared."""
+    from genai_prices import Usage, calc_price
+
+    at = datetime(2026, 11, 15, tzinfo=UTC)
+    compared = 0
+    for info in CATALOGUE.values():
+        for prompt in (1_000, info.context_window - 1_000):
+            ours = {"input": prompt - 300, "output": 70, "cache_read": 200, "cache_write": 100}
+            theirs = Usage(input_tokens=prompt, output_tokens=70, cache_read_tokens=200, cache_write_tokens=100)
+            try:
+                price = calc_price(theirs, info.id, provider_id="anthropic", genai_request_timestamp=at)
+            except LookupError:
+                continue
+            compared += 1
+            assert cost_usd(info, ours) == pytest.approx(float(price.total_price), rel=1e-9), info.id
+    assert compared >= 20

@@ -62,7 +62,7 @@ def test_a_key_that_no_header_can_carry_is_not_printed(zot, server):
     server.add(text_reply("never"))
     key = "sk-ant-\udcff-secret"
     text = zot.run("--json", "--base-url", server.base_url, "--api-key", key, "go").refusal()
-    assert text == "zot: the key from --api-key has characters that no HTTP header can carry\n"
+    assert text == "zot: the key from --api-key has characters that no HTTP header can carry"
 
 
 def test_files_under_zot_home_are_for_their_owner_only(zot):
