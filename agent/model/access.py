@@ -110,8 +110,8 @@ def _check(endpoint: Endpoint) -> None:
     try:
         parts = urlsplit(url)
         usable = bool(parts.hostname) and (parts.port is None or parts.port > 0)
-    except ValueError as error:
-        raise AccessError(f"{name}: {error}") from None
+    except ValueError:  # its text may have the password
+        raise AccessError(f"{name}: its host or its port cannot be read") from None
     if not usable:
         raise AccessError(f"{name}: names no host to connect to")
     if any(character.isspace() or not character.isprintable() for character in url):

@@ -35,7 +35,7 @@ from wire.exit_codes import Status
         (["-p", "--cwd", "a-file", "x"], "--cwd a-file: not a folder"),
         (["-p", "--base-url", "localhost:1", "x"], "--base-url localhost:1: must start with http:// or https://"),
         (["-p", "--base-url", "http://", "x"], "--base-url http://: names no host to connect to"),
-        (["-p", "--base-url", "http://[::bad", "x"], "--base-url http://[::bad: Invalid IPv6 URL"),
+        (["-p", "--base-url", "http://[::bad", "x"], "--base-url http://[::bad: its host or its port cannot be read"),
         (["-p", "--model", "b\udcffd", "x"], "--model 'b\ufffdd': not valid UTF-8"),
         (["schema", "manifst"], "'manifst' is not one of manifest,"),
         (["demo", "more"], "Got unexpected extra argument(s) (more)"),

@@ -70,7 +70,10 @@ def test_a_password_in_an_address_is_not_shown(url, shown):
     assert "pass" not in repr(endpoint)
 
 
-@pytest.mark.parametrize("url", ["user:pass@h", "http://user:pass@h:x", "http://user:pass@h:0", "http://u:pass@h/a b"])
+@pytest.mark.parametrize(
+    "url",
+    ["user:pass@h", "http://user:pass@h:x", "http://user:pass@h:0", "http://u:pass@h/a b", "http://u:pass@h\u2100"],
+)
 def test_an_address_that_is_none_does_not_show_its_password(url):
     with pytest.raises(AccessError) as caught:
         find_access({URL: url})

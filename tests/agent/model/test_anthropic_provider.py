@@ -12,7 +12,7 @@ from tests.support.messages_server import MessagesServer, http_error
 
 
 def soon(loop, predicate):
-    assert loop.run_until(predicate, loop.clock() + 60)
+    assert loop.run_until(predicate, loop.clock() + 90)
 
 
 @pytest.fixture
