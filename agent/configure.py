@@ -11,9 +11,6 @@ import msgspec
 
 from agent.cassette import CassetteError, CassettePlayer, CassetteRecorder
 from agent.model import catalogue
-from agent.model.access import HOW_TO_GIVE_ONE, Access, AccessError, find_access
-from agent.model.anthropic_provider import AnthropicProvider
-from agent.model.key_file import KeyFileError, read_key, shown
 from agent.model.provider import ProviderUnavailable
 from agent.model.replay_provider import RecordingProvider, ReplayProvider
 from agent.options import Options, RunRequest
@@ -57,7 +54,7 @@ def prepare(request: RunRequest) -> Prepared:
     home = request.home or zot_home()
     _check_texts(request, cwd, home)
     provider = _provider_name(request)
-    access, warnings = _access(request) if provider == "anthropic" else (Access(), ())
+    connect, warnings = _anthropic(request) if provider == "anthropic" else (None, ())
     player = _player(request.replay, cwd) if request.replay is not None else None
     model = request.model or (player.model if player is not None else None) or catalogue.DEFAULT_MODEL
     recorder = _recorder(request.record, cwd) if request.record is not None else None
@@ -84,28 +81,30 @@ def prepare(request: RunRequest) -> Prepared:
     options = Options(**{**msgspec.structs.asdict(request), **worked_out})
 
     def make_provider(loop: Loop) -> Provider | ProviderUnavailable:
-        if provider == "replay":
+        if connect is None:
             assert player is not None
             return ReplayProvider(player)
-        if access.is_missing:
-            return ProviderUnavailable(
-                Status.AUTHENTICATION,
-                f"no credential for {access.endpoint.shown}: {HOW_TO_GIVE_ONE} (zot demo needs none)",
-            )
-        made = AnthropicProvider(loop, access)
-        return made if recorder is None else RecordingProvider(made, recorder)
+        made = connect(loop)
+        if recorder is None or isinstance(made, ProviderUnavailable):
+            return made
+        return RecordingProvider(made, recorder)
 
     return Prepared(options, make_provider, warnings)
 
 
-def _access(request: RunRequest) -> tuple[Access, tuple[str, ...]]:
-    """The endpoint and the credential of the run, and warnings."""
+def _anthropic(request: RunRequest) -> tuple[Callable[[Loop], Provider | ProviderUnavailable], tuple[str, ...]]:
+    """A function that makes the provider with the endpoint and the credential of the run; and warnings."""
+    # A replayed run needs none of these modules.
+    from agent.model.access import HOW_TO_GIVE_ONE, AccessError, find_access
+    from agent.model.anthropic_provider import AnthropicProvider
+    from agent.model.key_file import KeyFileError, read_key, shown
+
     path = request.api_key_file
     if path is not None and request.api_key is not None:
         raise UsageError("--api-key and --api-key-file exclude each other: leave one of them out")
     try:
         key, warning = (None, "") if path is None else read_key(path)
-        found = find_access(
+        access = find_access(
             os.environ,
             base_url=request.base_url,
             api_key=request.api_key,
@@ -114,7 +113,14 @@ def _access(request: RunRequest) -> tuple[Access, tuple[str, ...]]:
         )
     except (AccessError, KeyFileError) as error:
         raise UsageError(str(error)) from None
-    return found, (warning,) if warning else ()
+
+    def connect(loop: Loop) -> Provider | ProviderUnavailable:
+        if not access.is_missing:
+            return AnthropicProvider(loop, access)
+        missing = f"no credential for {access.endpoint.shown}: {HOW_TO_GIVE_ONE} (zot demo needs none)"
+        return ProviderUnavailable(Status.AUTHENTICATION, missing)
+
+    return connect, (warning,) if warning else ()
 
 
 def _config(home: Path) -> Config:

@@ -1,7 +1,6 @@
 """Provider `anthropic`: a worker process that imports the official SDK and talks to the Messages API.
 
-The import takes long and much memory. The worker keeps both out of the host, and imports while the extensions shake
-hands.
+The import takes time and memory. The worker keeps both out of the host, and imports while the extensions shake hands.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
 WORKER = Path(__file__).with_name("worker_main.py")
 MAX_RETRIES = 2
-"""Before the stream has begun: for connection errors, 408, 409, 429 and 5xx, after Retry-After."""
+"""Retries before the stream has begun: for connection errors, 408, 409, 429 and 5xx, after Retry-After."""
 IDLE_TIMEOUT_S = 300.0
 """Seconds. A request fails if the server sends nothing for so long, not even a ping."""
 REQUEST_LIMIT = REPLY_LIMIT = 256 * 1024 * 1024
