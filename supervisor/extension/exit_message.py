@@ -35,8 +35,8 @@ def exit_message(
     is_silent: bool,
 ) -> ExitMessage:
     """Returns the notice about a worker that has ended. `reason` says why it ended. `full_reason` is `reason` with the
-    number of pending requests. `last_words` is the last line of the worker's stderr, as the end of a sentence. With
-    `is_silent` the message does not say why the worker is not started again."""
+    number of pending requests. `last_words` is the cause of its crash or the last line of its stderr, as the end of a
+    sentence. With `is_silent` the message does not say why the worker is not started again."""
     place = f" (log: {log})"
     if isinstance(decision, GiveUp):
         last = exit_status if ending.cause is Cause.EXIT else reason
@@ -46,9 +46,9 @@ def exit_message(
         wait = f"{decision.delay_s:.1f} s"
         kind: NoticeKind = "limit" if ending.cause is Cause.OVER_LIMIT else "exited"
         evidence = f"{last_words}; starting it again in {wait}{place}"
-        return ExitMessage(kind, full_reason, evidence, f"{reason}; it is started again in {wait}")
+        return ExitMessage(kind, full_reason, evidence, f"{reason}{last_words}; it is started again in {wait}")
     then = "" if is_silent else f"; not started again: {decision.why}"
     kind = "exited" if ending.was_ready and ending.cause is Cause.EXIT else "failed"
     if ending.cause is Cause.OVER_LIMIT:
         kind = "limit"
-    return ExitMessage(kind, full_reason, f"{last_words}{then}{place}", reason)
+    return ExitMessage(kind, full_reason, f"{last_words}{then}{place}", reason + last_words)

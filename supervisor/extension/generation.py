@@ -268,7 +268,7 @@ class Generation:
             self.account.unexpected_exits += 1
         slot = self.slots[worker.index]
         if self.state is not GenerationState.CURRENT:
-            self._ended_beside(slot, ending, reason)
+            self._ended_beside(slot, ending, f"{reason}{worker.last_words}")
             return
         decision, slot.history = decide(
             self.manifest.restart,
@@ -290,11 +290,10 @@ class Generation:
         if all(other.state.is_settled for other in self.workers):
             self._settle()
 
-    def _ended_beside(self, slot: WorkerSlot, ending: WorkerEnding, reason: str) -> None:
+    def _ended_beside(self, slot: WorkerSlot, ending: WorkerEnding, message: str) -> None:
         """Handles the end of a worker of a candidate or of a draining generation. The worker is not started again. If
         it belongs to a candidate, the candidate fails."""
         _clear_after(slot, ending)
-        message = reason + self.notices.last_words()
         if self._retired:
             return
         if self.state is GenerationState.CANDIDATE:
@@ -311,7 +310,7 @@ class Generation:
             reason=worker.failure,
             full_reason=full_reason,
             exit_status=self.account.exit_status,
-            last_words=self.notices.last_words(),
+            last_words=str(worker.last_words),
             log=str(self.log.path),
             is_silent=ending.cause in (Cause.UNSTARTABLE, Cause.DISAGREES)
             or self.manifest.restart.policy == "temporary",

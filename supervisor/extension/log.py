@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections import deque
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -25,9 +24,6 @@ LOGS_KEPT = 5
 """Most files of one extension: `ext-NAME.log`, `.log.1` … `.log.4`."""
 SMALLEST_LOG = 4096
 """Bytes: a smaller file is not rotated."""
-LINES_REMEMBERED = 20
-LINE_SHOWN = 200
-"""Most characters of a line of stderr in a message."""
 LINE_LIMIT = 1000
 """Most characters of a line of the host. Many of these lines quote the extension."""
 FRAME_LINE_LIMIT = 4000
@@ -42,7 +38,7 @@ class ExtensionLog:
     `total` bytes together. `clock` gives seconds since the epoch.
 
     If the log cannot be written (disk full, read-only home), everything else goes on. `error` then says why, `on_error`
-    gets this reason once, and the last lines of stderr are still remembered for error messages.
+    gets this reason once.
     """
 
     def __init__(
@@ -58,15 +54,10 @@ class ExtensionLog:
         self._end = -1  # of what this object has written last
         self._entry: tuple[float, str] = (0.0, "")  # the last entry: its time and level
         self._unknown_from: int | None = None  # the position of the first entry that could not be written
-        self._last: deque[bytes] = deque(maxlen=LINES_REMEMBERED)  # decoded only when shown
-        self._partial = b""
         self._open()
 
     def write(self, data: bytes) -> None:
         """Appends a piece of the extension's stderr. The piece may end within a line."""
-        *whole, self._partial = (self._partial + data[-4 * LOG_LIMIT :]).split(b"\n")
-        self._partial = self._partial[-4096:]
-        self._last.extend(line[: 4 * LINE_SHOWN] for line in whole[-LINES_REMEMBERED:])
         self._append(data, STDERR)
 
     def add(self, text: str) -> None:
@@ -78,14 +69,6 @@ class ExtensionLog:
         said = " ".join([message, *(f"{name}={_value(value)}" for name, value in (fields or {}).items())])
         shown = level if level in LEVELS else "info"
         self._append(f"[{shown}] {one_line(said, FRAME_LINE_LIMIT)}\n".encode("utf-8", "replace"), shown)
-
-    def last_line(self) -> str:
-        """The last line of the extension's stderr; empty if there is none."""
-        return next((text for line in (self._partial, *reversed(self._last)) if (text := _shown(line))), "")
-
-    def last_lines(self) -> list[str]:
-        """The last whole lines of the extension's stderr, `LINES_REMEMBERED` at most."""
-        return [text for line in self._last if (text := _shown(line))]
 
     def _open(self) -> None:
         try:
@@ -207,7 +190,3 @@ def _value(value: object) -> str:
     if isinstance(value, str) and value and not _BREAKS.search(value) and '"' not in value:
         return value
     return msgspec.json.encode(value).decode()
-
-
-def _shown(line: bytes) -> str:
-    return one_line(line[: 4 * LINE_SHOWN].decode("utf-8", "replace"), LINE_SHOWN)

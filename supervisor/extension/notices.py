@@ -104,11 +104,6 @@ class Notices:
         """Warns that the log cannot be written."""
         self.tell("warning", f"{reason}; what it says on stderr is not kept")
 
-    def last_words(self) -> str:
-        """The last line of the extension's stderr, as the end of a sentence; empty if there is none."""
-        last = self._log.last_line()
-        return f': "{last}"' if last else ""
-
     def close(self) -> None:
         self._log_left_out()
         self._log.close()

@@ -22,6 +22,8 @@ MIB = 1024 * 1024
 DUMP_S = 0.5
 """Seconds from SIGQUIT until a hanging process is ended: time for the process to write its stacks to stderr."""
 IDS_SHOWN = 20
+LINES_LOGGED = 20
+"""Most lines of its stderr that the log repeats, so that they stand together with the reason."""
 
 
 class StallHandler:
@@ -49,7 +51,7 @@ class StallHandler:
         self._log.add(f"hangs: {why}")
         for line in evidence(worker):
             self._log.add(line)
-        for line in self._log.last_lines():
+        for line in worker.last_words.tail.shown(LINES_LOGGED):
             self._log.add(f"its stderr before that: {line}")
 
         def give_up() -> None:

@@ -10,6 +10,7 @@ import signal
 from typing import TYPE_CHECKING, Protocol
 
 from supervisor.accounting.rates import TreeUse
+from supervisor.extension.crash_cause.last_words import LastWords
 from supervisor.extension.handshake import MUTE, NO_NAME, Readiness, no_hello, not_hello, readiness
 from supervisor.extension.lifecycle import State, Trigger, advance
 from supervisor.extension.pending_requests import PendingRequests
@@ -79,8 +80,8 @@ class Worker(PendingRequests):
 
     __slots__ = (
         "_acked", "_decode", "_folder", "_handlers", "_host", "_last_frame", "_owner", "_splitter", "_timer",
-        "can_ping", "frames_in", "index", "knows_session", "on_pong", "readiness", "registry", "started_at",
-        "state_since", "usage",
+        "can_ping", "frames_in", "index", "knows_session", "last_words", "on_pong", "readiness", "registry",
+        "started_at", "state_since", "usage",
     )  # fmt: skip
 
     def __init__(
@@ -101,6 +102,7 @@ class Worker(PendingRequests):
         self.can_ping = False
         self.on_pong: Callable[[str], None] | None = None
         self.started_at = loop.clock()
+        self.last_words = LastWords(folder)
         self._owner = owner
         self._host = host
         self._folder = folder
@@ -154,7 +156,7 @@ class Worker(PendingRequests):
                 cwd=self._folder,
                 env=env,
                 on_stdout=self._on_stdout,
-                on_stderr=self._owner.log.write,
+                on_stderr=self._on_stderr,
                 on_exit=self._on_exit,
                 on_mute=self._on_mute,
             )
@@ -244,6 +246,10 @@ class Worker(PendingRequests):
         if self._splitter.pending > LARGE_FRAME:
             assert self.child is not None
             self.child.stdout.expect_large()
+
+    def _on_stderr(self, data: bytes) -> None:
+        self.last_words.tail.write(data)
+        self._owner.log.write(data)
 
     def _on_register_tool(self, frame: frames.RegisterTool) -> None:
         if self.registry.add_tool(frame):
@@ -351,8 +357,8 @@ class Worker(PendingRequests):
         self.failure = reason
         self._move(trigger)
         self._restart_timer(None)
-        last = self._owner.log.last_line()
-        self._fail_pending(Failure.DIED, f'{reason}: "{last}"' if last else reason)
+        self.last_words.ended(code)
+        self._fail_pending(Failure.DIED, f"{reason}{self.last_words}")
         uptime = self._clock() - self.started_at
         was_ready = self.readiness is not Readiness.NOT_YET
         self._owner.ended(self, WorkerEnding(cause, code, uptime, was_ready), full_reason)

@@ -72,6 +72,8 @@ class CheckupResult:
     is_mute: bool = False
     """Whether the process closed its stdout before the shutdown."""
     stderr: tuple[str, ...] = ()
+    last_words: str = ""
+    """The cause of a crash, or the last line on stderr, as the end of a sentence."""
     exit: ExitStatus | None = None
     stop_s: float | None = None
     """Seconds from the shutdown to the end."""
@@ -180,6 +182,7 @@ class _Checkup:
         result.exit = process.exit
         result.has_acked = process.has_acked
         result.stderr = tuple(process.stderr.lines())
+        result.last_words = str(process.last_words)
         if process.asked_at is not None and process.ended_at is not None:
             result.stop_s = process.ended_at - process.asked_at
         if result.force is not Force.NOTHING:

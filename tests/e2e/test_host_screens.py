@@ -78,7 +78,7 @@ def test_top_off_a_terminal_prints_one_table(host, flags):
     assert lines[3].split()[0] == "NAME"
     assert lines[4].split()[:2] == ["echo", "ready"]
     assert lines[5].split()[:2] == ["exits_before_hello", "failed"]
-    assert lines[5].endswith("it exited before its hello (exit 3)")
+    assert lines[5].endswith('it exited before its hello (exit 3): "exits_before_hello: cannot find my configuration"')
     assert len(lines) == 6
 
 

@@ -53,11 +53,10 @@ def _start(result: CheckupResult) -> Iterator[DoctorFinding]:
         yield DoctorFinding(Level.FAIL, "start", result.spawn_error, advice)
         return
     if result.phase is HandshakePhase.FAILED:
-        last = f'; its last line on stderr: "{result.stderr[-1].strip()}"' if result.stderr else ""
         advice = "say hello as the first frame, with the name, and flush stdout after each line"
         if result.exit is not None and result.exit.code == 127:
             advice = "a program that it starts is missing"
-        yield DoctorFinding(Level.FAIL, "handshake", result.failure + last, advice)
+        yield DoctorFinding(Level.FAIL, "handshake", result.failure + result.last_words, advice)
         return
     assert result.ready_s is not None
     name = result.found.manifest.name

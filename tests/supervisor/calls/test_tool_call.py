@@ -47,7 +47,10 @@ def test_a_call_of_a_tool_whose_worker_has_died_fails_at_once(host: Host):
     host.call("die")
     answer, seconds = host.timed(host.call_owned, offered, b"{}")
     assert seconds < AT_ONCE
-    assert (answer.failure, answer.reason) == (Failure.DIED, "it ended (exit 7)")
+    assert (answer.failure, answer.reason) == (
+        Failure.DIED,
+        'it ended (exit 7): "dies_in_call: something terrible happened"',
+    )
     assert len(host.said_of("dies_in_call")) == 1
 
 

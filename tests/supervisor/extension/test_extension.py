@@ -41,7 +41,7 @@ def test_a_tool_of_an_extension_that_is_down_fails_at_once_with_the_reason(host:
     answer, seconds = host.timed(host.call_owned, offered, b"{}")
     assert seconds < 1
     assert answer.failure is Failure.DIED
-    assert re.fullmatch(r"it ended \(exit 7\); it is started again in \d\d\.\d s", answer.reason)
+    assert re.fullmatch(r'it ended \(exit 7\): "life 0"; it is started again in \d\d\.\d s', answer.reason)
     assert host.extension("lives").failure == answer.reason
     asked = []
     host.begin_call("life", b"{}", asked.append)
@@ -60,7 +60,7 @@ def test_a_guard_that_is_down_gives_no_verdict(host: Host, marks: Path, on_failu
     assert seconds < 1
     assert judgement.is_blocked is (on_failure == "deny")
     (missing,) = judgement.missing
-    assert missing.reason.startswith("it ended (exit 7); it is started again in ")
+    assert missing.reason.startswith('it ended (exit 7): "life 0"; it is started again in ')
     if on_failure == "deny":
         assert judgement.reason == f"guard lives gave no verdict ({missing.reason}), and its failure means deny"
 

@@ -114,7 +114,7 @@ def test_a_flood_of_stderr_is_bounded_on_disk_and_in_memory(host: Host) -> None:
         host.loop.run_until(lambda: bool(answers), host.loop.clock() + 0.02)
         largest = max(largest, disk_use(host.folder / "logs"))
     assert answers[0].frame is not None
-    host.until(lambda: host.extension("pourer").log.last_line() == "the last line")
+    host.until(lambda: host.extension("pourer").lead.last_words.tail.last_line() == "the last line")
     assert served > 5
     assert largest <= LOG_MIB * MIB + 65536
     assert psutil.Process().memory_info().rss - before < 32 * MIB

@@ -110,7 +110,7 @@ def test_an_exit_with_a_no_restart_code_is_final(host: Host, marks: Path, code: 
     ((kind, line),) = host.said_of("lives")
     assert kind == "exited"
     assert f'it ended (exit {code}) with 1 call pending: "life 0"; not started again: exit {code} asks for that' in line
-    assert host.call_of("lives", "life").reason == f"it ended (exit {code})"
+    assert host.call_of("lives", "life").reason == f'it ended (exit {code}): "life 0"'
 
 
 def test_a_signal_from_outside_is_a_crash(host: Host, marks: Path):
