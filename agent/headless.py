@@ -135,7 +135,8 @@ class Headless:
         if not ran.reason:
             return
         if ran.status is Status.BLOCKED:
-            self._notices.say(f"zot: {ran.status.value}: {ran.reason}")
+            if not self._notices.has_told_block(ran.reason):
+                self._notices.say(f"zot: {ran.status.value}: {ran.reason}")
             return
         for number, line in enumerate(ran.reason.splitlines()):
             self._notices.say(f"     {line}" if number else f"zot: {line}")

@@ -166,12 +166,15 @@ class Extension(Record, frozen=True, tag="extension"):
 
     extension: str
     event: Literal[
-        "started", "exited", "restarted", "reloaded", "failed", "no_verdict", "limit", "late", "warning", "remark"
-    ]
-    """exited: it ended, and is started again if the message says so; failed: it is given up; remark: a guard gave a
-    reason without a block."""
+        "started", "exited", "restarted", "reloaded", "failed", "blocked", "no_verdict", "limit", "late", "warning",
+        "remark",
+    ]  # fmt: skip
+    """exited: it ended, and is started again if the message says so; failed: it is given up; blocked: a guard refused
+    or withheld something; no_verdict: a guard gave no answer that can be read; remark: a guard gave a reason without a
+    block."""
     message: str
-    """One line that a person can act on."""
+    """One line that a person can act on. With `blocked` it has the whole reason, up to 10,000 characters; a message
+    that was cut ends in ` …`."""
 
 
 class Retry(Record, frozen=True, tag="retry"):

@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 from agent.output.fd_writer import FdWriter
-from supervisor.extension.notices import RECORDED_ONLY
+from supervisor.extension.notices import REASON_LENGTH, RECORDED_ONLY, line_about
 from wire import events
-from wire.text import printable, valid_text
+from wire.text import one_line, printable, valid_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 FLUSH_S = 0.5
 """Seconds that `close` waits for a slow reader."""
 _FIGURES = re.compile(r"[\d(]")
+_HANDLER_FAILED = re.compile(r": (?:the )?guard .{1,80} failed: \w+|: intercept panic: ")
+"""How the SDKs begin the reason of a block by a handler that failed."""
 
 
 class StderrNotices:
@@ -38,6 +40,7 @@ class StderrNotices:
         self._before_line = before_line
         self._stderr = FdWriter(loop, stderr, _nothing, lossy=True)
         self._said: set[str] = set()
+        self._last_block = ""
 
     def say(self, line: str) -> None:
         """Writes one line to stderr."""
@@ -52,8 +55,14 @@ class StderrNotices:
         self.report(extension.name, kind, message)
         for follower in self.followers:
             follower(extension, kind, message)
+        if kind == "blocked":
+            self._last_block = message
         if kind not in RECORDED_ONLY and self._is_news(extension, kind, message):
-            self.say(f"zot: extension {extension.name}: {message}")
+            self.say(line_about(extension.name, kind, message))
+
+    def has_told_block(self, reason: str) -> bool:
+        """Whether the last line about a block gave this reason."""
+        return self._last_block.endswith(f": {one_line(reason, REASON_LENGTH)}")
 
     def report(self, name: str, kind: NoticeKind, message: str) -> None:
         """Reports a notice in the event stream only."""
@@ -64,10 +73,13 @@ class StderrNotices:
         self.say(f"[{extension.name}] {level}: {message}")
 
     def _is_news(self, extension: Extension, kind: NoticeKind, message: str) -> bool:
-        """Whether stderr has no such line yet. A guard that fails on every call gets one line per kind of failure."""
+        """Whether stderr has no such line yet. A guard that fails on every call gets one line for each kind of
+        failure."""
         text = message
         if kind == "no_verdict":
             text = _FIGURES.split(message.partition(": ")[2])[0]
+        elif kind == "blocked" and (failed := _HANDLER_FAILED.search(message)):
+            text = failed[0]
         key = f"{extension.name} {kind} {text}"
         known = key in self._said
         self._said.add(key)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from supervisor.calls.guard_chain import rounds_of
 from supervisor.calls.verdict import UNTOUCHED, Judgement, Verdict, VerdictKind, fold
+from wire.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -13,7 +14,10 @@ if TYPE_CHECKING:
     from supervisor.extension.extension import Extension
     from supervisor.loop.loop import Loop, Timer
     from wire.dialects.base import Dialect
+    from wire.frames import Event
 
+TOOL_LENGTH = 80
+"""Most characters of a tool's name in a notice. The model may have made it up."""
 FIRST = frozenset({"user_prompt", "turn_start"})
 """Events that are judged before the first request to the model."""
 
@@ -124,21 +128,34 @@ class Guards:
 
     # --- verdicts -------------------------------------------------------------------------------------------
 
-    def report(self, event: str, verdicts: Sequence[tuple[Extension, Verdict]]) -> None:
+    def report(self, event: Event, verdicts: Sequence[tuple[Extension, Verdict]]) -> None:
         """Counts verdicts of an event that are no plain allow, and tells the user of them."""
         for extension, verdict in verdicts:
             if verdict.kind is VerdictKind.DENY:
                 extension.account.blocks += 1
+                extension.notices.tell("blocked", f"{_deed(event)}: {verdict.reason}")
             elif verdict.kind is VerdictKind.NO_VERDICT:
-                line = _no_verdict_line(event, verdict.reason, extension.denies_on_failure)
+                line = _no_verdict_line(event.event, verdict.reason, extension.denies_on_failure)
                 extension.notices.tell("no_verdict", line)
             elif verdict.reason:
-                extension.notices.tell("remark", f"on {event}: {verdict.reason}")
+                extension.notices.tell("remark", f"on {event.event}: {verdict.reason}")
 
 
 def latest_start(starting: Sequence[Extension]) -> float:
     """The time until which a verdict waits for these extensions: the latest start plus intercept timeout."""
     return max(extension.started_at + extension.timeouts.intercept for extension in starting)
+
+
+def _deed(event: Event) -> str:
+    """What a guard did that blocked this event, in words."""
+    tool = one_line(event.tool_name or "a tool", TOOL_LENGTH)
+    return {
+        "tool_call": f"refused {tool}",
+        "tool_result": f"withheld the result of {tool}",
+        "assistant_message": "withheld a message of the model",
+        "user_prompt": "refused the prompt",
+        "turn_start": "refused the turn",
+    }.get(event.event, f"refused {event.event}")
 
 
 def _no_verdict_line(event: str, reason: str, deny: bool) -> str:

@@ -92,7 +92,7 @@ class VerdictRequests:
             return
         event = chain.event.event
         if news := chain.answered(guard, verdict_of(event, pending)):
-            self._guards.report(event, news)
+            self._guards.report(chain.event, news)
 
     def _judge_starts(self, event: str) -> Judgement:
         """Waits for the extensions that are still starting and may guard this event. Returns the judgement with which
@@ -164,6 +164,6 @@ class VerdictInFlight(InFlight):
             return  # the round has ended without this answer
         if self._cancel_reason is None:
             name = self._event.event
-            self._guards.report(name, chain.answered(guard, verdict_of(name, pending)))
+            self._guards.report(self._event, chain.answered(guard, verdict_of(name, pending)))
         if self._cancel_reason is not None or chain.asked is not asked:
             self._ask(chain)

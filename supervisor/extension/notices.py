@@ -19,15 +19,26 @@ WARNINGS_SHOWN = 10
 """Most faults of one extension that become a notice, each fault once. Later faults are only logged."""
 NOTICE_LENGTH = 600
 """Most characters of the part of a notice that may quote the extension."""
+REASON_LENGTH = 10_000
+"""Most characters of the notice of a block. Its reason is what a person needs to know, and may quote a command."""
+LINE_LENGTH = 1500
+"""Most characters of a line for a person."""
 REMARKS_BURST = 100
 REMARKS_PER_SECOND = 20.0
 """Most remarks per second in the log, after a burst of `REMARKS_BURST`."""
 
 NoticeKind = Literal[
-    "started", "exited", "restarted", "reloaded", "failed", "no_verdict", "limit", "late", "warning", "remark"
-]
+    "started", "exited", "restarted", "reloaded", "failed", "blocked", "no_verdict", "limit", "late", "warning",
+    "remark",
+]  # fmt: skip
 RECORDED_ONLY = frozenset({"started", "remark"})
 """Kinds of notices for records and clients only: stderr has no line about them."""
+
+
+def line_about(extension: str, kind: NoticeKind, message: str) -> str:
+    """The line about a notice for a person. It is cut to `LINE_LENGTH`; records have the whole message."""
+    said = f"{extension} {message}" if kind == "blocked" else f"extension {extension}: {message}"
+    return f"zot: {one_line(said, LINE_LENGTH)}"
 
 
 class Notices:
@@ -54,8 +65,9 @@ class Notices:
         self._warned: set[str] = set()
 
     def tell(self, kind: NoticeKind, message: str, evidence: str = "") -> None:
-        """Sends a notice. `message` may quote the extension and is cut to `NOTICE_LENGTH`; `evidence` is not cut."""
-        self._on_notice(kind, one_line(message, NOTICE_LENGTH) + evidence)
+        """Sends a notice. `message` may quote the extension and is cut to `NOTICE_LENGTH`, or to `REASON_LENGTH` if it
+        is about a block; `evidence` is not cut."""
+        self._on_notice(kind, one_line(message, REASON_LENGTH if kind == "blocked" else NOTICE_LENGTH) + evidence)
 
     def warn(self, key: str, message: str) -> None:
         """Logs and sends a warning, once for each key, for at most `WARNINGS_SHOWN` keys. Others are only logged."""

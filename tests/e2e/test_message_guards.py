@@ -6,7 +6,7 @@ from tests.support.extension_folder import EXAMPLES, extension
 from tests.support.golden import golden, lines, shape
 from tests.support.replay_script import Script, ok
 from tests.support.zot_process import check_transcript
-from wire.events import AssistantMessage, TextDelta
+from wire.events import AssistantMessage, Extension, TextDelta
 from wire.exit_codes import Status
 
 SECRET = "AKIAIOSFODNN7EXAMPLE"
@@ -22,13 +22,14 @@ def test_a_suppressed_message_appears_nowhere(zot):
         user_message 'go'
         turn_start 1
         assistant_start
+        extension blocker blocked: withheld a message of the model: says too much
         usage 10+5 so far 10+5
         turn_end end_turn
         result blocked 3 '' steps=1: says too much
         done
     """)
     assert SECRET not in outcome.text + outcome.stderr
-    assert outcome.warnings == ["zot: blocked: says too much"]
+    assert outcome.warnings == ["zot: blocker withheld a message of the model: says too much"]
 
 
 def test_a_suppressed_text_does_not_stop_the_calls_beside_it(zot):
@@ -39,6 +40,9 @@ def test_a_suppressed_text_does_not_stop_the_calls_beside_it(zot):
     outcome = zot.replay(script.answer(""), "-e", guard).check(Status.OK)
     assert SECRET not in outcome.text
     assert outcome.of(AssistantMessage) == []
+    told = [(record.event, record.message) for record in outcome.of(Extension)]
+    assert told == [("started", "ready"), ("blocked", "withheld a message of the model: says too much")]
+    assert outcome.warnings == ["zot: blocker withheld a message of the model: says too much"]
     assert outcome.tool_texts()[0].startswith("$ echo 1\n\n1\n")
     check_transcript(zot.session_rows())
 

@@ -108,6 +108,7 @@ def test_a_blocked_call(zot):
         assistant_message t1 bash {"command": "touch made"}
         tool_call t1 bash {"command": "touch made"}
         turn_end tool_use
+        extension blocker blocked: refused bash: not on my watch
         tool_result t1 error 'not on my watch'
         turn_start 2
         assistant_start
@@ -130,11 +131,12 @@ def test_a_blocked_turn(zot):
         extension blocker started: ready
         user_message 'go'
         turn_start 1
+        extension blocker blocked: refused the turn: closed for today
         turn_end error: closed for today
         result blocked 3 '' steps=1: closed for today
         done
     """)
-    assert outcome.warnings == ["zot: blocked: closed for today"]
+    assert outcome.warnings == ["zot: blocker refused the turn: closed for today"]
 
 
 def test_an_unknown_tool(zot):

@@ -143,7 +143,7 @@ class EventReader:
         if record.event == "remark":
             return  # the page shows troubles, and the verdict that it belongs to is an allow
         kind = "warning" if record.event == "late" else record.event
-        self._point(kind, extension=record.extension, detail=record.message)
+        self._point(kind, extension=record.extension, detail=record.message, bad=kind == "blocked")
 
     def _saw(self, time: str) -> None:
         try:
