@@ -22,7 +22,7 @@ from wire.dialects.base import HostInfo
 from wire.exit_codes import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from agent.abort import Abort
     from agent.model.provider import Provider
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from agent.output.stderr_notices import StderrNotices
     from agent.run.slash_commands import Invocation
     from agent.transcript import ToolResult
+    from supervisor.discovery.discover import Skipped
     from supervisor.loop.loop import Loop
     from supervisor.loop.timestamp import Timestamp
 
@@ -78,6 +79,7 @@ class Runtime:
         self._notices = notices
         self._session = self._open_session() if options.session else None
         self.session_id = self._session.id if self._session else os.urandom(8).hex()
+        self._skipped: Sequence[Skipped] = ()
         self._needs_all_extensions = True
         """False for a slash command that ends the prompt: it needs only its own extension."""
         self.supervisor = Supervisor(
@@ -115,7 +117,8 @@ class Runtime:
         if failed is not None:
             return failed
         if command is not None:
-            answer = SlashCommands(self.supervisor, self._event_writer, self._abort).run(command)
+            commands = SlashCommands(self.supervisor, self._event_writer, self._abort, self._skipped)
+            answer = commands.run(command)
             if answer.prompt is None:
                 self._needs_all_extensions = False
                 return PromptResult(answer.status, answer.reason, answer.text)
@@ -123,6 +126,7 @@ class Runtime:
         if isinstance(self._provider, ProviderUnavailable):
             return PromptResult(self._provider.status, self._provider.reason)
         if command is not None:
+            self.supervisor.release_restarts()
             self._start_model(self._provider)
             starting.settle(self._options, self.supervisor, self._provider, self._abort)
             self._notices.has_begun = True
@@ -166,16 +170,21 @@ class Runtime:
         """Starts the extensions and the model side by side. With a command the model is not started: the command may
         not need it. Returns the result when the prompt has failed already."""
         found = starting.find_extensions(self._options)
+        self._skipped = found.discovery.skipped
+        if command is not None:
+            self.supervisor.hold_restarts()
         self.supervisor.prepare()
         provider = None if command is not None or isinstance(self._provider, ProviderUnavailable) else self._provider
         if provider is not None:
             self._start_model(provider)
+        self._notices.gather()
         unloaded = starting.start_extensions(found, self.supervisor, self.reloader, self._notices)
         if provider is not None:
             starting.settle(self._options, self.supervisor, provider, self._abort)
         elif command is not None:
             starting.settle_for(command.name, self.supervisor, self._abort)
         self._begin(tell_late=command is None)
+        self._notices.tell_gathered()
         missing = found.missing or starting.missing_extension(self.supervisor, self._event_writer, self._abort)
         if missing is not None:
             return PromptResult(Status.REQUIRED_EXTENSION, missing)

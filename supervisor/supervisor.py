@@ -194,6 +194,16 @@ class Supervisor:
         """Waits until every extension is ready or has failed, or `enough` holds; False if the deadline passes first."""
         return self.loop.run_until(lambda: self.is_settled or (enough is not None and enough()), deadline)
 
+    def hold_restarts(self) -> None:
+        """From now on a worker whose first start fails is not started again, until `release_restarts`."""
+        self._context.restarts.is_held = True
+
+    def release_restarts(self) -> None:
+        """Starts the workers again whose restarts were held."""
+        self._context.restarts.is_held = False
+        for extension in self.extensions:
+            extension.release_restarts()
+
     def find(self, name: str) -> Extension:
         """Returns the extension of this name. Raises `KeyError`."""
         for extension in self.extensions:

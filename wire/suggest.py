@@ -5,9 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
 NAMES_SHOWN = 20
+
+
+def some(names: Sequence[str], shown: int = 5) -> str:
+    """`a, b and 18 more`: the first names in words."""
+    if len(names) > shown:
+        return f"{', '.join(names[:shown])} and {len(names) - shown} more"
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def did_you_mean(name: str, known: Collection[str]) -> str:

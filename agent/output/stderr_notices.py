@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from agent.output.fd_writer import FdWriter
 from supervisor.extension.notices import REASON_LENGTH, RECORDED_ONLY, line_about
 from wire import events
+from wire.suggest import some
 from wire.text import one_line, printable, valid_text
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 FLUSH_S = 0.5
 """Seconds that `close` waits for a slow reader."""
+_DELAY = re.compile(r" in \d+\.\d s(?= \(log: |$)")
 _FIGURES = re.compile(r"[\d(]")
 _HANDLER_FAILED = re.compile(r": (?:the )?guard .{1,80} failed: \w+|: intercept panic: ")
 """How the SDKs begin the reason of a block by a handler that failed."""
@@ -41,9 +43,12 @@ class StderrNotices:
         self._stderr = FdWriter(loop, stderr, _nothing, lossy=True)
         self._said: set[str] = set()
         self._last_block = ""
+        self._gathered: dict[str, list[tuple[str, str]]] | None = None
+        """While the extensions start: the names and messages of failed starts by trouble."""
 
     def say(self, line: str) -> None:
         """Writes one line to stderr."""
+        self.tell_gathered(go_on=self._gathered is not None)
         if self._before_line is not None:
             self._before_line()
         self._stderr.write(printable(line.replace("\n", " ")).encode("utf-8", "replace") + b"\n")
@@ -57,8 +62,28 @@ class StderrNotices:
             follower(extension, kind, message)
         if kind == "blocked":
             self._last_block = message
-        if kind not in RECORDED_ONLY and self._is_news(extension, kind, message):
+        if kind in RECORDED_ONLY or not self._is_news(extension, kind, message):
+            return
+        if self._gathered is not None and kind in ("exited", "failed"):
+            self._gathered.setdefault(_trouble(extension.name, message), []).append((extension.name, message))
+        else:
             self.say(line_about(extension.name, kind, message))
+
+    def gather(self) -> None:
+        """From now on lines about failed starts are kept, until `tell_gathered` or another line: extensions with the
+        same trouble then share a line."""
+        self._gathered = {}
+
+    def tell_gathered(self, *, go_on: bool = False) -> None:
+        """Writes the lines that were kept. With `go_on` later ones are kept, too."""
+        gathered, self._gathered = self._gathered or {}, None
+        for trouble, told in gathered.items():
+            names = [name for name, _ in told]
+            if len(names) == 1:
+                self.say(line_about(names[0], "failed", told[0][1]))
+            else:
+                self.say(f"zot: extensions {some(names)}: {trouble}")
+        self._gathered = {} if go_on else None
 
     def has_told_block(self, reason: str) -> bool:
         """Whether the last line about a block gave this reason."""
@@ -87,8 +112,16 @@ class StderrNotices:
 
     def close(self) -> None:
         """Waits up to `FLUSH_S` for a slow reader, then stops writing."""
+        self.tell_gathered()
         self._loop.run_until(lambda: self._stderr.is_flushed, self._loop.clock() + FLUSH_S)
         self._stderr.close()
+
+
+def _trouble(name: str, message: str) -> str:
+    """The message without what differs between extensions that have the same trouble."""
+    for text in ("/{}/", "ext-{}.log", "restart {} "):
+        message = message.replace(text.format(name), text.format("NAME"))
+    return _DELAY.sub("", message)
 
 
 def _nothing(_reason: str) -> None:

@@ -10,19 +10,22 @@ import msgspec
 from supervisor.loop.future import Failure
 from wire import events
 from wire.exit_codes import Status
-from wire.suggest import no_such
+from wire.suggest import did_you_mean, no_such, some
 from wire.text import valid_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from agent.abort import Abort
     from agent.output.event_writer import EventWriter
     from supervisor.calls.command_call import CommandAnswer
+    from supervisor.discovery.discover import Skipped
     from supervisor.supervisor import Supervisor
     from wire.frames import CommandResponse, Panel
 
 COMMAND = re.compile(r"/([\w-](?:[^\s/]*[\w-])?)(?:\s+(.*))?", re.DOTALL)
+REASONS_SHOWN = 3
+"""The most faults of extensions that did not start in an error about a command."""
 AS_TEXT = "to send it to the model as text, put -- or a space before it"
 
 
@@ -51,8 +54,12 @@ def parse(prompt: str) -> Invocation | None:
 class SlashCommands:
     """Runs one command within its extension's deadline, 30 s unless its manifest says otherwise."""
 
-    def __init__(self, supervisor: Supervisor, event_writer: EventWriter, abort: Abort) -> None:
+    def __init__(
+        self, supervisor: Supervisor, event_writer: EventWriter, abort: Abort, skipped: Sequence[Skipped] = ()
+    ) -> None:
+        """`skipped` are the extensions that were found and are not started: one of them may have the command."""
         self._supervisor = supervisor
+        self._skipped = skipped
         self._event_writer = event_writer
         self._abort = abort
 
@@ -66,11 +73,9 @@ class SlashCommands:
             return self._aborted()
         owned = registrations.commands().get(asked.name)
         if owned is None:
-            known = [f"/{name}" for name in registrations.commands()]
-            reason = no_such("command", f"/{asked.name}", known)
-            if not known:
-                reason = f"no such command: '/{asked.name}'; no extension here has one"
-            return CommandResult(status=Status.ERROR, reason=f"{reason.rstrip('?')}; {AS_TEXT}")
+            absent = [*_not_started(supervisor), *_left_out(self._skipped)]
+            reason = unknown_command(asked.name, list(registrations.commands()), absent)
+            return CommandResult(status=Status.ERROR, reason=f"{reason}; {AS_TEXT}")
         extension = valid_text(owned.owner.name)
         self._event_writer.emit(events.Command(extension, asked.name, asked.args))
         try:
@@ -118,6 +123,47 @@ class SlashCommands:
     def _aborted(self) -> CommandResult:
         assert self._abort.status is not None
         return CommandResult(status=self._abort.status, reason=self._abort.reason)
+
+
+def unknown_command(name: str, known: Collection[str], absent: Iterable[tuple[str, str]]) -> str:
+    """The error about a command that no extension has registered. `absent` has the name of each extension that does
+    not run, and the end of a sentence that says why: nobody knows which commands it has."""
+    slashed = [f"/{command}" for command in known]
+    reasons: dict[str, list[str]] = {}
+    for extension, why in sorted(absent, key=lambda each: each[0] != name):
+        reasons.setdefault(why, []).append(extension)
+    if not reasons:
+        near = no_such("command", f"/{name}", slashed).rstrip("?")
+        return near if known else f"no such command: '/{name[:80]}'; no extension here has one"
+    parts = [f"extension{'s' * (len(names) > 1)} {some(names)} {why}" for why, names in reasons.items()]
+    more = [f"and {len(parts) - REASONS_SHOWN} more faults"] if len(parts) > REASONS_SHOWN else []
+    near = did_you_mean(f"/{name}", slashed).rstrip("?")
+    return "; ".join(
+        [
+            f"no extension that runs has the command '/{name[:80]}'",
+            *parts[:REASONS_SHOWN],
+            *more,
+            *([near] if near else []),
+        ]
+    )
+
+
+def _not_started(supervisor: Supervisor) -> Iterator[tuple[str, str]]:
+    for extension in supervisor.extensions:
+        if not extension.was_ready:
+            failure = valid_text(extension.failure)
+            yield valid_text(extension.name), f"did not start: {failure}" if failure else "is still starting"
+
+
+def _left_out(skipped: Iterable[Skipped]) -> Iterator[tuple[str, str]]:
+    for each in skipped:
+        if each.untrusted is not None:
+            why = f"is {each.reason}"
+        elif each.is_error:
+            why = f"could not be loaded: {each.reason}"
+        else:
+            why = f"is {each.reason} (zot ext enable turns it on)"
+        yield valid_text(each.name), valid_text(why)
 
 
 def _error(asked: Invocation, reason: str) -> CommandResult:

@@ -102,6 +102,8 @@ class Generation:
         self._on_drained = on_drained
         self._env: dict[str, str] = {}
         self._retired = False
+        self._held: list[tuple[WorkerSlot, float]] = []
+        """The slots whose next start is held, and its delay in seconds."""
         self._stalls = StallHandler(loop, found.manifest, self.log)
         self.slots = [
             WorkerSlot(
@@ -280,6 +282,9 @@ class Generation:
         )
         if self._retired and isinstance(decision, RestartIn):
             decision = StayDown("its host stops")
+        if isinstance(decision, RestartIn) and self._host.restarts.is_held and self._may_hold(ending):
+            self._held.append((slot, decision.delay_s))
+            decision = StayDown("")
         _clear_after(slot, ending)
         if not (self._retired and ending.cause is Cause.EXIT):
             self._report(worker, ending, reason, decision)
@@ -289,6 +294,18 @@ class Generation:
         self.choose_lead()
         if all(other.state.is_settled for other in self.workers):
             self._settle()
+
+    def _may_hold(self, ending: WorkerEnding) -> bool:
+        return not ending.was_ready and not self.manifest.required
+
+    def release_restarts(self) -> None:
+        """Starts the workers again whose restarts were held."""
+        held, self._held = self._held, []
+        for slot, delay_s in held:
+            if slot.worker.state is not State.FAILED:
+                continue  # a user has restarted it meanwhile
+            slot.worker.fail_requests_with(f"{slot.worker.failure}; it is started again in {delay_s:.1f} s")
+            slot.refill_later(delay_s)
 
     def _ended_beside(self, slot: WorkerSlot, ending: WorkerEnding, message: str) -> None:
         """Handles the end of a worker of a candidate or of a draining generation. The worker is not started again. If
@@ -313,7 +330,8 @@ class Generation:
             last_words=str(worker.last_words),
             log=str(self.log.path),
             is_silent=ending.cause in (Cause.UNSTARTABLE, Cause.DISAGREES)
-            or self.manifest.restart.policy == "temporary",
+            or self.manifest.restart.policy == "temporary"
+            or decision == StayDown(""),
         )
         worker.fail_requests_with(one_line(message.failure, NOTICE_LENGTH))
         self.notices.tell(message.kind, message.message, message.evidence)

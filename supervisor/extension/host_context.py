@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     from wire.manifest import Limits
 
 
+class RestartGate(msgspec.Struct):
+    """Whether a worker whose first start has failed is started again. A host that may end soon holds such restarts."""
+
+    is_held: bool = False
+
+
 class HostContext(msgspec.Struct, frozen=True):
     """What all extensions of a host share."""
 
@@ -34,6 +40,7 @@ class HostContext(msgspec.Struct, frozen=True):
     """The host's default limits. Those of a manifest override them."""
     is_strict: bool = False
     """Whether a missing verdict of any guard means deny."""
+    restarts: RestartGate = msgspec.field(default_factory=RestartGate)
 
 
 def _ignore(*_: object) -> None:

@@ -299,3 +299,34 @@ def test_a_start_without_a_free_descriptor_fails_and_leaks_none(host: Host):
     assert host.extension("late1").child is None
     assert host.extension("late11").child is not None
     assert host.supervisor.settle(host.loop.clock() + 10)
+
+
+# --- restarts that a host holds ---------------------------------------------------------------------------------
+
+SECOND_START = """
+if not os.path.exists(MARK):
+    open(MARK, "w").close()
+    sys.exit("the desk is closed")
+hello("open")
+send(type="ready")
+for frame in frames(): result(frame, "open")
+"""
+
+
+@pytest.mark.parametrize("required", [False, True])
+def test_the_restart_after_a_failed_start_may_be_held(host: Host, tmp_path: Path, required: bool):
+    host.write("desk", f"MARK = {str(tmp_path / 'mark')!r}{SECOND_START}", restart=SOON, required=required)
+    host.supervisor.hold_restarts()
+    host.start()
+    if required:
+        host.until(lambda: host.state("desk") is State.READY)
+        return
+    assert host.state("desk") is State.FAILED
+    ((kind, line),) = host.said_of("desk")
+    assert (kind, "again" in line) == ("failed", False)
+    assert host.extension("desk").failure == 'it exited before its hello (exit 1): "the desk is closed"'
+    host.supervisor.release_restarts()
+    assert "; it is started again in 0.0 s" in host.extension("desk").failure
+    host.until(lambda: host.state("desk") is State.READY)
+    assert host.text("open") == "open"
+    assert host.said_of("desk")[1:] == [("restarted", "ready again, restart 1")]
