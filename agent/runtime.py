@@ -126,7 +126,7 @@ class Runtime:
         if isinstance(self._provider, ProviderUnavailable):
             return PromptResult(self._provider.status, self._provider.reason)
         if command is not None:
-            self.supervisor.release_restarts()
+            self.supervisor.restarts.release()
             self._start_model(self._provider)
             starting.settle(self._options, self.supervisor, self._provider, self._abort)
             self._notices.has_begun = True
@@ -172,7 +172,7 @@ class Runtime:
         found = starting.find_extensions(self._options)
         self._skipped = found.discovery.skipped
         if command is not None:
-            self.supervisor.hold_restarts()
+            self.supervisor.restarts.hold()
         self.supervisor.prepare()
         provider = None if command is not None or isinstance(self._provider, ProviderUnavailable) else self._provider
         if provider is not None:

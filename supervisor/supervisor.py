@@ -104,6 +104,7 @@ class Supervisor:
         self._context = HostContext(
             loop, host, logs, self._shared_table, self._tracker, limits=limits, is_strict=strict_guards
         )
+        self.restarts = self._context.restarts
         self._orphans = Orphans(loop, self.token, self._tracker)
         self.guards = Guards(loop, self.extensions, self._dialect)
         self._verdicts = VerdictRequests(loop, self.guards, self._dialect)
@@ -193,16 +194,6 @@ class Supervisor:
     def settle(self, deadline: float, enough: Callable[[], bool] | None = None) -> bool:
         """Waits until every extension is ready or has failed, or `enough` holds; False if the deadline passes first."""
         return self.loop.run_until(lambda: self.is_settled or (enough is not None and enough()), deadline)
-
-    def hold_restarts(self) -> None:
-        """From now on a worker whose first start fails is not started again, until `release_restarts`."""
-        self._context.restarts.is_held = True
-
-    def release_restarts(self) -> None:
-        """Starts the workers again whose restarts were held."""
-        self._context.restarts.is_held = False
-        for extension in self.extensions:
-            extension.release_restarts()
 
     def find(self, name: str) -> Extension:
         """Returns the extension of this name. Raises `KeyError`."""

@@ -177,10 +177,6 @@ class Extension:
         self.handover.restarted()
         self._generation.restart()
 
-    def release_restarts(self) -> None:
-        """Starts workers again whose restarts the host has held."""
-        self._generation.release_restarts()
-
     # --- what its generations report ------------------------------------------------------------------------
 
     def _replaced(self) -> None:

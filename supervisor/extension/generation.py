@@ -6,6 +6,7 @@ start beside them. The workers of a draining generation finish their pending req
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec.structs import replace
@@ -102,8 +103,6 @@ class Generation:
         self._on_drained = on_drained
         self._env: dict[str, str] = {}
         self._retired = False
-        self._held: list[tuple[WorkerSlot, float]] = []
-        """The slots whose next start is held, and its delay in seconds."""
         self._stalls = StallHandler(loop, found.manifest, self.log)
         self.slots = [
             WorkerSlot(
@@ -283,7 +282,7 @@ class Generation:
         if self._retired and isinstance(decision, RestartIn):
             decision = StayDown("its host stops")
         if isinstance(decision, RestartIn) and self._host.restarts.is_held and self._may_hold(ending):
-            self._held.append((slot, decision.delay_s))
+            self._host.restarts.add(partial(self._start_again, slot, decision.delay_s))
             decision = StayDown("")
         _clear_after(slot, ending)
         if not (self._retired and ending.cause is Cause.EXIT):
@@ -298,12 +297,9 @@ class Generation:
     def _may_hold(self, ending: WorkerEnding) -> bool:
         return not ending.was_ready and not self.manifest.required
 
-    def release_restarts(self) -> None:
-        """Starts the workers again whose restarts were held."""
-        held, self._held = self._held, []
-        for slot, delay_s in held:
-            if slot.worker.state is not State.FAILED:
-                continue  # a user has restarted it meanwhile
+    def _start_again(self, slot: WorkerSlot, delay_s: float) -> None:
+        """Starts the worker again whose restart was held, unless a user has done so meanwhile."""
+        if slot.worker.state is State.FAILED and self.state is GenerationState.CURRENT:
             slot.worker.fail_requests_with(f"{slot.worker.failure}; it is started again in {delay_s:.1f} s")
             slot.refill_later(delay_s)
 

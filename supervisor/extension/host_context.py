@@ -20,10 +20,27 @@ if TYPE_CHECKING:
     from wire.manifest import Limits
 
 
-class RestartGate(msgspec.Struct):
-    """Whether a worker whose first start has failed is started again. A host that may end soon holds such restarts."""
+class RestartGate:
+    """Whether a worker whose start has failed is started again. A host that may end soon holds such restarts."""
 
-    is_held: bool = False
+    def __init__(self) -> None:
+        self.is_held = False
+        self._waiting: list[Callable[[], None]] = []
+
+    def hold(self) -> None:
+        """From now on no worker is started again that was never ready, until `release`."""
+        self.is_held = True
+
+    def add(self, start_again: Callable[[], None]) -> None:
+        """Has this called at `release`."""
+        self._waiting.append(start_again)
+
+    def release(self) -> None:
+        """Starts the workers again whose restarts were held."""
+        self.is_held = False
+        waiting, self._waiting = self._waiting, []
+        for start_again in waiting:
+            start_again()
 
 
 class HostContext(msgspec.Struct, frozen=True):

@@ -316,7 +316,7 @@ for frame in frames(): result(frame, "open")
 @pytest.mark.parametrize("required", [False, True])
 def test_the_restart_after_a_failed_start_may_be_held(host: Host, tmp_path: Path, required: bool):
     host.write("desk", f"MARK = {str(tmp_path / 'mark')!r}{SECOND_START}", restart=SOON, required=required)
-    host.supervisor.hold_restarts()
+    host.supervisor.restarts.hold()
     host.start()
     if required:
         host.until(lambda: host.state("desk") is State.READY)
@@ -325,7 +325,7 @@ def test_the_restart_after_a_failed_start_may_be_held(host: Host, tmp_path: Path
     ((kind, line),) = host.said_of("desk")
     assert (kind, "again" in line) == ("failed", False)
     assert host.extension("desk").failure == 'it exited before its hello (exit 1): "the desk is closed"'
-    host.supervisor.release_restarts()
+    host.supervisor.restarts.release()
     assert "; it is started again in 0.0 s" in host.extension("desk").failure
     host.until(lambda: host.state("desk") is State.READY)
     assert host.text("open") == "open"
