@@ -65,14 +65,18 @@ def record(language: str, base: Path) -> None:
     head, crashes = read(language)
     program = shutil.which(LANGUAGES[language]) or LANGUAGES[language]
     head = f"{re.sub('# Recorded with .*', '', head).rstrip()}\n# Recorded with {version_of(program)}\n\n"
-    library = ""
-    if (command := LIBRARIES.get(language)) is not None:
-        library = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    places = {f"{os.path.dirname(sys.executable)}/": "/usr/bin/"}
+    for name, command in LIBRARIES.items():
+        if shutil.which(command[0]):
+            folder_of_library = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+            places[f"{folder_of_library}/"] = f"/usr/lib/{name}/" if name != "python" else "/usr/lib/python3.11/"
     for number, crash in enumerate(crashes):
         folder = base / f"{language}{number}"
         folder.mkdir()
         stderr = stderr_of(crash, folder).replace(str(folder), "{folder}")
-        crash.stderr = stderr.replace(library, f"/usr/lib/{language}") if library else stderr
+        for place, shown in places.items():
+            stderr = stderr.replace(place, shown)
+        crash.stderr = stderr
     write(language, head, crashes)
 
 
