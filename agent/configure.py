@@ -13,6 +13,7 @@ from agent.cassette import CassetteError, CassettePlayer, CassetteRecorder
 from agent.model import catalogue
 from agent.model.provider import ProviderUnavailable
 from agent.model.replay_provider import RecordingProvider, ReplayProvider
+from agent.model.request import THINKING_BUDGETS
 from agent.options import Options, RunRequest
 from agent.run.system_prompt import system_prompt
 from supervisor.discovery.admission import Consent
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agent.model.provider import Provider
+    from agent.model.request import Reasoning
     from supervisor.home.config import Config
     from supervisor.loop.loop import Loop
 
@@ -44,8 +46,6 @@ class Prepared(msgspec.Struct, frozen=True):
 
     options: Options
     make_provider: Callable[[Loop], Provider | ProviderUnavailable]
-    warnings: tuple[str, ...] = ()
-    """Lines for the user."""
 
 
 def prepare(request: RunRequest) -> Prepared:
@@ -54,12 +54,13 @@ def prepare(request: RunRequest) -> Prepared:
     home = request.home or zot_home()
     _check_texts(request, cwd, home)
     provider = _provider_name(request)
+    config = _config(home)
+    request, remarks = _with_defaults(request, config, provider)
     connect, warnings = _anthropic(request) if provider == "anthropic" else (None, ())
     player = _player(request.replay, cwd) if request.replay is not None else None
     model = request.model or (player.model if player is not None else None) or catalogue.DEFAULT_MODEL
     recorder = _recorder(request.record, cwd) if request.record is not None else None
     info = catalogue.find(model)
-    config = _config(home)
     worked_out: dict[str, Any] = {
         "cwd": cwd,
         "home": home,
@@ -74,6 +75,7 @@ def prepare(request: RunRequest) -> Prepared:
         ),
         "limits": config.limits,
         "config": config,
+        "remarks": (*remarks, *warnings),
         "consent": Consent(whole_project=request.trust_project),
         "stats_file": None if request.stats is None else Path(request.stats).absolute(),
         "metrics_file": None if request.metrics is None else Path(request.metrics).absolute(),
@@ -89,7 +91,7 @@ def prepare(request: RunRequest) -> Prepared:
             return made
         return RecordingProvider(made, recorder)
 
-    return Prepared(options, make_provider, warnings)
+    return Prepared(options, make_provider)
 
 
 def _anthropic(request: RunRequest) -> tuple[Callable[[Loop], Provider | ProviderUnavailable], tuple[str, ...]]:
@@ -121,6 +123,29 @@ def _anthropic(request: RunRequest) -> tuple[Callable[[Loop], Provider | Provide
         return ProviderUnavailable(Status.AUTHENTICATION, missing)
 
     return connect, (warning,) if warning else ()
+
+
+def _with_defaults(request: RunRequest, config: Config, provider: str) -> tuple[RunRequest, tuple[str, ...]]:
+    """Fills in what the request leaves out from the user's settings, and returns lines for the user about settings that
+    have no effect. The settings are those of a zot user: the model of another provider means nothing here. A replayed
+    run follows its recording."""
+    remarks: tuple[str, ...] = (config.remark,) if config.remark else ()
+    if provider == "replay":
+        return request, remarks
+    theirs = (config.provider or "").strip().lower()
+    is_ours = theirs in ("", provider)
+    if not is_ours and request.provider is None:
+        ignored = f"provider {config.provider!r}" + (f" and model {config.model!r}" if config.model else "")
+        used = request.model or catalogue.DEFAULT_MODEL
+        remarks += (
+            f"config.json: ignored {ignored}: this program knows the provider {provider} only, and uses its {used};"
+            f" --provider {provider} says that this is meant",
+        )
+    reasoning: Reasoning | None = request.reasoning
+    if reasoning is None:
+        reasoning = next((level for level in THINKING_BUDGETS if level == config.reasoning), None)
+    model = request.model or (config.model or None if is_ours else None)
+    return msgspec.structs.replace(request, model=model, reasoning=reasoning), remarks
 
 
 def _config(home: Path) -> Config:

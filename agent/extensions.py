@@ -36,11 +36,9 @@ class Findings(msgspec.Struct, frozen=True):
 
     @property
     def missing(self) -> str | None:
-        """Names a required extension that may not be started, and says why; None if there is none."""
-        for skipped in self.discovery.skipped:
-            if skipped.untrusted is not None and skipped.untrusted.manifest.required:
-                return f"extension {skipped.name} is required and {skipped.reason}"
-        return None
+        """Names an extension that may not be started and that the run must not do without, and says why; None if there
+        is none."""
+        return next((skipped.why_needed for skipped in self.discovery.skipped if skipped.why_needed), None)
 
 
 def find_extensions(options: Options) -> Findings:

@@ -74,6 +74,8 @@ class Options(RunRequest, frozen=True, kw_only=True):
     """The limits of an extension for values that its manifest leaves out."""
     config: Config = msgspec.field(default_factory=Config)
     """The user's configuration of extensions."""
+    remarks: tuple[str, ...] = ()
+    """Lines for the user about settings that have no effect, or a file that others may read."""
     consent: Consent = msgspec.field(default_factory=Consent)
     """The user's consent to start extensions of the project that are not on record as trusted."""
     stats_file: Path | None = None

@@ -110,6 +110,8 @@ class Runtime:
 
     def prompt(self, text: str, command: Invocation | None = None) -> PromptResult:
         """Starts everything and carries out one prompt, or a slash command that may turn into one."""
+        for line in self._options.remarks:
+            self._notices.say(f"zot: {line}")
         if command is None and isinstance(self._provider, ProviderUnavailable):
             self._begin()
             return PromptResult(self._provider.status, self._provider.reason)

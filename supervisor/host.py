@@ -71,8 +71,8 @@ class HostEvent:
     """Something that a host tells its user."""
 
     event: str
-    """One word: serving, stopping, stopped, reloading, skipped, withheld, newer_source, watch, cleanup, stats, note, or
-    the kind of a notice about an extension."""
+    """One word: serving, stopping, stopped, reloading, skipped, withheld, newer_source, config, watch, cleanup, stats,
+    note, or the kind of a notice about an extension."""
     message: str
     """One line for a person."""
     level: EventLevel = "info"
@@ -196,8 +196,7 @@ class Host:
         for skipped in discovery.skipped:
             if skipped.is_error:
                 self._tell_once("skipped", skipped.line, "error")
-            if skipped.untrusted is not None and skipped.untrusted.manifest.required and not self.missing:
-                self.missing = f"{skipped.name}: {skipped.reason}"
+            self.missing = self.missing or skipped.why_needed
         if told := untold(self.home, discovery.found, self._config, os.environ):
             self.tell(HostEvent("withheld", told.removeprefix("zot: ")))
         self.supervisor.start(
@@ -205,12 +204,14 @@ class Host:
             lambda found: extension_environment(found, self._config, os.environ),
             self.home / data_dir.FOLDER,
         )
+        if self._config.remark:
+            self._tell_once("config", self._config.remark, "warning")
         if self._watch_files:
             parents = parents_of(Path(self.cwd), self.home) if self._discover_more else ()
             self._watching = watch(self.supervisor, self._reloader, parents, self._tell_of_a_watch)
         self.supervisor.begin_session()
         if self.missing:
-            self.request_stop(f"the required extension {self.missing.partition(':')[0]}, which is not trusted")
+            self.request_stop(self.missing)
 
     def _discover(self) -> Discovery:
         return discover(

@@ -35,6 +35,15 @@ def explain(struct: type[msgspec.Struct], fault: str) -> str:
     return where + what[:1].lower() + what[1:].replace("`", "")
 
 
+def fault_path(fault: str) -> str:
+    """The path in msgspec's error, as in `limits.cpu_percent` and `args[0]`; of a missing or unknown field its own."""
+    found = _PLACE.match(fault)
+    assert found is not None
+    path = found["path"] or ""
+    name = _UNKNOWN.fullmatch(found["what"]) or _MISSING.fullmatch(found["what"])
+    return path if name is None else f"{path}.{name['name']}" if path else name["name"]
+
+
 def _fields(struct: type[msgspec.Struct], path: str) -> list[str]:
     kind = _at(struct, path)
     return [field.name for field in kind.fields] if isinstance(kind, inspect.StructType) else []

@@ -1,13 +1,14 @@
 """Reads JSON of other programs as leniently as zot's decoder: invalid Unicode becomes U+FFFD.
 
 JavaScript cuts strings between surrogates and then writes `"\\ud83d"`; shell tools pass on bytes of any encoding. If
-the whole frame were refused for one character, its call would have no answer.
+the whole frame were refused for one character, its call would have no answer. For files that people write it says where
+they are faulty: line and column.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -52,3 +53,90 @@ def read(text: bytes) -> tuple[Any, bytes]:
 def reason(error: Exception) -> str:
     """Why a text could not be read, in a few words."""
     return "nested too deeply" if isinstance(error, RecursionError) else str(error)
+
+
+# --- places in a text ---------------------------------------------------------------------------------------
+
+_BYTE = re.compile(r"^JSON is malformed: (?P<what>.*) \(byte (?P<at>\d+)\)$", re.DOTALL)
+_TOKEN = re.compile(r'\s*("(?:[^"\\]|\\.)*"|[][{},:]|[^][{},:"\s]+)')
+LINE_SHOWN = 100
+"""Characters of a quoted line."""
+MARK = b"\xef\xbb\xbf"
+
+
+class Place(NamedTuple):
+    """A place in a text. Line and column count from 1."""
+
+    line: int
+    column: int
+    quoted: str
+    """The line; of a long one the part around the place."""
+    caret: int
+    """The position of the place in `quoted`, from 0."""
+
+
+def fault_of(text: bytes, error: Exception) -> tuple[str, Place | None]:
+    """Why a text is no JSON, in words for its author, and where; None if no place is known."""
+    if isinstance(error, RecursionError):
+        return reason(error), None
+    if isinstance(error, UnicodeDecodeError):
+        try:
+            text.decode()
+        except UnicodeDecodeError as wrong:
+            return "this is not UTF-8", place_at(text, wrong.start)
+        return str(error), None
+    if text.startswith(MARK):
+        return "it starts with a byte order mark: save it as UTF-8 without one", place_at(text, 0)
+    found = _BYTE.match(str(error))
+    if found is None:  # the text ends too early
+        return ("it is empty" if not text.strip() else "it ends in the middle"), place_at(text, len(text.rstrip()))
+    at = int(found["at"])
+    if text[at : at + 2] in (b"//", b"/*") or text[at : at + 1] == b"#":
+        return "JSON has no comments", place_at(text, at)
+    what = found["what"]
+    if what.startswith("expected ','"):
+        what += "; is a comma missing before this?"
+    return what, place_at(text, at)
+
+
+def place_at(text: bytes, at: int) -> Place:
+    """The place of a byte. A place behind the end is that of the end."""
+    before = text[:at].decode("utf-8", "replace")
+    line = before.count("\n") + 1
+    lead = before.rpartition("\n")[2]
+    rest = text[at:].partition(b"\n")[0].decode("utf-8", "replace").rstrip("\r")
+    start = max(0, len(lead) - LINE_SHOWN // 2)
+    cut = (lead + rest)[start:][:LINE_SHOWN]
+    spaces = len(cut) - len(cut.lstrip())
+    return Place(line, len(lead) + 1, cut.strip(), max(0, len(lead) - start - spaces))
+
+
+def places(text: bytes) -> dict[str, int]:
+    """Where the name of each field starts, and each item of a list, in bytes, by paths such as `limits.rss` and
+    `args[0]`. The text must be JSON."""
+    found: dict[str, int] = {}
+    stack: list[tuple[str, int]] = []  # the path of each open object or list, and the next index in a list or -1
+    path, is_name = "", False
+    whole = text.decode("utf-8", "replace")
+    for token in _TOKEN.finditer(whole):
+        word = token[1]
+        if word in "}]":
+            stack.pop()
+        elif word == ",":
+            is_name = bool(stack) and stack[-1][1] < 0
+        elif word != ":" and is_name:
+            inside = stack[-1][0]
+            name = msgspec.json.decode(word)
+            path = f"{inside}.{name}" if inside else name
+            is_name = False
+            found[path] = len(whole[: token.start(1)].encode())
+        elif word != ":":
+            if stack and stack[-1][1] >= 0:
+                inside, index = stack[-1]
+                path = f"{inside}[{index}]"
+                stack[-1] = (inside, index + 1)
+                found[path] = len(whole[: token.start(1)].encode())
+            if word in "{[":
+                stack.append((path, -1 if word == "{" else 0))
+                is_name = word == "{"
+    return found

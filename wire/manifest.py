@@ -1,17 +1,24 @@
 """The fields of a manifest, `extension.json`.
 
-zot's fields keep their meaning, and unknown fields are ignored. The fields from `priority` on are ours.
+zot's fields keep their meaning; the fields from `priority` on are ours. An unknown field is ignored and named: at each
+start, by `zot ext doctor` and by `zot ext install`. A near miss of `on_failure`, `required`, `limits`, `env` or
+`env_policy`, and an unknown field inside `limits`, `timeouts` or `restart`, is an error: the extension is not started.
+`$schema` may name the schema of `zot schema manifest`.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import re
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
-from wire.field_errors import explain
-from wire.lenient_json import UNREADABLE, reason
+from wire.field_errors import explain, fault_path
+from wire.lenient_json import UNREADABLE, Place, fault_of, place_at, places
+from wire.suggest import letters
+from wire.unknown_fields import Guarding, UnknownField, Vocabulary, remark, words
 
+FILE = "extension.json"
 _UNFIT = r"\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069/\\"
 NAME_PATTERN = rf"^[^{_UNFIT}.][^{_UNFIT}]{{0,63}}$(?!\n)"
 """A name becomes the file name of a log, a key in records, and a word on a terminal. zot takes any text, even
@@ -87,7 +94,7 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return Limits(**{name: theirs[name] if value is None else value for name, value in ours.items()})
 
 
-class Manifest(msgspec.Struct, frozen=True):
+class Manifest(msgspec.Struct, frozen=True, dict=True):
     name: Annotated[str, msgspec.Meta(pattern=NAME_PATTERN)]
     exec: Annotated[str, msgspec.Meta(min_length=1)]
     """The program: an absolute path, a path with a `/` that starts in the manifest's folder, or a bare name on PATH."""
@@ -130,10 +137,75 @@ class Manifest(msgspec.Struct, frozen=True):
     def is_enabled(self) -> bool:
         return self.enabled is not False
 
+    @property
+    def unknown(self) -> tuple[UnknownField, ...]:
+        """The fields of its text that nothing reads. They are not compared."""
+        found: tuple[UnknownField, ...] = self.__dict__.get("unknown", ())
+        return found
+
+    @property
+    def remark(self) -> str:
+        """One line that names its unknown fields; empty if there are none."""
+        return f"{FILE}: {remark(self.unknown)}" if self.unknown else ""
+
 
 class ManifestError(ValueError):
     """The text names the field and says what is wrong."""
 
+    may_be_needed = False
+    """Whether a run must not go on without the extension: its text may be that of a required one, or of a guard whose
+    failure means deny."""
+
+
+class Fault(NamedTuple):
+    """One fault of a manifest."""
+
+    message: str
+    """It names the field."""
+    place: Place | None
+    """None if the fault is in no one place."""
+
+
+def _means_required(value: Any) -> bool:
+    """`requires` is a list of other things elsewhere."""
+    return not isinstance(value, str | list | dict) or str(value).lower() in ("true", "yes", "always", "1")
+
+
+VOCABULARY = Vocabulary(
+    known=frozenset({"$schema", *Manifest.__struct_fields__}),
+    guarding={
+        "on_failure": Guarding(
+            words(
+                "onerror onfail onfailed onfailures ontimeout oncrash failure failuremode failurepolicy "
+                "failmode failpolicy failclosed failopen faildeny denyonfailure allowonfailure "
+                "failureaction"
+            ),
+            is_deep=True,
+        ),
+        "required": Guarding(
+            words("require requires isrequired mandatory mustrun muststart musthave essential"),
+            _means_required,
+        ),
+        "limits": Guarding(words("limit resourcelimits ulimit ulimits quota quotas")),
+        "env": Guarding(
+            words(
+                "envs evn nev envvar envvars environ environment environmentvariables envvariables "
+                "envallow allowenv envallowlist passenv passthroughenv"
+            )
+        ),
+        "env_policy": Guarding(words("environmentpolicy envmode envinherit inheritenv")),
+    },
+    inside={
+        "limits": Limits.__struct_fields__,
+        "timeouts": Timeouts.__struct_fields__,
+        "restart": Restart.__struct_fields__,
+    },
+)
+_EXECS = ("command", "cmd", "executable", "run", "main", "entry", "entrypoint", "program", "script")
+"""Names that other programs give to `exec`."""
+_NAME_RULE = "name must be 1 to 64 characters, without slashes or control characters, and not start with a dot"
+_FIELD = re.compile(rb"""["']?([A-Za-z_][\w .-]*)["']?\s*:\s*(?:["']?(\w+))?""")
+_STAND_INS: tuple[Any, ...] = ("X", 1, {})
 
 _decoder = msgspec.json.Decoder(Manifest)
 
@@ -141,14 +213,106 @@ _decoder = msgspec.json.Decoder(Manifest)
 def parse_manifest(text: bytes) -> Manifest:
     """Reads and checks a manifest. Raises `ManifestError` with one line that names the field."""
     try:
-        return _decoder.decode(text)
+        manifest = _decoder.decode(text)
     except msgspec.ValidationError as error:
-        fault = str(error)
-        if "matching regex" in fault:
-            raise ManifestError(
-                "manifest: name must be 1 to 64 characters, without slashes or control characters, "
-                "and not start with a dot"
-            ) from None
-        raise ManifestError(f"manifest: {explain(Manifest, fault)}") from None
+        raise _error(f"manifest: {_explained(error, text)}", text) from None
     except UNREADABLE as error:
-        raise ManifestError(f"parse manifest: {reason(error)}") from None
+        what, place = fault_of(text, error)
+        where = "" if place is None else f"{FILE}:{place.line}:{place.column}: "
+        quoted = "" if place is None or not place.quoted else f" (the line: {place.quoted})"
+        raise _error(f"parse manifest: {where}{what}{quoted}", text) from None
+    unknown = VOCABULARY.unknown(msgspec.json.decode(text))
+    for each in unknown:
+        if each.is_near_miss:
+            raise _error(f"manifest: {_near_miss(each)}", text)
+    manifest.__dict__["unknown"] = tuple(unknown)
+    return manifest
+
+
+def all_faults(text: bytes) -> list[Fault]:
+    """Every fault for which `parse_manifest` refuses a text, each in its words: for people who correct the file."""
+    try:
+        fields = msgspec.json.decode(text)
+    except UNREADABLE as error:
+        what, place = fault_of(text, error)
+        return [Fault(f"{FILE} is no JSON: {what}", place)]
+    if not isinstance(fields, dict):
+        return [Fault("a manifest is an object, { … }", place_at(text, 0))]
+    where = places(text)
+
+    def fault(path: str, message: str) -> Fault:
+        return Fault(message, place_at(text, where[path]) if path in where else None)
+
+    found = [fault(each.place, _near_miss(each)) for each in VOCABULARY.unknown(fields) if each.is_near_miss]
+    while True:
+        try:
+            msgspec.convert(fields, Manifest)
+        except msgspec.ValidationError as error:
+            path = fault_path(str(error))
+            found.append(fault(path, _explained(error, text)))
+            _mend(fields, path)
+        else:
+            return sorted(found, key=lambda each: (each.place is not None, each.place and each.place[:2]))
+
+
+def _mend(fields: dict[str, Any], path: str) -> None:
+    """Takes the faulty value at a path away, so that the next fault shows."""
+    *parents, last = [int(step) if step.isdigit() else step for step in re.findall(r"[^.\[\]]+", path)]
+    holder: Any = fields
+    for step in parents:
+        holder = holder[step]
+    if isinstance(holder, list):  # another value in its place: the indices of the others must stay
+        holder[last] = next(value for value in _STAND_INS if _fits(value, fields, path, holder, last))
+    elif last in ("name", "exec") and holder is fields:
+        holder[last] = "x"
+    else:
+        del holder[last]
+
+
+def _fits(value: Any, fields: dict[str, Any], path: str, holder: list[Any], index: int) -> bool:
+    holder[index] = value
+    try:
+        msgspec.convert(fields, Manifest)
+    except msgspec.ValidationError as error:
+        return fault_path(str(error)) != path
+    return True
+
+
+def _explained(error: msgspec.ValidationError, text: bytes) -> str:
+    fault = str(error)
+    if "matching regex" in fault:
+        path = fault_path(fault)
+        return _NAME_RULE if path == "name" else f"{path}: not the name of a variable"
+    said = explain(Manifest, fault)
+    if said == "exec is required":
+        others = [name for name in msgspec.json.decode(text) if letters(name) in _EXECS]
+        return said + (f"; rename {others[0]!r}" if others else "")
+    return said
+
+
+def _near_miss(each: UnknownField) -> str:
+    return f"{each.place}: no such field; {each.hint} It is not started: such a slip would change what it may do"
+
+
+def _error(line: str, text: bytes) -> ManifestError:
+    error = ManifestError(line)
+    error.may_be_needed = _may_be_needed(text)
+    return error
+
+
+def _may_be_needed(text: bytes) -> bool:
+    """Judges a faulty manifest. One that is disabled is not needed. Of a text that is cut off nothing is known."""
+    try:
+        fields = msgspec.json.decode(text)
+    except UNREADABLE:
+        if not text.rstrip().endswith(b"}"):
+            return True
+        fields = {name.decode("utf-8", "replace"): value.decode() for name, value in _FIELD.findall(text)}
+    if not isinstance(fields, dict) or fields.get("enabled") is False:
+        return False
+    for name, value in fields.items():
+        if name == "required" and value not in (False, None, "false", "null"):
+            return True
+        if name == "on_failure" and value != "allow":
+            return True
+    return any(each.meant in ("on_failure", "required") for each in VOCABULARY.unknown(fields))

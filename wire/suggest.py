@@ -41,7 +41,17 @@ def not_one_of(name: str, known: Collection[str]) -> str:
     return f"{name!r} is not one of {', '.join(known)}" + (f"; {hint}" if hint else "")
 
 
+def letters(name: str) -> str:
+    """A name without its style: `onFailure`, `on-failure` and `ON_FAILURE` are all `onfailure`."""
+    return "".join(character for character in name.casefold() if character.isalnum())
+
+
 def _nearest(name: str, known: Collection[str], count: int) -> list[str]:
+    """At most `count` known names that are like `name` whatever their style, the likest first."""
     from difflib import get_close_matches  # 3 ms, which most runs need not spend
 
-    return get_close_matches(name, known, n=count)
+    by_letters: dict[str, list[str]] = {}
+    for each in known:
+        by_letters.setdefault(letters(each), []).append(each)
+    like = get_close_matches(letters(name), by_letters, n=count)
+    return [each for found in like for each in by_letters[found]][:count]

@@ -204,6 +204,8 @@ def _config(home: Path) -> Iterator[Check]:
     except ConfigError as error:
         yield Check("config", Level.FAIL, str(error), "correct it; zot schema manifest says what limits there are")
         return
+    if config.remark:
+        yield Check("config", Level.WARN, config.remark, "correct or remove it")
     limits = {name: value for name in config.limits.__struct_fields__ if (value := getattr(config.limits, name))}
     said = ", ".join(f"{name} {value if isinstance(value, str) else f'{value:g}'}" for name, value in limits.items())
     yield Check("config", Level.OK, f"limits for all extensions: {said or 'none'}")
@@ -230,6 +232,9 @@ def _extensions(discovery: Discovery) -> Iterator[Check]:
             find_program(extension.program, cwd=str(extension.folder), env=env)
         except SpawnError as error:
             yield Check("extensions", Level.FAIL, f"{extension.manifest.name}: {error}", f"see {extension.folder}")
+        if extension.manifest.remark:
+            message = f"{extension.manifest.name}: {extension.manifest.remark}"
+            yield Check("extensions", Level.WARN, message, f"correct or remove it in {extension.folder}")
 
 
 def _open_files(discovery: Discovery) -> Iterator[Check]:

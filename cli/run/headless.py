@@ -31,8 +31,6 @@ def run(request: RunRequest, words: tuple[str, ...], *, literal: bool, as_json: 
             raise PromptError("--api-key-file - reads the key from stdin: give the prompt as words, without -")
         prompt = read_prompt(words, no_stdin=no_stdin or key_on_stdin, timeout=request.timeout)
         prepared = prepare(request)
-        for warning in prepared.warnings:
-            print(f"zot: {warning}", file=sys.stderr)  # noqa: T201
         if request.discover and not (as_json or request.trust_project):
             prepared = _with_consent(prepared)
     except TimeoutError as error:

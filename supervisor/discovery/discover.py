@@ -13,12 +13,12 @@ import msgspec
 
 from supervisor.discovery.staging_names import is_staging
 from supervisor.home.small_file import read_file
-from wire.manifest import Manifest, ManifestError, parse_manifest
+from wire.manifest import FILE, Manifest, ManifestError, parse_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-MANIFEST = "extension.json"
+MANIFEST = FILE
 HELLO_S = 10.0
 DOWNLOADER_HELLO_S = 60.0
 DOWNLOADERS = frozenset({"npx", "pnpx", "bunx", "uvx", "pipx"})
@@ -87,6 +87,21 @@ class Skipped(msgspec.Struct, frozen=True):
     """Whether the user must be told. False if the user wants the extension skipped."""
     untrusted: Found | None = None
     """The extension that would be started if the user trusted it."""
+    is_named: bool = False
+    """Whether the folder was named with `--ext`."""
+    may_be_needed: bool = False
+    """Whether its manifest, which is faulty, may be that of a required extension or of a guard whose failure means
+    deny."""
+
+    @property
+    def why_needed(self) -> str:
+        """Why nothing may run without it, with the reason why it is not started; empty if the others may run."""
+        if self.untrusted is not None:
+            return f"extension {self.name} is required and {self.reason}" if self.untrusted.manifest.required else ""
+        if not self.is_error or not (self.is_named or self.may_be_needed):
+            return ""
+        why = "was named with --ext" if self.is_named else "may be required, or a guard whose failure means deny"
+        return f"extension {self.name} {why}, and its manifest is faulty: {self.reason}"
 
     @property
     def name(self) -> str:
@@ -126,7 +141,8 @@ def discover(
         try:
             manifest = read_manifest(folder)
         except ManifestError as error:
-            skipped.append(Skipped(folder, str(error)))
+            is_named = scope is Scope.EXPLICIT
+            skipped.append(Skipped(folder, str(error), is_named=is_named, may_be_needed=error.may_be_needed))
             continue
         if not manifest.is_enabled and scope is not Scope.EXPLICIT:
             skipped.append(Skipped(folder, "disabled", is_error=False))
@@ -178,7 +194,9 @@ def read_manifest(folder: Path) -> Manifest:
         hint = "no such folder" if not folder.is_dir() else f"no {MANIFEST} in it"
         raise ManifestError(f"read manifest: {hint}") from None
     except OSError as error:
-        raise ManifestError(f"read manifest: {error.strerror}") from None
+        failed = ManifestError(f"read manifest: {error.strerror}")
+        failed.may_be_needed = True
+        raise failed from None
 
 
 def _is_same(first: Path, second: Path) -> bool:

@@ -146,6 +146,8 @@ class Generation:
         if self.log.error is not None:
             self.notices.log_failed(self.log.error)
         self.log.on_error = self.notices.log_failed
+        if self.manifest.remark:
+            self.notices.warn("manifest", self.manifest.remark)
         kept = data_dir.prepare(self.found, data)
         self.data_dir = str(kept.path)
         if kept.trouble:

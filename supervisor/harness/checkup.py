@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections import deque
 from dataclasses import dataclass, field
@@ -223,6 +224,7 @@ def _read_fault(line: RecordedLine, result: CheckupResult) -> None:
         result.unknown_frames.append(one_line(message.type, SHOWN))
     elif isinstance(message, frames.Malformed) and message.type is None:
         result.junk += 1
-        result.first_junk = result.first_junk or one_line(line.text, SHOWN) or message.reason
+        text = line.text if line.frame is None else json.dumps(line.frame, ensure_ascii=False)
+        result.first_junk = result.first_junk or one_line(text, SHOWN) or message.reason
     elif isinstance(message, frames.Malformed):
         result.bad_frames.append(one_line(message.reason, SHOWN))

@@ -1,4 +1,8 @@
-"""The settings for extensions in `$ZOT_HOME/config.json`. Fields of other programs in it are ignored."""
+"""The settings in `$ZOT_HOME/config.json`, which zot and this program share.
+
+zot writes it; both read `provider`, `model` and `reasoning`. A near miss of a field that is ours is an error: the limit
+or the secret that was meant would have no effect. Any other unknown field is named in one warning.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from wire.field_errors import explain
-from wire.lenient_json import UNREADABLE, reason
+from wire.lenient_json import UNREADABLE, fault_of
 from wire.manifest import EnvPolicy, Limits, Variable
+from wire.unknown_fields import Guarding, Vocabulary, remark, words
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,18 +21,57 @@ if TYPE_CHECKING:
 NAME = "config.json"
 
 
-class Config(msgspec.Struct, frozen=True):
+class Config(msgspec.Struct, frozen=True, dict=True):
+    provider: str | None = None
+    """The provider, for runs without `--provider`. Only `anthropic` is supported: with another name, which a user of
+    zot may have, `model` and this field are ignored, and a run says so. Default: `anthropic`."""
+    model: str | None = None
+    """The model, for runs without `--model`. A replayed run takes that of its recording. Default: the newest Sonnet
+    that this program knows."""
+    reasoning: str | None = None
+    """How much the model may think, for runs without `--reasoning`: `low`, `medium` or `high`; any other text means no
+    thinking, as in zot. A replayed run ignores it. Default: no thinking."""
     limits: Limits = msgspec.field(default_factory=Limits)
-    """Limits for extensions whose manifests set none."""
+    """Limits for extensions whose manifests set none, with the fields of `limits` in a manifest. Default: no limits."""
     secrets: tuple[str, ...] = ()
-    """Further variables that extensions do not inherit: names, or patterns with `*`, such as `AWS_*`."""
+    """Further variables that extensions do not inherit: names, or patterns with `*`, such as `AWS_*`. Default: none."""
     env_policy: EnvPolicy = "inherit"
-    """The policy for extensions whose manifests set none; `minimal` holds for all extensions."""
+    """The policy for extensions whose manifests set none; `minimal` holds for all extensions. Default: `inherit`."""
     env_allow: tuple[Variable, ...] = ()
-    """Further variables that extensions get under the policy `minimal`; none of them may be a secret."""
+    """Further variables that extensions get under the policy `minimal`; none of them may be a secret. Default: none."""
     env_grant: dict[str, tuple[Variable, ...]] = {}
     """Variables that one extension gets, by the extension's name, even if they are secrets: `{"desk": ["JIRA_TOKEN"]}`.
-    """
+    Default: none."""
+
+    @property
+    def remark(self) -> str:
+        """One line that names the fields that nothing reads, with the file; empty if there are none."""
+        text: str = self.__dict__.get("remark_text", "")
+        return text
+
+
+ZOTS = words(
+    "provider model reasoning temperature theme tool_render compact_input compact_mode "
+    "quick_model_shortcuts inline_images_enabled auto_swarm_enabled auto_compact_threshold "
+    "jail_by_default openrouter_server_tools_enabled recursive_file_suggest "
+    "respect_gitignore show_instructions_at_startup tui_input_style tui_status_position "
+    "tui_working_position insecure http_proxy last_changelog_shown"
+)
+"""The fields of zot. Those that are no fields of `Config` have no meaning here."""
+_OTHER_WORDS = {
+    "limits": "limit resourcelimits extensionlimits",
+    "secrets": "secret withhold",
+    "env_policy": "environmentpolicy envmode",
+    "env_allow": "env allowenv envallowed allowedenv envallowlist",
+    "env_grant": "envgrants grantenv grant grants",
+}
+VOCABULARY = Vocabulary(
+    known=ZOTS | {"$schema", *Config.__struct_fields__},
+    guarding={
+        name: Guarding(words(_OTHER_WORDS.get(name, ""))) for name in Config.__struct_fields__ if name not in ZOTS
+    },
+    inside={"limits": Limits.__struct_fields__},
+)
 
 
 class ConfigError(ValueError):
@@ -48,8 +92,18 @@ def load_config(home: Path) -> Config:
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
     try:
-        return _decoder.decode(text)
+        config = _decoder.decode(text)
     except msgspec.ValidationError as error:
         raise ConfigError(f"{path}: {explain(Config, str(error))}") from None
     except UNREADABLE as error:
-        raise ConfigError(f"{path}: {reason(error)}") from None
+        what, place = fault_of(text, error)
+        where = "" if place is None else f":{place.line}:{place.column}"
+        quoted = "" if place is None or not place.quoted else f" (the line: {place.quoted})"
+        raise ConfigError(f"{path}{where}: {what}{quoted}") from None
+    unknown = VOCABULARY.unknown(msgspec.json.decode(text))
+    for each in unknown:
+        if each.is_near_miss:
+            raise ConfigError(f"{path}: {each.place}: no such field; {each.hint}")
+    if unknown:
+        config.__dict__["remark_text"] = f"{path}: {remark(unknown)}"
+    return config

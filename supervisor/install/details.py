@@ -69,7 +69,7 @@ def details(extension: Installed, home: Path, config: Config, environ: Mapping[s
     return Details(
         extension=extension,
         argv=() if found is None else tuple(found.argv),
-        warnings=() if found is None else tuple(program_warnings(found)),
+        warnings=() if found is None else tuple(start_warnings(found)),
         env_policy="" if found is None else policy_of(found.manifest, config),
         secrets_given=() if found is None else tuple(secrets_given(found.manifest, config, environ)),
         withheld=() if found is None else tuple(withheld(found.manifest, config, environ)),
@@ -90,9 +90,13 @@ def command_line(found: Found) -> str:
     return shlex.join(found.argv)
 
 
-def program_warnings(found: Found) -> list[str]:
-    """Returns why the extension's program cannot be started now. These are only warnings: the program may have to be
-    built first."""
+def start_warnings(found: Found) -> list[str]:
+    """Returns the unknown fields of the extension's manifest, and why its program cannot be started now. These are only
+    warnings: the program may have to be built first."""
+    return [*([found.manifest.remark] if found.manifest.remark else ()), *_program_warnings(found)]
+
+
+def _program_warnings(found: Found) -> list[str]:
     exec_, program = found.manifest.exec, found.program
     if "/" not in exec_:
         return [] if shutil.which(exec_) else [f"{exec_} is not on PATH; install it, or it cannot be started"]

@@ -73,7 +73,7 @@ def install(
     placed = look_at(target, scope)
     is_trusted, trouble = _trust(placed, folders)
     found = placed.found
-    warnings += [] if found is None else details.program_warnings(found)
+    warnings += [] if found is None else details.start_warnings(found)
     return InstallResult(placed, before, (*warnings, *trouble), is_trusted)
 
 

@@ -114,7 +114,7 @@ def update(
     if extension.scope is Scope.PROJECT and was_trusted and (trouble := trust(placed, folders.home)):
         warnings.append(f"it is not trusted any more, and will not be started: {trouble}")
     if placed.found is not None:
-        warnings += details.program_warnings(placed.found)
+        warnings += details.start_warnings(placed.found)
     return Update(action, extension, placed, is_changed, tuple(warnings))
 
 

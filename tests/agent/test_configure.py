@@ -88,7 +88,7 @@ def test_the_key_may_come_from_a_file(asked, loop, tmp_path):
     file.chmod(0o644)
     prepared = prepare(asked(api_key_file=str(file)))
     assert isinstance(prepared.make_provider(loop), AnthropicProvider)
-    assert [warning.partition(": ")[2] for warning in prepared.warnings] == [
+    assert [warning.partition(": ")[2] for warning in prepared.options.remarks] == [
         "other users may read it; chmod 600 makes it yours alone"
     ]
     with pytest.raises(UsageError, match="exclude each other"):

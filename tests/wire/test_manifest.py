@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import jsonschema_rs
 import pytest
@@ -10,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.any_message import JSON
-from wire.manifest import Manifest, ManifestError, parse_manifest
+from wire.lenient_json import places
+from wire.manifest import VOCABULARY, Manifest, ManifestError, all_faults, parse_manifest
 from wire.schema import generate
 
 
@@ -93,9 +96,14 @@ def test_a_bad_field_is_named(fields: dict, wanted: str):
         (b'{"exec":"x"}', "manifest: name is required"),
         (b'{"name":"x"}', "manifest: exec is required"),
         (b"[]", "manifest: expected object, got array"),
-        (b"", "parse manifest: Input data was truncated"),
-        (b"{'name': 1}", "parse manifest: JSON is malformed"),
-        (b'{"name":"\xff","exec":"x"}', "parse manifest: 'utf-8' codec"),
+        (b"", "parse manifest: extension.json:1:1: it is empty"),
+        (b'{"name":"x"', "parse manifest: extension.json:1:12: it ends in the middle (the line: {"),
+        (b"{'name': 1}", "parse manifest: extension.json:1:2: object keys must be strings (the line: {'name': 1})"),
+        (b'{"name":"\xff","exec":"x"}', "parse manifest: extension.json:1:10: this is not UTF-8"),
+        (b'\xef\xbb\xbf{"name":"x"}', "parse manifest: extension.json:1:1: it starts with a byte order mark"),
+        (b'{"name": "x",\n  // no\n}', "parse manifest: extension.json:2:3: JSON has no comments (the line: // no)"),
+        (b'{\n"name": "x"\n\t"exec": 1}', "parse manifest: extension.json:3:2: expected ',' or '}'; is a comma"),
+        (b'{"name":"x","command":"x"}', "manifest: exec is required; rename 'command'"),
         (b'{"x":' + b"[" * 50_000, "parse manifest: nested too deeply"),
     ],
     ids=lambda value: str(value[:30]),
@@ -139,3 +147,216 @@ def test_any_object_gives_a_manifest_or_one_line(fields: dict):
     except ManifestError as error:
         said = str(error)
     assert "\n" not in said
+
+
+# --- unknown fields -----------------------------------------------------------------------------------------
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_no_example_no_scaffold_and_no_manifest_of_the_documents_has_a_remark():
+    texts = [path.read_bytes() for path in ROOT.glob("examples/**/extension.json")]
+    assert len(texts) >= 10
+    for page in [*(ROOT / "docs").glob("*.md"), ROOT / "README.md", *(ROOT / "examples").rglob("*.md")]:
+        for block in re.findall(r"```json\n(\{.*?\})\n```", page.read_text(encoding="utf-8"), flags=re.DOTALL):
+            if '"exec"' in block and "…" not in block:
+                texts.append(block.encode())
+    assert len(texts) >= 12
+    for text in texts:
+        assert parse_manifest(text).unknown == ()
+
+
+def test_the_fields_of_zot_have_no_remark():
+    fields = {"version": "1", "language": "go", "description": "d", "args": ["--mode", "daemon"], "enabled": True}
+    assert parse(**fields).remark == ""
+    assert parse(**{"$schema": "https://example.org/manifest.json"}).remark == ""
+
+
+@pytest.mark.parametrize(
+    ("fields", "remark"),
+    [
+        ({"author": "me"}, "extension.json: nothing reads the field 'author'"),
+        ({"prority": 3, "icon": "x"}, "extension.json: nothing reads the fields 'prority' (did you mean 'priority'?), 'icon'"),
+        ({"tool_call": 3}, "extension.json: nothing reads the field 'tool_call' (did you mean 'timeouts.tool_call'?)"),
+        ({"action": "x"}, "extension.json: nothing reads the field 'action' (did you mean 'limits.action'?)"),
+        ({"requires": ["git"]}, "extension.json: nothing reads the field 'requires'"),
+        ({"dependencies": {}, "keywords": []}, "extension.json: nothing reads the fields 'dependencies', 'keywords'"),
+        ({"dev": 1, "end": 2}, "extension.json: nothing reads the fields 'dev', 'end'"),
+        ({"\x1b[31m": 1}, "extension.json: nothing reads the field '\\\\x1b[31m'"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_unknown_fields_are_named(fields: dict, remark: str):
+    assert parse(**fields).remark == remark
+
+
+def test_unknown_fields_are_counted_when_there_are_many():
+    assert parse(**{f"zzz{i}": i for i in range(100)}).remark.endswith(" and 92 more")
+
+
+@pytest.mark.parametrize(
+    ("field", "meant"),
+    [
+        ("onFailure", "on_failure"), ("on-failure", "on_failure"), ("ON_FAILURE", "on_failure"),
+        ("on_failrue", "on_failure"), ("onfail", "on_failure"), ("fail_closed", "on_failure"),
+        ("onError", "on_failure"), (" on_failure", "on_failure"), ("on_failures", "on_failure"),
+        ("Required", "required"), ("requried", "required"), ("mandatory", "required"), ("requires", "required"),
+        ("Limits", "limits"), ("limit", "limits"), ("limtis", "limits"), ("rss_mb", "limits.rss_mb"),
+        ("cpuPercent", "limits.cpu_percent"),
+        ("ENV", "env"), ("envs", "env"), ("environment", "env"), ("envVars", "env"),
+        ("envPolicy", "env_policy"), ("env-policy", "env_policy"), ("env_polcy", "env_policy"),
+    ],
+)  # fmt: skip
+def test_a_near_miss_of_a_guarding_field_is_an_error(field: str, meant: str):
+    line = fault(json.dumps({"name": "a", "exec": "./a", field: True}).encode())
+    assert line.startswith(f"manifest: {field}: no such field; did you mean {meant!r}?")
+
+
+def test_on_failure_inside_an_unknown_object_is_an_error():
+    line = fault(b'{"name":"a","exec":"x","guard":{"rules":[{"onFailure":"deny"}]}}')
+    assert "guard: on_failure inside it: no such field" in line
+
+
+def test_a_near_miss_inside_limits_names_the_field():
+    assert "limits.rssMb: no such field; did you mean 'rss_mb'?" in fault(
+        b'{"name":"a","exec":"x","limits":{"rssMb":5}}'
+    )
+
+
+@given(st.text(max_size=12))
+def test_any_name_is_known_or_named_or_refused(name: str):
+    try:
+        manifest = parse(**{name: None})
+    except ManifestError:
+        return
+    assert (name in VOCABULARY.known) is (manifest.unknown == ())
+
+
+@given(st.sampled_from(sorted(VOCABULARY.guarding)), st.data())
+def test_any_other_style_of_a_guarding_field_is_refused(field: str, data: st.DataObject):
+    style = st.sampled_from([str.lower, str.upper, str.title])
+    joint = data.draw(st.sampled_from(["", "-", "_", " ", "."]))
+    spelled = joint.join(data.draw(style)(part) for part in field.split("_"))
+    if spelled != field:
+        assert f"did you mean {field!r}?" in fault(json.dumps({"name": "a", "exec": "x", spelled: "deny"}).encode())
+
+
+@pytest.mark.parametrize(
+    ("text", "may_be_needed"),
+    [
+        ('{"name":"a","exec":"x","onFailure":"deny"}', True),
+        ('{"name":"a","exec":"x","on_failure":"Deny"}', True),
+        ('{"name":"a","on_failure":"deny"}', True),
+        ('{"name":"a","on_failure":"allow"}', False),
+        ('{"name":"a","required":true}', True),
+        ('{"name":"a","required":"yes","exec":"x"}', True),
+        ('{"name":"a","required":false}', False),
+        ('{"name":"a","onFailure":"deny","exec":"x","enabled":false}', False),
+        ('{"name":"a","exec":"x","Env":["A"]}', False),
+        ('{"name":"a"}', False),
+        ('{"name":"a" "on_failure":"deny"}', True),
+        ('{"name":"a" "on_failure":"allow"}', False),
+        ('{"name":"a" "onFailure":"allow"}', True),
+        ("{'required': true}", True),
+        ('{"name":"a",}', False),
+        ('{"name":"a","exec":', True),
+        ("", True),
+        ("[]", False),
+    ],
+)
+def test_whether_a_faulty_manifest_may_be_that_of_a_guard_that_denies(text: str, may_be_needed: bool):
+    with pytest.raises(ManifestError) as caught:
+        parse_manifest(text.encode())
+    assert caught.value.may_be_needed is may_be_needed
+
+
+def test_two_manifests_that_differ_in_unknown_fields_are_equal():
+    assert parse(author="me") == parse()
+
+
+# --- all faults ---------------------------------------------------------------------------------------------
+
+
+def test_all_faults_are_named_with_their_places():
+    text = b"""{
+  "name": "a/b",
+  "args": ["x", 1, null],
+  "on-failure": "deny",
+  "limits": {"rss": 1, "cpu_percent": -1},
+  "restart": {"backoff_s": [0, "x"]}
+}"""
+    assert [(fault.place and fault.place[:2], fault.message.partition(";")[0]) for fault in all_faults(text)] == [
+        (None, "exec is required"),
+        ((2, 3), NAME_LINE.removeprefix("manifest: ")),
+        ((3, 17), "args[1]: expected str, got int"),
+        ((3, 20), "args[2]: expected str, got null"),
+        ((4, 3), "on-failure: no such field"),
+        ((5, 14), "limits.rss: no such field"),
+        ((5, 24), "limits.cpu_percent: expected float > 0.0"),
+        ((6, 29), "restart.backoff_s[0]: expected float > 0.0"),
+        ((6, 32), "restart.backoff_s[1]: expected float, got str"),
+    ]
+    (fault,) = all_faults(b'{"name": "x",}')
+    assert fault.message == "extension.json is no JSON: trailing comma in object"
+    assert fault.place is not None
+    assert fault.place.quoted[fault.place.caret] == "}"
+    assert [fault.message for fault in all_faults(b"[]")] == ["a manifest is an object, { … }"]
+
+
+FIELDS = st.sampled_from(
+    [
+        "name",
+        "exec",
+        "args",
+        "enabled",
+        "priority",
+        "on_failure",
+        "timeouts",
+        "limits",
+        "restart",
+        "workers",
+        "env",
+        "x",
+    ]
+)
+INNER = st.sampled_from(["hello", "rss_mb", "action", "backoff_s", "policy", "no_restart_exit", "x"])
+VALUES = JSON | st.lists(st.integers() | st.text(max_size=3), max_size=3) | st.dictionaries(INNER, JSON, max_size=3)
+
+
+@given(st.dictionaries(FIELDS, VALUES))
+def test_all_faults_are_those_that_the_published_schema_finds(fields: dict):
+    """The schema finds a place with a fault wherever we do, and nowhere else."""
+    text = json.dumps(fields).encode()
+    named = {re.split(r"[:. ;\[]", fault.message)[0] for fault in all_faults(text)}
+    try:
+        manifest = json.loads(text)
+    except ValueError:
+        return
+    errors = list(jsonschema_rs.iter_errors(generate("manifest"), manifest))
+    found = {str(error.instance_path[0]) for error in errors if error.instance_path}
+    found |= {name for name in ("name", "exec") if name not in fields}
+    assert named == found
+    try:
+        parse_manifest(text)
+        assert named == set()
+    except ManifestError:
+        assert named
+
+
+@given(JSON)
+def test_the_places_of_all_fields_are_found(value: object):
+    text = json.dumps({"a": value, "b": [value, value]}, ensure_ascii=False, indent=1).encode()
+
+    def check(path: str, part: object, spots: dict[str, int]) -> None:
+        if isinstance(part, dict):
+            for name, inner in part.items():
+                key = f"{path}.{name}" if path else name
+                assert text[spots[key] :].startswith(json.dumps(name, ensure_ascii=False).encode())
+                check(key, inner, spots)
+        elif isinstance(part, list):
+            for index, inner in enumerate(part):
+                check(f"{path}[{index}]", inner, spots)
+
+    names = str(value)
+    if "." not in names and "[" not in names and "]" not in names:
+        check("", {"a": value, "b": [value, value]}, places(text))

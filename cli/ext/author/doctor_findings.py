@@ -1,4 +1,4 @@
-"""Turns the result of a checkup into findings with advice. Pure."""
+"""Turns a manifest's text and the result of a checkup into findings with advice. Pure."""
 
 from __future__ import annotations
 
@@ -6,19 +6,27 @@ import signal
 from typing import TYPE_CHECKING, NamedTuple
 
 from cli.doctor.checks import Level
+from cli.ext.author.diagnosis import Facts, why_no_hello, why_no_start, will_not_travel
 from supervisor.harness.checkup import Force
 from supervisor.harness.recorded_process import HandshakePhase
 from supervisor.process.stop_policy import Patience
+from wire.manifest import FILE, all_faults
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from cli.ext.author.diagnosis import Diagnosis
     from supervisor.harness.checkup import CheckupResult
+    from supervisor.harness.program_facts import ProgramFacts
+    from wire.lenient_json import Place
+    from wire.manifest import Fault
 
 SLOW_S = 2.0
 """Seconds from the start of the process to ready. A run delays its first request until extensions are ready."""
 TALKATIVE = 1000
 """Lines on stdout without a request from the host. So many are a finding."""
+STDERR_SHOWN = 8
+"""Last lines of stderr that are shown when a start fails."""
 FAULTS_NAMED = 3
 """The most faults of one kind that are named; the others are counted."""
 
@@ -30,6 +38,12 @@ class DoctorFinding(NamedTuple):
     topic: str
     message: str
     advice: str = ""
+    rule: str = ""
+    """The rule of the diagnosis that gave the advice: a short name for programs."""
+    place: Place | None = None
+    """Where in the manifest the fault is."""
+    lines: tuple[str, ...] = ()
+    """Lines that are shown below, as they are: the faulty line of the manifest, or the last lines of stderr."""
 
 
 def worst(findings: Sequence[DoctorFinding]) -> Level:
@@ -38,25 +52,48 @@ def worst(findings: Sequence[DoctorFinding]) -> Level:
     return max((finding.level for finding in findings), key=order.index, default=Level.OK)
 
 
-def judge(result: CheckupResult) -> list[DoctorFinding]:
-    """Findings about one extension, from its start to its end."""
-    return [*_start(result), *_registrations(result), *_stdout(result), *_end(result), *_environment(result)]
+def judge_manifest(text: bytes) -> list[DoctorFinding]:
+    """A finding about each fault of a manifest that cannot be used. None, if a host can use it."""
+    return [_manifest_fault(fault) for fault in all_faults(text)]
 
 
-def _start(result: CheckupResult) -> Iterator[DoctorFinding]:
+def _manifest_fault(fault: Fault) -> DoctorFinding:
+    if (place := fault.place) is None:
+        return DoctorFinding(Level.FAIL, "manifest", fault.message)
+    lines = (place.quoted, " " * place.caret + "^") if place.quoted else ()
+    message = f"{FILE}:{place.line}:{place.column}: {fault.message}"
+    return DoctorFinding(Level.FAIL, "manifest", message, place=place, lines=lines)
+
+
+def judge(result: CheckupResult, program: ProgramFacts) -> list[DoctorFinding]:
+    """Findings about one extension, from its manifest to its end."""
+    facts = Facts(program, result)
+    return [
+        *_unknown_fields(result),
+        *_start(facts),
+        *_registrations(result),
+        *_stdout(result),
+        *_end(result),
+        *_environment(result),
+    ]
+
+
+def _unknown_fields(result: CheckupResult) -> Iterator[DoctorFinding]:
+    if remark := result.found.manifest.remark:
+        yield DoctorFinding(
+            Level.WARN, "manifest", remark, "correct or remove it: zot ext schema manifest has all fields"
+        )
+
+
+def _start(facts: Facts) -> Iterator[DoctorFinding]:
+    result = facts.result
     if result.spawn_error:
-        advice = "install the program, or correct exec in extension.json"
-        if result.found.manifest.exec.startswith("./") and not result.found.manifest.exec.endswith(
-            (".py", ".js", ".sh")
-        ):
-            advice = "if it has to be built, build it; else correct exec in extension.json"
-        yield DoctorFinding(Level.FAIL, "start", result.spawn_error, advice)
+        yield _failure("start", result.spawn_error, result, why_no_start(facts))
         return
+    if (why := will_not_travel(facts)) is not None:
+        yield DoctorFinding(Level.WARN, "elsewhere", why.message, why.advice, why.rule)
     if result.phase is HandshakePhase.FAILED:
-        advice = "say hello as the first frame, with the name, and flush stdout after each line"
-        if result.exit is not None and result.exit.code == 127:
-            advice = "a program that it starts is missing"
-        yield DoctorFinding(Level.FAIL, "handshake", result.failure + result.last_words, advice)
+        yield _failure("handshake", result.failure, result, why_no_hello(facts))
         return
     assert result.ready_s is not None
     name = result.found.manifest.name
@@ -72,6 +109,13 @@ def _start(result: CheckupResult) -> Iterator[DoctorFinding]:
     if result.hello_name != name:
         message = f"it says hello as {result.hello_name!r}; its manifest, which counts, says {name!r}"
         yield DoctorFinding(Level.WARN, "name", message, "say the same name in both")
+
+
+def _failure(topic: str, failure: str, result: CheckupResult, why: Diagnosis | None) -> DoctorFinding:
+    """The failure of a start, with its diagnosis or else with the cause that stderr names, and the end of stderr."""
+    said = failure + (f": {why.message}" if why is not None and why.message else result.last_words)
+    tail = result.stderr[-STDERR_SHOWN:]
+    return DoctorFinding(Level.FAIL, topic, said, why.advice if why else "", why.rule if why else "", lines=tail)
 
 
 def _registrations(result: CheckupResult) -> Iterator[DoctorFinding]:

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cli.doctor.checks import Level
-from cli.ext.author.doctor_findings import DoctorFinding, judge, worst
+from cli.ext.author.doctor_findings import DoctorFinding, judge, judge_manifest, worst
 from supervisor.discovery.discover import MANIFEST, Found, Scope, discover, read_manifest
 from supervisor.harness.checkup import examine
 from supervisor.harness.harness import Harness, HarnessInterruptedError
+from supervisor.harness.program_facts import look
 from supervisor.home.config import ConfigError, load_config
+from supervisor.home.small_file import read_file
 from supervisor.home.zot_home import zot_home
 from wire.exit_codes import Status
 from wire.manifest import ManifestError
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from supervisor.harness.checkup import CheckupResult
+    from supervisor.home.config import Config
 
 TOPIC_WIDTH = 10
 
@@ -68,10 +71,10 @@ def run_doctor(targets: Sequence[str], *, as_json: bool) -> int:
         return Status.USAGE.exit_code
     except ConfigError as error:
         print(f"zot ext doctor: {error}", file=sys.stderr)  # noqa: T201
-        return Status.ERROR.exit_code
+        return Status.USAGE.exit_code
     except HarnessInterruptedError:
         return Status.INTERRUPTED.exit_code
-    reports = [*(_report(result) for result in results), *chosen.reports]
+    reports = [*(_report(result, config) for result in results), *chosen.reports]
     if as_json:
         for report in reports:
             print(json.dumps(_record(report)))  # noqa: T201
@@ -93,8 +96,8 @@ def choose(targets: Sequence[str], project: Path, home: Path) -> _Chosen:
             if skipped.untrusted is not None:
                 _admit(skipped.untrusted, chosen, home)
                 continue
-            findings = (DoctorFinding(Level.FAIL, "manifest", skipped.reason, _manifest_advice(skipped.reason)),)
-            told = Report(skipped.folder.name, skipped.folder, findings if skipped.is_error else ())
+            findings = _manifest_findings(skipped.folder, skipped.reason) if skipped.is_error else ()
+            told = Report(skipped.folder.name, skipped.folder, findings)
             chosen.reports.append(told if skipped.is_error else replace(told, skipped=skipped.reason))
         return chosen
     for target in targets:
@@ -134,8 +137,7 @@ def _admit_folder(folder: Path, scope: Scope, chosen: _Chosen, home: Path) -> No
     try:
         found = Found(folder, read_manifest(folder), scope)
     except ManifestError as error:
-        finding = DoctorFinding(Level.FAIL, "manifest", str(error), _manifest_advice(str(error)))
-        chosen.reports.append(Report(folder.name, folder, (finding,)))
+        chosen.reports.append(Report(folder.name, folder, _manifest_findings(folder, str(error))))
         return
     _admit(found, chosen, home)
 
@@ -157,17 +159,26 @@ def _distrust(found: Found, home: Path) -> str:
     return f"not trusted ({judged.reason}); zot ext trust {found.manifest.name} after you have read it"
 
 
-def _manifest_advice(reason: str) -> str:
+def _manifest_findings(folder: Path, reason: str) -> tuple[DoctorFinding, ...]:
+    """All faults of the manifest in a folder; if it has none, the reason why the folder was skipped."""
+    try:
+        faults = judge_manifest(read_file(folder / MANIFEST))
+    except OSError:
+        faults = []
+    if faults:
+        return tuple(faults)
+    advice = ""
     if "taken by" in reason:
-        return "only one of them can run; remove one, or change the name in its extension.json"
-    return "zot ext schema manifest shows what a manifest may say"
+        advice = "only one of them can run; remove one, or change the name in its extension.json"
+    return (DoctorFinding(Level.FAIL, "manifest", reason, advice),)
 
 
 # --- the output ---------------------------------------------------------------------------------------------
 
 
-def _report(result: CheckupResult) -> Report:
-    return Report(result.found.manifest.name, result.found.folder, tuple(judge(result)), result)
+def _report(result: CheckupResult, config: Config) -> Report:
+    findings = judge(result, look(result.found, config))
+    return Report(result.found.manifest.name, result.found.folder, tuple(findings), result)
 
 
 def _record(report: Report) -> dict[str, Any]:
@@ -177,7 +188,15 @@ def _record(report: Report) -> dict[str, Any]:
         "level": report.level.value,
         "skipped": report.skipped or None,
         "findings": [
-            {"level": finding.level.value, "topic": finding.topic, "message": finding.message, "advice": finding.advice}
+            {
+                "level": finding.level.value,
+                "topic": finding.topic,
+                "message": finding.message,
+                "advice": finding.advice,
+                "rule": finding.rule or None,
+                "line": finding.place and finding.place.line,
+                "column": finding.place and finding.place.column,
+            }
             for finding in report.findings
         ],
     }
@@ -194,6 +213,9 @@ def _record(report: Report) -> dict[str, Any]:
             "junk_lines": result.junk,
             "env": list(result.found.manifest.env),
             "missing_env": list(result.missing_env),
+            "unknown_fields": [
+                {"field": field.place, "did_you_mean": field.meant or None} for field in result.found.manifest.unknown
+            ],
             "exit": None if result.exit is None else result.exit.code,
             "stop_ms": None if result.stop_s is None else round(result.stop_s * 1000, 1),
             "shutdown_ack": result.has_acked,
@@ -223,6 +245,8 @@ def _print(reports: Sequence[Report]) -> None:
                 (f"{finding.topic:{TOPIC_WIDTH}} ", STYLES[finding.level]),
                 (finding.message, ""),
             )
+            for line in finding.lines:
+                lines.put((f"{'':{5 + TOPIC_WIDTH}} | {line}", "dim"))
             if finding.advice and finding.advice != next_advice:
                 lines.advice(finding.advice, 5 + TOPIC_WIDTH)
     lines.put((_summary(reports), ""))

@@ -49,7 +49,10 @@ def managing(command: str, run: Callable[[], int]) -> None:
         except MisuseError as error:
             complain(command, str(error))
             return Status.USAGE.exit_code
-        except (InstallError, ConfigError) as error:
+        except ConfigError as error:
+            complain(command, str(error))
+            return Status.USAGE.exit_code
+        except InstallError as error:
             complain(command, str(error))
             return Status.ERROR.exit_code
         except KeyboardInterrupt:

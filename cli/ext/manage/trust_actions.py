@@ -72,10 +72,10 @@ def run_trust(
         if yes:
             raise CommandLineError("ext trust: --yes agrees to what you name: add a NAME, or --project for all of them")
         return actions.offer()
-    except UnknownError as error:
+    except (UnknownError, ConfigError) as error:
         _complain(str(error))
         return Status.USAGE.exit_code
-    except (UnableError, TrustError, ContentError, ConfigError) as error:
+    except (UnableError, TrustError, ContentError) as error:
         _complain(str(error))
         return Status.ERROR.exit_code
     except KeyboardInterrupt:

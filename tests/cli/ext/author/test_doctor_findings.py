@@ -11,8 +11,10 @@ def test_each_fault_of_an_extension_has_a_finding_with_advice(tmp_path):
     from cli.doctor.checks import Level
     from cli.ext.author.doctor_findings import judge, worst
     from supervisor.harness.checkup import CheckupResult, Force
+    from supervisor.harness.program_facts import look
     from supervisor.harness.recorded_process import HandshakePhase
     from supervisor.harness.script_runner import found_in
+    from supervisor.home.config import Config
     from supervisor.process.child import ExitStatus
 
     found = found_in(folder(tmp_path, "x", ["./x"]))
@@ -26,7 +28,7 @@ def test_each_fault_of_an_extension_has_a_finding_with_advice(tmp_path):
             "stop_s": 0.01,
             "has_acked": True,
         }
-        findings = judge(CheckupResult(found, **{**good, **facts}))
+        findings = judge(CheckupResult(found, **{**good, **facts}), look(found, Config()))
         assert all(
             finding.advice for finding in findings if finding.level is not Level.OK and finding.topic != "register"
         )

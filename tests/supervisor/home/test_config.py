@@ -1,0 +1,73 @@
+"""`config.json` is zot's file too: its fields pass, a near miss of ours is an error, others are one remark."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from supervisor.home.config import VOCABULARY, ZOTS, Config, ConfigError, load_config
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def load(home: Path, text: str) -> Config:
+    (home / "config.json").write_text(text)
+    return load_config(home)
+
+
+def test_a_missing_file_means_the_defaults(tmp_path: Path) -> None:
+    assert load_config(tmp_path) == Config()
+    assert load_config(tmp_path).remark == ""
+
+
+def test_the_fields_of_zot_pass(tmp_path: Path) -> None:
+    text = json.dumps({**dict.fromkeys(ZOTS, "x"), "$schema": "https://example.org", "limits": {"rss_mb": 5}})
+    config = load(tmp_path, text)
+    assert (config.provider, config.model, config.reasoning, config.limits.rss_mb) == ("x", "x", "x", 5)
+    assert config.remark == ""
+    assert load(tmp_path, '{"provider": "", "model": null}').provider == ""
+
+
+def test_other_fields_are_one_remark(tmp_path: Path) -> None:
+    config = load(tmp_path, '{"modle": "x", "colour": "red"}')
+    path = tmp_path / "config.json"
+    assert config.remark == f"{path}: nothing reads the fields 'modle' (did you mean 'model'?), 'colour'"
+
+
+@pytest.mark.parametrize(
+    ("field", "meant"),
+    [
+        ("Limits", "limits"), ("limit", "limits"), ("rss_mb", "limits.rss_mb"), ("secret", "secrets"),
+        ("SECRETS", "secrets"), ("envPolicy", "env_policy"), ("env-policy", "env_policy"), ("env_alow", "env_allow"),
+        ("allow_env", "env_allow"),
+    ],
+)  # fmt: skip
+def test_a_near_miss_of_ours_is_an_error(field: str, meant: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load(tmp_path, json.dumps({field: []}))
+    assert str(caught.value) == f"{tmp_path / 'config.json'}: {field}: no such field; did you mean {meant!r}?"
+
+
+def test_every_field_of_ours_is_guarded() -> None:
+    assert VOCABULARY.guarding.keys() == set(Config.__struct_fields__) - ZOTS
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"limits": {"rss": 5}}', ": limits.rss: no such field; did you mean 'rss_mb'?"),
+        ('{"secrets": "A"}', ": secrets: expected array, got str"),
+        ('{"provider": 5}', ": provider: expected str | null, got int"),
+        ('{\n  "secrets": ["A"]\n  "limits": {}\n}', ":3:3: expected ',' or '}'; is a comma missing before this?"),
+        ("", ":1:1: it is empty"),
+    ],
+)
+def test_a_fault_is_named_with_its_place(text: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load(tmp_path, text)
+    line = str(caught.value)
+    assert line.startswith(f"{tmp_path / 'config.json'}{said}")
+    assert "\n" not in line

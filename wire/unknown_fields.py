@@ -1,0 +1,159 @@
+"""Finds the fields of a JSON file that no program reads, and the names that were probably meant. Pure.
+
+An unknown field is ignored, as in zot. But a misspelled field that guards something must not be: then a guard that was
+to deny would allow. Such a field is a *near miss*: the same letters in another style (`onFailure`), one or two slips
+(`on_failrue`), or another common word (`fail_closed`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from wire.suggest import letters
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+SLIPS_PER_LETTER = 0.25
+"""Most slips in each letter of a name that is suggested; one slip is always allowed."""
+SHORT = 5
+"""A guarding field with fewer letters has no near misses by slips: `dev` does not mean `env`."""
+LONG = 9
+"""A guarding field with so many letters may have two slips, a shorter one has one."""
+SHOWN = 40
+"""Characters of a field's name in a message."""
+NAMED = 8
+"""Most fields that one line names; the others are counted."""
+
+
+class UnknownField(NamedTuple):
+    """A field that nothing reads."""
+
+    place: str
+    """Its path, as in `limits.rss`."""
+    meant: str
+    """The name that was probably meant; empty if none is like it."""
+    is_near_miss: bool
+    """Whether a guarding field was probably meant."""
+
+    @property
+    def hint(self) -> str:
+        """`did you mean 'x'?`, or ""."""
+        return f"did you mean {self.meant!r}?" if self.meant else ""
+
+
+def _always(_value: Any) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class Guarding:
+    """A field whose misspelling must not be ignored."""
+
+    words: frozenset[str] = frozenset()
+    """Other words for it, as `letters` gives them."""
+    fits: Callable[[Any], bool] = _always
+    """Whether a value under one of `words` can be meant for this field."""
+    is_deep: bool = False
+    """Whether it also counts inside an object that is unknown itself."""
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The fields of a JSON file."""
+
+    known: frozenset[str]
+    """The fields that are read, or that belong to another program and are none of our business."""
+    guarding: Mapping[str, Guarding]
+    """The guarding fields among them."""
+    inside: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The names inside fields that are objects. An unknown field with such a name is in the wrong place."""
+
+    def unknown(self, found: Mapping[str, Any]) -> list[UnknownField]:
+        """The unknown fields of a file's object, in its order."""
+        return [self._judge(name, value) for name, value in found.items() if name not in self.known]
+
+    def guarding_of(self, name: str, value: Any) -> str:
+        """The guarding field that this one is, or is a near miss of; empty if there is none."""
+        return next((field for field, rule in self.guarding.items() if _is_near(name, value, field, rule)), "")
+
+    def _judge(self, name: str, value: Any) -> UnknownField:
+        if guarding := self.guarding_of(name, value):
+            return UnknownField(shown(name), guarding, is_near_miss=True)
+        inner = {letters(each) for each in _names_in(value)}
+        for guarding, rule in self.guarding.items():
+            if rule.is_deep and letters(guarding) in inner:
+                return UnknownField(f"{shown(name)}: {guarding} inside it", guarding, is_near_miss=True)
+        return UnknownField(shown(name), *self._meaning(name))
+
+    def _meaning(self, name: str) -> tuple[str, bool]:
+        for parent, names in self.inside.items():
+            for inner in names:
+                if letters(inner) == letters(name):
+                    # One word, such as `action`, has other meanings elsewhere.
+                    return f"{parent}.{inner}", parent in self.guarding and "_" in inner
+        found = letters(name)
+        most = int(max(1, SLIPS_PER_LETTER * len(found)))
+        slips = {known: _slips(found, letters(known), most) for known in sorted(self.known - self.guarding.keys())}
+        likest = min(slips, key=slips.__getitem__)
+        return (likest if slips[likest] <= most else ""), False
+
+
+def words(text: str) -> frozenset[str]:
+    """The words of a text, for the tables of `Guarding`."""
+    return frozenset(text.split())
+
+
+def shown(name: str) -> str:
+    """A field's name for a message: one line of limited length."""
+    text = name if name.isprintable() else ascii(name)[1:-1]
+    return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
+
+
+def remark(unknown: Sequence[UnknownField]) -> str:
+    """One line that names unknown fields; empty if there are none."""
+    if not unknown:
+        return ""
+    said = [f"{each.place!r}" + (f" ({each.hint})" if each.hint else "") for each in unknown[:NAMED]]
+    more = f" and {len(unknown) - NAMED} more" if len(unknown) > NAMED else ""
+    return f"nothing reads the field{'s' * (len(unknown) > 1)} {', '.join(said)}{more}"
+
+
+def _is_near(name: str, value: Any, guarding: str, rule: Guarding) -> bool:
+    found, wanted = letters(name), letters(guarding)
+    if found == wanted:
+        return True
+    if found in rule.words:
+        return rule.fits(value)
+    slips = 0 if len(wanted) < SHORT else 1 if len(wanted) < LONG else 2
+    return _slips(found, wanted, slips) <= slips
+
+
+def _names_in(value: Any) -> Iterator[str]:
+    """The names of all fields at any depth of a JSON value."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict):
+            yield from one
+            waiting += one.values()
+        elif isinstance(one, list):
+            waiting += one
+
+
+def _slips(first: str, second: str, most: int) -> int:
+    """The least number of letters left out, added, changed or swapped with the next one; more than `most` may be any
+    number above."""
+    if abs(len(first) - len(second)) > most or len(set(first) ^ set(second)) > 2 * most:
+        return most + 1
+    before: list[int] = []
+    row = list(range(len(second) + 1))
+    for i, letter in enumerate(first, 1):
+        before, above, row = row, before, [i]
+        for j, other in enumerate(second, 1):
+            least = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != other))
+            if i > 1 and j > 1 and (letter, first[i - 2]) == (second[j - 2], other):
+                least = min(least, above[j - 2] + 1)
+            row.append(least)
+    return row[-1]
