@@ -8,6 +8,7 @@ examples do not exist, and exits 1 if there are any.
 from __future__ import annotations
 
 import ast
+import json
 import re
 import sys
 from pathlib import Path
@@ -38,7 +39,7 @@ def pages() -> dict[str, str]:
         "protocol.md": _structs("wire/frames.py", "Frames of the extension protocol", base="Frame"),
         "stats.md": _structs("wire/stats.py", "Stats lines", base=None),
         "control.md": _structs("wire/control.py", "Messages of the control socket", base="Message"),
-        "manifest.md": _structs("wire/manifest.py", "The manifest, extension.json", base=None),
+        "manifest.md": _structs("wire/manifest.py", "The manifest, extension.json", base=None, defaults=True),
     }
 
 
@@ -185,14 +186,15 @@ def _exit_codes() -> str:
 # --- definitions --------------------------------------------------------------------------------------------
 
 
-def _structs(source: str, title: str, *, base: str | None) -> str:
-    """A page of all classes of a module: what each is for, and its fields with type, default and meaning."""
+def _structs(source: str, title: str, *, base: str | None, defaults: bool = False) -> str:
+    """A page of all classes of a module: what each is for, and its fields with type, meaning and, with `defaults`,
+    default."""
     module = _module(source)
     aliases = dict(_aliases(module))
     parts = [GENERATED, f"# {title}\n\n{ast.get_docstring(module) or ''}\n"]
     for node in module.body:
         if isinstance(node, ast.ClassDef) and _is_struct(node) and node.name != base:
-            parts += [_struct(node, aliases)]
+            parts += [_struct(node, aliases, defaults=defaults)]
     return "".join(parts)
 
 
@@ -221,7 +223,7 @@ def _is_struct(node: ast.ClassDef) -> bool:
     )
 
 
-def _struct(node: ast.ClassDef, aliases: dict[str, ast.expr]) -> str:
+def _struct(node: ast.ClassDef, aliases: dict[str, ast.expr], *, defaults: bool) -> str:
     tag = next((ast.literal_eval(word.value) for word in node.keywords if word.arg == "tag"), None)
     kind = "" if any(ast.unparse(base) in ("Frame", "Record") for base in node.bases) else "content block "
     text = f"\n## {f'{kind}`{tag}`' if tag else node.name}\n"
@@ -234,10 +236,22 @@ def _struct(node: ast.ClassDef, aliases: dict[str, ast.expr]) -> str:
             meaning = ""
             if isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant):
                 meaning = str(following.value.value)
-            rows.append(f"| `{item.target.id}` | {_kind(item.annotation, aliases)} | {_cell(meaning)} |\n")
+            default = f" {_default(item.value)} |" if defaults else ""
+            rows.append(f"| `{item.target.id}` | {_kind(item.annotation, aliases)} |{default} {_cell(meaning)} |\n")
     if rows:
-        text += "\n| field | type | meaning |\n|---|---|---|\n" + "".join(rows)
+        head = "| field | type | default | meaning |\n|---|---|---|---|\n"
+        text += "\n" + (head if defaults else "| field | type | meaning |\n|---|---|---|\n") + "".join(rows)
     return text
+
+
+def _default(value: ast.expr | None) -> str:
+    """The default of a field in JSON. `absent` if the meaning says what that stands for."""
+    if value is None:
+        return "required"
+    if isinstance(value, ast.Call):
+        return "`{}`"
+    found = ast.literal_eval(value)
+    return "absent" if found is None else f"`{json.dumps(found)}`"
 
 
 _KINDS = {

@@ -31,12 +31,16 @@ class Timeouts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Seconds that the host waits for this extension. Every wait has a limit."""
 
     hello: Seconds | None = None
-    """Default 10; 60 when `exec` is npx, uvx, bunx, pipx or pnpx, which may download first."""
+    """From the start of the process to its hello. Absent: 10; 60 if `exec` is npx, uvx, bunx, pipx or pnpx, which may
+    download first."""
     ready: Seconds = 3.0
-    """After the hello."""
+    """From the hello to `ready`. An extension that is silent for so long counts as ready."""
     tool_call: Seconds = 60.0
+    """For the result of a tool call. The model is then told that the tool did not answer."""
     intercept: Seconds = 5.0
+    """For the verdict of a guard. Without it `on_failure` decides."""
     command: Seconds = 30.0
+    """For the response to a slash command."""
 
 
 VARIABLE_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$(?!\n)"
@@ -55,6 +59,7 @@ class Restart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 5
     """The number of exits within `window_s` after which the extension is given up."""
     window_s: Seconds = 60.0
+    """Seconds in which the exits are counted for `max`."""
     backoff_s: tuple[Seconds, Seconds] = (0.5, 30.0)
     """Seconds: the first wait before a restart, which doubles each time, and the longest wait. Each varies by up to a
     quarter."""
@@ -67,26 +72,29 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `$ZOT_HOME/config.json`, and is not limited if it is not there either."""
 
     rss_mb: Annotated[float, msgspec.Meta(gt=0)] | None = None
+    """Megabytes (2^20 bytes) of memory of all its processes together. Absent: no limit."""
     cpu_percent: Annotated[float, msgspec.Meta(gt=0)] | None = None
-    """Of one core, between two samples."""
+    """Processor time between two samples, in percent of one core: 200 means two cores. Absent: no limit."""
     cpu_seconds: Annotated[float, msgspec.Meta(gt=0)] | None = None
-    """Of each start."""
+    """Seconds of processor time since its start; a restart begins anew. Absent: no limit."""
     processes: Annotated[int, msgspec.Meta(ge=1)] | None = None
-    """More than twice as many count as a breach that is acted on at once, whatever `breaches` says."""
+    """Number of its processes. More than twice as many count as a breach that is acted on at once, whatever `breaches`
+    says. Absent: no limit."""
     open_files: Annotated[int, msgspec.Meta(ge=8)] | None = None
-    """Of all its processes together. The kernel also enforces it for each process alone."""
+    """Open files of all its processes together. The kernel also enforces it for each process alone. Absent: no
+    limit."""
     frames_per_s: Annotated[float, msgspec.Meta(gt=0)] | None = None
-    """Frames that it sends, between two samples."""
+    """Frames that it sends in a second, between two samples. Absent: no limit."""
     output_bytes: Annotated[int, msgspec.Meta(ge=1024)] | None = None
-    """Of one frame. A longer answer is dropped and its call fails."""
+    """Bytes of one frame. A longer answer is dropped and its call fails. Absent: 16 MiB."""
     log_mb: Annotated[float, msgspec.Meta(gt=0)] | None = None
-    """Of all its log files together; default 5."""
+    """Megabytes of all its log files together. Absent: 5."""
     file_mb: Annotated[float, msgspec.Meta(gt=0)] | None = None
-    """Of each file that it writes; the kernel enforces it."""
+    """Megabytes of each file that it writes; the kernel enforces it. Absent: no limit."""
     breaches: Annotated[int, msgspec.Meta(ge=1, le=100)] | None = None
-    """How many samples in a row must be over a limit before `action` is taken; default 3."""
+    """How many samples in a row must be over a limit before `action` is taken. Absent: 3."""
     action: Literal["restart", "stop"] | None = None
-    """What is done then; default restart."""
+    """What is done then. Absent: restart."""
 
     def over(self, defaults: Limits) -> Limits:
         """These limits, with those of `defaults` where a field is null."""
@@ -95,15 +103,25 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, dict=True):
+    """What `extension.json` says of an extension. `name` and `exec` are required."""
+
     name: Annotated[str, msgspec.Meta(pattern=NAME_PATTERN)]
+    """Names it in messages, records and commands, and names its log and its data folder: 1 to 64 characters, without
+    slashes and control characters, not starting with a dot."""
     exec: Annotated[str, msgspec.Meta(min_length=1)]
-    """The program: an absolute path, a path with a `/` that starts in the manifest's folder, or a bare name on PATH."""
+    """The program, without arguments: an absolute path, a path with a `/` that starts in the manifest's folder, or a
+    bare name on PATH."""
     args: tuple[str, ...] | None = None
+    """The arguments of the program. They are not expanded; it runs in the manifest's folder. Absent: none."""
     version: str | None = None
+    """Its version, for people: `zot ext list` and `update` show it. Absent: none is shown."""
     language: str | None = None
+    """The language that it is written in, for people. Nothing depends on it. Absent: none."""
     description: str | None = None
+    """One line for people: `zot ext list` and `install` show it. Absent: none is shown."""
     enabled: bool | None = None
-    """Absent or null means enabled."""
+    """False: it is not started, unless it is named with `--ext`. `zot ext enable` and `disable` write it. Absent:
+    true."""
     priority: int = 0
     """Guards are asked by priority, the highest first; equal ones by scope (`--ext`, project, global) and name."""
     on_failure: Literal["allow", "deny"] = "allow"
@@ -112,15 +130,18 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
     """Whether its verdicts do not depend on those of other guards. Independent guards that follow one another are asked
     at the same time; if one of them rewrites the event, those behind it are asked again."""
     timeouts: Timeouts = msgspec.field(default_factory=Timeouts)
+    """How long the host waits for it: [Timeouts](#timeouts)."""
     restart: Restart = msgspec.field(default_factory=Restart)
+    """When it is started again: [Restart](#restart)."""
     limits: Limits = msgspec.field(default_factory=Limits)
+    """What it may use: [Limits](#limits)."""
     required: bool = False
     """A run that cannot start it fails with exit status 9."""
     workers: Annotated[int, msgspec.Meta(ge=1, le=64)] = 1
     """The number of its processes. They must keep no state between calls: each tool call goes to the least busy one."""
     watchdog_s: Seconds | None = None
     """Seconds between two `ping` frames, if its hello has the capability `ping`. Without a `pong` before the next ping
-    is due, it counts as hanging."""
+    is due, it counts as hanging. Absent: it is not asked."""
     stall_after: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 3
     """After so many requests in a row without an answer in time it counts as hanging: it is ended and restarted."""
     dump_on_stall: bool = False
@@ -131,7 +152,8 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
     `GITHUB_TOKEN`; with `env_policy` minimal also any other variable."""
     env_policy: EnvPolicy | None = None
     """inherit: the host's environment without its secrets; minimal: only the variables that every program needs, and
-    `env`. Default: the value in the config. If that is minimal, inherit has no effect here."""
+    `env`. Absent: `env_policy` in `config.json`, which is inherit by default. If that is minimal, inherit has no effect
+    here."""
 
     @property
     def is_enabled(self) -> bool:

@@ -19,27 +19,23 @@ if TYPE_CHECKING:
 
     from tests.support.zot_process import Zot
 
-SCRIPT = Script()
-
 
 @pytest.fixture
-def script() -> Script:
-    script = Script()
-    script.say("hello")
-    return script
+def script(zot: Zot) -> Script:
+    return Script(zot.cwd).answer("Hi")
 
 
-def put(parent: Path, child: str = "echo", **manifest: Any) -> Path:
-    return extension(parent, child, **{"timeouts": PATIENT, **manifest})
+def put(parent: Path, child: str = "echo", *args: str, **manifest: Any) -> Path:
+    return extension(parent, child, *args, **{"timeouts": PATIENT, **manifest})
 
 
 def test_a_start_names_the_unknown_fields_of_each_extension_in_one_line(
     zot: Zot, tmp_path: Path, script: Script
 ) -> None:
-    path = put(tmp_path, prority=3, author="me")
+    path = put(tmp_path, "blocker", "tool_call", "no", prority=3, author="me")
     outcome = zot.replay(script, "--ext", path).check(Status.OK)
     line = "extension.json: nothing reads the fields 'prority' (did you mean 'priority'?), 'author'"
-    assert [line for line in outcome.warnings if "nothing reads" in line] == [f"zot: extension echo: {line}"]
+    assert [line for line in outcome.warnings if "nothing reads" in line] == [f"zot: extension blocker: {line}"]
     told = [(record.event, record.message) for record in outcome.of(events.Extension) if record.event == "warning"]
     assert told == [("warning", line)]
 
@@ -66,6 +62,8 @@ def test_a_faulty_manifest_of_another_extension_costs_only_itself(zot: Zot, scri
     put(zot.home / "extensions", "silent", onFailure="deny", enabled=False)
     outcome = zot.replay(script).check(Status.OK)
     assert "workers: expected int >= 1" in outcome.stderr
+    strict = zot.replay(script, "--strict-guards").check(Status.BLOCKED)
+    assert "with strict guards every extension must load" in strict.result.reason
 
 
 def test_a_host_does_not_go_on_without_such_a_guard_either(zot: Zot) -> None:
@@ -82,7 +80,7 @@ def test_install_refuses_a_near_miss_and_names_other_fields(zot: Zot, tmp_path: 
     assert not (zot.home / "extensions" / "echo").exists()
     installed = zot.run("ext", "install", put(tmp_path / "b", prority=3))
     assert installed.status == 0
-    assert "nothing reads the field 'prority' (did you mean 'priority'?)" in installed.text
+    assert "nothing reads the field 'prority' (did you mean 'priority'?)" in installed.stderr
 
 
 def test_doctor_names_them(zot: Zot, tmp_path: Path) -> None:

@@ -148,18 +148,15 @@ def test_a_guard_that_never_came_up_denies_too(child: str, tmp_path: Path) -> No
     assert not seen.requests, "the model was not asked"
 
 
-def test_a_manifest_that_cannot_be_read_costs_only_itself_unless_guards_are_strict(tmp_path: Path) -> None:
+def test_an_extension_that_was_named_and_cannot_be_read_ends_the_run(tmp_path: Path) -> None:
     broken = tmp_path / "broken"
     broken.mkdir()
     (broken / "extension.json").write_text('{"name": "broken"}')
-    (tmp_path / "strict").mkdir()
     seen = observe(tmp_path, broken, batches=[[ECHO]])
-    assert seen.result.status == "ok"
+    assert (seen.result.status, seen.result.exit_code) == ("required_extension", 9)
+    assert "broken was named with --ext, and its manifest is faulty: manifest: exec is required" in seen.result.reason
     assert f"zot: extension load: {broken}: manifest: exec is required" in seen.stderr
-    strict = observe(tmp_path / "strict", broken, batches=[[ECHO]], strict_guards=True)
-    assert strict.result.status == "blocked"
-    assert "broken: manifest: exec is required" in strict.result.reason
-    assert not strict.requests
+    assert not seen.requests
 
 
 def test_a_large_frame_to_an_extension_that_does_not_read(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.support.any_message import JSON
 from wire.lenient_json import places
-from wire.manifest import VOCABULARY, Manifest, ManifestError, all_faults, parse_manifest
+from wire.manifest import VOCABULARY, Limits, Manifest, ManifestError, Restart, Timeouts, all_faults, parse_manifest
 from wire.schema import generate
 
 
@@ -158,9 +158,8 @@ def test_no_example_no_scaffold_and_no_manifest_of_the_documents_has_a_remark():
     texts = [path.read_bytes() for path in ROOT.glob("examples/**/extension.json")]
     assert len(texts) >= 10
     for page in [*(ROOT / "docs").glob("*.md"), ROOT / "README.md", *(ROOT / "examples").rglob("*.md")]:
-        for block in re.findall(r"```json\n(\{.*?\})\n```", page.read_text(encoding="utf-8"), flags=re.DOTALL):
-            if '"exec"' in block and "…" not in block:
-                texts.append(block.encode())
+        blocks = re.findall(r"```json\n(\{.*?\})\n```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+        texts += [block.encode() for block in blocks if '"exec"' in block and "…" not in block]
     assert len(texts) >= 12
     for text in texts:
         assert parse_manifest(text).unknown == ()
@@ -176,7 +175,7 @@ def test_the_fields_of_zot_have_no_remark():
     ("fields", "remark"),
     [
         ({"author": "me"}, "extension.json: nothing reads the field 'author'"),
-        ({"prority": 3, "icon": "x"}, "extension.json: nothing reads the fields 'prority' (did you mean 'priority'?), 'icon'"),
+        ({"prority": 3, "i": 1}, "extension.json: nothing reads the fields 'prority' (did you mean 'priority'?), 'i'"),
         ({"tool_call": 3}, "extension.json: nothing reads the field 'tool_call' (did you mean 'timeouts.tool_call'?)"),
         ({"action": "x"}, "extension.json: nothing reads the field 'action' (did you mean 'limits.action'?)"),
         ({"requires": ["git"]}, "extension.json: nothing reads the field 'requires'"),
@@ -272,6 +271,17 @@ def test_whether_a_faulty_manifest_may_be_that_of_a_guard_that_denies(text: str,
 
 def test_two_manifests_that_differ_in_unknown_fields_are_equal():
     assert parse(author="me") == parse()
+
+
+def test_the_reference_has_a_meaning_and_a_default_for_every_field():
+    page = (ROOT / "docs" / "reference" / "manifest.md").read_text(encoding="utf-8")
+    rows = [row.split(" | ", 3) for row in re.findall(r"^\| (`\w+` .*) \|$", page, flags=re.MULTILINE)]
+    fields = [name for each in (Manifest, Limits, Restart, Timeouts) for name in each.__struct_fields__]
+    assert sorted(row[0].strip("`") for row in rows) == sorted(fields)
+    for name, _kind, default, meaning in rows:
+        assert len(meaning) > 10, name
+        assert default, name
+        assert default != "absent" or "Absent: " in meaning, name
 
 
 # --- all faults ---------------------------------------------------------------------------------------------

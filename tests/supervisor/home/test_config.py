@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+import re
+from pathlib import Path
 
 import pytest
 
 from supervisor.home.config import VOCABULARY, ZOTS, Config, ConfigError, load_config
 
-if TYPE_CHECKING:
-    from pathlib import Path
+ROOT = Path(__file__).parents[3]
 
 
 def load(home: Path, text: str) -> Config:
@@ -53,6 +53,16 @@ def test_a_near_miss_of_ours_is_an_error(field: str, meant: str, tmp_path: Path)
 
 def test_every_field_of_ours_is_guarded() -> None:
     assert VOCABULARY.guarding.keys() == set(Config.__struct_fields__) - ZOTS
+
+
+def test_the_page_has_every_field_and_every_variable_that_is_read() -> None:
+    page = (ROOT / "docs" / "config.md").read_text(encoding="utf-8")
+    names = {*Config.__struct_fields__, *ZOTS}
+    for package in ("cli", "supervisor", "agent", "pyzot"):
+        for source in (ROOT / package).rglob("*.py"):
+            text = source.read_text(encoding="utf-8")
+            names.update(re.findall(r"environ(?:\.get\(|\.pop\(|\[)\"([A-Z_]+)\"", text))
+    assert {name for name in names if f"`{name}`" not in page} == set()
 
 
 @pytest.mark.parametrize(
