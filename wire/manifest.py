@@ -34,7 +34,7 @@ class Timeouts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """From the start of the process to its hello. Absent: 10; 60 if `exec` is npx, uvx, bunx, pipx or pnpx, which may
     download first."""
     ready: Seconds = 3.0
-    """From the hello to `ready`. An extension that is silent for so long counts as ready."""
+    """From the hello to `ready`. Then it counts as ready, as it does after 0.25 s without a frame."""
     tool_call: Seconds = 60.0
     """For the result of a tool call. The model is then told that the tool did not answer."""
     intercept: Seconds = 5.0
@@ -114,11 +114,11 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
     args: tuple[str, ...] | None = None
     """The arguments of the program. They are not expanded; it runs in the manifest's folder. Absent: none."""
     version: str | None = None
-    """Its version, for people: `zot ext list` and `update` show it. Absent: none is shown."""
+    """Its version, for people: `zot ext list` and `info` show it. Absent: none is shown."""
     language: str | None = None
     """The language that it is written in, for people. Nothing depends on it. Absent: none."""
     description: str | None = None
-    """One line for people: `zot ext list` and `install` show it. Absent: none is shown."""
+    """One line for people: `zot ext info` and `install` show it. Absent: none is shown."""
     enabled: bool | None = None
     """False: it is not started, unless it is named with `--ext`. `zot ext enable` and `disable` write it. Absent:
     true."""

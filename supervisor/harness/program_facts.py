@@ -114,7 +114,9 @@ def look(found: Found, config: Config) -> ProgramFacts:
     manifest, folder, path = found.manifest, found.folder, found.program
     args = manifest.args or ()
     head = _head(path)
-    shebang = head[2:].partition(b"\n")[0].decode("utf-8", "replace") if head.startswith(b"#!") else ""
+    # The python3 of pyenv is a script itself: what is of interest is the script that an interpreter runs.
+    is_script = head.startswith(b"#!") and not language_of(manifest.exec)
+    shebang = head[2:].partition(b"\n")[0].decode("utf-8", "replace") if is_script else ""
     machine, loader = _elf(path, head)
     is_bare = "/" not in manifest.exec
     language, script = _script(manifest.exec, args, shebang)

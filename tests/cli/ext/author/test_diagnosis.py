@@ -116,6 +116,20 @@ def test_a_python_of_zots_own_environment_is_named_only_if_its_modules_are_neede
     assert why("import orjson\n", elsewhere) is None
 
 
+def test_a_python_that_is_a_script_itself_runs_the_script_of_args(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with pyenv, whose python3 is a shell script."""
+    made = folder(tmp_path, "x", ["python3", "-u", "main.py"])
+    (made / "main.py").write_text("import zotext\n")
+    (tmp_path / "python3").write_text("#!/usr/bin/env bash\r\n")
+    (tmp_path / "python3").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    seen = look(found_in(made), Config())
+    assert (seen.language, seen.script, seen.shebang, seen.has_crlf) == ("python", "main.py", "", False)
+    assert seen.foreign_imports == ("zotext",)
+
+
 def test_an_elf_file_tells_its_machine_and_its_loader(tmp_path: Path) -> None:
     made = folder(tmp_path, "x", ["./x"])
     (made / "x").write_bytes(elf(183, "/lib/ld-nothing.so.1"))
