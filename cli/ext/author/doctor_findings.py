@@ -6,7 +6,8 @@ import signal
 from typing import TYPE_CHECKING, NamedTuple
 
 from cli.doctor.checks import Level
-from cli.ext.author.diagnosis import Facts, why_no_hello, why_no_start, will_not_travel
+from cli.ext.author.diagnosis import why_no_hello, why_no_start, will_not_travel
+from cli.ext.author.start_facts import Facts
 from supervisor.harness.checkup import Force
 from supervisor.harness.recorded_process import HandshakePhase
 from supervisor.process.stop_policy import Patience

@@ -78,7 +78,8 @@ def facts(**fields: Any) -> ProgramFacts:
 def test_facts_that_no_test_can_make_here(
     failure: str, fields: dict[str, Any], rule: str, advice: str, tmp_path: Path
 ) -> None:
-    from cli.ext.author.diagnosis import Facts, why_no_hello, why_no_start
+    from cli.ext.author.diagnosis import why_no_hello, why_no_start
+    from cli.ext.author.start_facts import Facts
 
     found = found_in(folder(tmp_path, "x", ["./x"]))
     result = CheckupResult(found, failure=failure, spawn_error="" if failure else "cannot start")
@@ -91,7 +92,8 @@ def test_facts_that_no_test_can_make_here(
 def test_a_python_of_zots_own_environment_is_named_only_if_its_modules_are_needed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from cli.ext.author.diagnosis import Facts, will_not_travel
+    from cli.ext.author.diagnosis import will_not_travel
+    from cli.ext.author.start_facts import Facts
 
     made = folder(tmp_path, "x", ["python3", "main.py"])
     environment = tmp_path / "environment"
