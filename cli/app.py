@@ -6,8 +6,11 @@ import sys
 from typing import Annotated
 
 import typer
+from typer._click.exceptions import NoArgsIsHelpError
 
 from cli.ext import ext_app
+from cli.help.command_classes import HelpTyper
+from cli.help.completion import command_names, schemas
 from cli.host_commands import register
 from cli.root_group import RootGroup
 from cli.run.command import root
@@ -15,34 +18,30 @@ from cli.run.command import root
 HELP = """\
 Runs a coding agent headless, with extensions as crash-isolated processes.
 
-[bold]Examples[/bold]
+Examples:
+    zot demo                                  a complete run; needs no key
+    zot -p "what does this project do?"       the answer as text
+    zot --json "fix the failing test"         one JSON event per line
+    git diff | zot -p                         the prompt from a pipe
+    zot -p "/meter"                           a command of an extension
+    zot -p -- "/meter?"                       a prompt that begins with / or -
+    zot -p -e ./guard "tidy up the build"     with the extension in a folder
+    zot --json --record run.jsonl "go on"     keep the model's answers …
+    zot --json --replay run.jsonl "go on"     … and run again without the model
+    zot ext new hello; zot ext install hello  write an extension, install it
+    zot host -e ./guard                       extensions without an agent
+    zot top                                   what each extension uses, live
 
-  zot demo                                    a complete run, no key needed
-  zot -p "what does this project do?"         the answer as text
-  zot --json "fix the failing test"           one JSON event per line
-  git diff | zot -p                           the prompt from a pipe
-  zot -p "/meter"                             a command of an extension
-  zot -p -- "/meter?"                         the same as text; so with a dash
-  zot -p -e ./guard "tidy up the build"       with an extension from a folder
-  zot --json --record run.jsonl "…"           keep the model's answers …
-  zot --json --replay run.jsonl "…"           … and run again without it
-  zot ext new hello; zot ext install hello    write an extension, install it
-  zot host -e ./guard                         extensions without an agent
-  zot top                                     what each extension uses, live
+Exit status: 0 ok, 1 error, 2 usage, 3 blocked by a guard, 4 max steps, 6 timeout, 7 authentication, 8 rate limit,
+9 required extension missing, 130 interrupted.
 
-[bold]Exit status[/bold]
-
-  0 ok, 1 error, 2 usage, 3 blocked by a guard, 4 max steps, 6 timeout,
-  7 authentication, 8 rate limit, 9 required extension missing,
-  130 interrupted. The result record of --json has the same.
+The result record of --json has the same status and code.
 """
 
-app = typer.Typer(
+app = HelpTyper(
     cls=RootGroup,
     invoke_without_command=True,
     no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -56,7 +55,9 @@ def demo(
 ) -> None:
     """Show a complete run on a recorded model, with four extensions. No key, no network.
 
-    Example: [bold]zot demo[/bold], or [bold]zot demo --json | jq .type[/bold]
+    Examples:
+        zot demo                     what happens, line by line
+        zot demo --json | jq .type   the events of the same run
     """
     from cli.run.demo import run_demo
 
@@ -67,9 +68,13 @@ def demo(
 def doctor(
     json: Annotated[bool, typer.Option("--json", help="One JSON object instead of lines.")] = False,
 ) -> None:
-    """Say what is in force on this machine, what is wrong, and what to do. Exits 1 if a check fails.
+    """Check this machine: what is in force, what is wrong, and what to do.
 
-    Example: [bold]zot doctor[/bold], or [bold]zot doctor --json | jq '.checks[] | select(.level != "ok")'[/bold]
+    Exit status: 0 no check failed, 1 one failed.
+
+    Examples:
+        zot doctor                                                         a line for each check
+        zot doctor --json | jq '.checks[] | select(.level != "ok")'        only what is wrong
     """
     from cli.doctor.command import run_doctor
 
@@ -78,11 +83,18 @@ def doctor(
 
 @app.command("schema")
 def schema(
-    name: Annotated[str | None, typer.Argument(help="One of the names that the command lists without it.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME]", help="Of a schema. Default: list all names.", autocompletion=schemas),
+    ] = None,
 ) -> None:
     """Print a JSON Schema: of the manifest, a frame, an event or the result record.
 
-    Example: [bold]zot schema manifest > extension.schema.json[/bold]
+    Exit status: 0 printed, 2 there is no schema of that name.
+
+    Examples:
+        zot schema                                     the names of all schemas
+        zot schema manifest > extension.schema.json    one of them, for an editor
     """
     from cli.schema import show_schema
 
@@ -103,15 +115,43 @@ def report(
         ),
     ] = None,
 ) -> None:
-    """Make one page of charts: what each extension used over time, how fast it answered, and what happened.
+    """Make a page of charts from a run: use over time, latency, what happened.
 
-    The page needs nothing else and works offline. From --json alone there is no use over time.
+    The page is one file and works offline. From the output of --json alone there is no use over time.
 
-    Example: [bold]zot --json --stats run.stats "…" && zot report run.stats -o report.html[/bold]
+    Exit status: 0 made, 1 the file cannot be read or the page cannot be written, 2 usage.
+
+    Examples:
+        zot -p --stats run.stats "go on"         a run that keeps its figures
+        zot report run.stats                     makes run.stats.html
+        zot report run.stats -o report.html      the same page under another name
+        zot --json "go on" | zot report - -o -   from a pipe to a pipe
     """
     from cli.report.command import make_report
 
     sys.exit(make_report(run, output))
+
+
+@app.command("help")
+def help_(
+    ctx: typer.Context,
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[COMMAND]...", help="One word, or two: ext logs.", autocompletion=command_names),
+    ] = None,
+) -> None:
+    """List all commands, or tell all about one.
+
+    Exit status: 0 printed, 2 there is no such command.
+
+    Examples:
+        zot help             the commands, with a line each
+        zot help top         the same as zot top --help
+        zot help ext logs    the same as zot ext logs --help
+    """
+    from cli.help.show import show_help
+
+    show_help(ctx, command or ())
 
 
 register(app)
@@ -123,7 +163,10 @@ def main() -> None:
     try:
         status = app(prog_name="zot", standalone_mode=False)
     except typer.TyperException as error:
-        if text := error.format_message():  # empty when the help has been printed instead
+        text = error.format_message()
+        if isinstance(error, NoArgsIsHelpError):  # then the text is the help
+            print(text)  # noqa: T201
+        elif text:
             context = getattr(error, "ctx", None)
             command = context.command_path if context is not None else "zot"
             dash = "; a prompt that begins with a dash goes after --" if _is_about_a_flag_of_a_prompt(error) else ""

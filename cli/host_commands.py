@@ -7,12 +7,18 @@ from typing import Annotated
 import typer
 
 from cli.choices import LogFormat, LogLevel
+from cli.help.completion import hosts
 from cli.os_errors import exit_with
 from cli.parameters import Json
 
 Pid = Annotated[
     int | None,
-    typer.Argument(metavar="[PID]", help="Which host, see zot ps. Default: the only one, or the only zot host.", min=1),
+    typer.Argument(
+        metavar="[PID]",
+        help="Which host, see zot ps. Default: the only one, or the only zot host.",
+        min=1,
+        autocompletion=hosts,
+    ),
 ]
 
 

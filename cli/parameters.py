@@ -6,9 +6,17 @@ from typing import Annotated
 
 import typer
 
+from cli.help.completion import hosts, live_extensions
+
 HostOption = Annotated[
     int | None,
-    typer.Option("--host", metavar="PID", help="Which host. Default: the only one that has it.", min=1),
+    typer.Option(
+        "--host",
+        metavar="PID",
+        help="Which host, see zot ps. Default: the only one that has it.",
+        min=1,
+        autocompletion=hosts,
+    ),
 ]
-Name = Annotated[str, typer.Argument(metavar="NAME", help="Of the extension.")]
-Json = Annotated[bool, typer.Option("--json", help="For machines: JSON lines.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The extension's name.", autocompletion=live_extensions)]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON lines, for other programs.")]

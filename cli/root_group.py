@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from typer.core import TyperGroup
+from cli.help.command_classes import HelpGroup
 
 if TYPE_CHECKING:
     from typer._click.core import Context
@@ -14,7 +14,7 @@ LITERAL = "zot.literal"
 """Key in a context's meta: whether `--` ended the flags. After `--`, a prompt like `/name` is text, not a command."""
 
 
-class RootGroup(TyperGroup):
+class RootGroup(HelpGroup):
     """A sub-command must be the first word: `zot demo` runs one, but `zot --json demo` sends the prompt "demo".
 
     Without a sub-command, flags may stand before and after the words of the prompt, and `--` ends the flags.

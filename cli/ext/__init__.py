@@ -7,7 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import typer
-from typer.core import TyperGroup
+
+from cli.help.command_classes import HelpGroup, HelpTyper
 
 if TYPE_CHECKING:
     from typer._click.core import Command, Context
@@ -18,10 +19,19 @@ MODULES = (
     "live.reload", "live.commands",
 )  # fmt: skip
 """Modules of this package, each with `register(app)`, in the order of the help: writing, managing, running."""
-HELP = "Install, inspect, test and manage extensions; look at those of a running host."
+HELP = """\
+Write, test, install and manage extensions; look at those that run.
+
+Examples:
+    zot ext new hello                a new extension in the folder hello
+    zot ext test hello               play its test scripts
+    zot ext install ./hello          install it for all projects
+    zot ext list                     what is installed
+    zot ext logs hello -f            what it writes to stderr
+"""
 
 
-class ExtGroup(TyperGroup):
+class ExtGroup(HelpGroup):
     """Imports its commands at the first use."""
 
     def __init__(self, **attributes: Any) -> None:
@@ -31,7 +41,7 @@ class ExtGroup(TyperGroup):
     def _load(self) -> None:
         if not self._loaded:
             self._loaded = True
-            app = typer.Typer()
+            app = HelpTyper()
             app.callback()(_nothing)
             for module in MODULES:
                 import_module(f"cli.ext.{module}").register(app)
@@ -50,7 +60,7 @@ def _nothing() -> None:
     """With a callback, typer builds a group even for a single command."""
 
 
-ext_app = typer.Typer(cls=ExtGroup, no_args_is_help=True, rich_markup_mode="rich", help=HELP)
+ext_app = HelpTyper(cls=ExtGroup, no_args_is_help=True, help=HELP)
 
 
 @ext_app.callback()

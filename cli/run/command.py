@@ -9,6 +9,7 @@ import typer
 
 from cli.choices import CommandLineError, Reasoning
 from cli.duration import METAVAR, limit_from, seconds_from
+from cli.help.completion import models
 from cli.root_group import LITERAL, RootGroup
 from cli.run.request import FlagError, request_from
 from cli.version import VERSION
@@ -63,6 +64,7 @@ def root(
             "--model",
             help="Model id; an unknown one is passed on, its cost is then unknown.",
             metavar="ID",
+            autocompletion=models,
             rich_help_panel=_MODEL,
         ),
     ] = None,
@@ -219,7 +221,7 @@ def root(
     if not (json or print_):
         assert isinstance(ctx.command, RootGroup)
         known = sorted(ctx.command.list_commands(ctx))
-        hint = did_you_mean(words[0], known) if words else ""
+        hint = did_you_mean(words[0], set(known) - {"help"}) if words else ""
         said = f"no such command: {words[0]!r}{'; ' + hint if hint else '.'} " if words else ""
         raise CommandLineError(f"{said}To send a prompt, use -p or --json; commands: {', '.join(known)}")
     try:

@@ -58,7 +58,7 @@ def test_zot_alone_prints_help_as_a_usage_error(zot):
 def test_help(zot, flag):
     outcome = zot.run(flag)
     assert (outcome.status, outcome.stderr) == (0, "")
-    for word in ("zot demo", "--strict-guards", "--replay", "130 interrupted", "schema"):
+    for word in ("zot demo", "--strict-guards", "--replay", "130  interrupted", "schema"):
         assert word in outcome.text
     assert "\x1b" not in outcome.text
 

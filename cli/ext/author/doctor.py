@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from cli.help.completion import installed_extensions
 from cli.os_errors import exit_with
 from cli.parameters import Json
 
@@ -17,7 +18,12 @@ def register(app: typer.Typer) -> None:
 def ext_doctor(
     targets: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[NAME|PATH]...", help="Default: all installed ones.", show_default=False),
+        typer.Argument(
+            metavar="[NAME|PATH]...",
+            help="Default: all installed ones.",
+            show_default=False,
+            autocompletion=installed_extensions,
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:

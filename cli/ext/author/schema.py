@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from cli.help.completion import schemas
 from cli.os_errors import exit_with
 from cli.parameters import Json
 from wire.exit_codes import Status
@@ -20,16 +21,25 @@ def register(app: typer.Typer) -> None:
 
 
 def ext_schema(
-    name: Annotated[str | None, typer.Argument(help="manifest, or one of the names that the command lists.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NAME]",
+            help="manifest, or a frame. Default: list all names.",
+            autocompletion=schemas,
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Print a JSON Schema of what extensions read and write: the manifest and each frame. Without NAME, list them.
+    """Print the JSON Schema of the manifest or of a frame.
 
-    With --json each is on a line of its own: the schema, or a name with its title.
+    With --json each is on one line: the schema, or a name with its title.
 
-    Exit status: 0, 1 failed, 2 for a name that there is not.
+    Exit status: 0 printed, 1 failed, 2 there is no schema of that name.
 
-    Example: [bold]zot ext schema manifest > extension.schema.json[/bold]
+    Examples:
+        zot ext schema                                     the names of all schemas
+        zot ext schema manifest > extension.schema.json    the manifest's, for an editor
     """
 
     exit_with("ext schema", lambda: run_schema(name, as_json=as_json))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cli.help.completion import live_extensions
 from cli.os_errors import exit_with
 from cli.parameters import HostOption, Json
 
@@ -25,7 +26,13 @@ def register(app: typer.Typer) -> None:
 
 def ext_reload(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Of the extension. Without it: all.", show_default=False)
+        str | None,
+        typer.Argument(
+            metavar="[NAME]",
+            help="The extension's name. Default: all.",
+            show_default=False,
+            autocompletion=live_extensions,
+        ),
     ] = None,
     pid: HostOption = None,
     as_json: Json = False,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from cli.help.completion import installed_extensions
 from cli.os_errors import exit_with, words
 
 if TYPE_CHECKING:
@@ -31,7 +32,12 @@ GitTimeout = Annotated[
     float, typer.Option("--timeout", help="Seconds for git, each time.", metavar="SECONDS", callback=_seconds)
 ]
 InstalledName = Annotated[
-    str, typer.Argument(metavar="NAME", help="From its manifest; the name of its folder does as well.")
+    str,
+    typer.Argument(
+        metavar="NAME",
+        help="The extension's name, or that of its folder.",
+        autocompletion=installed_extensions,
+    ),
 ]
 
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from cli.help.completion import project_extensions
 from cli.os_errors import exit_with
 
 
@@ -15,13 +16,24 @@ def register(app: typer.Typer) -> None:
 
 def ext_trust(
     what: Annotated[
-        str | None, typer.Argument(metavar="[NAME|FOLDER]", help="One extension, of the project or of yours.")
+        str | None,
+        typer.Argument(
+            metavar="[NAME|FOLDER]",
+            help="One extension, of the project or of yours.",
+            autocompletion=project_extensions,
+        ),
     ] = None,
     project: Annotated[bool, typer.Option("--project", help="All of this project's extensions.")] = False,
     cwd: Annotated[str | None, typer.Option(help="The project's folder.", metavar="DIR")] = None,
     listing: Annotated[bool, typer.Option("--list", help="Show what is trusted, and what waits for it.")] = False,
     revoke: Annotated[
-        str | None, typer.Option("--revoke", metavar="NAME", help="Trust it no longer; a name or a folder.")
+        str | None,
+        typer.Option(
+            "--revoke",
+            metavar="NAME",
+            help="Trust it no longer; a name or a folder.",
+            autocompletion=project_extensions,
+        ),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask, also on a terminal.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="For machines: JSON lines; does not ask.")] = False,

@@ -21,6 +21,7 @@ from cli.ext.manage.shared_options import (
     scopes_from,
     shown,
 )
+from cli.help.completion import installed_extensions
 from cli.json_line import print_json
 from cli.parameters import Json
 
@@ -35,7 +36,12 @@ def register(app: typer.Typer) -> None:
 
 def ext_update(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help="Default: all that were installed with zot.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME]...",
+            help="Default: all that were installed with zot.",
+            autocompletion=installed_extensions,
+        ),
     ] = None,
     project: InProject = False,
     everywhere: InGlobal = False,

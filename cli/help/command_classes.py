@@ -1,0 +1,61 @@
+"""Makes typer show our help, and say in our words that there is no such command."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from wire.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from typer._click.core import Command, Context
+
+
+def write_help(context: Context, formatter: Any) -> None:
+    """Writes the help of the context's command to typer's formatter."""
+    from cli.help.page import page_width, render, wants_style
+
+    bold = wants_style()
+    context.color = bold  # else typer removes what it takes for colour
+    formatter.write(render(context, width=page_width(), bold=bold) + "\n")
+
+
+class HelpCommand(TyperCommand):
+    """A command with our help."""
+
+    def format_help(self, ctx: Context, formatter: Any) -> None:
+        write_help(ctx, formatter)
+
+
+class HelpGroup(TyperGroup):
+    """A group of commands with our help."""
+
+    def format_help(self, ctx: Context, formatter: Any) -> None:
+        write_help(ctx, formatter)
+
+    def resolve_command(self, ctx: Context, args: list[str]) -> tuple[str | None, Command | None, list[str]]:
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            if ctx.resilient_parsing:  # completion of a word after an unknown command: there is nothing to offer
+                return None, None, args[1:]
+            shown = [name for name in self.list_commands(ctx) if not self._is_hidden(ctx, name)]
+            hint = did_you_mean(args[0], shown) or f"there are {', '.join(shown)}"
+            ctx.fail(f"no such command: {args[0]!r}; {hint}")
+        return super().resolve_command(ctx, args)
+
+    def _is_hidden(self, ctx: Context, name: str) -> bool:
+        command = self.get_command(ctx, name)
+        return command is None or command.hidden
+
+
+class HelpTyper(typer.Typer):
+    """Registers commands that have our help."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**{"cls": HelpGroup, "rich_markup_mode": None, "pretty_exceptions_enable": False, **settings})
+
+    def command(self, name: str | None = None, **settings: Any) -> Callable[..., Any]:
+        return super().command(name, **{"cls": HelpCommand, **settings})

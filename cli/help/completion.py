@@ -1,0 +1,143 @@
+"""Names that a shell offers when a person presses Tab: of extensions, hosts, models, schemas and commands.
+
+Each function here gets the context of the command and the beginning of the word. It never raises and prints nothing,
+since a shell would show that in the middle of the line. It asks running hosts for a moment only, and imports what it
+needs when it is called: most commands never complete anything.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import TYPE_CHECKING, Any
+
+import typer  # noqa: TC002  (it reads the annotations)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+ANSWER_S = 0.3
+"""Seconds to wait for one host."""
+HOSTS_S = 1.0
+"""Seconds to wait for all hosts together, about."""
+SAFE = re.compile(r"[\w.+@][\w.+@:-]*")
+"""Only such names are offered. bash expands `*` in what it gets, and zsh evaluates it."""
+
+
+def _offering(names: Callable[[typer.Context], Iterable[str]]) -> Any:
+    """Makes a completer of a function that gives all names."""
+
+    def complete(ctx: typer.Context, incomplete: str) -> list[str]:
+        try:
+            given = {word for value in ctx.params.values() if isinstance(value, list | tuple) for word in value}
+            return sorted({name for name in names(ctx) if name.startswith(incomplete) and SAFE.fullmatch(name)} - given)
+        except Exception:
+            return []
+
+    complete.__doc__ = names.__doc__
+    return complete
+
+
+@_offering
+def installed_extensions(ctx: typer.Context) -> Iterator[str]:
+    """Those of the user and of the project; for `enable` those that are disabled, for `disable` those that are not."""
+    wanted = {"enable": False, "disable": True}.get(ctx.info_name or "")
+    for name, is_enabled in _installed(ctx):
+        if wanted is None or is_enabled is wanted:
+            yield name
+
+
+@_offering
+def project_extensions(ctx: typer.Context) -> Iterator[str]:
+    """Those of the project."""
+    for name, _ in _installed(ctx, with_user=False):
+        yield name
+
+
+@_offering
+def live_extensions(ctx: typer.Context) -> Iterator[str]:
+    """Those of the host of `--host`, or of all running hosts; for `logs` those that have a log."""
+    if ctx.info_name == "logs":
+        from supervisor.home.zot_home import zot_home
+
+        for file in (zot_home() / "logs").glob("ext-*.log"):
+            yield file.name.removeprefix("ext-").removesuffix(".log")
+        return
+    pid = ctx.params.get("pid")
+    for host in _hosts():
+        if pid in (None, host.pid):
+            yield from host.extensions
+
+
+@_offering
+def hosts(_ctx: typer.Context) -> Iterator[str]:
+    """The pids of the running hosts."""
+    for host in _hosts():
+        yield str(host.pid)
+
+
+@_offering
+def models(_ctx: typer.Context) -> Iterable[str]:
+    """The models whose price is known."""
+    from agent.model.catalogue import CATALOGUE
+
+    return CATALOGUE
+
+
+@_offering
+def schemas(ctx: typer.Context) -> Iterator[str]:
+    """The names of all JSON Schemas; below `zot ext` those of extensions, without `frame.`."""
+    from wire.schema import definitions
+
+    if ctx.parent is None or ctx.parent.info_name != "ext":
+        yield from definitions()
+        return
+    for name in definitions():
+        if name.startswith(("manifest", "frame.")):
+            yield name.removeprefix("frame.")
+
+
+@_offering
+def command_names(ctx: typer.Context) -> Iterator[str]:
+    """For `zot help`: the commands, or after the name of a group those of the group."""
+    found: Any = ctx.find_root().command
+    for word in ctx.params.get("command") or ():
+        found = found.get_command(ctx, word)
+    for name in found.list_commands(ctx):
+        if not found.get_command(ctx, name).hidden:
+            yield name
+
+
+def _installed(ctx: typer.Context, *, with_user: bool = True) -> Iterator[tuple[str, bool]]:
+    """Name and whether it is enabled, of each installed extension whose manifest can be read."""
+    from pathlib import Path
+
+    from supervisor.discovery.discover import installed, read_manifest
+    from supervisor.home.zot_home import zot_home
+    from wire.manifest import ManifestError
+
+    project: Path = Path(ctx.params.get("cwd") or ".").expanduser().absolute()
+    for folder, _scope in installed(project, zot_home() if with_user else None, []):
+        try:
+            manifest = read_manifest(folder)
+        except ManifestError:
+            continue
+        yield manifest.name, manifest.is_enabled
+
+
+def _hosts() -> Iterator[Any]:
+    """What each running host says of itself; those that do not answer soon are left out."""
+    from supervisor.control.client import ControlClient, HostError, endpoints
+    from supervisor.home.runtime_dir import runtime_dirs
+    from wire import control
+
+    end = time.monotonic() + HOSTS_S
+    for endpoint in endpoints(runtime_dirs()):
+        if time.monotonic() > end:
+            return
+        try:
+            with ControlClient(endpoint, ANSWER_S) as client:
+                yield client.ask(control.Info(client.next_id()), control.HostInfoReply)
+        except HostError:
+            continue

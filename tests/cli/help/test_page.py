@@ -1,0 +1,126 @@
+"""What the help of every command looks like: within its width, with examples that the parser takes."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import Any
+
+import pytest
+import typer
+
+from cli.app import app
+from cli.help.help_text import parse
+from cli.help.page import page_width, render, wants_style
+
+ROOT = typer.main.get_command(app)
+
+
+def contexts() -> dict[str, Any]:
+    """The context of every command that is not hidden, by its path."""
+    found = {}
+    pending = [type_of_context(ROOT, "zot", None)]
+    while pending:
+        context = pending.pop()
+        found[context.command_path] = context
+        command: Any = context.command
+        if hasattr(command, "list_commands"):
+            for name in command.list_commands(context):
+                inner = command.get_command(context, name)
+                if not inner.hidden:
+                    pending.append(type_of_context(inner, name, context))
+    return found
+
+
+def type_of_context(command: Any, name: str, parent: Any) -> Any:
+    return typer.Context(command, info_name=name, parent=parent, help_option_names=["-h", "--help"])
+
+
+CONTEXTS = contexts()
+EXAMPLES = [
+    pytest.param(command, id=f"{path}: {command}")
+    for path, context in CONTEXTS.items()
+    for command, _word in parse(context.command.help or "").examples.rows
+]
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_each_page_fits_its_width(width):
+    for context in CONTEXTS.values():
+        copied = {command for command, _word in parse(context.command.help).examples.rows}
+        for line in render(context, width=width, bold=False).split("\n"):
+            assert len(line) <= width or line.strip() in copied, line
+            assert line == line.rstrip()
+            assert "[bold]" not in line
+            assert "\x1b" not in line
+
+
+@pytest.mark.parametrize("path", CONTEXTS)
+def test_each_command_has_a_summary_and_an_example(path):
+    text = parse(CONTEXTS[path].command.help)
+    assert text.summary, path
+    assert text.examples.rows, path
+    page = render(CONTEXTS[path], width=100, bold=False).split("\n")
+    for command, word in text.examples.rows:
+        (line,) = (line for line in page if line.strip().startswith(command + "  ") or line.strip() == command)
+        assert not word or line.endswith(word) or f"  {word}" in "\n".join(page)
+
+
+def commands_of(line: str) -> list[list[str]]:
+    """The words of each call of zot in a line for a shell."""
+    lexer = shlex.shlex(line, posix=True, punctuation_chars="|&;<>")
+    lexer.whitespace_split = True
+    found: list[list[str]] = [[]]
+    skip = False
+    for word in lexer:
+        if skip:
+            skip = False
+        elif set(word) <= set("<>"):
+            skip = True
+        elif set(word) <= set("|&;"):
+            found.append([])
+        else:
+            found[-1].append(word)
+    return [words[1:] for words in found if words[:1] == ["zot"]]
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_the_parser_takes_each_example(example):
+    calls = commands_of(example)
+    assert calls, "an example is a call of zot"
+    for words in calls:
+        context: Any = ROOT.make_context("zot", list(words))
+        while context._protected_args:
+            name, command, rest = context.command.resolve_command(context, [*context._protected_args, *context.args])
+            context = command.make_context(name, rest, parent=context)
+        if context.command is ROOT:
+            assert context.params["print_"] or context.params["json"], example
+
+
+def test_a_flag_shows_its_default_as_a_sentence_and_an_argument_no_braces():
+    page = render(CONTEXTS["zot ext logs"], width=80, bold=False)
+    assert "Usage: zot ext logs [OPTIONS] NAME\n" in page
+    assert re.search(r"-n, --lines .*Default: 50\.", page)
+
+
+def test_titles_and_names_are_bold_only_if_asked_for():
+    assert "\x1b[1mOptions:\x1b[0m" in render(CONTEXTS["zot ps"], width=80, bold=True)
+
+
+@pytest.mark.parametrize(
+    ("columns", "width"), [("", 80), ("72", 72), ("500", 100), ("3", 40), ("wide", 80), ("0", 80), ("-5", 80)]
+)
+def test_the_width_is_that_of_columns_within_bounds(columns, width):
+    assert page_width({"COLUMNS": columns}, is_terminal=False) == width
+
+
+@pytest.mark.parametrize(
+    ("env", "styled"),
+    [({"FORCE_COLOR": "1"}, True), ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False), ({"NO_COLOR": "1"}, False)],
+)
+def test_style_is_off_with_no_color(monkeypatch, env, styled):
+    for name in ("FORCE_COLOR", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in env.items():
+        monkeypatch.setenv(name, value)
+    assert wants_style() is styled
