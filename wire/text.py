@@ -36,3 +36,8 @@ def valid_text(value: str) -> str:
     """The text with U+FFFD for bytes that are not UTF-8. Python keeps such bytes of arguments and paths as lone
     surrogates, which UTF-8 and JSON cannot hold."""
     return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def counted(count: int, noun: str, several: str = "") -> str:
+    """A number with its noun: `1 line`, `2 lines`; `several` is the plural of a noun that does not take an s."""
+    return f"{count} {noun if count == 1 else several or noun + 's'}"

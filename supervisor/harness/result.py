@@ -66,6 +66,8 @@ class ScriptResult:
     """Exit status of the process, as text; empty if it was never started."""
     places: ScriptPaths
     seconds: float
+    answers: tuple[tuple[dict[str, Any], ...], ...] = ()
+    """Of `collect`: what the extension said in each of the `segments` of the script."""
 
     @property
     def has_passed(self) -> bool:

@@ -1,8 +1,9 @@
 """Reads and writes scripts: conversations as JSON Lines, in the order of the frames.
 
 A line is `{"host": frame}` or `{"extension": frame}`, by the side that says the frame. Any line may have a `note`, or
-only a `note`. The first line may be `{"about": {...}}` with three members. `title` is the title. `ignore` lists types
-of frames that may come at any time or not at all. `exit` is the expected exit status (default 0).
+only a `note`. The first line may be `{"about": {...}}` with four members. `title` is the title. `ignore` lists types
+of frames that may come at any time or not at all. `exit` is the expected exit status (default 0). `project` has the
+files of the project, or names a folder beside the script with them; by default the project is empty.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import Enum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
+from supervisor.harness.fixtures import FixtureError, check
 from supervisor.harness.matching import ScriptPaths
 from supervisor.harness.messages import hello_ack
 from wire import frames
@@ -22,7 +25,6 @@ from wire.lenient_json import UNREADABLE, reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
 MEMBERS = ("about", "extension", "host", "note")
 NEAR = 0.75
@@ -53,6 +55,8 @@ class About(msgspec.Struct, frozen=True, omit_defaults=True):
     title: str = ""
     ignore: tuple[str, ...] = ()
     exit: Annotated[int, msgspec.Meta(ge=0, le=255)] = 0
+    project: str | dict[str, str] | None = None
+    """The text of each file by its path, or the name of a folder beside the script."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,11 @@ class Script:
     name: str
     steps: tuple[ScriptStep, ...]
     about: About = field(default_factory=About)
+
+    @property
+    def folder(self) -> Path:
+        """The folder of its file."""
+        return Path(self.name).parent
 
     @property
     def has_handshake(self) -> bool:
@@ -100,10 +109,11 @@ def parse_script(text: bytes, name: str) -> Script:
             if isinstance(found, About):
                 if not is_first:
                     raise ScriptError('"about" must be the first line')
+                check(found.project, Path(name).parent)
                 about = found
             elif found is not None:
                 steps.append(found)
-        except ScriptError as error:
+        except (ScriptError, FixtureError) as error:
             raise ScriptError(f"{name}, line {number}: {error}") from None
         is_first = False
     return Script(name, tuple(steps), about)

@@ -1,28 +1,31 @@
-"""Plays the host's part of a script. `play` compares the answers with the script; `record` only writes them down."""
+"""Plays the host's part of a script. `play` compares the answers with the script, `record` only writes them down, and
+`collect` finds out which answers belong where in the script."""
 
 from __future__ import annotations
 
 import signal
+from collections import Counter
+from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from supervisor.discovery.discover import Found, Scope, read_manifest
 from supervisor.extension.handshake import no_hello
+from supervisor.harness.fixtures import FixtureError, lay
 from supervisor.harness.matching import differences
 from supervisor.harness.messages import answer_to, hello_ack
+from supervisor.harness.new_answers import segments
 from supervisor.harness.recorded_process import HandshakePhase
 from supervisor.harness.result import Failure, ScriptResult
-from supervisor.harness.script import Script, Side, write_line
+from supervisor.harness.script import Script, Side
 from supervisor.process.child import EXIT_FOLLOWS_S, SpawnError
 from supervisor.process.stop_policy import Patience
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from supervisor.harness.harness import Harness
     from supervisor.harness.matching import ScriptPaths
     from supervisor.harness.messages import ExpectedAnswer
-    from supervisor.harness.recorded_process import RecordedLine, RecordedProcess
+    from supervisor.harness.recorded_process import RecordedProcess
     from supervisor.harness.script import ScriptStep
 
 HURRIED = Patience(hint=0.0, ask=0.5, term=0.5)
@@ -47,31 +50,28 @@ def play(
     harness: Harness, found: Found, script: Script, *, cwd: Path | None = None, wait_s: float = WAIT_S
 ) -> ScriptResult:
     """Starts the extension, plays the script, and ends the process. Raises only `HarnessInterruptedError`."""
-    return _ScriptRun(harness, found, script, cwd, wait_s).run(is_recording=False)
+    return _ScriptRun(harness, found, script, cwd, wait_s).run(_Mode.COMPARE)
 
 
 def record(
     harness: Harness, found: Found, script: Script, *, cwd: Path | None = None, wait_s: float = WAIT_S
 ) -> ScriptResult:
     """Says only the host's lines of the script and compares nothing. `recording` makes a script of the result."""
-    return _ScriptRun(harness, found, script, cwd, wait_s).run(is_recording=True)
+    return _ScriptRun(harness, found, script, cwd, wait_s).run(_Mode.RECORD)
 
 
-def recording(outcome: ScriptResult) -> bytes:
-    """Returns the conversation of a result as the text of a script."""
-    return recording_of(outcome.said, outcome.places)
+def collect(
+    harness: Harness, found: Found, script: Script, *, cwd: Path | None = None, wait_s: float = WAIT_S
+) -> ScriptResult:
+    """Says the host's lines of the script, and waits after each for the answers. The result has them in `answers`, and
+    a failure if the extension crashed or said what no host takes."""
+    return _ScriptRun(harness, found, script, cwd, wait_s).run(_Mode.COLLECT)
 
 
-def recording_of(conversation: Sequence[RecordedLine], places: ScriptPaths) -> bytes:
-    """Returns a conversation as the text of a script. Puts the `hello_ack` right after the `hello`, even if the
-    extension said more in between: so equal conversations give equal recordings."""
-    lines = [line for line in conversation if line.frame is not None]
-    ack = next((line for line in lines if line.side is Side.HOST and line.type == "hello_ack"), None)
-    hello = next((line for line in lines if line.side is Side.EXTENSION and line.type == "hello"), None)
-    if ack is not None and hello is not None:
-        lines = [line for line in lines if line is not ack]
-        lines.insert(lines.index(hello) + 1, ack)
-    return b"".join(write_line(line.side, line.frame, places) for line in lines if line.frame is not None)
+class _Mode(Enum):
+    COMPARE = "compare"
+    RECORD = "record"
+    COLLECT = "collect"
 
 
 class _ScriptRun:
@@ -85,30 +85,38 @@ class _ScriptRun:
         self._taken = 0
         """Number of lines of `heard` that are already compared."""
         self._done = 0
+        self._answers: list[tuple[dict[str, Any], ...]] = []
 
     @property
     def process(self) -> RecordedProcess:
         assert self._process is not None
         return self._process
 
-    def run(self, *, is_recording: bool) -> ScriptResult:
+    def run(self, mode: _Mode) -> ScriptResult:
         began = self._harness.loop.clock()
         failure: Failure | None = None
         try:
             try:
+                lay(self._script.about.project, self._script.folder, Path(self._places.cwd))
                 greets = not self._script.has_handshake
                 self._process = self._harness.start(self._found, self._places, greets=greets)
-            except SpawnError as error:
+            except (SpawnError, FixtureError) as error:
                 raise _FailedError(Failure(str(error))) from None
+            except OSError as error:
+                raise _FailedError(Failure(f"project: {error.filename} cannot be written: {error.strerror}")) from None
             if not self._script.has_handshake:
                 self._shake_hands()
-            if is_recording:
+            if mode is _Mode.RECORD:
                 self._record()
+            elif mode is _Mode.COLLECT:
+                self._collect()
             else:
                 self._compare()
             self._end()
-            if not is_recording:
+            if mode is _Mode.COMPARE:
                 self._expect_no_more()
+            elif mode is _Mode.COLLECT:
+                self._take_answers()
         except _FailedError as error:
             failure = error.failure
             if self._process is not None and self._process in self._harness.processes:
@@ -124,6 +132,7 @@ class _ScriptRun:
             exit=str(ended.exit) if ended and ended.exit else "",
             places=self._places,
             seconds=self._harness.loop.clock() - began,
+            answers=tuple(self._answers),
         )
 
     def _shake_hands(self) -> None:
@@ -214,6 +223,59 @@ class _ScriptRun:
             raise _FailedError(Failure(f"no {answer.type} within {self._wait_s:g} s", step))
         if not _has_answer(process, before, answer):
             raise _FailedError(Failure(self._gone(), step))
+
+    # --- collecting ---------------------------------------------------------------------------------------
+
+    def _collect(self) -> None:
+        parts = segments(self._script)
+        for index, steps in enumerate(parts):
+            if index:
+                self._take_answers()
+            for step in steps:
+                if step.side is Side.HOST:
+                    self._say(step)
+                self._done += 1
+            later = [step for part in parts[index + 1 :] for step in part if step.side is Side.EXTENSION]
+            self._await_answers(steps, later)
+
+    def _await_answers(self, steps: list[ScriptStep], later: list[ScriptStep]) -> None:
+        """Waits for the answers to the requests among these steps, but for those that the script expects later, then
+        for the other frames that the script expects here, and then until the extension is quiet."""
+        process = self.process
+        since = self._taken
+        asked = [self._places.fill(step.frame) for step in steps if step.side is Side.HOST]
+        if any(frame["type"] == "shutdown" for frame in asked):
+            return
+        expected = [self._places.fill(step.frame) for step in steps if step.side is Side.EXTENSION]
+        late = [self._places.fill(step.frame) for step in later]
+        due = [answer for frame in asked if (answer := answer_to(frame)) and not any(map(answer.is_in, late))]
+        wait_s = (
+            max(self._wait_s, process.hello_s) if any(frame["type"] == "hello" for frame in expected) else self._wait_s
+        )
+        self._harness.wait(
+            lambda: not process.is_running or all(_has_answer(process, since, answer) for answer in due), wait_s
+        )
+        for answer in due:
+            if not _has_answer(process, since, answer):
+                reason = self._gone() or f"no {answer.type} within {wait_s:g} s"
+                raise _FailedError(Failure(reason, steps[0]))
+        kinds = Counter(frame["type"] for frame in expected)
+        self._harness.wait(
+            lambda: not process.is_running or kinds <= Counter(line.type for line in process.heard[since:]), wait_s
+        )
+        self._harness.until_quiet(process, self._wait_s)
+
+    def _take_answers(self) -> None:
+        """Takes what the extension has said since the last time as one item of the answers."""
+        taken: list[dict[str, Any]] = []
+        for said in self.process.heard[self._taken :]:
+            if said.frame is None:
+                raise _FailedError(Failure(f"it wrote a line that is no frame: {said.text}"))
+            if said.fault and said.type not in self._script.about.ignore:
+                raise _FailedError(Failure(f"no host takes this: {said.fault}", None, said.frame))
+            taken.append(said.frame)
+        self._taken = len(self.process.heard)
+        self._answers.append(tuple(taken))
 
     # --- the end ------------------------------------------------------------------------------------------
 

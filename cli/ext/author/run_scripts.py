@@ -8,28 +8,26 @@ import sys
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from agent.tools.files.atomic import replace_file
+from agent.tools.outcome import ToolError
+from cli.ext.author.script_report import report_for
 from supervisor.harness.harness import Harness, HarnessInterruptedError
-from supervisor.harness.matching import shown
-from supervisor.harness.script import Script, ScriptError, Side, read_script
-from supervisor.harness.script_runner import found_in, play, record, recording
+from supervisor.harness.new_answers import rewrite
+from supervisor.harness.recording import recording
+from supervisor.harness.script import Script, ScriptError, read_script
+from supervisor.harness.script_runner import collect, found_in, play, record
 from supervisor.home.config import ConfigError, load_config
 from supervisor.home.zot_home import zot_home
 from wire.exit_codes import Status
 from wire.manifest import ManifestError
-from wire.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from supervisor.discovery.discover import Found
-    from supervisor.harness.result import ScriptResult
 
-STEPS_SHOWN = 10
-"""The most lines shown of a script before its failed line, and of stderr."""
-FRAME_SHOWN = 160
-"""The most characters of a frame that are shown."""
 GREETING = "handshake and shutdown"
 
 
@@ -40,6 +38,7 @@ class ScriptsRequest:
     path: str
     scripts: tuple[str, ...]
     record: str | None
+    update: bool
     wait_s: float
     cwd: str | None
     as_json: bool
@@ -60,7 +59,9 @@ def run_test(request: ScriptsRequest) -> int:
         with Harness(owns_process=True, config=config) as harness:
             if request.record is not None:
                 return _record(harness, found, scripts, request, cwd)
-            report = _JsonReport() if request.as_json else _Report(found)
+            report = report_for(found, as_json=request.as_json)
+            if request.update:
+                return _update(harness, found, scripts, request, cwd)
             for script in scripts or [Script(GREETING, ())]:
                 report.add(script, play(harness, found, script, cwd=cwd, wait_s=request.wait_s))
     except HarnessInterruptedError:
@@ -83,12 +84,21 @@ def _prepare(request: ScriptsRequest) -> tuple[Found, list[Script]]:
     except ManifestError as error:
         raise _UsageError(f"{request.path}: {error}") from None
     if request.record is not None:
+        if request.update:
+            raise _UsageError("choose one of --update and --record: the first changes SCRIPT, the second makes another")
         if len(request.scripts) != 1:
             raise _UsageError("--record needs exactly one SCRIPT, with the host's lines")
         if os.path.lexists(request.record):
             raise _UsageError(f"--record {request.record}: there is such a file already")
     paths = [Path(name) for name in request.scripts] or default_scripts(folder)
-    return found, [read_script(path) for path in paths]
+    if request.update and not paths:
+        raise _UsageError(
+            f"--update needs a script, and there is none in {folder / 'tests'}; write the host's lines first"
+        )
+    scripts = [read_script(path) for path in paths]
+    if request.cwd and (having := next((script for script in scripts if script.about.project is not None), None)):
+        raise _UsageError(f"--cwd: {having.name} brings its own project; leave --cwd out")
+    return found, scripts
 
 
 def default_scripts(folder: Path) -> list[Path]:
@@ -102,19 +112,13 @@ def _record(
     assert request.record is not None
     outcome = record(harness, found, scripts[0], cwd=cwd, wait_s=request.wait_s)
     if outcome.failure is not None:
-        report = _JsonReport() if request.as_json else _Report(found)
+        report = report_for(found, as_json=request.as_json)
         report.add(scripts[0], outcome)
         print(f"zot ext test: {request.record} has not been written", file=sys.stderr)  # noqa: T201
         return Status.ERROR.exit_code
-    text = recording(outcome)
+    text = recording(outcome, scripts[0].about)
     target = Path(request.record)
-    unfinished = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        unfinished.write_bytes(text)
-        unfinished.rename(target)
-    except OSError as error:
-        unfinished.unlink(missing_ok=True)
-        raise _UsageError(f"--record {request.record}: cannot be written: {error.strerror}") from None
+    _write(target, text)
     lines = text.count(b"\n")
     if request.as_json:
         print(json.dumps({"script": str(target), "ok": True, "lines": lines}))  # noqa: T201
@@ -123,93 +127,30 @@ def _record(
     return 0
 
 
-class _JsonReport:
-    """Prints a JSON object for each script, and one with the totals."""
-
-    def __init__(self) -> None:
-        self.passed = self.failed = 0
-
-    def add(self, script: Script, outcome: ScriptResult) -> None:
-        self.passed += outcome.has_passed
-        self.failed += not outcome.has_passed
-        record: dict[str, Any] = {
-            "script": outcome.script,
-            "title": script.about.title,
-            "ok": outcome.has_passed,
-            "steps": outcome.steps,
-            "done": outcome.done,
-            "seconds": round(outcome.seconds, 3),
-            "exit": outcome.exit,
-        }
-        if (failure := outcome.failure) is not None:
-            record["failure"] = {
-                "line": failure.step.line if failure.step else None,
-                "reason": failure.reason,
-                "expected": failure.step.frame if failure.step else None,
-                "said": failure.said,
-                "differences": [difference._asdict() for difference in failure.differences],
-            }
-            record["stderr"] = list(outcome.stderr)
-        print(json.dumps(record))  # noqa: T201
-
-    def close(self, *, has_scripts: bool) -> None:  # noqa: ARG002
-        print(json.dumps({"passed": self.passed, "failed": self.failed}))  # noqa: T201
+def _write(path: Path, text: bytes) -> None:
+    """Replaces the file in one step, or raises `_UsageError`."""
+    try:
+        replace_file(str(path), text)
+    except ToolError as error:
+        raise _UsageError(f"{error}; nothing is written") from None
 
 
-class _Report:
-    """Prints lines for a person."""
-
-    def __init__(self, found: Found) -> None:
-        from rich.console import Console
-
-        self.passed = self.failed = 0
-        self._found = found
-        self._console = Console(highlight=False, soft_wrap=True)
-
-    def _line(self, *parts: tuple[str, str]) -> None:
-        from rich.text import Text
-
-        line = Text()
-        for text, style in parts:
-            line.append(printable(text), style=style)
-        self._console.print(line)
-
-    def add(self, script: Script, outcome: ScriptResult) -> None:
-        self.passed += outcome.has_passed
-        self.failed += not outcome.has_passed
-        title = f" ({script.about.title})" if script.about.title else ""
-        steps = f"{outcome.steps} line{'s' * (outcome.steps != 1)}, " if outcome.steps else ""
-        if outcome.failure is None:
-            self._line(
-                ("ok    ", "green"), (f"{outcome.script}{title}", ""), (f"  {steps}{outcome.seconds:.2f} s", "dim")
-            )
-            return
-        self._line(("FAIL  ", "bold red"), (f"{outcome.script}{title}", "bold"))
-        before = script.steps[: outcome.done]
-        if len(before) > STEPS_SHOWN:
-            self._line((f"      … {len(before) - STEPS_SHOWN} lines before are as they should be", "dim"))
-        for step in before[-STEPS_SHOWN:]:
-            arrow = "→" if step.side is Side.HOST else "←"
-            self._line(("      ok ", "green"), (f"line {step.line}: {arrow} {shown(step.frame, FRAME_SHOWN)}", "dim"))
-        first, *rest = outcome.failure.lines()
-        self._line(("      ", ""), (first, "red"))
-        for line in rest:
-            mark = line.strip()[:1]
-            self._line(("      ", ""), (line, {"-": "green", "+": "red"}.get(mark, "")))
-        if outcome.stderr:
-            self._line(("      its last lines on stderr:", "dim"))
-            for line in outcome.stderr[-STEPS_SHOWN:]:
-                self._line((f"      | {line}", "dim"))
-
-    def close(self, *, has_scripts: bool) -> None:
-        said = f"{self.passed} passed"
-        if self.failed:
-            said += f", {self.failed} failed"
-        self._line((said, "bold red" if self.failed else "bold green"))
-        if not has_scripts:
-            target = self._found.folder / "tests" / "first.jsonl"
-            self._line(
-                ("no scripts yet: ", ""),
-                (f"zot ext drive {self._found.folder} --record {target}", "bold"),
-                (" writes one while you try it out", ""),
-            )
+def _update(
+    harness: Harness, found: Found, scripts: Sequence[Script], request: ScriptsRequest, cwd: Path | None
+) -> int:
+    """Writes into each script what the extension says now. A script whose run fails stays as it is."""
+    report = report_for(found, as_json=request.as_json)
+    for script in scripts:
+        path = Path(script.name)
+        text = path.read_bytes()
+        outcome = collect(harness, found, script, cwd=cwd, wait_s=request.wait_s)
+        if outcome.failure is not None:
+            report.add(script, outcome)
+            print(f"zot ext test: {script.name} stays as it was", file=sys.stderr)  # noqa: T201
+            continue
+        new = rewrite(text, script, outcome.answers, outcome.places)
+        if new.changes:
+            _write(path, new.text)
+        report.updated(script, new)
+    report.close_update()
+    return Status.ERROR.exit_code if report.failed else 0

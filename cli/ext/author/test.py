@@ -15,7 +15,9 @@ def register(app: typer.Typer) -> None:
 
 
 def ext_test(
-    path: Annotated[str, typer.Argument(metavar="PATH", help="The extension's folder.")] = ".",
+    path: Annotated[
+        str, typer.Argument(metavar="PATH", help="The extension's folder. Default: this one.", show_default=False)
+    ] = ".",
     scripts: Annotated[
         list[str] | None,
         typer.Argument(
@@ -30,6 +32,9 @@ def ext_test(
             help="Say the host's lines of one SCRIPT, and write down the conversation as a new script.",
         ),
     ] = None,
+    update: Annotated[
+        bool, typer.Option("--update", help="Write into each SCRIPT what the extension says now.")
+    ] = False,
     wait: Annotated[
         float, typer.Option("--wait", metavar="SECONDS", help="For each thing that it is to say.", min=0.01, max=86400)
     ] = 10.0,
@@ -39,14 +44,21 @@ def ext_test(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Drive an extension with scripted conversations, and compare what it says.
+    """Play test scripts with an extension, and compare its answers.
 
-    Each script is run with a new process, and a new empty folder for its state. Where there is none, only the handshake
-    and the shutdown are tried. Exits 0 if all passed, 1 if one failed, 2 if nothing could be run.
+    Each script has a process of its own, with an empty folder for its state and a project with the files that the
+    script names. Without a script only the handshake and the shutdown are tried. With --update a script whose run fails
+    stays as it was.
 
-    Example: [bold]zot ext test ./hello[/bold]
+    Exit status: 0 all passed, 1 one failed, 2 nothing could be run, 130 interrupted.
+
+    Examples:
+        zot ext test ./hello                              all scripts in hello/tests
+        zot ext test . tests/first.jsonl                  only this one
+        zot ext test . --update                           take the new answers into the scripts
+        zot ext test . asked.jsonl --record new.jsonl     make a script from the host's lines
     """
     from cli.ext.author.run_scripts import ScriptsRequest, run_test
 
-    request = ScriptsRequest(path, tuple(scripts or ()), record, wait, cwd, as_json)
+    request = ScriptsRequest(path, tuple(scripts or ()), record, update, wait, cwd, as_json)
     exit_with("ext test", lambda: run_test(request))

@@ -16,8 +16,9 @@ from cli.ext.drive.typed_commands import HELP, CommandError, RegisteredNames, fr
 from supervisor.harness.harness import Harness, HarnessInterruptedError
 from supervisor.harness.messages import answer_to
 from supervisor.harness.recorded_process import HandshakePhase
+from supervisor.harness.recording import recording_of
 from supervisor.harness.script import Side
-from supervisor.harness.script_runner import ended_badly, found_in, recording_of
+from supervisor.harness.script_runner import ended_badly, found_in
 from supervisor.home.config import ConfigError, load_config
 from supervisor.home.zot_home import zot_home
 from supervisor.process.child import EXIT_FOLLOWS_S, SpawnError

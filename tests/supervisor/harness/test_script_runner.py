@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from supervisor.harness.harness import Harness, HarnessInterruptedError
-from supervisor.harness.script import Script, Side, parse_script
-from supervisor.harness.script_runner import found_in, play, record, recording
+from supervisor.harness.recording import recording
+from supervisor.harness.script import About, Script, Side, parse_script
+from supervisor.harness.script_runner import found_in, play, record
 from tests.support.extension_folder import extension, folder
 from tests.support.host import PRELUDE
 from tests.support.script_runs import run_script
@@ -209,10 +210,10 @@ def test_a_recording_passes(echo):
     with Harness() as room:
         outcome = record(room, found_in(echo), script(call("hi"), ("host", {"type": "event", "event": "turn_end"})))
         assert outcome.failure is None
-        text = recording(outcome)
+        text = recording(outcome, About())
         again = play(room, found_in(echo), parse_script(text, "recording"))
     assert again.failure is None, failure(again)
-    assert recording(again) == text
+    assert recording(again, About()) == text
     steps = parse_script(text, "recording").steps
     assert [(step.side, step.frame["type"]) for step in steps[:2]] == [
         (Side.EXTENSION, "hello"),
