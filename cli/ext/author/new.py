@@ -23,19 +23,25 @@ def register(app: typer.Typer) -> None:
 
 
 def ext_new(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Letters, digits, '-' and '_'.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the new extension: letters, digits, '-' and '_'.")],
     lang: Annotated[Language, typer.Option("--lang", "-l", help="What it is written in.")] = Language.python,
     folder: Annotated[
-        str, typer.Option("--dir", metavar="DIR", help="Where its folder, called NAME, is made.", show_default=False)
+        str,
+        typer.Option("--dir", metavar="DIR", help="Where the folder NAME is made. Default: here.", show_default=False),
     ] = ".",
     as_json: Json = False,
 ) -> None:
-    """Make a working extension with a test of its own: a tool, a slash command, and a script for zot ext test.
+    """Make a new extension that works, with a test.
 
-    Nothing has to be installed for it: Python and TypeScript get a copy of the SDK, sh needs jq, Go is to be built.
-    Exits 0, 1 if it cannot be written, 2 if the name will not do or the folder is there already.
+    It has a tool, a slash command, and a script for zot ext test. Python and TypeScript get a copy of the SDK, so
+    nothing has to be installed; sh needs jq; Go has to be built.
 
-    Example: [bold]zot ext new hello --lang python[/bold]
+    Exit status: 0 made, 1 it cannot be written, 2 the name cannot be used or the folder is there already.
+
+    Examples:
+        zot ext new hello                                in Python
+        zot ext new hello --lang typescript              in JavaScript that is checked as TypeScript
+        zot ext new hello --lang sh --dir extensions     in extensions/hello
     """
     from cli.ext.author.new_folder import run_new
 

@@ -129,6 +129,10 @@ def _vendor(language: str, target: Path) -> None:
         if folder is None:
             raise NewError("the TypeScript SDK is not installed; reinstall zot")
         shutil.copytree(folder, target / "vendor" / "zotext", ignore=NOT_COPIED)
+        (target / "node_modules").mkdir()
+        (target / "node_modules" / "zotext").symlink_to(
+            "../vendor/zotext"
+        )  # as npm install does for file:vendor/zotext
 
 
 def _next_steps(name: str, language: str, target: Path) -> list[str]:
