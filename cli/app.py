@@ -52,16 +52,20 @@ app.callback(help=HELP)(root)
 @app.command("demo")
 def demo(
     json: Annotated[bool, typer.Option("--json", help="Print the run's events instead.")] = False,
+    stats: Annotated[
+        str | None, typer.Option(help="Write what each extension uses, for zot report.", metavar="FILE")
+    ] = None,
 ) -> None:
-    """Show a complete run on a recorded model, with four extensions. No key, no network.
+    """Show a whole run with four extensions. It needs no key and no network: the model's answers are recorded.
 
     Examples:
         zot demo                     what happens, line by line
         zot demo --json | jq .type   the events of the same run
+        zot demo --stats demo.jsonl && zot report demo.jsonl   a page of charts of it
     """
     from cli.run.demo import run_demo
 
-    sys.exit(run_demo(as_json=json))
+    sys.exit(run_demo(as_json=json, stats=stats))
 
 
 @app.command("doctor")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import sys
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent.configure import prepare
 from agent.demo import CASSETTE, EXTENSIONS, PROJECT, PROMPT
@@ -15,10 +17,19 @@ from agent.options import RunRequest
 from cli.version import VERSION
 from supervisor.discovery.environment import is_secret
 from supervisor.home.config import Config
+from supervisor.monitoring.stats_error import StatsFileError
+from wire.exit_codes import Status
+
+if TYPE_CHECKING:
+    from cli.run.run_view import RunView
+
+STATS = "demo.jsonl"
+"""The file in the last line, which says how to see the charts of the demo."""
 
 
-def run_demo(*, as_json: bool) -> int:
-    """Returns the exit status of the run. All files are in a temporary folder; the user's `$ZOT_HOME` is not used."""
+def run_demo(*, as_json: bool, stats: str | None = None) -> int:
+    """Returns the exit status of the run. All files but `stats` are in a temporary folder; the user's `$ZOT_HOME` is
+    not used."""
     _forget_secrets()
     with tempfile.TemporaryDirectory(prefix="zot-demo-") as folder:
         project = Path(folder) / "project"
@@ -32,19 +43,31 @@ def run_demo(*, as_json: bool) -> int:
                 extensions=tuple(str(path) for path in _extensions()),
                 discover=False,
                 session=False,
+                stats=stats,
             )
         )
-        if as_json:
-            run = Headless(prepared.options, version=VERSION, make_provider=prepared.make_provider, stdout=1)
-            return run.run(PROMPT).exit_code
-        from cli.run.run_view import RunView
-
-        view = RunView()
-        run = Headless(prepared.options, version=VERSION, make_provider=prepared.make_provider, on_record=view.show)
+        try:
+            view = None if as_json else _view()
+            run = Headless(
+                prepared.options,
+                version=VERSION,
+                make_provider=prepared.make_provider,
+                on_record=None if view is None else view.show,
+                stdout=1 if as_json else None,
+            )
+        except StatsFileError as error:
+            print(f"zot demo: {error}", file=sys.stderr)  # noqa: T201
+            return Status.USAGE.exit_code
+        if view is None:
+            result = run.run(PROMPT)
+            if stats is not None:
+                print(f"zot demo: {_charts(stats)}", file=sys.stderr)  # noqa: T201
+            return result.exit_code
         view.on_broken = run.stdout_broken
         view.title("A recorded model, real extensions, a temporary project")
         result = run.run(PROMPT)
         view.costs(result)
+        view.hint(_charts(stats))
         return result.exit_code
 
 
@@ -54,6 +77,19 @@ def _forget_secrets() -> None:
     for name, value in list(os.environ.items()):
         if is_secret(name, Config(), value):
             del os.environ[name]
+
+
+def _view() -> RunView:
+    from cli.run.run_view import RunView  # imports rich, which the event stream does not need
+
+    return RunView()
+
+
+def _charts(stats: str | None) -> str:
+    """How to see the charts of this run, in words and as a command that can be copied."""
+    if stats is None:
+        return f"As a page of charts: zot demo --stats {STATS} && zot report {STATS}"
+    return f"As a page of charts: zot report {shlex.quote(stats)}"
 
 
 def _extensions() -> list[Path]:

@@ -6,22 +6,24 @@ import textwrap
 from typing import TYPE_CHECKING
 
 import msgspec
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
+from cli.fitted import fitted
+from cli.help.page import page_width
 from cli.os_errors import discard_output
 from wire import events
-from wire.text import printable
+from wire.text import counted, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 NARROWEST = 60
-WIDEST = 110
 LABEL = 14
 """Columns of the left margin, which says who speaks."""
+HEADINGS = ("extension", "CPU ms", "peak RSS", "frames", "calls", "blocked", "p50 ms", "p99 ms", "ended")
+GIVES_WAY = (3, 8, 6, 4, 2)
+"""Columns that are left out on a narrow screen, the least important first."""
 
 
 class _RaisingConsole(Console):
@@ -34,10 +36,7 @@ class RunView:
     """Prints records as they come. Colours on a terminal only, and not with `NO_COLOR`."""
 
     def __init__(self) -> None:
-        console = Console(highlight=False, soft_wrap=False)
-        # A pipe has no width; the view takes `WIDEST` then.
-        width = console.width if console.is_terminal else WIDEST
-        self._console = _RaisingConsole(highlight=False, width=max(NARROWEST, min(width, WIDEST)))
+        self._console = _RaisingConsole(highlight=False, width=max(NARROWEST, page_width()))
         self.on_broken: Callable[[str], None] = lambda _reason: None
         """Called once when stdout cannot be written any more: with "" if its reader has gone, else with the reason."""
         self._broken = False
@@ -69,34 +68,28 @@ class RunView:
     def costs(self, result: events.Result) -> None:
         """Prints the summary and the table of costs."""
         cost = "cost unknown" if result.cost_usd is None else f"${result.cost_usd:.4f} at list price"
-        tokens = result.usage.input + result.usage.output
-        summary = f"{result.status}: {result.steps} turns, {result.duration_ms / 1000:.1f} s, {tokens} tokens, {cost}"
+        tokens = counted(result.usage.input + result.usage.output, "token")
+        turns = counted(result.steps, "turn")
+        summary = f"{result.status}: {turns}, {result.duration_ms / 1000:.1f} s, {tokens}, {cost}"
         self._print()
         self._print(Text(summary, style="bold" if result.exit_code == 0 else "bold red"))
-        table = Table(box=SIMPLE_HEAD, title="What each extension cost", title_justify="left", pad_edge=False)
-        table.add_column("extension")
-        for heading in ("CPU ms", "peak RSS", "frames in/out", "calls", "blocked", "p50 ms", "p99 ms"):
-            table.add_column(heading, justify="right")
-        table.add_column("exits")
-        for name, used in result.extensions.items():
-            table.add_row(
-                name,
-                str(used.cpu_ms),
-                f"{used.rss_peak_bytes / 2**20:.1f} MiB",
-                f"{used.frames_in}/{used.frames_out}",
-                str(used.calls),
-                str(used.blocks),
-                _milliseconds(used.p50_ms),
-                _milliseconds(used.p99_ms),
-                f"{used.exits} ({used.exit_status})" if used.exit_status else str(used.exits),
-            )
-        self._print(table)
+        self._print(Text("What each extension cost", style="bold"))
+        rows = [HEADINGS, *(_cells(name, used) for name, used in result.extensions.items())]
+        heading, *lines = fitted(rows, self._console.width, GIVES_WAY, right=range(1, len(HEADINGS) - 1))
+        self._print(Text(heading, style="dim"))
+        for line in lines:
+            self._print(Text(line))
 
-    def _print(self, *shown: Text | Table) -> None:
+    def hint(self, text: str) -> None:
+        """Prints a last line, on what to do next."""
+        self._print()
+        self._print(Text(text), soft_wrap=True)
+
+    def _print(self, *shown: Text, soft_wrap: bool = False) -> None:
         if self._broken:
             return
         try:
-            self._console.print(*shown)
+            self._console.print(*shown, soft_wrap=soft_wrap)
         except OSError as error:
             self._broken = True
             discard_output()
@@ -111,7 +104,7 @@ class RunView:
             self._line(name, f"{shown}  ->  {_first_line(text)}", "red")
         else:
             lines = text.count("\n") + 1
-            outcome = _first_line(text) if lines == 1 else f"{lines} lines"
+            outcome = _first_line(text) if lines == 1 else counted(lines, "line")
             self._line(name, f"{shown}  ->  {outcome}", "green")
 
     def _line(self, label: str, text: str, style: str) -> None:
@@ -136,6 +129,26 @@ def _arguments(call: events.ToolCall) -> str:
             if isinstance(args.get(key), str):
                 return str(args[key])
     return bytes(call.args).decode("utf-8", "replace")
+
+
+def _cells(name: str, used: events.Cost) -> tuple[str, ...]:
+    return (
+        name,
+        str(used.cpu_ms),
+        f"{used.rss_peak_bytes / 2**20:.1f} MiB",
+        f"{used.frames_in}/{used.frames_out}",
+        str(used.calls),
+        str(used.blocks),
+        _milliseconds(used.p50_ms),
+        _milliseconds(used.p99_ms),
+        _ended(used),
+    )
+
+
+def _ended(used: events.Cost) -> str:
+    """How its processes ended: `exit 0`; for several `3 times, last exit 1`."""
+    last = used.exit_status or "-"
+    return last if used.exits < 2 else f"{used.exits} times, last {last}"
 
 
 def _first_line(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -22,13 +23,16 @@ NODE = shutil.which("node")
 
 
 def environment(**changes: str) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if name not in ("ANTHROPIC_API_KEY", "NO_COLOR")}
+    kept = {
+        name: value for name, value in os.environ.items() if name not in ("ANTHROPIC_API_KEY", "NO_COLOR", "COLUMNS")
+    }
     return {**kept, "PYTHONPATH": str(ROOT), **changes}
 
 
-def run(*arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
+def run(*arguments: str, cwd: Path | None = None, **changes: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [*ZOT, *arguments],
+        cwd=cwd,
         env=environment(**changes),
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -47,7 +51,9 @@ def test_in_a_pipe_the_demo_tells_what_happened_and_what_it_cost() -> None:
     assert "[redacted:aws-key-id]" in shown.stdout
     assert "AKIA" not in shown.stdout.replace("aws-key-id", "")
     for name in ("guard", "redactor", "todo-count"):
-        assert re.search(rf"^ {name} +\d+ +[\d.]+ MiB +\d+/\d+ ", shown.stdout, flags=re.MULTILINE), name
+        assert re.search(rf"^{name} +\d+ +[\d.]+ MiB +\d+/\d+ ", shown.stdout, flags=re.MULTILINE), name
+    assert max(map(len, shown.stdout.splitlines())) <= 80
+    assert shown.stdout.endswith("\nAs a page of charts: zot demo --stats demo.jsonl && zot report demo.jsonl\n")
     assert "[redactor] warn: redacted 1 secret" in shown.stderr
 
 
@@ -67,6 +73,33 @@ def test_with_json_the_demo_is_the_event_stream_of_the_same_run(tmp_path: Path) 
     answers = [record for record in records if isinstance(record, events.AssistantMessage)]
     assert "AKIAIOSFODNN7EXAMPLE" not in str(answers)
     assert not home.exists(), "the user's own home is not touched"
+
+
+@pytest.mark.parametrize("flags", [[], ["--json"]])
+def test_the_last_line_leads_to_the_charts_of_the_demo(tmp_path: Path, flags: list[str]) -> None:
+    shown = run("demo", *flags, "--stats", "my demo.jsonl", cwd=tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    said = (shown.stderr if flags else shown.stdout).splitlines()[-1]
+    command = said.partition("charts: ")[2]
+    assert command == "zot report 'my demo.jsonl'"
+    if flags:
+        assert all(line.startswith("{") for line in shown.stdout.splitlines())
+    assert run(*shlex.split(command)[1:], cwd=tmp_path).returncode == 0
+    page = (tmp_path / "my demo.html").read_text(encoding="utf-8")
+    assert "todo-count" in page
+
+
+def test_a_stats_file_that_cannot_be_written_is_refused_before_the_run(tmp_path: Path) -> None:
+    shown = run("demo", "--stats", str(tmp_path / "nowhere" / "x"))
+    assert (shown.returncode, shown.stdout) == (2, "")
+    assert shown.stderr.startswith("zot demo: --stats ")
+
+
+def test_on_a_narrow_screen_columns_give_way_and_names_stay_whole() -> None:
+    shown = run("demo", COLUMNS="60")
+    table = shown.stdout.partition("What each extension cost\n")[2].split("\n\n")[0].splitlines()
+    assert max(map(len, table)) <= 60
+    assert {line.split()[0] for line in table} >= {"extension", "guard", "redactor", "todo-count"}
 
 
 def test_without_node_the_demo_leaves_an_extension_out_and_says_so(tmp_path: Path) -> None:

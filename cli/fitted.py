@@ -1,0 +1,32 @@
+"""Tables that fit: the least important columns give way, and names stay whole."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cli.aligned import aligned
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+
+def fitted(
+    rows: Sequence[Sequence[str]], width: int | None, gives_way: Sequence[int], right: Collection[int] = ()
+) -> list[str]:
+    """A line of text for each row, as `aligned` makes them. While a line is longer than `width`, the next column of
+    `gives_way` is left out. Lines may stay longer when all of those are gone. Each row has all columns. None means any
+    width."""
+    left_out: set[int] = set()
+    for column in (None, *gives_way):
+        if column is not None:
+            left_out.add(column)
+        kept = [index for index in range(len(rows[0])) if index not in left_out]
+        end = [""] if kept[-1] in right else []  # `aligned` pads no last cell
+        lines = aligned(
+            [[*(row[index] for index in kept), *end] for row in rows],
+            {place for place, index in enumerate(kept) if index in right},
+        )
+        lines = [line.rstrip() for line in lines]
+        if width is None or max(map(len, lines)) <= width:
+            break
+    return lines
