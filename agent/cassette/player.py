@@ -11,6 +11,7 @@ import orjson
 from agent.cassette.difference import differences
 from agent.cassette.errors import CassetteError, CassetteMismatch
 from agent.cassette.placeholders import Names
+from wire.text import counted
 
 if TYPE_CHECKING:
     import os
@@ -59,7 +60,7 @@ class CassettePlayer:
         both cases the position stays.
         """
         if not self.remaining:
-            recorded = _count(len(self._exchanges), "exchange")
+            recorded = counted(len(self._exchanges), "exchange")
             raise CassetteError(f"cassette {self._path} ends after {recorded}, but the run goes on; {self._advice}")
         names = Names.of(params, cwd=self._cwd, home=self._home)
         exchange = self._exchanges[self._played]
@@ -137,7 +138,3 @@ def _is_line(line: Json) -> bool:
         and all(isinstance(block, dict) and isinstance(block.get("text", ""), str) for block in content)
         and all(isinstance(block.get("args", ""), str) for block in content)
     )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

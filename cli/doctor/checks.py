@@ -32,6 +32,7 @@ from supervisor.process.cgroup_survey import WANTED, Unavailable, survey
 from supervisor.process.child import SpawnError
 from supervisor.process.spawn_limits import SHELL, find_program
 from supervisor.process.table import become_subreaper, read_process
+from wire.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -244,7 +245,7 @@ def _open_files(discovery: Discovery) -> Iterator[Check]:
     needed = fd_limit.needed(workers)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     allowed = "unlimited" if hard == resource.RLIM_INFINITY else str(hard)
-    message = f"{needed} needed for {workers} processes of extensions; {allowed} allowed"
+    message = f"{needed} needed for {counted(workers, 'process', 'processes')} of extensions; {allowed} allowed"
     if hard != resource.RLIM_INFINITY and hard < needed:
         advice = f"raise the hard limit to {needed} (ulimit -Hn, LimitNOFILE= or limits.conf)"
         yield Check("open files", Level.FAIL, message, advice)

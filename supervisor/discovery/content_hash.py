@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from wire.manifest import Manifest
@@ -79,6 +79,30 @@ def hash_content(folder: Path, manifest: Manifest | None = None, bounds: Bounds 
     return walk.content()
 
 
+def hash_states(states: Iterable[tuple[str, bytes]]) -> str:
+    """`sha256:` and the hash of paths with the state of each: kind, exec bit and content. The order does not matter."""
+    whole = hashlib.sha256()
+    for path, state in sorted(states):
+        name = os.fsencode(path)
+        whole.update(b"%d:%b=%d:%b\n" % (len(name), name, len(state), state))
+    return PREFIX + whole.hexdigest()
+
+
+def file_state(fd: int, mode: int, on_read: Callable[[int], None] | None = None) -> bytes:
+    """The state of an open regular file. `on_read` gets the number of bytes of each piece. Raises `OSError`."""
+    digest = hashlib.sha256()
+    while chunk := os.read(fd, CHUNK):
+        digest.update(chunk)
+        if on_read is not None:
+            on_read(len(chunk))
+    return (b"program " if mode & 0o111 else b"file ") + digest.hexdigest().encode()
+
+
+def link_state(target: str) -> bytes:
+    """The state of a symbolic link."""
+    return b"link " + os.fsencode(target)
+
+
 class _Walk:
     def __init__(self, folder: Path, bounds: Bounds) -> None:
         self._name = str(folder)
@@ -91,13 +115,8 @@ class _Walk:
         """Real paths outside of the folder that are covered already. Links may lead in circles."""
 
     def content(self) -> Content:
-        whole = hashlib.sha256()
-        parts: dict[str, str] = {}
-        for path, line in sorted(self._lines):
-            name = os.fsencode(path)
-            whole.update(b"%d:%b=%d:%b\n" % (len(name), name, len(line), line))
-            parts[path] = hashlib.sha256(line).hexdigest()[:PART]
-        return Content(PREFIX + whole.hexdigest(), dict(sorted(self._files.items())), parts)
+        parts = {path: hashlib.sha256(line).hexdigest()[:PART] for path, line in sorted(self._lines)}
+        return Content(hash_states(self._lines), dict(sorted(self._files.items())), parts)
 
     def folder(self, path: str, shown: str) -> None:
         """Covers all that the folder contains. `shown` is the path that enters the hash, relative to the extension's
@@ -134,7 +153,7 @@ class _Walk:
             target = os.readlink(path)
         except OSError as error:
             raise self._unreadable(path, error) from None
-        self._add(shown, b"link " + os.fsencode(target))
+        self._add(shown, link_state(target))
         if not os.path.isabs(target) and not self._is_inside(os.path.realpath(path)) and os.path.exists(path):
             self._outside(path, f"{shown} -> ./{target}")  # no file inside can have this path
 
@@ -170,8 +189,7 @@ class _Walk:
             raise self._unreadable(path, error) from None
 
     def _file(self, path: str, shown: str) -> None:
-        digest = hashlib.sha256()
-        size = 0
+        before = self._bytes
         try:
             # O_NONBLOCK: a FIFO may have replaced the file meanwhile.
             fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -179,18 +197,18 @@ class _Walk:
                 mode = os.fstat(fd).st_mode
                 if not stat.S_ISREG(mode):
                     raise ContentError(f"{path} changes while it is read; try again when nothing writes to it")
-                while chunk := os.read(fd, CHUNK):
-                    digest.update(chunk)
-                    size += len(chunk)
-                    self._bytes += len(chunk)
-                    if self._bytes > self._bounds.bytes:
-                        raise self._too_much(f"{self._bounds.bytes / 2**20:g} MB")
+                state = file_state(fd, mode, self._on_read)
             finally:
                 os.close(fd)
         except OSError as error:
             raise self._unreadable(path, error) from None
-        self._files[shown] = size
-        self._add(shown, (b"program " if mode & 0o111 else b"file ") + digest.hexdigest().encode())
+        self._files[shown] = self._bytes - before
+        self._add(shown, state)
+
+    def _on_read(self, size: int) -> None:
+        self._bytes += size
+        if self._bytes > self._bounds.bytes:
+            raise self._too_much(f"{self._bounds.bytes / 2**20:g} MB")
 
     def _add(self, shown: str, line: bytes) -> None:
         self._lines.append((shown, line))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from supervisor.extension.restart import Cause, Decision, GiveUp, RestartIn, WorkerEnding
+from wire.text import counted
 
 if TYPE_CHECKING:
     from supervisor.extension.notices import NoticeKind
@@ -40,7 +41,7 @@ def exit_message(
     place = f" (log: {log})"
     if isinstance(decision, GiveUp):
         last = exit_status if ending.cause is Cause.EXIT else reason
-        failure = f"{decision.exits} exits in {decision.span_s:.0f} s, last {last}{last_words}"
+        failure = f"{counted(decision.exits, 'exit')} in {decision.span_s:.0f} s, last {last}{last_words}"
         return ExitMessage("failed", failure, f"; given up: zot ext restart {extension} tries again{place}", failure)
     if isinstance(decision, RestartIn):
         wait = f"{decision.delay_s:.1f} s"

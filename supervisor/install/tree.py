@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from supervisor.discovery.content_hash import file_state, hash_states, link_state
 from supervisor.discovery.data_dir import RECORD
 from supervisor.install.errors import InstallError
 
@@ -151,28 +151,20 @@ def copy_file(source: Path, target: Path) -> None:
 def content_hash(root: Path, paths: Iterable[str]) -> str:
     """Returns `sha256:` and a hash over path, kind, exec bit and content of these files, sorted by path. A missing file
     changes the hash too. Raises `OSError`."""
-    whole = hashlib.sha256()
-    for path in sorted(paths):
-        name = path.encode("utf-8", "surrogateescape")
-        state = _state(root / path)
-        whole.update(b"%d:%b=%d:%b\n" % (len(name), name, len(state), state))
-    return f"sha256:{whole.hexdigest()}"
+    return hash_states((path, _state(root / path)) for path in paths)
 
 
 def _state(path: Path) -> bytes:
     try:
         mode = os.lstat(path).st_mode
         if stat.S_ISLNK(mode):
-            return b"link " + os.fsencode(os.readlink(path))
+            return link_state(os.readlink(path))
         if not stat.S_ISREG(mode):
             return b"other"
-        digest = hashlib.sha256()
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
-            while piece := os.read(fd, PIECE):
-                digest.update(piece)
+            return file_state(fd, mode)
         finally:
             os.close(fd)
     except (FileNotFoundError, NotADirectoryError):
         return b"missing"
-    return (b"program " if mode & 0o111 else b"file ") + digest.hexdigest().encode()

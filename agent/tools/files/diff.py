@@ -6,6 +6,8 @@ square of the file's length.
 
 from __future__ import annotations
 
+from collections import Counter
+from difflib import SequenceMatcher
 from itertools import pairwise
 
 Replacement = tuple[int, int, bytes]
@@ -14,7 +16,10 @@ Replacement = tuple[int, int, bytes]
 CONTEXT_LINES = 3
 MAX_BYTES = 51_200
 MAX_LINE_BYTES = 2_000
-_MAX_COMPARISONS = 250_000
+_MAX_LINES = 2_000
+"""The most lines on one side that are compared."""
+_MAX_PAIRS = 20_000
+"""The most pairs of equal lines that are compared. difflib looks at each of them several times."""
 
 _Change = tuple[int, int, list[bytes]]
 """Start and end offset of whole old lines, and the lines that take their place."""
@@ -62,7 +67,7 @@ def _spliced(old: bytes, start: int, end: int, members: list[Replacement]) -> by
 
 
 def _compare(old: bytes, start: int, end: int, new_lines: list[bytes]) -> list[_Change]:
-    """The smallest changes that turn the old lines from `start` to `end` into `new_lines`."""
+    """The changes that turn the old lines from `start` to `end` into `new_lines`."""
     raw_lines = _lines(old[start:end])
     old_lines, new_lines = [_with_lf(line) for line in raw_lines], [_with_lf(line) for line in new_lines]
     offsets = [start]
@@ -77,7 +82,7 @@ def _compare(old: bytes, start: int, end: int, new_lines: list[bytes]) -> list[_
 
 
 def _common_lines(old: list[bytes], new: list[bytes]) -> list[tuple[int, int]]:
-    """Pairs of indices of equal lines, ascending: a longest common subsequence.
+    """Pairs of indices of equal lines, ascending, as `difflib` finds them.
 
     If the part between the first and the last difference is too large to compare, all of it counts as changed.
     """
@@ -88,30 +93,14 @@ def _common_lines(old: list[bytes], new: list[bytes]) -> list[tuple[int, int]]:
     while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
         tail += 1
     pairs = [(i, i) for i in range(head)]
-    rows, columns = len(old) - head - tail, len(new) - head - tail
-    if rows * columns <= _MAX_COMPARISONS:
-        middle = _longest(old[head : head + rows], new[head : head + columns])
-        pairs += [(head + i, head + j) for i, j in middle]
+    left, right = old[head : len(old) - tail], new[head : len(new) - tail]
+    frequency = Counter(right)
+    if max(len(left), len(right)) <= _MAX_LINES and sum(frequency[line] for line in left) <= _MAX_PAIRS:
+        # Without `autojunk` lines that are frequent count too, such as empty ones.
+        matcher = SequenceMatcher(None, left, right, autojunk=False)
+        for i, j, length in matcher.get_matching_blocks():
+            pairs += [(head + i + k, head + j + k) for k in range(length)]
     return pairs + [(len(old) - k, len(new) - k) for k in range(tail, 0, -1)]
-
-
-def _longest(old: list[bytes], new: list[bytes]) -> list[tuple[int, int]]:
-    lengths = [[0] * (len(new) + 1) for _ in range(len(old) + 1)]
-    for i in range(len(old) - 1, -1, -1):
-        row, below = lengths[i], lengths[i + 1]
-        for j in range(len(new) - 1, -1, -1):
-            row[j] = below[j + 1] + 1 if old[i] == new[j] else max(below[j], row[j + 1])
-    pairs = []
-    i = j = 0
-    while i < len(old) and j < len(new):
-        if old[i] == new[j]:
-            pairs.append((i, j))
-            i, j = i + 1, j + 1
-        elif lengths[i + 1][j] >= lengths[i][j + 1]:
-            i += 1
-        else:
-            j += 1
-    return pairs
 
 
 def _marked_lines(old: bytes, changes: list[_Change]) -> list[tuple[str, bytes]]:

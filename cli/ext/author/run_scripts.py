@@ -22,6 +22,7 @@ from supervisor.home.config import ConfigError, load_config
 from supervisor.home.zot_home import zot_home
 from wire.exit_codes import Status
 from wire.manifest import ManifestError
+from wire.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -123,7 +124,7 @@ def _record(
     if request.as_json:
         print(json.dumps({"script": str(target), "ok": True, "lines": lines}))  # noqa: T201
     else:
-        print(f"wrote {target}: {lines} lines. Replace what changes from run to run by ${{any}}")  # noqa: T201
+        print(f"wrote {target}: {counted(lines, 'line')}. Replace what changes from run to run by ${{any}}")  # noqa: T201
     return 0
 
 

@@ -14,7 +14,7 @@ from cli.json_line import print_json
 from supervisor.control.client import HostError
 from wire import control
 from wire.suggest import no_such
-from wire.text import one_line, printable
+from wire.text import counted, one_line, printable
 
 if TYPE_CHECKING:
     from supervisor.control.client import ControlClient
@@ -81,8 +81,8 @@ def _lines(name: str, host: int, stats: ExtensionStats) -> list[str]:
         f"{one_line(name, 200)}, of host {host}",
         "",
         f"state       {stats.state}" + (f": {one_line(stats.failure, 2000)}" if stats.failure else ""),
-        f"up          {number_format.duration(stats.uptime_s)}, {stats.restarts} restarts, {stats.exits} exits"
-        + (f", the last {stats.exit_status}" if stats.exit_status else ""),
+        f"up          {number_format.duration(stats.uptime_s)}, {counted(stats.restarts, 'restart')},"
+        f" {counted(stats.exits, 'exit')}" + (f", the last {stats.exit_status}" if stats.exit_status else ""),
         f"processes   {stats.processes}, threads {stats.threads}, open files {files};"
         f" pids of its workers {pids}, {stats.workers} wanted",
         f"CPU         {number_format.percent(stats.cpu_percent)} % of a core now, {stats.cpu_s:.2f} s so far",
@@ -91,10 +91,12 @@ def _lines(name: str, host: int, stats: ExtensionStats) -> list[str]:
         f"{number_format.size(stats.bytes_in)})"
         f"  out {stats.frames_out} ({number_format.rate(stats.frames_out_per_s)}/s, "
         f"{number_format.size(stats.bytes_out)})",
-        f"calls       {stats.calls}, {stats.pending} pending, {stats.errors} errors, {stats.timeouts} timeouts,"
-        f" {stats.blocks} blocks",
-        f"left out    {stats.events_dropped} events, {stats.notes_dropped} notes, {stats.junk_lines} lines of junk,"
-        f" {stats.limit_breaches} limit breaches",
+        f"calls       {stats.calls}, {stats.pending} pending, {counted(stats.errors, 'error')},"
+        f" {counted(stats.timeouts, 'timeout')},"
+        f" {counted(stats.blocks, 'block')}",
+        f"left out    {counted(stats.events_dropped, 'event')}, {counted(stats.notes_dropped, 'note')},"
+        f" {counted(stats.junk_lines, 'line')} of junk,"
+        f" {counted(stats.limit_breaches, 'limit breach', 'limit breaches')}",
         f"latency     p50 {number_format.milliseconds(stats.p50_ms)} ms,"
         f" p99 {number_format.milliseconds(stats.p99_ms)} ms",
     ]

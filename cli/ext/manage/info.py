@@ -20,6 +20,7 @@ from cli.ext.manage.shared_options import (
 )
 from cli.json_line import print_json
 from cli.parameters import Json
+from wire.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -140,7 +141,7 @@ def _of_manifest(manifest: Manifest, details: Details) -> Iterator[tuple[str, st
         yield "not", f"{', '.join(details.withheld)}: secrets that it neither asks for nor is granted"
     yield "guard", f"priority {manifest.priority}, on failure {manifest.on_failure}"
     restart = manifest.restart
-    yield "restart", f"{restart.policy}, given up after {restart.max} exits in {restart.window_s:g} s"
+    yield "restart", f"{restart.policy}, given up after {counted(restart.max, 'exit')} in {restart.window_s:g} s"
     said = {} if details.limits is None else msgspec.structs.asdict(details.limits)
     limits = [f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}" for name, value in said.items()
               if value is not None]  # fmt: skip
@@ -161,6 +162,6 @@ def _of_record(details: Details) -> Iterator[tuple[str, str]]:
     yield "installed", f"{record.installed_at} from {record.source}{ref}"
     if record.commit:
         yield "commit", record.commit
-    yield "content", f"{record.content_hash}, {len(record.files)} files"
+    yield "content", f"{record.content_hash}, {counted(len(record.files), 'file')}"
     changes = {None: "cannot be told", True: "yes: zot ext update refuses without --force", False: "none"}
     yield "local changes", changes[details.is_changed]

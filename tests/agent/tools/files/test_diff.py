@@ -96,3 +96,11 @@ def test_the_diff_tells_the_new_text(
             if old_side.startswith(shown_old, n) and new_side.startswith(shown_new, n) and old_side[:n] == new_side[:n]
         )
         old_side, new_side = old_side[skipped + len(shown_old) :], new_side[skipped + len(shown_new) :]
+
+
+def test_a_block_with_too_many_equal_lines_counts_as_changed_whole() -> None:
+    old, new = "x\n" + "}\n" * 200 + "y\n", "y\n" + "}\n" * 199 + "x\n"
+    diff = render(old.encode(), [(0, len(old), new.encode())])
+    assert diff == "".join(f"-{line}\n" for line in old.splitlines()) + "".join(
+        f"+{line}\n" for line in new.splitlines()
+    )
