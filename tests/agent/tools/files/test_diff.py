@@ -101,6 +101,5 @@ def test_the_diff_tells_the_new_text(
 def test_a_block_with_too_many_equal_lines_counts_as_changed_whole() -> None:
     old, new = "x\n" + "}\n" * 200 + "y\n", "y\n" + "}\n" * 199 + "x\n"
     diff = render(old.encode(), [(0, len(old), new.encode())])
-    assert diff == "".join(f"-{line}\n" for line in old.splitlines()) + "".join(
-        f"+{line}\n" for line in new.splitlines()
-    )
+    removed, added = ("".join(sign + line + "\n" for line in text.split()) for sign, text in (("-", old), ("+", new)))
+    assert diff == removed + added
