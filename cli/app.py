@@ -92,7 +92,7 @@ def schema(
         typer.Argument(metavar="[NAME]", help="Of a schema. Default: list all names.", autocompletion=schemas),
     ] = None,
 ) -> None:
-    """Print a JSON Schema: of the manifest, a frame, an event or the result record.
+    """Print a JSON Schema of anything that zot reads or writes.
 
     Exit status: 0 printed, 2 there is no schema of that name.
 
@@ -119,9 +119,10 @@ def report(
         ),
     ] = None,
 ) -> None:
-    """Make a page of charts from a run: use over time, latency, what happened.
+    """Make a page of charts from the figures of a run.
 
-    The page is one file and works offline. From the output of --json alone there is no use over time.
+    It shows use over time, how fast each extension answered, and what happened. The page is one file and works offline.
+    From the output of --json alone there is no use over time.
 
     Exit status: 0 made, 1 the file cannot be read or the page cannot be written, 2 usage.
 

@@ -35,8 +35,10 @@ def host(
         list[str] | None,
         typer.Option("-e", "--ext", help="Start the extension in this folder; repeatable.", metavar="DIR"),
     ] = None,
-    no_ext: Annotated[bool, typer.Option("--no-ext", "--no-extensions", help="Only those named with --ext.")] = False,
-    cwd: Annotated[str | None, typer.Option(help="The project's folder.", metavar="DIR")] = None,
+    no_ext: Annotated[
+        bool, typer.Option("--no-ext", "--no-extensions", help="Start only those named with --ext.")
+    ] = False,
+    cwd: Annotated[str | None, typer.Option(help="The project's folder. Default: this one.", metavar="DIR")] = None,
     trust_project: Annotated[
         bool,
         typer.Option("--trust-project", help="Start the project's extensions although they are not trusted."),
@@ -69,14 +71,17 @@ def host(
         LogLevel, typer.Option("--log-level", help="The lowest level that is written.")
     ] = LogLevel.info,
 ) -> None:
-    """Keep extensions running without an agent, and serve them to other programs over a socket.
+    """Keep extensions running without an agent, for other programs.
 
-    Stays until zot stop, Ctrl-C or SIGTERM, and then stops them in order; a second Ctrl-C stops them at once. SIGHUP
-    reloads them all, unless it comes because the terminal has gone.
+    Other programs reach them over a socket. The host stays until zot stop, Ctrl-C or SIGTERM, and then stops the
+    extensions in order; a second Ctrl-C stops them at once. SIGHUP reloads them all, unless the terminal has gone.
 
     Exit status: 0 stopped, 130 stopped at once, 1 nobody could reach it, 2 usage, 9 without a required extension.
 
-    Example: [bold]zot host -e ./guard -e ./todo-count &[/bold], then [bold]zot top[/bold]
+    Examples:
+        zot host                                  the installed extensions
+        zot host -e ./guard --watch               also guard, reloaded when its files change
+        zot host --no-ext -e ./guard & zot top    guard alone, in the background, with its figures
     """
     from cli.hosts.host import run_host
 
@@ -100,9 +105,15 @@ def host(
 
 
 def ps(as_json: Json = False) -> None:
-    """List the hosts that run: zot host, and every agent's run. With --json also each one's socket, start and version.
+    """List the hosts that run: zot host, and every run of the agent.
 
-    Example: [bold]zot ps[/bold], or [bold]zot ps --json | jq -r .socket[/bold]
+    With --json also the socket, the start and the version of each.
+
+    Exit status: 0 listed, also if no host runs; 1 failed.
+
+    Examples:
+        zot ps                         a line for each host
+        zot ps --json | jq -r .socket  only their sockets
     """
     from cli.hosts.ps import run_ps
 
@@ -111,27 +122,32 @@ def ps(as_json: Json = False) -> None:
 
 def top(
     pid: Pid = None,
-    once: Annotated[bool, typer.Option("--once", help="Print one table; so it does without a terminal.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Print one table and end, as without a terminal.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures once, as one line of JSON.")] = False,
     sort: Annotated[
         str,
         typer.Option(
-            help="By name, state, cpu, rss, peak, procs, fds, in, out, calls, errors, timeouts, blocks, p50, p99,"
+            help="Sort by name, state, cpu, rss, peak, procs, fds, in, out, calls, errors, timeouts, blocks, p50, p99,"
             " restarts or since.",
             metavar="KEY",
         ),
     ] = "cpu",
-    reverse: Annotated[bool, typer.Option("--reverse", help="In the opposite order.")] = False,
+    reverse: Annotated[bool, typer.Option("--reverse", help="Sort in the opposite order.")] = False,
     text: Annotated[
-        str, typer.Option("--filter", help="Only those with this in their name or state.", metavar="TEXT")
+        str, typer.Option("--filter", help="Show only those with TEXT in name or state.", metavar="TEXT")
     ] = "",
-    interval: Annotated[float, typer.Option(help="Between two looks.", metavar="SECONDS", min=0.1, max=86_400)] = 1.0,
+    interval: Annotated[
+        float, typer.Option(help="Seconds between two looks.", metavar="SECONDS", min=0.1, max=86_400)
+    ] = 1.0,
 ) -> None:
     """Show what each extension of a host uses and does, live. Press ? there for the keys.
 
     Exit status: 0 after q or when the host has ended, 130 after Ctrl-C, 1 no such host, 2 usage.
 
-    Example: [bold]zot top --sort errors[/bold], or [bold]zot top --once --json | jq '.extensions | keys'[/bold]
+    Examples:
+        zot top                                             the only host that runs
+        zot top 4242 --sort errors                          the host with this pid, most errors first
+        zot top --once --json | jq '.extensions | keys'     the names of its extensions
     """
     from cli.top.command import run_top
 
@@ -142,9 +158,15 @@ def top(
 
 
 def stop(pid: Pid = None) -> None:
-    """Stop a host and all its extensions in order, and wait until it is gone, 10 s at most.
+    """Stop a host and all its extensions in order.
 
-    Example: [bold]zot stop[/bold], or [bold]zot stop 4242[/bold]
+    Waits until the host is gone, 10 s at most.
+
+    Exit status: 0 it is gone, 1 no such host or it is still there, 2 usage.
+
+    Examples:
+        zot stop          the only host that runs
+        zot stop 4242     the host with this pid
     """
     from cli.hosts.stop import run_stop
 

@@ -26,8 +26,10 @@ LEFT_SHARE = 0.6
 DEFAULT_PANEL = "Options"
 
 
-def page_width(environ: dict[str, str] | None = None, *, is_terminal: bool | None = None) -> int:
-    """Columns: $COLUMNS, else the width of the terminal, else 80; from 40 to 100."""
+def page_width(
+    environ: dict[str, str] | None = None, *, is_terminal: bool | None = None, widest: int | None = WIDEST
+) -> int:
+    """Columns: $COLUMNS, else the width of the terminal, else 80; at least 40, at most `widest`."""
     env = os.environ if environ is None else environ
     said = env.get("COLUMNS", "")
     if said.isdecimal() and int(said) > 0:
@@ -36,7 +38,7 @@ def page_width(environ: dict[str, str] | None = None, *, is_terminal: bool | Non
         width = shutil.get_terminal_size((PLAIN_WIDTH, 24)).columns
     else:
         width = PLAIN_WIDTH
-    return max(NARROWEST, min(width, WIDEST))
+    return max(NARROWEST, width if widest is None else min(width, widest))
 
 
 def wants_style() -> bool:

@@ -38,7 +38,7 @@ def read_file(path: Path) -> bytes:
 def replace_file(path: Path, text: bytes, mode: int) -> None:
     """Writes a file so that at every moment either the old or the new content is there, whole. The next writer
     overwrites the temporary file of a killed writer. Raises `OSError`. For files of the user's, whose owner, links and
-    attributes must stay, there is `agent.tools.files.atomic`; it runs in a worker that imports nothing of this package."""
+    attributes must stay, there is `agent.tools.files.atomic`, in a worker that imports nothing of this package."""
     new = path.with_name(f".{path.name.removeprefix('.')}.new")
     fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:

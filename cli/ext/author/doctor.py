@@ -27,12 +27,17 @@ def ext_doctor(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Really start extensions, shake hands, call nothing, stop them, and say what is wrong and what to do.
+    """Start extensions for a moment, and say what is wrong.
 
-    A few are tried at a time; one that hangs costs its own deadlines. Extensions of a project that is not trusted are
-    not started. Exits 0 if none failed, 1 if one failed, 2 for a name that nobody has.
+    Each is started, greeted and stopped; nothing of it is called. A few are tried at a time; one that hangs delays no
+    other. Extensions of a project that are not trusted are not started.
 
-    Example: [bold]zot ext doctor[/bold], or [bold]zot ext doctor ./hello --json | jq .findings[/bold]
+    Exit status: 0 none failed, 1 one failed, 2 no extension has that name.
+
+    Examples:
+        zot ext doctor                                 all installed ones
+        zot ext doctor ./hello                         the one in this folder
+        zot ext doctor ./hello --json | jq .findings   for a program
     """
     from cli.ext.author.doctor_report import run_doctor
 

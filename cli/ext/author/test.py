@@ -36,7 +36,10 @@ def ext_test(
         bool, typer.Option("--update", help="Write into each SCRIPT what the extension says now.")
     ] = False,
     wait: Annotated[
-        float, typer.Option("--wait", metavar="SECONDS", help="For each thing that it is to say.", min=0.01, max=86400)
+        float,
+        typer.Option(
+            "--wait", metavar="SECONDS", help="Seconds to wait for each thing that it is to say.", min=0.01, max=86400
+        ),
     ] = 10.0,
     cwd: Annotated[
         str | None,

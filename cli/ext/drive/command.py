@@ -14,14 +14,22 @@ def register(app: typer.Typer) -> None:
 
 
 def ext_drive(
-    path: Annotated[str, typer.Argument(metavar="PATH", help="The extension's folder.")] = ".",
+    path: Annotated[
+        str, typer.Argument(metavar="PATH", help="The extension's folder. Default: this one.", show_default=False)
+    ] = ".",
     record: Annotated[
         str | None,
         typer.Option("--record", metavar="FILE", help="Write the conversation as a script for zot ext test."),
     ] = None,
     wait: Annotated[
         float,
-        typer.Option("--wait", metavar="SECONDS", help="For each answer, when stdin is a pipe.", min=0.01, max=86400),
+        typer.Option(
+            "--wait",
+            metavar="SECONDS",
+            help="Seconds to wait for each answer when stdin is a pipe.",
+            min=0.01,
+            max=86400,
+        ),
     ] = 10.0,
     cwd: Annotated[
         str | None,
@@ -29,15 +37,26 @@ def ext_drive(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the conversation in the format of scripts.")] = False,
 ) -> None:
-    """Start an extension, shake hands, and talk to it by hand; both directions of the wire are shown.
+    """Start an extension and talk to it by hand.
 
-    At the prompt: [bold]tool NAME {json}[/bold] calls a tool, [bold]/name args[/bold] a command,
-    [bold]event NAME {json}[/bold] tells of an event, [bold]ask NAME {json}[/bold] asks for a verdict,
-    [bold]key PANEL KEY[/bold] presses a key, [bold]{"type": …}[/bold] sends a frame as it stands; also help and quit.
-    From a pipe it takes one of these a line, and waits for each answer. State goes to a temporary folder. Exits 0, or 1
-    if the extension failed or an answer did not come, 2 if nothing could be run.
+    Shows each frame in both directions. From a pipe it takes one line after the other, and waits for each answer. The
+    extension keeps its state in a temporary folder.
 
-    Example: [bold]echo 'tool shout {"text": "hi"}' | zot ext drive ./hello[/bold]
+    At the prompt:
+        tool NAME {json}     call a tool
+        /NAME args           run a slash command
+        event NAME {json}    tell of an event
+        ask NAME {json}      ask for a verdict
+        key PANEL KEY        press a key in a panel
+        {"type": …}          send this frame as it is
+        help, quit
+
+    Exit status: 0 ended, 1 the extension failed or did not answer, 2 nothing could be run.
+
+    Examples:
+        zot ext drive ./hello                                          with a prompt
+        zot ext drive ./hello --record new.jsonl                       keep it as a test script
+        echo 'tool shout {"text": "hi"}' | zot ext drive ./hello       from a pipe
     """
     from cli.ext.drive.session import DriveRequest, run_drive
 

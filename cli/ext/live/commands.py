@@ -35,9 +35,11 @@ def ext_status(name: Name, pid: HostOption = None, as_json: Json = False) -> Non
 def ext_stats(name: Name, pid: HostOption = None, as_json: Json = False) -> None:
     """Show all figures of one extension.
 
-    Exit status: 0, 1 no host can be asked, 2 no such extension.
+    Exit status: 0 shown, 1 no host can be asked, 2 no such extension.
 
-    Example: [bold]zot ext stats guard[/bold]
+    Examples:
+        zot ext stats guard                    state, use, calls, latency
+        zot ext stats guard --json | jq .p99_ms   the same for a program
     """
     from cli.ext.live.stats import run_stats
 
@@ -45,11 +47,15 @@ def ext_stats(name: Name, pid: HostOption = None, as_json: Json = False) -> None
 
 
 def ext_restart(name: Name, pid: HostOption = None, as_json: Json = False) -> None:
-    """End an extension's processes and start it again, also when it has been given up.
+    """End an extension's processes and start it again.
+
+    Also starts an extension again that the host has given up.
 
     Exit status: 0 as soon as the host has begun, 1 no host can be asked, 2 no such extension.
 
-    Example: [bold]zot ext restart guard[/bold]
+    Examples:
+        zot ext restart guard                in the only host that has it
+        zot ext restart guard --host 4242    in the host with this pid
     """
     from cli.ext.live.stats import run_restart
 
@@ -58,7 +64,7 @@ def ext_restart(name: Name, pid: HostOption = None, as_json: Json = False) -> No
 
 def ext_logs(
     name: Name,
-    follow: Annotated[bool, typer.Option("-f", "--follow", help="Go on with what comes, until Ctrl-C.")] = False,
+    follow: Annotated[bool, typer.Option("-f", "--follow", help="Go on with new lines until Ctrl-C.")] = False,
     lines: Annotated[
         int | None,
         typer.Option(
@@ -83,12 +89,18 @@ def ext_logs(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show an extension's log, also when no host runs: what it wrote to its standard error, its log frames, and what
-    the host noted. Without -t, --since and --json byte for byte.
+    """Show an extension's log: what it wrote to stderr, its log frames, and what the host noted.
 
-    Exit status: 0, 1 it cannot be read, 2 there is no such log, 130 interrupted.
+    The log is kept, so this works when no host runs.
 
-    Example: [bold]zot ext logs guard -f[/bold], or [bold]zot ext logs guard -t --since 10m[/bold]
+    Without -t, --since and --json it is shown byte for byte.
+
+    Exit status: 0 shown, 1 it cannot be read, 2 there is no such log, 130 interrupted.
+
+    Examples:
+        zot ext logs guard                  the last 50 lines
+        zot ext logs guard -n 5 -f          the last five, and what comes
+        zot ext logs guard -t --since 10m   those of ten minutes, with time and level
     """
     from cli.ext.live.logs import run_logs
 

@@ -37,14 +37,18 @@ def ext_reload(
     pid: HostOption = None,
     as_json: Json = False,
 ) -> None:
-    """Start a new version of an extension, of all without a name, and let it take over once it is ready.
+    """Start a new version, and let it take over once it is ready.
 
-    The old version answers until then, and finishes what it was asked. One that does not start changes nothing. If the
-    folder that it was installed from has changed since, says so: the copy runs until [bold]zot ext update[/bold].
+    The old version answers until then, and finishes what it was asked. A new version that does not start changes
+    nothing. Without NAME all extensions of the host are reloaded. If the folder that it was installed from has changed
+    since, that is said: the copy runs until zot ext update.
 
     Exit status: 0 done, 1 a new version did not start or there is no such host, 2 usage.
 
-    Example: [bold]zot ext reload guard[/bold], or [bold]zot ext reload --json | jq .outcome[/bold]
+    Examples:
+        zot ext reload guard                  one extension
+        zot ext reload                        all of the host
+        zot ext reload --json | jq .outcome   for a program
     """
     exit_with("ext reload", lambda: _run(name, pid, as_json=as_json))
 

@@ -39,7 +39,9 @@ def ext_enable(
 
     Exit status: 0 it is enabled, 1 failed, 2 usage.
 
-    Example: [bold]zot ext enable guard[/bold]
+    Examples:
+        zot ext enable guard              wherever it is installed
+        zot ext enable guard --project    only the one of this project
     """
     managing("enable", lambda: _run(name, (project, everywhere), cwd, on=True, as_json=as_json))
 
@@ -51,11 +53,15 @@ def ext_disable(
     cwd: Cwd = None,
     as_json: Json = False,
 ) -> None:
-    """Keep an installed extension from being started, but keep it: its manifest says so.
+    """Keep an installed extension, but do not start it.
+
+    Its manifest says so from then on.
 
     Exit status: 0 it is disabled, 1 failed, 2 usage.
 
-    Example: [bold]zot ext disable guard --global[/bold]
+    Examples:
+        zot ext disable guard             wherever it is installed
+        zot ext disable guard --global    only the one for all projects
     """
     managing("disable", lambda: _run(name, (project, everywhere), cwd, on=False, as_json=as_json))
 

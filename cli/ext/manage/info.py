@@ -44,11 +44,13 @@ def ext_info(
     cwd: Cwd = None,
     as_json: Json = False,
 ) -> None:
-    """Tell all that is known of an installed extension, without starting it.
+    """Tell all about an installed extension, without starting it.
 
-    Exit status: 0, also for a broken one; 1 failed; 2 usage.
+    Exit status: 0 told, also of a broken one; 1 failed; 2 usage.
 
-    Example: [bold]zot ext info guard[/bold]
+    Examples:
+        zot ext info guard                       for a person
+        zot ext info guard --json | jq .trusted  for a program
     """
     managing("info", lambda: _run(name, (project, everywhere), cwd, as_json=as_json))
 

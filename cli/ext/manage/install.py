@@ -35,13 +35,16 @@ def ext_install(
 ) -> None:
     """Install an extension from a folder or a git repository. Nothing of it is run.
 
-    All of it is copied beside the others, checked, and then renamed: on any failure nothing is left. OWNER/REPO is a
+    All of it is copied, checked, and then put in place in one step: after a failure nothing is left. OWNER/REPO is a
     repository on GitHub, if there is no folder of that name.
 
     Exit status: 0 installed, 1 failed, 2 usage, 130 interrupted.
 
-    Examples: [bold]zot ext install .[/bold], [bold]zot ext install --link .[/bold],
-    [bold]zot ext install https://github.com/me/guard@v1.2 --project[/bold]
+    Examples:
+        zot ext install ./guard                                for all projects
+        zot ext install ./guard --project                      for the project in this folder
+        zot ext install --link ./guard                         as it is now, and after each change
+        zot ext install https://github.com/me/guard@v1.2       a tag of a git repository
     """
     managing(
         "install",

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from cli.aligned import aligned
 from cli.ext.manage.shared_options import Cwd, InGlobal, InProject, folders_at, managing, say, scopes_from, shown
+from cli.fitted import fitted
+from cli.help.page import page_width
 from cli.json_line import print_json
 from cli.parameters import Json
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from supervisor.install.installed import Installed
 
 COLUMNS = ("scope", "name", "version", "enabled", "language", "trusted", "source", "dir")
+GIVES_WAY = (6, 7, 4, 2, 0)
+"""Columns that are left out on a terminal that is too narrow, the least important first; zot ext info has them all."""
 
 
 def register(app: typer.Typer) -> None:
@@ -26,11 +29,15 @@ def register(app: typer.Typer) -> None:
 
 
 def ext_list(project: InProject = False, everywhere: InGlobal = False, cwd: Cwd = None, as_json: Json = False) -> None:
-    """List what is installed, broken ones with what is wrong. None of it is started.
+    """List the installed extensions, without starting them.
 
-    Exit status: 0, also if there is nothing; 1 failed; 2 usage.
+    A broken one is listed with what is wrong.
 
-    Example: [bold]zot ext list --json | jq -r .name[/bold]
+    Exit status: 0 listed, also if there is nothing; 1 failed; 2 usage.
+
+    Examples:
+        zot ext list                        a table
+        zot ext list --json | jq -r .name   only the names
     """
     managing("list", lambda: _run(project=project, everywhere=everywhere, cwd=cwd, as_json=as_json))
 
@@ -46,18 +53,24 @@ def _run(*, project: bool, everywhere: bool, cwd: str | None, as_json: bool) -> 
     elif not found:
         say("no extensions installed; zot ext install PATH|URL|OWNER/REPO installs one")
     else:
-        for line in aligned([COLUMNS, *(_row(extension, folders.home) for extension in found)]):
-            sys.stdout.write(line + "\n")
+        _print_table(found, folders.home, page_width(widest=None) if sys.stdout.isatty() else None)
     return 0
 
 
-def _row(extension: Installed, home: Path) -> tuple[str, ...]:
+def _print_table(found: list[Installed], home: Path, width: int | None) -> None:
+    """With a width, what is wrong with an extension stands below the table; without one, after its folder."""
+    troubles = [(each, each.trouble or each.record_trouble) for each in found]
+    rows = [_row(each, home, "" if width is not None else trouble) for each, trouble in troubles]
+    lines = fitted([COLUMNS, *rows], width, GIVES_WAY)
+    if width is not None:
+        lines += [f"{shown(each.name)}: {shown(trouble, 1000)}" for each, trouble in troubles if trouble]
+    for line in lines:
+        sys.stdout.write(line + "\n")
+
+
+def _row(extension: Installed, home: Path, trouble: str) -> tuple[str, ...]:
     manifest = extension.manifest
-    folder = str(extension.folder)
-    if extension.trouble:
-        folder += f"  {extension.trouble}"
-    elif extension.record_trouble:
-        folder += f"  {extension.record_trouble}"
+    folder = f"{extension.folder}  {trouble}" if trouble else str(extension.folder)
     return tuple(
         shown(cell, 1000)
         for cell in (

@@ -41,11 +41,15 @@ def ext_remove(
     cwd: Cwd = None,
     as_json: Json = False,
 ) -> None:
-    """Remove an installed extension, also a broken one. Its data is kept, unless --purge.
+    """Remove an installed extension, also a broken one.
+
+    Its data stays, unless --purge is given.
 
     Exit status: 0 removed, or you said no; 1 failed; 2 usage.
 
-    Example: [bold]zot ext remove guard --yes[/bold]
+    Examples:
+        zot ext remove guard               asks first
+        zot ext remove guard --yes --purge  does not ask, and deletes its data
     """
     managing("remove", lambda: _run(name, (project, everywhere), cwd, yes=yes, purge=purge, as_json=as_json))
 

@@ -38,10 +38,10 @@ def ext_trust(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask, also on a terminal.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="For machines: JSON lines; does not ask.")] = False,
 ) -> None:
-    """Let an extension of a project run, as it is now: shows what would run and records it. Starts nothing.
+    """Let an extension of a project run, as it is now.
 
-    A change of any of its files takes that back, until it is trusted again. Off a terminal nothing is asked: that you
-    name it is enough.
+    Shows what would run, asks, and records it. Starts nothing. A change of any of its files takes that back, until it
+    is trusted again. Off a terminal nothing is asked: that you name it is enough.
 
     Alone it shows all of this project's extensions that wait for it, and asks about each; off a terminal it only shows
     them.
@@ -49,9 +49,12 @@ def ext_trust(
     Exit status: 0 done or nothing waits, 1 one still waits, cannot be read or the answer was no, 2 no such extension or
     usage, 130 interrupted.
 
-    Example: [bold]zot ext trust[/bold], [bold]zot ext trust guard[/bold], [bold]zot ext trust --project --yes[/bold],
-    or
-    [bold]zot ext trust --list --json | jq 'select(.standing != "trusted")'[/bold]
+    Examples:
+        zot ext trust                      what waits, one after another
+        zot ext trust guard                look at one, and trust it
+        zot ext trust --project --yes      all of this project, without a question
+        zot ext trust --revoke guard       trust it no longer
+        zot ext trust --list               what is trusted, and what waits
     """
     from cli.ext.manage.trust_actions import run_trust
 

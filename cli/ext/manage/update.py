@@ -53,13 +53,16 @@ def ext_update(
     timeout: GitTimeout = 300.0,
     as_json: Json = False,
 ) -> None:
-    """Install again from where it came from, if there is something new. Data and enabled are kept.
+    """Install a newer version from where it came from.
 
-    A version that asks for more of the environment than the one before needs your consent, or --yes.
+    Its data stays, and it stays enabled or disabled. A version that asks for more of the environment than the one
+    before needs your consent, or --yes.
 
     Exit status: 0 all are up to date now, 1 one could not be updated, 2 usage, 130 interrupted.
 
-    Example: [bold]zot ext update guard[/bold]
+    Examples:
+        zot ext update                  all that were installed with zot
+        zot ext update guard --yes      one, and agree to what it asks for
     """
     managing(
         "update",

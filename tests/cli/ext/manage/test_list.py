@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 
+from cli.ext.manage.list import _print_table
+from supervisor.install.installed import installed
 from tests.support.forked import run
-from tests.support.installing import source
+from tests.support.installing import shelves, source
 
 
 def test_an_empty_list_is_said_on_stderr(zot):
@@ -23,3 +25,17 @@ def test_folder_names_that_are_no_unicode_are_listed(zot):
     (folder.parent / os.fsdecode(b"b\xffd") / "extension.json").write_text("{")
     assert "b?d" in run(zot, "ext", "list").text
     assert run(zot, "ext", "list", "--json").json_lines[0]["name"] == "b?d"
+
+
+def test_on_a_narrow_terminal_names_and_what_is_wrong_stay_whole(tmp_path, capsys):
+    folders = shelves(tmp_path)
+    parent = folders.home / "extensions"
+    source(parent / ("a-name-of-some-length-" * 2), name="guard-of-everything-that-moves")
+    (parent / "broken").mkdir()
+    _print_table(installed(folders), folders.home, 60)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["scope", "name", "enabled", "trusted"]
+    assert max(len(line) for line in lines[:3]) <= 60
+    assert any("guard-of-everything-that-moves" in line for line in lines)
+    assert lines[-1].startswith("broken: ")
+    assert "no extension.json in it" in lines[-1]
