@@ -37,6 +37,7 @@ REQUEST_LIMIT = REPLY_LIMIT = 256 * 1024 * 1024
 STDERR_KEPT = 4096
 """Bytes."""
 
+
 class AnthropicProvider:
     """Sends requests to the model worker. If the worker ends, the open request fails, and the next request starts a new
     worker."""

@@ -11,6 +11,7 @@ FLAGS: dict[str, tuple[str, str | tuple[str, ...]]] = {
     "-m": ("model", "text"),
     "--model": ("model", "text"),
     "--api-key": ("api_key", "text"),
+    "--api-key-file": ("api_key_file", "text"),
     "--base-url": ("base_url", "text"),
     "--system-prompt": ("system_prompt", "text"),
     "--append-system-prompt": ("append_system_prompt", "texts"),
@@ -36,12 +37,14 @@ FLAGS: dict[str, tuple[str, str | tuple[str, ...]]] = {
     "--no-session": ("no_session", "switch"),
     "--stats": ("stats", "text"),
     "--metrics": ("metrics", "text"),
+    "--openmetrics": ("openmetrics", "switch"),
 }
 COMMANDS = frozenset(
     {
         "demo",
         "doctor",
         "ext",
+        "help",
         "host",
         "ps",
         "report",

@@ -103,7 +103,7 @@ def link(source: LocalSource, scope: Scope, folders: ExtensionFolders, *, force:
     warnings = [f"moved out of what was there: {path}" for path in moved]
     if before is not None and before.manifest is not None and manifest.is_enabled is not before.manifest.is_enabled:
         warnings.append(f"it is {'enabled' if manifest.is_enabled else 'disabled'} now, as its own manifest says")
-    warnings += [] if placed.found is None else details.program_warnings(placed.found)
+    warnings += [] if placed.found is None else details.start_warnings(placed.found)
     return InstallResult(placed, before, (*warnings, *trouble), is_trusted)
 
 
