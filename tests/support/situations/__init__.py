@@ -1,0 +1,10 @@
+"""Provokes the messages of docs/troubleshooting.md, one function for each: what a user does, and what zot then says.
+
+A function is registered under the heading of its message, in which `…` stands for any text. It gets a `Stage` and
+returns what the user saw.
+"""
+
+from tests.support.situations import extensions, guards, hosts, installing, prompts
+from tests.support.situations.stage import SITUATIONS, Stage
+
+__all__ = ["SITUATIONS", "Stage", "extensions", "guards", "hosts", "installing", "prompts"]

@@ -1,0 +1,25 @@
+"""Situations of a guard, and of what a project's extensions need before they start."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.support.extension_folder import EXAMPLES
+from tests.support.messages_server import text_reply, tool_reply
+from tests.support.situations.extensions import QUICK
+from tests.support.situations.stage import situation
+
+if TYPE_CHECKING:
+    from tests.support.situations.stage import Stage
+
+
+@situation("zot: extension …: gave no verdict on …: …; allowed; to deny in such a case set on_failure …")
+def no_verdict(stage: Stage) -> str:
+    stage.server.add(tool_reply([("read", {"path": "x"})]), text_reply("Done."))
+    return stage.asked("--ext-wait", "20", "-e", stage.extension("dies_in_intercept", timeouts=QUICK)).stderr
+
+
+@situation("zot: … refused bash: …")
+def refused(stage: Stage) -> str:
+    stage.server.add(tool_reply([("bash", {"command": "rm -rf build"})]), text_reply("Done."))
+    return stage.asked("--ext-wait", "20", "-e", EXAMPLES / "guard").stderr

@@ -1,0 +1,128 @@
+"""Situations of a prompt: the command line, the credential, the model."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from tests.support.messages_server import http_error, text_reply, tool_reply
+from tests.support.replay_script import Script
+from tests.support.situations.stage import situation
+
+if TYPE_CHECKING:
+    from tests.support.situations.stage import Stage
+
+
+@situation("zot: no such command: 'hello'. To send a prompt, use -p or --json")
+def words_without_a_mode(stage: Stage) -> str:
+    return stage.zot.run("hello").stderr
+
+
+@situation("zot: no prompt: …")
+def no_words(stage: Stage) -> str:
+    return stage.zot.run("-p").stderr
+
+
+@situation("zot: no credential for …: set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN, or pass --api-key-file FILE …")
+def no_key(stage: Stage) -> str:
+    return stage.zot.run("-p", "hi").stderr
+
+
+@situation("zot: --replay: cannot read cassette …")
+def no_cassette(stage: Stage) -> str:
+    return stage.zot.run("-p", "--replay", "nothing.jsonl", "hi").stderr
+
+
+@situation("zot: the run differs from cassette …")
+def another_prompt(stage: Stage) -> str:
+    cassette = Script(stage.zot.cwd, prompt="another question").answer("Done.").write(stage.zot.folder / "c.jsonl")
+    return stage.zot.run("-p", "--replay", cassette, "go").stderr
+
+
+def refused(stage: Stage, status: int) -> str:
+    stage.server.add(*[http_error(status)] * 5)
+    return stage.asked().stderr
+
+
+@situation("zot: anthropic: HTTP 401: …")
+def wrong_key(stage: Stage) -> str:
+    return refused(stage, 401)
+
+
+@situation("zot: anthropic: HTTP 404: …")
+def unknown_model(stage: Stage) -> str:
+    return refused(stage, 404)
+
+
+@situation("zot: anthropic: connection to … failed: …")
+def nobody_listens(stage: Stage) -> str:
+    return stage.zot.run("-p", "--base-url", "http://127.0.0.1:9", "--api-key", "k", "hi").stderr
+
+
+@situation("zot: timeout: …")
+def takes_too_long(stage: Stage) -> str:
+    cassette = Script(stage.zot.cwd).call(("bash", {"command": "sleep 60"})).answer("").write(stage.zot.folder / "c")
+    return stage.zot.run("-p", "--replay", cassette, "--timeout", "1", "go").stderr
+
+
+@situation("zot: max steps (…) exceeded")
+def too_many_turns(stage: Stage) -> str:
+    stage.server.add(*[tool_reply([("read", {"path": "x"})])] * 2)
+    return stage.asked("--max-steps", "1").stderr
+
+
+@situation("zot: no such command: '/nope'; …")
+def unknown_slash_command(stage: Stage) -> str:
+    return stage.zot.run("-p", "/nope").stderr
+
+
+@situation("zot: anthropic: HTTP 413: …")
+def too_large(stage: Stage) -> str:
+    return refused(stage, 413)
+
+
+@situation("zot: anthropic: HTTP 429: …")
+def too_many_requests(stage: Stage) -> str:
+    stage.server.add(http_error(429, retry_after=300))
+    return stage.asked().stderr
+
+
+@situation("zot: ANTHROPIC_BASE_URL …: must start with http:// or https://")
+def no_address(stage: Stage) -> str:
+    return stage.zot.run("-p", "hi", env={"ANTHROPIC_BASE_URL": "gateway.example"}).stderr
+
+
+@situation("zot: nothing came through the pipe on stdin within 3 s; the prompt is its words alone …")
+def silent_pipe(stage: Stage) -> str:
+    read_end, write_end = os.pipe()
+    try:
+        return stage.zot.run(*stage.replay(), "go", stdin=read_end).stderr
+    finally:
+        os.close(read_end)
+        os.close(write_end)
+
+
+@situation("zot: stdin is a file, which was not read; …")
+def a_file_beside_words(stage: Stage) -> str:
+    with stage.file("notes", "some notes").open("rb") as notes:
+        return stage.zot.run(*stage.replay(), "go", stdin=notes).stderr
+
+
+@situation("… is not a length of time: write seconds (30, 1.5) or numbers with units …")
+def no_length_of_time(stage: Stage) -> str:
+    return stage.zot.run("-p", "--timeout", "5x", "hi").stderr
+
+
+@situation("zot: …/config.json: envPolicy: no such field; did you mean 'env_policy'?")
+def near_miss_in_the_config(stage: Stage) -> str:
+    stage.zot.home.mkdir()
+    (stage.zot.home / "config.json").write_text('{"envPolicy": "minimal"}')
+    return stage.answered().stderr
+
+
+@situation("zot: config.json: ignored provider …")
+def provider_of_zot(stage: Stage) -> str:
+    stage.zot.home.mkdir()
+    (stage.zot.home / "config.json").write_text('{"provider": "openai", "model": "gpt-5"}')
+    stage.server.add(text_reply("Done."))
+    return stage.asked().stderr
