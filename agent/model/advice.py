@@ -98,9 +98,9 @@ def _bad_request(failed: FailedRequest) -> str:
     )
 
 
-def _model(failed: FailedRequest) -> str:
-    hint = did_you_mean(failed.model, list(catalogue.CATALOGUE))
-    return f"--model {failed.model}: {failed.endpoint} does not offer it" + (f"; {hint}" if hint else "")
+def _model(failed: FailedRequest, otherwise: str = "") -> str:
+    hint = "" if failed.model in catalogue.CATALOGUE else did_you_mean(failed.model, list(catalogue.CATALOGUE))
+    return f"--model {failed.model}: {failed.endpoint} does not offer it{otherwise}" + (f"; {hint}" if hint else "")
 
 
 def _unauthorized(failed: FailedRequest) -> str:
@@ -126,7 +126,7 @@ def _not_found(failed: FailedRequest) -> str:
         return f"zot adds /v1/messages to {url}{_named_by(failed)}: leave the end of that address out"
     if failed.access.endpoint.is_default:
         return _model(failed)
-    return f"{_model(failed)}, or has no Messages API: see --model and the address{_named_by(failed)}"
+    return _model(failed, f", or has no Messages API: see --model and the address{_named_by(failed)}")
 
 
 def _too_large(failed: FailedRequest) -> str:

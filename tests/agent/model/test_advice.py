@@ -38,6 +38,7 @@ def test_401_says_which_key_from_where():
 def test_404_says_which_model_at_which_endpoint():
     typo = said(404, model="claude-sonet-5-5")
     assert typo == f"--model claude-sonet-5-5: {OFFICIAL} does not offer it; did you mean 'claude-sonnet-5-5'?"
+    assert said(404, model="claude-sonnet-5-5") == f"--model claude-sonnet-5-5: {OFFICIAL} does not offer it"
     assert said(404, model="llama", environ={"ANTHROPIC_BASE_URL": GATEWAY}) == (
         f"--model llama: {GATEWAY} does not offer it, or has no Messages API: see --model and the address"
         " (from ANTHROPIC_BASE_URL)"
