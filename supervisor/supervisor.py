@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from wire.manifest import Limits
     from wire.stats import ExtensionStats, HostKind, HostStats
 
+    Environment = Mapping[str, str] | Callable[[Found], Mapping[str, str]]
+
 
 class Supervisor:
     """Owns the extensions of one host.
@@ -90,7 +92,7 @@ class Supervisor:
         self._on_note = on_note or (lambda _extension, _level, _message: None)
         self._dialect = ZotDialect()
         self.panels = Panels(loop, on_show or (lambda _record: None))
-        self._env: Mapping[str, str] | Callable[[Found], Mapping[str, str]] = {}
+        self._env: Environment = {}
         self.data_folder: Path | None = None
         """The folder that contains the data folders of all extensions."""
         self._started = (loop.clock(), time.time())
@@ -130,12 +132,7 @@ class Supervisor:
         if self._tracker is not None:
             self._tracker.open()
 
-    def start(
-        self,
-        found: Iterable[Found],
-        env: Mapping[str, str] | Callable[[Found], Mapping[str, str]],
-        data: Path | None = None,
-    ) -> None:
+    def start(self, found: Iterable[Found], env: Environment, data: Path | None = None) -> None:
         """Starts all extensions at the same time and returns; `settle` waits for them. `env` is the environment of all,
         or a function that returns that of each. `data` contains their data folders; without it each uses its own
         folder."""

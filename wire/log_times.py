@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
+
+import msgspec
 
 STDERR, HOST, UNKNOWN = "stderr", "zot", "unknown"
 LEVELS = {"s": STDERR, "z": HOST, "u": UNKNOWN, "d": "debug", "i": "info", "w": "warn", "e": "error"}
@@ -26,8 +27,7 @@ LETTERS = {level: letter for letter, level in LEVELS.items()}
 _LINE = re.compile(rb"^(?:log (\d{1,20})|(\d{1,18}) (-?\d{1,16}) ([szudiwe]))$", re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class Written:
+class Written(msgspec.Struct, frozen=True):
     """When, and at which level, something was written."""
 
     time_ms: int

@@ -7,8 +7,9 @@ to deny would allow. Such a field is a *near miss*: the same letters in another 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
 
 from wire.suggest import letters
 
@@ -47,8 +48,7 @@ def _always(_value: Any) -> bool:
     return True
 
 
-@dataclass(frozen=True)
-class Guarding:
+class Guarding(msgspec.Struct, frozen=True):
     """A field whose misspelling must not be ignored."""
 
     words: frozenset[str] = frozenset()
@@ -59,15 +59,14 @@ class Guarding:
     """Whether it also counts inside an object that is unknown itself."""
 
 
-@dataclass(frozen=True)
-class Vocabulary:
+class Vocabulary(msgspec.Struct, frozen=True):
     """The fields of a JSON file."""
 
     known: frozenset[str]
     """The fields that are read, or that belong to another program and are none of our business."""
     guarding: Mapping[str, Guarding]
     """The guarding fields among them."""
-    inside: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    inside: Mapping[str, Sequence[str]] = msgspec.field(default_factory=dict)
     """The names inside fields that are objects. An unknown field with such a name is in the wrong place."""
 
     def unknown(self, found: Mapping[str, Any]) -> list[UnknownField]:

@@ -101,7 +101,7 @@ class Skipped(msgspec.Struct, frozen=True):
         if not self.is_error or not (self.is_named or self.may_be_needed):
             return ""
         why = "was named with --ext" if self.is_named else "may be required, or a guard whose failure means deny"
-        return f"extension {self.name} {why}, and its manifest is faulty: {self.reason}"
+        return f"extension {self.name} {why}, and cannot be loaded: {self.reason}"
 
     @property
     def name(self) -> str:

@@ -105,7 +105,7 @@ def test_a_program_that_is_not_built_yet_is_said_to_be_missing(zot, made):
     outcome = zot.run("ext", "test", folder)
     assert outcome.status == 1
     assert f"cannot start {folder / 'bin' / 'my_first'}: no such file" in outcome.text
-    assert "if it has to be built, build it" in zot.run("ext", "doctor", folder).text
+    assert "go build -o bin/my_first ." in zot.run("ext", "doctor", folder).text
 
 
 def test_an_existing_folder_is_left_alone(zot, tmp_path):

@@ -52,7 +52,7 @@ def test_a_reload_says_that_the_source_is_newer(zot, source):
         (said,) = zot.run("ext", "reload", "--json").json_lines
         assert (said["outcome"], said["newer_source"]) == ("reloaded", str(source))
         host.running.signal(signal.SIGHUP)
-        wait_until(lambda: f"zot: extension one: {newer}\n" in host.running.errors())
+        wait_until(lambda: f"one: {newer}\n" in host.running.errors())
         assert "updated one" in zot.run("ext", "update", "one").stderr
         assert zot.run("ext", "reload", "one").text == "one  reloaded\n"
         assert host.call("which") == "v2"
@@ -82,5 +82,5 @@ def test_a_link_runs_what_the_author_has_edited(zot, source):
         assert host.call("which") == "v2"
     gone = f"is a link to {source}, which does not exist; put the folder back, or zot ext remove one"
     with hosting(zot) as host:
-        assert f"zot: extension load: {link}: {gone}\n" in host.running.errors()
+        assert f"extension load: {link}: {gone}\n" in host.running.errors()
     assert gone in zot.run("ext", "list").text

@@ -74,7 +74,7 @@ def test_sigint_during_the_imports_ends_the_program_quietly(zot):
 import sys
 class Interrupt:
     def find_spec(self, name, *_):
-        if name == "cli.app":
+        if name == "cli.run.plain":
             raise KeyboardInterrupt
 sys.meta_path.insert(0, Interrupt())
 sys.argv = ["zot", "-p", "go"]

@@ -147,8 +147,10 @@ class Host:
         return set(self.supervisor.registrations.tools())
 
     def said_of(self, name: str) -> list[tuple[str, str]]:
-        """Kind and text of the notices about it, except that it has started."""
-        return [(kind, message) for who, kind, message in self.notices if who == name and kind != "started"]
+        """Kind and text of the notices about it, except that it has started, and what it refused as a guard."""
+        return [
+            (kind, message) for who, kind, message in self.notices if who == name and kind not in ("started", "blocked")
+        ]
 
     def log(self, name: str) -> str:
         return (self.folder / "logs" / f"ext-{name}.log").read_text(errors="replace")

@@ -146,7 +146,9 @@ transcripts = st.lists(
         Message, st.sampled_from(["user", "assistant", "tool"]), st.lists(content, max_size=4).map(tuple), st.just(NOW)
     )
 )
-tool_lists = st.lists(st.builds(ToolSpec, texts, texts, st.just({})), unique_by=lambda tool: tool.name)
+tool_lists = st.lists(
+    st.tuples(texts, texts, st.just({})).map(lambda three: ToolSpec(*three)), unique_by=lambda tool: tool.name
+)
 
 
 @given(transcripts, tool_lists, texts)

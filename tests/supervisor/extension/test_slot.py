@@ -294,7 +294,7 @@ def test_a_start_without_a_free_descriptor_fails_and_leaks_none(host: Host):
             assert [line.partition(" (log")[0] for _, line in host.said_of(late.name)] == [
                 f"cannot start {late.found.program}: [Errno 24] Too many open files"
             ]
-            assert len(os.listdir("/proc/self/fd")) <= in_use + spare
+            assert len(os.listdir("/proc/self/fd")) <= in_use + 2 * spare, "the log and its times"
         in_use = len(os.listdir("/proc/self/fd"))
     assert host.extension("late1").child is None
     assert host.extension("late11").child is not None
