@@ -39,6 +39,7 @@ docs-check: $(VENV)/.dev
 	$(BIN)/python docs/generate.py --check
 
 unit: $(VENV)/.dev
+	@$(BIN)/python -m compileall -q wire supervisor agent cli pyzot zotext
 	$(BIN)/python -m pytest -m "not slow" $(PYTEST_FLAGS)
 
 test-slow: $(VENV)/.dev

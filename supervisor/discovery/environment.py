@@ -61,7 +61,8 @@ MINIMAL = (
 passwords, and only network programs need them. Variables that change how programs run, such as `LD_PRELOAD` or
 `PYTHONPATH`, are left out too."""
 NO_BYTECODE = {"PYTHONDONTWRITEBYTECODE": "1"}
-"""Python then writes no files beside its modules: they would count as a change of the trusted content."""
+"""Python then writes no files beside its modules. They would count as a change of the trusted content; and under a
+limit on the size of files, Python before 3.14 keeps half a module, and every later program of that Python fails on it."""
 
 
 def child_environment(*wanted: str) -> dict[str, str]:
@@ -75,10 +76,12 @@ def extension_environment(found: Found, config: Config, environ: Mapping[str, st
 
     An extension gets a secret only if its manifest asks for it by name, or if the config grants it by name. Under the
     policy `minimal` it gets only those other variables that are in `MINIMAL`, that the config allows or grants, or that
-    the manifest asks for. An extension of a project also gets `NO_BYTECODE`.
+    the manifest asks for. An extension of a project, or one with a limit on the size of its files, also gets
+    `NO_BYTECODE`.
     """
     allowed = {name: value for name, value in environ.items() if may_have(name, found.manifest, config, value)}
-    return {**NO_BYTECODE, **allowed} if found.is_of_a_project else allowed
+    is_limited = found.manifest.limits.over(config.limits).file_mb is not None
+    return {**NO_BYTECODE, **allowed} if found.is_of_a_project or is_limited else allowed
 
 
 def may_have(name: str, manifest: Manifest, config: Config, value: str = "") -> bool:

@@ -85,10 +85,9 @@ for line in sys.stdin:
 
 
 def test_a_session_on_a_full_disk_stays_readable_and_the_run_goes_on(zot):
-    limited = ["/bin/sh", "-c", 'ulimit -f 8; exec "$@"', "sh", *zot.command]
     script = Script(zot.cwd).call(("bash", {"command": "true"}), results=[ok("$ true\n\n[exit 0]  Took 0.0s")])
     script.call(("bash", {"command": "true"}), text="x" * 9000, results=[ok("$ true\n\n[exit 0]  Took 0.0s")])
-    outcome = zot.replay(script.answer("Done."), command=limited).check(Status.OK)
+    outcome = zot.replay(script.answer("Done."), command=zot.with_file_limit(8)).check(Status.OK)
     assert len(outcome.warnings) == 1
     assert re.fullmatch(
         r"zot: the session is not recorded any further: .*\.jsonl: File too large", outcome.stderr.strip()

@@ -149,7 +149,6 @@ def test_a_recording_that_is_interrupted_keeps_what_was_complete(zot, server):
 def test_a_cassette_on_a_full_disk_is_said_and_costs_only_itself(zot, server):
     server.add(text_reply("x" * 20_000), text_reply("never"))
     cassette = zot.folder / "c.jsonl"
-    limited = ["/bin/sh", "-c", 'ulimit -f 16; exec "$@"', "sh", *zot.command]
     flags = ["--base-url", server.base_url, "--record", cassette, "--no-session"]
-    outcome = zot.run("--json", *flags, "go", command=limited).check(Status.OK)
+    outcome = zot.run("--json", *flags, "go", command=zot.with_file_limit(16)).check(Status.OK)
     assert outcome.warnings == [f"zot: the cassette is incomplete: cannot write cassette {cassette}: File too large"]

@@ -141,12 +141,16 @@ def test_metrics_replace_no_device_and_no_link(zot: Zot) -> None:
 
 def test_a_stats_line_that_was_cut_spoils_no_other_line(zot: Zot) -> None:
     """With a limit on the size of files, each line is whole or missing."""
-    limited = ["/bin/sh", "-c", 'ulimit -f 8; exec "$@"', "sh", *zot.command]
     script = echo_script(zot)
     for _ in range(40):
         script.call(("echo", {"text": "x"}), results=[ok("x")])
     outcome = zot.replay(
-        script.answer("Done."), "-e", extension(zot.folder, "echo"), "--stats", zot.folder / "stats", command=limited
+        script.answer("Done."),
+        "-e",
+        extension(zot.folder, "echo"),
+        "--stats",
+        zot.folder / "stats",
+        command=zot.with_file_limit(8),
     ).check(Status.OK)
     lines = (zot.folder / "stats").read_bytes()
     assert lines.endswith(b"\n")

@@ -20,7 +20,7 @@ from supervisor.discovery.environment import (
     withheld,
 )
 from supervisor.home.config import Config
-from wire.manifest import Manifest
+from wire.manifest import Limits, Manifest
 
 HOST = dict.fromkeys(
     [*HOST_SECRETS, "PATH", "HOME", "LC_ALL", "XDG_RUNTIME_DIR", "SSL_CERT_FILE", "ZOT_HOME", "EDITOR", "AWS_KEY",
@@ -110,10 +110,12 @@ IN_A_PROJECT = "/work/.zot/extensions/x"
         (found(Scope.EXPLICIT, IN_A_PROJECT), True),
         (found(Scope.EXPLICIT, "/work/x"), False),
         (found(Scope.GLOBAL), False),
+        (found(Scope.GLOBAL, limits=Limits(file_mb=1)), True),
+        (found(Scope.GLOBAL, limits=Limits(rss_mb=100)), False),
     ],
-    ids=["project", "project, minimal", "named, in a project", "named", "global"],
+    ids=["project", "project, minimal", "named, in a project", "named", "global", "small files", "other limits"],
 )
-def test_python_does_not_write_into_the_folders_of_projects(extension, is_told):
+def test_python_writes_no_bytecode_into_the_folders_of_projects_or_under_a_limit_on_files(extension, is_told):
     assert ("PYTHONDONTWRITEBYTECODE" in extension_environment(extension, Config(), HOST)) is is_told
 
 
