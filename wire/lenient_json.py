@@ -55,6 +55,15 @@ def reason(error: Exception) -> str:
     return "nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 
+def is_deeper(value: Any, levels: int) -> bool:
+    """Whether the lists and dicts of a value are nested deeper than this many levels."""
+    level = [value]
+    for _ in range(levels + 1):
+        containers = [item for item in level if isinstance(item, dict | list)]
+        if not containers:
+            return False
+        level = [inner for outer in containers for inner in (outer.values() if isinstance(outer, dict) else outer)]
+    return True
 # --- places in a text ---------------------------------------------------------------------------------------
 
 _BYTE = re.compile(r"^JSON is malformed: (?P<what>.*) \(byte (?P<at>\d+)\)$", re.DOTALL)

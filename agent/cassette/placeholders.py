@@ -4,7 +4,7 @@
 |---|---|
 | `{{cwd}}` | the working directory, also as its real path |
 | `{{home}}` | the home directory |
-| `{{log1}}`, `{{log2}}`… | full-output logs of the bash tool, in the order in which the request names them |
+| `{{log1}}`, `{{log2}}`… | files that hold the whole of an output that was cut, as the request names them |
 | `{{date}}` | the date in the system prompt (requests only) |
 | `{{time}}` | the duration of a command in the result of bash (requests only) |
 | `{{lit:cwd}}`… | a text that was `{{cwd}}`… from the start |
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
-_LOG = re.compile(r"/zot-bash-[0-9a-f]+\.log(?!\w)")
+_LOG = re.compile(r"/zot-(?:bash-[0-9a-f]+\.log|result-[0-9a-f]+\.txt)(?!\w)")
+"""Files of `agent.tools.shell.full_log` and of `agent.tools.extension_result`."""
 _LOG_NAME = re.compile(r"log\d+")
 _NOT_IN_A_PATH = frozenset(" \t\r\n\"'\\")
 _DATE = re.compile(r"^(Current date: )\d{4}-\d{2}-\d{2}$", re.MULTILINE)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from msgspec import Raw
 
 from agent.output import event_content
+from agent.tools.call_arguments import unfit
 from agent.tools.extension_result import failed, parts_of, within_bounds
-from agent.tools.toolbox import object_or_reason
 from agent.transcript import Image, Text, ToolResult
 from wire import events, frames
 
@@ -63,7 +63,7 @@ class ToolCalls:
             return self._aborted(call)
         if not self._toolbox.knows(call.name):
             return failed(call.id, f'unknown tool "{call.name}"')
-        if reason := object_or_reason(call.args):
+        if reason := unfit(call.args):
             return failed(call.id, reason)
         judgement = self._supervisor.intercept(
             frames.Event("tool_call", tool_id=call.id, tool_name=call.name, tool_args=Raw(call.args))

@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent.tools.files.image import HEAD_BYTES, image_type
 from agent.tools.shell.command import log_folder
 from agent.tools.shell.output_window import MAX_BYTES, MAX_LINES
 from agent.transcript import Image, Text, ToolResult
@@ -26,7 +27,8 @@ def failed(call_id: str, text: str) -> ToolResult:
 
 
 def extension_result(call_id: str, name: str, answer: ToolAnswer, folder: Path | None = None) -> ToolResult:
-    """The answer as a result, by zot's rules: empty texts are left out, images checked, unknown blocks named. A text
+    """The answer as a result, by zot's rules: empty texts are left out, unknown blocks named. An image whose
+    bytes are not what its type says becomes a text: the model's API would refuse every further request. A text
     beyond the bounds of built-in tools is cut; the whole text goes to a file in `folder`, by default the temporary
     directory."""
     if answer.frame is None:
@@ -63,10 +65,14 @@ def _part(block: ContentBlock, name: str) -> tuple[Text | Image | None, bool]:
     if block.type != "image":
         return Text(f'[unknown block type "{block.type[:80]}" from extension {extension}]'), False
     try:
-        base64.b64decode(block.data or "", validate=True)
+        data = base64.b64decode(block.data or "", validate=True)
     except (binascii.Error, ValueError) as error:
         return Text(f"extension {name} returned undecodable image: {error}"), True
-    return Image(block.mime_type or "application/octet-stream", block.data or ""), False
+    said, found = block.mime_type or "application/octet-stream", image_type(data[:HEAD_BYTES])
+    if data and said != found:
+        is_what = f"are {found}" if found else "are no PNG, JPEG, GIF or WebP"
+        return Text(f"[an image of type {said[:80]!r} from extension {extension}; its bytes {is_what}]"), False
+    return Image(said, block.data or ""), False
 
 
 # --- size ---------------------------------------------------------------------------------------------------

@@ -5,8 +5,6 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING, Any, Protocol
 
-import orjson
-
 from agent.model.request import ToolSpec
 from agent.tools import arguments, bash, catalogue
 from agent.tools.extension_result import extension_result, failed
@@ -178,14 +176,3 @@ class Toolbox:
 
     def _cancel(self, reason: str) -> None:
         self._files.cancel_pending(reason)
-
-
-def object_or_reason(args: bytes) -> str | None:
-    """Why a tool cannot take these arguments; None if they are a JSON object."""
-    try:
-        value = orjson.loads(args)
-    except orjson.JSONDecodeError as error:
-        return f"invalid args: not valid JSON: {error}"
-    if isinstance(value, dict):
-        return None
-    return f"invalid args: must be a JSON object, not {args[:80].decode('utf-8', 'replace')}"

@@ -10,7 +10,8 @@ import msgspec
 from msgspec import UNSET
 
 from supervisor.registry.arguments import Checker
-from wire.lenient_json import UNREADABLE, read, reason
+from wire.lenient_json import UNREADABLE, is_deeper, read, reason
+from wire.text import one_line
 
 if TYPE_CHECKING:
     from wire.frames import RegisterTool
@@ -27,6 +28,10 @@ SCHEMA_LIMIT = 256 * 1024
 """Bytes."""
 SCHEMA_DEPTH = 100
 """Levels of nesting. Encoders on the way to the model fail somewhat above twice this depth."""
+PROPERTY_NAME = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
+"""The names of arguments for which the Messages API takes a tool."""
+CHOICES = ("anyOf", "oneOf", "allOf")
+"""Keywords that the Messages API does not take at the top of a schema."""
 EMPTY_SCHEMA: dict[str, Any] = {"type": "object", "properties": {}}
 
 
@@ -89,14 +94,29 @@ def judge_tool(frame: RegisterTool) -> Tool:
         raise RefusedError(f"tool {frame.name!r}: schema is not JSON: {reason(error)}") from None
     if is_deeper(schema, SCHEMA_DEPTH):
         raise RefusedError(f"tool {frame.name!r}: schema is nested deeper than {SCHEMA_DEPTH} levels")
-    if not isinstance(schema, dict):
-        kind = "null" if schema is None else type(schema).__name__
-        raise RefusedError(f"tool {frame.name!r}: schema must be a JSON Schema object, not {kind}")
-    if schema.setdefault("type", "object") != "object":
-        raise RefusedError(f'tool {frame.name!r}: schema must have type "object", not {schema["type"]!r}')
+    if fault := _unfit_for_providers(schema):
+        raise RefusedError(f"tool {frame.name!r}: {fault}")
+    schema = without_draft_07_tuples(schema)
     if fault := invalid_schema(schema):
         raise RefusedError(f"tool {frame.name!r}: schema is not valid JSON Schema: {fault}")
     return _tool(frame, schema)
+
+
+def _unfit_for_providers(schema: Any) -> str:
+    """Why the model's API would refuse every request that offers a tool with this schema; "" if it would not. Sets the
+    type of the schema if it has none."""
+    if not isinstance(schema, dict):
+        return f"schema must be a JSON Schema object, not {'null' if schema is None else type(schema).__name__}"
+    if schema.setdefault("type", "object") != "object":
+        return f'schema must have type "object", not {schema["type"]!r}'
+    if choices := [word for word in CHOICES if word in schema]:
+        return f"schema must not have {choices[0]} at the top: models take it only inside a property"
+    properties = schema.get("properties")
+    for name in properties if isinstance(properties, dict) else ():
+        if not PROPERTY_NAME.fullmatch(name):
+            rule = "1 to 64 letters, digits, '_', '.' or '-' are needed"
+            return f"the argument name {one_line(name, 80)!r} is not usable: {rule}"
+    return ""
 
 
 def _tool(frame: RegisterTool, schema: dict[str, Any]) -> Tool:
@@ -110,15 +130,23 @@ def _tool(frame: RegisterTool, schema: dict[str, Any]) -> Tool:
     )
 
 
-def is_deeper(value: Any, levels: int) -> bool:
-    """Whether the lists and dicts of a value are nested deeper than this many levels."""
-    level = [value]
-    for _ in range(levels + 1):
-        containers = [item for item in level if isinstance(item, dict | list)]
-        if not containers:
-            return False
-        level = [inner for outer in containers for inner in (outer.values() if isinstance(outer, dict) else outer)]
-    return True
+LITERALS = frozenset({"const", "default", "enum", "examples"})
+"""Keywords whose values are no schemas."""
+
+
+def without_draft_07_tuples(schema: Any) -> Any:
+    """The schema with tuples in the form of draft 2020-12: a list in `items` becomes `prefixItems`, and
+    `additionalItems` beside it becomes `items`. Other writers of schemas, zod among them, still use the older form."""
+    if isinstance(schema, list):
+        return [without_draft_07_tuples(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    changed = {word: part if word in LITERALS else without_draft_07_tuples(part) for word, part in schema.items()}
+    if isinstance(changed.get("items"), list) and "prefixItems" not in changed:
+        changed["prefixItems"] = changed.pop("items")
+        if "additionalItems" in changed:
+            changed["items"] = changed.pop("additionalItems")
+    return changed
 
 
 def invalid_schema(schema: dict[str, Any]) -> str | None:

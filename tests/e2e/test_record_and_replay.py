@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -29,11 +30,14 @@ if TYPE_CHECKING:
 
     from tests.support.zot_process import Outcome
 
+LONG = "a line of sixty-four characters, to be more than fifty KiB: yes\n" * 1_000
+"""More than a result may have: it is cut, and names the file with the whole."""
 CALLS = [
     tool_block("read", '{"path": "a.txt"}', call_id="t1"),
     tool_block("bash", '{"command": "pwd"}', call_id="t5"),
     tool_block("bash", '{"command": "head -c 60000 /dev/zero | tr \\\\\\\\0 x"}', call_id="t2"),
     tool_block("echo", '{"text": "ünï"}', call_id="t3"),
+    tool_block("echo", json.dumps({"text": LONG}), call_id="t6"),
     tool_block("nope", '{"broken": ', call_id="t4"),
 ]
 
@@ -83,7 +87,7 @@ def test_a_replay_gives_the_same_stream_also_in_another_folder(recorded, tmp_pat
     elsewhere.mkdir(parents=True)
     there = Zot(elsewhere)
     first, again = recorded.outcome, run(there, "--replay", recorded.cassette).check(Status.OK)
-    log = re.compile(r"zot-bash-[0-9a-f]{12}\.log")
+    log = re.compile(r"zot-(?:bash|result)-[0-9a-f]{12}\.(?:log|txt)")
     assert log.sub("<log>", comparable(again, there)) == log.sub("<log>", comparable(first, recorded.zot))
     assert "[redacted:aws-key-id]" in again.result.text
     assert str(there.cwd) in again.result.text

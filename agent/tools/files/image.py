@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 MAX_BYTES = 3_932_160
 """Bytes: 5 MiB as base64, the most that the Messages API takes. With a larger image, zot's next request fails."""
 
+HEAD_BYTES = 12
+"""So many first bytes tell the type of an image."""
 EXTENSIONS = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 
 
@@ -31,7 +33,7 @@ def read_image(stream: BufferedReader, given: str) -> Block:
     data = stream.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         raise ToolError(f"{given} is too large for an image: more than {MAX_BYTES} bytes; scale it down first")
-    mime_type = _media_type(data)
+    mime_type = image_type(data)
     if not mime_type:
         raise ToolError(f"{given} is named like an image, but its content is no PNG, JPEG, GIF or WebP")
     return {
@@ -41,7 +43,8 @@ def read_image(stream: BufferedReader, given: str) -> Block:
     }
 
 
-def _media_type(data: bytes) -> str:
+def image_type(data: bytes) -> str:
+    """The media type of an image by its first `HEAD_BYTES`; "" if models take no such image."""
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png"
     if data.startswith(b"\xff\xd8\xff"):

@@ -74,7 +74,7 @@ def test_only_tool_results_have_a_duration(took: str) -> None:
 
 
 def test_logs_are_numbered_as_they_are_named_first() -> None:
-    first, second = "/tmp/zot-bash-01.log", "/home/me/work/tmp/zot-bash-ab.log"
+    first, second = "/tmp/zot-bash-01.log", "/home/me/work/tmp/zot-result-ab.txt"
     messages = [{"role": "user", "content": [{"type": "text", "text": f"({second}) then {first} and {second}"}]}]
     request = canonical({"messages": messages}, cwd=CWD, home=HOME)
     assert request["messages"][0]["content"][0]["text"] == "({{log1}}) then {{log2}} and {{log1}}"

@@ -6,9 +6,29 @@ from pathlib import Path
 
 import pytest
 
-from agent.tools.extension_result import within_bounds
-from agent.transcript import Text
+from agent.tools.extension_result import parts_of, within_bounds
+from agent.transcript import Image, Text
 from tests.support.faulty_run import guarded, observe, program
+from wire.frames import ContentBlock
+
+PIXEL, GIF = "iVBORw0KGgo=", "R0lGODlh"
+"""The first bytes of each, which tell its type."""
+NONE = "from extension e; its bytes are no PNG, JPEG, GIF or WebP"
+
+
+@pytest.mark.parametrize(
+    ("mime_type", "data", "part"),
+    [
+        ("image/png", PIXEL, Image("image/png", PIXEL)),
+        ("image/png", "", Image("image/png", "")),
+        ("image/png", GIF, Text("[an image of type 'image/png' from extension e; its bytes are image/gif]")),
+        ("image/gif", "aGk=", Text(f"[an image of type 'image/gif' {NONE}]")),
+        ("image/svg+xml", "PHN2Zy8+", Text(f"[an image of type 'image/svg+xml' {NONE}]")),
+    ],
+)  # fmt: skip
+def test_an_image_is_what_its_type_says_or_a_text(mime_type: str, data: str, part: Text | Image):
+    block = ContentBlock("image", mime_type=mime_type, data=data)
+    assert parts_of([block], "e/tool") == ((part,), False)
 
 
 def test_a_long_result_of_a_guard_is_cut_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -19,11 +19,11 @@ from supervisor.registry.registration import (
     RefusedError,
     Tool,
     command_name_fault,
-    is_deeper,
     judge_tool,
 )
 from tests.support.any_message import JSON
 from wire.frames import RegisterTool
+from wire.lenient_json import is_deeper
 
 if TYPE_CHECKING:
     from tests.support.host import Host
@@ -87,6 +87,13 @@ def test_good_schemas(given_: dict, schema: dict):
         ({"properties": {"a": {"type": 5}}}, "schema is not valid JSON Schema: 5 is not valid under any of"),
         ({"properties": []}, 'schema is not valid JSON Schema: [] is not of type "object" (at properties)'),
         ({"required": "a"}, "(at required)"),
+        ({"anyOf": [{}]}, "schema must not have anyOf at the top: models take it only inside a property"),
+        ({"oneOf": [{}]}, "schema must not have oneOf at the top"),
+        ({"allOf": [{}], "properties": {}}, "schema must not have allOf at the top"),
+        ({"properties": {"two words": {}}}, "the argument name 'two words' is not usable: 1 to 64 letters, digits"),
+        ({"properties": {"": {}}}, "the argument name '' is not usable"),
+        ({"properties": {"x" * 65: {}}}, "is not usable"),
+        ({"properties": {"größe\x1b[2J": {}}}, "the argument name 'größe' is not usable"),
         (nested(SCHEMA_DEPTH + 1), "schema is nested deeper than 100 levels"),
         (nested(900), "schema is nested deeper than 100 levels"),
     ],
@@ -110,6 +117,27 @@ def test_bad_schemas(schema: object, reason: str):
 )
 def test_schemas_that_cannot_be_used_as_text(text: bytes, reason: str):
     assert refusal(RegisterTool("tool", schema=Raw(text))).startswith(f"tool 'tool': {reason}")
+
+
+def test_what_models_take_inside_a_property_is_fine():
+    inside = {"properties": {"a.b-c_9": {"anyOf": [{"type": "string"}], "properties": {"two words": {}}}}}
+    assert judge(inside).schema == {"type": "object", **inside}
+
+
+def test_tuples_of_draft_07_are_translated():
+    pair = {"type": "array", "items": [{"type": "string"}, {"items": [{}]}], "additionalItems": False}
+    literal = {"items": [1], "additionalItems": 2}
+    schema = judge({"properties": {"pair": pair, "items": {"const": literal, "items": {"type": "string"}}}}).schema
+    assert schema["properties"] == {
+        "pair": {"type": "array", "prefixItems": [{"type": "string"}, {"prefixItems": [{}]}], "items": False},
+        "items": {"const": literal, "items": {"type": "string"}},
+    }
+
+
+def test_a_translated_tuple_is_what_arguments_are_checked_against():
+    tool = judge({"properties": {"pair": {"items": [{"type": "string"}, {"type": "integer"}]}}})
+    assert tool.checker.fault(b'{"pair": ["a", 1]}') is None
+    assert "/pair/1" in (tool.checker.fault(b'{"pair": ["a", "b"]}') or "")
 
 
 def test_a_schema_of_many_levels_is_fine():
