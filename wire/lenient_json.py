@@ -64,6 +64,8 @@ def is_deeper(value: Any, levels: int) -> bool:
             return False
         level = [inner for outer in containers for inner in (outer.values() if isinstance(outer, dict) else outer)]
     return True
+
+
 # --- places in a text ---------------------------------------------------------------------------------------
 
 _BYTE = re.compile(r"^JSON is malformed: (?P<what>.*) \(byte (?P<at>\d+)\)$", re.DOTALL)

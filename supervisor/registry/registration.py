@@ -94,8 +94,8 @@ def judge_tool(frame: RegisterTool) -> Tool:
         raise RefusedError(f"tool {frame.name!r}: schema is not JSON: {reason(error)}") from None
     if is_deeper(schema, SCHEMA_DEPTH):
         raise RefusedError(f"tool {frame.name!r}: schema is nested deeper than {SCHEMA_DEPTH} levels")
-    if fault := _unfit_for_providers(schema):
-        raise RefusedError(f"tool {frame.name!r}: {fault}")
+    if unfit := _unfit_for_providers(schema):
+        raise RefusedError(f"tool {frame.name!r}: {unfit}")
     schema = without_draft_07_tuples(schema)
     if fault := invalid_schema(schema):
         raise RefusedError(f"tool {frame.name!r}: schema is not valid JSON Schema: {fault}")
