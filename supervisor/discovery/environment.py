@@ -62,7 +62,8 @@ passwords, and only network programs need them. Variables that change how progra
 `PYTHONPATH`, are left out too."""
 NO_BYTECODE = {"PYTHONDONTWRITEBYTECODE": "1"}
 """Python then writes no files beside its modules. They would count as a change of the trusted content; and under a
-limit on the size of files, Python before 3.14 keeps half a module, and every later program of that Python fails on it."""
+limit on the size of files, Python before 3.14 keeps half a module, which every later program of that Python fails on.
+"""
 
 
 def child_environment(*wanted: str) -> dict[str, str]:
