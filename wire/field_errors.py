@@ -10,7 +10,8 @@ from msgspec import inspect
 
 from wire.suggest import did_you_mean
 
-_PLACE = re.compile(r"^(?P<what>.*?)(?: - at `\$\.?(?P<path>.*)`)?$", re.DOTALL)
+_PLACE = re.compile(r"(?P<what>.*) - at `\$\.?(?P<path>[^`]*)`", re.DOTALL)
+_STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 _UNKNOWN = re.compile(r"Object contains unknown field `(?P<name>.*)`", re.DOTALL)
 _CHOICE = re.compile(r"Invalid enum value (?P<value>.*)", re.DOTALL)
 _MISSING = re.compile(r"Object missing required field `(?P<name>.*)`", re.DOTALL)
@@ -18,9 +19,7 @@ _MISSING = re.compile(r"Object missing required field `(?P<name>.*)`", re.DOTALL
 
 def explain(struct: type[msgspec.Struct], fault: str) -> str:
     """msgspec's error about a `struct` in our words: `limits.rss: no such field; did you mean 'rss_mb'?`."""
-    found = _PLACE.match(fault)
-    assert found is not None
-    what, path = found["what"], found["path"] or ""
+    what, path = _what_and_path(fault)
     inside = f"{path}." if path else ""
     if unknown := _UNKNOWN.fullmatch(what):
         known = _fields(struct, path)
@@ -37,11 +36,22 @@ def explain(struct: type[msgspec.Struct], fault: str) -> str:
 
 def fault_path(fault: str) -> str:
     """The path in msgspec's error, as in `limits.cpu_percent` and `args[0]`; of a missing or unknown field its own."""
-    found = _PLACE.match(fault)
-    assert found is not None
-    path = found["path"] or ""
-    name = _UNKNOWN.fullmatch(found["what"]) or _MISSING.fullmatch(found["what"])
+    what, path = _what_and_path(fault)
+    name = _UNKNOWN.fullmatch(what) or _MISSING.fullmatch(what)
     return path if name is None else f"{path}.{name['name']}" if path else name["name"]
+
+
+def fault_steps(fault: str) -> tuple[str | int, ...]:
+    """The path in msgspec's error as the keys and indices that lead there. A field may have any name, also `a.b[0]`."""
+    what, path = _what_and_path(fault)
+    steps = tuple(int(found[1]) if found[1] else found[2] for found in _STEP.finditer(path))
+    name = _UNKNOWN.fullmatch(what) or _MISSING.fullmatch(what)
+    return steps if name is None else (*steps, name["name"])
+
+
+def _what_and_path(fault: str) -> tuple[str, str]:
+    found = _PLACE.fullmatch(fault)
+    return (fault, "") if found is None else (found["what"], found["path"])
 
 
 def _fields(struct: type[msgspec.Struct], path: str) -> list[str]:

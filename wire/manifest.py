@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
-from wire.field_errors import explain, fault_path
+from wire.field_errors import explain, fault_path, fault_steps
 from wire.lenient_json import UNREADABLE, Place, fault_of, place_at, places
 from wire.suggest import letters
 from wire.unknown_fields import Guarding, UnknownField, Vocabulary, remark, words
@@ -272,31 +272,32 @@ def all_faults(text: bytes) -> list[Fault]:
         except msgspec.ValidationError as error:
             path = fault_path(str(error))
             found.append(fault(path, _explained(error, text)))
-            _mend(fields, path)
+            _mend(fields, fault_steps(str(error)))
         else:
             return sorted(found, key=lambda each: (each.place is not None, each.place and each.place[:2]))
 
 
-def _mend(fields: dict[str, Any], path: str) -> None:
-    """Takes the faulty value at a path away, so that the next fault shows."""
-    *parents, last = [int(step) if step.isdigit() else step for step in re.findall(r"[^.\[\]]+", path)]
+def _mend(fields: dict[str, Any], steps: tuple[str | int, ...]) -> None:
+    """Takes the faulty value at these steps away, so that the next fault shows."""
+    *parents, last = steps
     holder: Any = fields
     for step in parents:
         holder = holder[step]
-    if isinstance(holder, list):  # another value in its place: the indices of the others must stay
-        holder[last] = next(value for value in _STAND_INS if _fits(value, fields, path, holder, last))
+    if isinstance(holder, list) and isinstance(last, int):
+        # another value in its place: the indices of the others must stay
+        holder[last] = next(value for value in _STAND_INS if _fits(value, fields, steps, holder, last))
     elif last in ("name", "exec") and holder is fields:
         holder[last] = "x"
     else:
         del holder[last]
 
 
-def _fits(value: Any, fields: dict[str, Any], path: str, holder: list[Any], index: int) -> bool:
+def _fits(value: Any, fields: dict[str, Any], steps: tuple[str | int, ...], holder: list[Any], index: int) -> bool:
     holder[index] = value
     try:
         msgspec.convert(fields, Manifest)
     except msgspec.ValidationError as error:
-        return fault_path(str(error)) != path
+        return fault_steps(str(error)) != steps
     return True
 
 

@@ -37,7 +37,7 @@ ONCE = {"policy": "temporary"}
 SOON = {"backoff_s": [0.01, 0.05], "max": 50}
 LATER = {"backoff_s": [60, 60]}
 """An extension that has ended stays down as long as a test looks."""
-PATIENCE = 20.0
+PATIENCE = 60.0
 """Seconds after which a wait of the tests themselves fails."""
 AT_ONCE = 3.0
 """Seconds; far below the deadlines, far above what a loaded machine takes."""
