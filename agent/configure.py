@@ -66,13 +66,7 @@ def prepare(request: RunRequest) -> Prepared:
         "home": home,
         "model": model,
         "max_tokens": min(MAX_TOKENS, info.max_output) if info is not None else MAX_TOKENS_UNKNOWN_MODEL,
-        "system": system_prompt(
-            home=home,
-            custom=request.system_prompt,
-            appended=request.append_system_prompt,
-            cwd=cwd,
-            today=date.today(),  # noqa: DTZ011  the user's own day
-        ),
+        "system": _system_prompt(request, home, cwd),
         "limits": config.limits,
         "config": config,
         "remarks": (*remarks, *warnings),
@@ -146,6 +140,19 @@ def _with_defaults(request: RunRequest, config: Config, provider: str) -> tuple[
         reasoning = next((level for level in THINKING_BUDGETS if level == config.reasoning), None)
     model = request.model or (config.model or None if is_ours else None)
     return msgspec.structs.replace(request, model=model, reasoning=reasoning), remarks
+
+
+def _system_prompt(request: RunRequest, home: Path, cwd: str) -> str:
+    try:
+        return system_prompt(
+            home=home,
+            custom=request.system_prompt,
+            appended=request.append_system_prompt,
+            cwd=cwd,
+            today=date.today(),  # noqa: DTZ011  the user's own day
+        )
+    except OSError as error:
+        raise UsageError(f"{error.filename}: cannot be read: {error.strerror}; mend it or remove it") from None
 
 
 def _config(home: Path) -> Config:

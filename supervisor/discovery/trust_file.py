@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from supervisor.home.small_file import replace_file
+from supervisor.home.small_file import read_file, replace_file
 from wire.lenient_json import UNREADABLE, reason
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class TrustFile:
 
     def _read(self) -> dict[str, Any]:
         try:
-            whole = msgspec.json.decode(self.path.read_bytes())
+            whole = msgspec.json.decode(read_file(self.path))
         except (FileNotFoundError, NotADirectoryError):
             return {}
         except OSError as error:

@@ -6,10 +6,12 @@ or the secret that was meant would have no effect. Any other unknown field is na
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from supervisor.home.small_file import read_file
 from wire.field_errors import explain
 from wire.lenient_json import UNREADABLE, fault_of
 from wire.manifest import EnvPolicy, Limits, Variable
@@ -86,8 +88,12 @@ def load_config(home: Path) -> Config:
     must not be ignored silently."""
     path = home / NAME
     try:
-        text = path.read_bytes()
+        text = read_file(path)
     except (FileNotFoundError, NotADirectoryError):
+        if path.is_symlink():
+            raise ConfigError(
+                f"{path}: cannot be read: it is a link to {os.readlink(path)}, which is not there"
+            ) from None
         return Config()
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -114,6 +115,15 @@ def test_addresses_that_can_be_reached(asked, url):
 def test_text_that_json_cannot_hold_is_refused(asked, more):
     with pytest.raises(UsageError, match="not valid UTF-8"):
         prepare(asked(**more))
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_a_system_prompt_that_cannot_be_read_is_not_left_out(asked, tmp_path, make):
+    (tmp_path / "home").mkdir()
+    make(tmp_path / "home" / "SYSTEM.md")
+    with pytest.raises(UsageError, match=r"SYSTEM.md: cannot be read: (Not a file|Is a directory)"):
+        prepare(asked())
+    prepare(asked(system_prompt="mine"))
 
 
 def test_a_folder_name_that_json_cannot_hold_is_refused(asked, tmp_path):

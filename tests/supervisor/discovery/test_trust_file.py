@@ -57,6 +57,12 @@ def test_a_damaged_record_trusts_nothing_and_stays_as_it_is(folder, store, text)
     assert store.path.read_bytes() == damaged
 
 
+def test_a_record_that_is_no_file_is_refused_at_once(folder, store):
+    store.path.parent.mkdir(exist_ok=True)
+    os.mkfifo(store.path)
+    assert "cannot be read: Not a file" in store.judge(found(folder)).reason
+
+
 def test_a_home_that_cannot_be_written_is_one_clear_error(folder, tmp_path):
     (tmp_path / "file").write_text("")
     store = TrustStore(tmp_path / "file")

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from supervisor.home.config import VOCABULARY, ZOTS, Config, ConfigError, load_config
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ROOT = Path(__file__).parents[3]
 
@@ -21,6 +26,20 @@ def load(home: Path, text: str) -> Config:
 def test_a_missing_file_means_the_defaults(tmp_path: Path) -> None:
     assert load_config(tmp_path) == Config()
     assert load_config(tmp_path).remark == ""
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (os.mkfifo, "Not a file"),
+        (lambda path: path.symlink_to("/dev/zero"), "Not a file"),
+        (lambda path: path.symlink_to("gone"), "it is a link to gone, which is not there"),
+    ],
+)
+def test_what_is_no_file_is_refused_at_once(make: Callable[[Path], None], said: str, tmp_path: Path) -> None:
+    make(tmp_path / "config.json")
+    with pytest.raises(ConfigError, match=f"config.json: cannot be read: {said}"):
+        load_config(tmp_path)
 
 
 def test_the_fields_of_zot_pass(tmp_path: Path) -> None:
