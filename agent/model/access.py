@@ -110,8 +110,10 @@ def _check(endpoint: Endpoint) -> None:
     try:
         parts = urlsplit(url)
         usable = bool(parts.hostname) and (parts.port is None or parts.port > 0)
-    except ValueError:  # its text may have the password
-        raise AccessError(f"{name}: its host or its port cannot be read") from None
+    except ValueError:  # its text may have the password, also behind a / in it
+        scheme, _, rest = url.partition("://")
+        shown = Endpoint(f"{scheme}://{rest.rpartition('@')[2]}").shown
+        raise AccessError(f"{endpoint.source} {shown}: its host or its port cannot be read") from None
     if not usable:
         raise AccessError(f"{name}: names no host to connect to")
     if any(character.isspace() or not character.isprintable() for character in url):

@@ -35,6 +35,11 @@ def read_key(path: str) -> tuple[str, str]:
     try:
         fd = 0 if path == STDIN else os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError) as error:
+        if path.startswith("sk-"):
+            raise KeyFileError(
+                "--api-key-file: no such file, and what was given looks like a key, so it is not shown: name the file"
+                " that holds it"
+            ) from None
         raise KeyFileError(f"{name}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     try:
         mode = os.fstat(fd).st_mode

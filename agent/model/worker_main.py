@@ -59,6 +59,8 @@ if TYPE_CHECKING:
 
 MESSAGE_LIMIT = 500
 """Characters of an error message."""
+SHORTEST_SECRET = 8
+"""Characters. What is given to a server without keys, such as `x` or `none`, is a part of many words."""
 
 
 class Worker:
@@ -186,7 +188,7 @@ class Worker:
     def _presentable(self, message: str) -> str:
         """The message on one line, cut to `MESSAGE_LIMIT`, without the key, which servers may quote in an error."""
         for name in ("api_key", "auth_token"):
-            if secret := self._settings.get(name):
+            if len(secret := self._settings.get(name) or "") >= SHORTEST_SECRET:
                 message = message.replace(secret, "[API key]")
         message = " ".join(message.split())
         return "anthropic: " + (message if len(message) <= MESSAGE_LIMIT else message[:MESSAGE_LIMIT] + "…")

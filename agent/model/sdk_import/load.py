@@ -17,7 +17,7 @@ def load_sdk() -> str:
     returns why; otherwise returns "". Does nothing if the SDK is in memory already."""
     if "anthropic" in sys.modules:
         return ""
-    if os.environ.get(SWITCH):
+    if os.environ.get(SWITCH, "0") not in ("", "0"):
         _import()
         return f"{SWITCH} is set"
     sys.meta_path.insert(0, cast("Any", StandInFinder()))

@@ -72,7 +72,14 @@ def test_a_password_in_an_address_is_not_shown(url, shown):
 
 @pytest.mark.parametrize(
     "url",
-    ["user:pass@h", "http://user:pass@h:x", "http://user:pass@h:0", "http://u:pass@h/a b", "http://u:pass@h\u2100"],
+    [
+        "user:pass@h",
+        "http://user:pass@h:x",
+        "http://user:pass@h:0",
+        "http://u:pass@h/a b",
+        "http://u:pass@h\u2100",
+        "http://u:pa/pass@h",
+    ],
 )
 def test_an_address_that_is_none_does_not_show_its_password(url):
     with pytest.raises(AccessError) as caught:

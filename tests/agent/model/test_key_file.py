@@ -58,6 +58,12 @@ def test_a_file_that_is_not_there_a_folder_and_an_impossible_name(tmp_path):
             read_key(str(path))
 
 
+def test_a_key_in_place_of_a_file_is_not_shown():
+    with pytest.raises(KeyFileError, match="looks like a key") as caught:
+        read_key("sk-ant-secret")
+    assert "secret" not in str(caught.value)
+
+
 def test_a_fifo_without_a_writer_is_an_error_in_time(tmp_path, monkeypatch):
     monkeypatch.setattr(key_file, "WAIT_S", 0.05)
     os.mkfifo(tmp_path / "fifo")

@@ -97,11 +97,17 @@ def test_no_key_with_a_base_url_sends_the_request_and_no_key_of_the_environment(
 
 
 def test_a_token_is_sent_as_bearer_and_not_shown(workers: SeveralWorkers) -> None:
-    with MessagesServer(http_error(401, "no such token: tok-123")) as server:
-        error = workers.next(server.base_url, api_key=None, auth_token="tok-123").ask()[-1]
-        assert server.requests[0].headers["authorization"] == "Bearer tok-123"
+    with MessagesServer(http_error(401, "no such token: tok-12345")) as server:
+        error = workers.next(server.base_url, api_key=None, auth_token="tok-12345").ask()[-1]
+        assert server.requests[0].headers["authorization"] == "Bearer tok-12345"
         assert "x-api-key" not in server.requests[0].headers
     assert error["message"] == "anthropic: HTTP 401: no such token: [API key]"
+
+
+def test_a_key_as_short_as_a_part_of_a_word_does_not_spoil_the_message(workers: SeveralWorkers) -> None:
+    with MessagesServer(http_error(400, "unknown model")) as server:
+        error = workers.next(server.base_url, api_key="k").ask()[-1]
+    assert error["message"] == "anthropic: HTTP 400: unknown model"
 
 
 def test_a_key_is_sent_as_the_sdk_sends_it(workers: SeveralWorkers) -> None:
