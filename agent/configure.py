@@ -50,6 +50,7 @@ class Prepared(msgspec.Struct, frozen=True):
 
 def prepare(request: RunRequest) -> Prepared:
     """Returns the options of the run and a function that makes its provider. Raises `UsageError`."""
+    _check_given(request)
     cwd = _folder(request.cwd)
     home = request.home or zot_home()
     _check_texts(request, cwd, home)
@@ -160,6 +161,14 @@ def _config(home: Path) -> Config:
         return load_config(home)
     except ConfigError as error:
         raise UsageError(str(error)) from None
+
+
+def _check_given(request: RunRequest) -> None:
+    """Raises `UsageError` for a flag that is given and empty, as from a variable that is not set: the run would use
+    another folder, model or key than was meant."""
+    for flag, value in (("--cwd", request.cwd), ("--model", request.model), ("--api-key", request.api_key)):
+        if value is not None and not value.strip():
+            raise UsageError(f"{flag} is empty: give it a value, or leave it out")
 
 
 def _folder(given: str | None) -> str:

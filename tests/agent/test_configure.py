@@ -98,6 +98,14 @@ def test_the_key_may_come_from_a_file(asked, loop, tmp_path):
         prepare(asked(api_key_file=str(tmp_path / "none")))
 
 
+@pytest.mark.parametrize(("field", "flag"), [("api_key", "--api-key"), ("model", "--model"), ("cwd", "--cwd")])
+@pytest.mark.parametrize("empty", ["", " "])
+def test_what_is_given_and_empty_is_not_replaced_by_the_default(field, flag, empty, tmp_path, monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "of somebody else")
+    with pytest.raises(UsageError, match=f"{flag} is empty"):
+        prepare(RunRequest(home=tmp_path, **{field: empty}))
+
+
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1", "https://h/path?q", "http://[::1]:8080", "http://user:pw@h"])
 def test_addresses_that_can_be_reached(asked, url):
     prepare(asked(base_url=url))
