@@ -19,7 +19,7 @@ def main() -> None:
         if sys.argv[1:] in (["--version"], ["-v"]):
             from cli.version import VERSION
 
-            print(f"zot {VERSION}")  # noqa: T201
+            _print(f"zot {VERSION}")
             return
         from cli.run.plain import carry_out, read
 
@@ -31,6 +31,16 @@ def main() -> None:
         command()
     except KeyboardInterrupt:  # before there is anything to stop
         sys.exit(130)
+
+
+def _print(line: str) -> None:
+    """Prints a line; exits if that fails, without a traceback."""
+    try:
+        print(line, flush=True)  # noqa: T201
+    except OSError as error:
+        from cli.os_errors import exit_after
+
+        exit_after(error)
 
 
 def _find_programs() -> None:

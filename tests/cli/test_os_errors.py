@@ -49,7 +49,7 @@ def test_drive_without_standard_input_is_one_line(in_a_folder_with_one):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
-@pytest.mark.parametrize("words", [["--help"], ["ext", "--help"]])
+@pytest.mark.parametrize("words", [["--help"], ["ext", "--help"], ["--version"]])
 def test_help_that_cannot_be_written_is_one_line(zot, words):
     with open("/dev/full", "w") as full:
         outcome = zot.run(*words, stdout=full)
