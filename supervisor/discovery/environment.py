@@ -31,21 +31,26 @@ HOST_SECRETS = NEVER | {
 """The host's own secrets: shell commands do not get them either. zot passes all of them on."""
 SECRET_PARTS = (
     "API_KEY", "APIKEY", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "PRIVATE_KEY", "ACCESS_KEY",
-    "BEARER_TOKEN", "CONNECTION_STRING",
+    "AUTHKEY", "AUTH_KEY", "AUTHORIZATION", "BEARER_TOKEN", "PYPI_TOKEN", "CONNECTION_STRING",
 )  # fmt: skip
 """A variable with one of these anywhere in its name holds a secret. Letter case makes no difference."""
 SECRET_ENDINGS = (
-    "TOKEN", "_PASS", "_PAT", "_JWT", "_DSN", "_WEBHOOK", "_WEBHOOK_URL",
+    "TOKEN", "_PASS", "_PAT", "_JWT", "_DSN", "_CREDS", "_COOKIE", "_WEBHOOK", "_WEBHOOK_URL",
     "_MASTER_KEY", "_SIGNING_KEY", "_ENCRYPTION_KEY", "_ACCOUNT_KEY", "_STORAGE_KEY", "_SERVICE_KEY", "_ROLE_KEY",
-    "_LICENSE_KEY", "_APP_KEY", "_AGE_KEY", "_UNSEAL_KEY",
+    "_LICENSE_KEY", "_APP_KEY", "_AGE_KEY", "_UNSEAL_KEY", "_ADMIN_KEY", "_OPENAI_KEY", "_ANTHROPIC_KEY",
 )  # fmt: skip
 """A variable whose name ends so, or so with a number behind it (`GITHUB_TOKEN_2`), holds a secret."""
 SECRET_BEGINNINGS = ("TF_TOKEN_", "OP_SESSION_")
 SECRET_NAMES = frozenset(
-    {"BW_SESSION", "COMPOSER_AUTH", "DOCKER_AUTH_CONFIG", "LDAP_BINDPW", "MYSQL_PWD", "NPM_CONFIG__AUTH",
-     "REDISCLI_AUTH", "SSHPASS"}
+    {"BASIC_AUTH", "BW_SESSION", "CI_JOB_JWT_V2", "COMPOSER_AUTH", "CONSUL_HTTP_AUTH", "DB_PWD", "DOCKER_AUTH_CONFIG",
+     "LDAP_BINDPW", "MYSQL_PWD", "NPM_CONFIG__AUTH", "ORACLE_PWD", "REDISCLI_AUTH", "SSHPASS"}
 )  # fmt: skip
 """Secrets whose names follow no rule."""
+TOKEN_BEGINNINGS = (
+    "sk-ant-", "sk-proj-", "sk_live_", "rk_live_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-",
+    "xoxb-", "xoxp-", "xapp-", "pypi-", "Bearer ",
+)  # fmt: skip
+"""A value that begins so is a secret, whatever its name."""
 NOT_SECRET = ("ZOT_HOST_TOKEN", "XDG_ACTIVATION_TOKEN", "PASSWORD_STORE_")
 """Names, and beginnings of names, that look like those of secrets: a mark on processes, a mark on windows, and the
 settings of `pass`."""
@@ -140,9 +145,14 @@ def is_secret(name: str, config: Config, value: str = "") -> bool:
 
 
 def _holds_a_password(upper: str, value: str) -> bool:
-    """Whether the value has a URL with a password, an authorization header or a private key in it. Addresses of proxies
-    pass: programs that use the network need them."""
-    if upper.endswith("_PROXY") or not ("://" in value or "PRIVATE KEY" in value or "authorization" in value.lower()):
+    """Whether the value is or contains a token of a known kind, a URL or a connection string with a password, an
+    authorization header or a private key. Addresses of proxies pass: programs that use the network need them."""
+    if upper.endswith("_PROXY"):
+        return False
+    if value.startswith(TOKEN_BEGINNINGS):
+        return True
+    lower = value.lower()
+    if not any(mark in lower for mark in ("://", "private key", "authorization", "password=", "pwd=")):
         return False
     return _secret_value().search(value) is not None
 
@@ -152,7 +162,9 @@ def _secret_value() -> re.Pattern[str]:
     """Compiled only if an extension starts."""
     return re.compile(
         r"://[^/?#\s:@]*:[^/?#\s@]+@"
-        r"|://\S*[?&;](?:password|passwd|pwd)=[^&;\s]"
+        r"|(?i:https?)://[^/?#\s@]+@"  # there a user without a password is a token
+        r"|://\S*[?&;](?i:(?:[a-z]+[-_])*(?:password|passwd|pwd|token|api_?key|secret|sig|signature))=[^&;\s]"
+        r"|(?:^|;)\s*(?i:password|pwd)\s*=\s*[^;\s]"
         r"|\b(?i:authorization)\s*[:=]\s*\S"
         r"|-----BEGIN [A-Z ]*PRIVATE KEY-----"
     )

@@ -139,6 +139,8 @@ SECRETS = """
     SUPABASE_SERVICE_ROLE_KEY NEW_RELIC_LICENSE_KEY DD_APP_KEY SOPS_AGE_KEY
     ANTHROPIC_CUSTOM_HEADERS ANTHROPIC_AUTH_TOKEN REDISCLI_AUTH COMPOSER_AUTH DOCKER_AUTH_CONFIG BW_SESSION
     OP_SESSION_my AZURE_DEVOPS_EXT_PAT CI_JOB_JWT SENTRY_DSN SLACK_WEBHOOK_URL
+    OPENAI_KEY AZURE_OPENAI_KEY ANTHROPIC_KEY ALGOLIA_ADMIN_KEY TS_AUTHKEY DEEPL_AUTH_KEY AUTHORIZATION BASIC_AUTH
+    CONSUL_HTTP_AUTH DB_PWD ORACLE_PWD CI_JOB_JWT_V2 POETRY_PYPI_TOKEN_PYPI AWS_CREDS CREDS SESSION_COOKIE COOKIE
 """.split()  # noqa: SIM905
 PLAIN = """
     PATH HOME USER SHELL LANG LC_ALL TZ TERM PWD OLDPWD TMPDIR EDITOR PAGER VISUAL DISPLAY WAYLAND_DISPLAY SSH_AUTH_SOCK
@@ -175,6 +177,17 @@ def test_the_promised_patterns_in_any_letter_case(prefix, rest, cased):
         ("DATABASE_URL", "postgres://db:5432/x", False),
         ("DATABASE_URL", "sqlite:///x.db", False),
         ("REDIS_URL", "redis://:pass@cache", True),
+        ("PIP_INDEX_URL", "https://a1b2c3@pypi.example.org/simple", True),
+        ("REPOSITORY", "https://user:@example.org/x.git", True),
+        ("UPLOAD_URL", "https://store.example.org/x?sp=rw&sig=a%3D", True),
+        ("FEED", "https://example.org/x?access_token=a1b2c3", True),
+        ("FEED", "https://example.org/x?X-Amz-Signature=a1b2c3", True),
+        ("FEED", "https://example.org/x?token=&tokens=3&design=1", False),
+        ("SQL", "Server=db;User Id=me;Password=a1b2c3;", True),
+        ("SHELL_STATE", "OLDPWD=/tmp", False),
+        ("AI", "sk-ant-api03-a1b2c3", True),
+        ("GIT", "ghp_a1b2c3", True),
+        ("HEADER", "Bearer a1b2c3", True),
         ("JDBC_URL", "jdbc:postgresql://db/x?user=me&password=pass", True),
         ("PIP_INDEX_URL", "https://me:pass@pypi.example.org/simple", True),
         ("GIT_CONFIG_KEY_0", "url.https://me:pass@example.org/.insteadOf", True),
