@@ -191,6 +191,8 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         return parse_manifest(read_file(path))
     except FileNotFoundError:
+        if folder.is_symlink() and not folder.exists():
+            raise ManifestError(broken_link(folder)) from None
         hint = "no such folder" if not folder.is_dir() else f"no {MANIFEST} in it"
         raise ManifestError(f"read manifest: {hint}") from None
     except OSError as error:

@@ -234,9 +234,9 @@ class _ScriptRun:
             for step in steps:
                 if step.side is Side.HOST:
                     self._say(step)
-                self._done += 1
             later = [step for part in parts[index + 1 :] for step in part if step.side is Side.EXTENSION]
             self._await_answers(steps, later)
+            self._done += len(steps)
 
     def _await_answers(self, steps: list[ScriptStep], later: list[ScriptStep]) -> None:
         """Waits for the answers to the requests among these steps, but for those that the script expects later, then

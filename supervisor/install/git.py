@@ -102,6 +102,7 @@ class _Git:
         lines = err.decode("utf-8", "replace").splitlines()
         chosen = [line for line in lines if line.startswith(("fatal:", "error:"))][:1] or lines[-1:]
         text = one_line(" ".join(chosen), 500) or f"exit status {status}"
+        text = text.replace(self._source.url, self._source.public_url)
         for secret in self._source.secrets:
             text = text.replace(secret, "")
         hint = ""

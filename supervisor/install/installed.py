@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from supervisor.discovery.content_hash import ContentError
-from supervisor.discovery.discover import Found, Scope, broken_link, read_manifest
+from supervisor.discovery.discover import Found, Scope, read_manifest
 from supervisor.discovery.staging_names import is_staging
 from supervisor.discovery.trust_store import TrustError, TrustStore
 from supervisor.install.errors import MisuseError
@@ -84,8 +84,6 @@ def look_at(folder: Path, scope: Scope) -> Installed:
         manifest = read_manifest(folder)
     except ManifestError as error:
         trouble = str(error)
-        if folder.is_symlink() and not folder.exists():
-            trouble = broken_link(folder)
     try:
         record = None if folder.is_symlink() else read_record(folder)
     except RecordError as error:

@@ -79,6 +79,8 @@ def _revoke(extension: Installed, home: Path) -> None:
 def switch(extension: Installed, home: Path, *, on: bool) -> bool:
     """Enables or disables an extension. Returns whether that changed anything. Its trust stays as it was, and `update`
     does not see a local change. Raises `InstallError`."""
+    if extension.is_link and not extension.folder.exists():
+        raise InstallError(f"{extension.folder}: {extension.trouble}")
     was_trusted = extension.scope is Scope.PROJECT and is_trusted(extension, home)
     try:
         with staging.locked(extension.folder.parent):

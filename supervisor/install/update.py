@@ -120,6 +120,8 @@ def update(
 
 def _record_of(extension: Installed) -> Record:
     if extension.is_link:
+        if not extension.folder.exists():
+            raise InstallError(f"{extension.folder}: {extension.trouble}")
         raise MisuseError(
             f"{extension.name!r} is a link to {extension.target}: what runs is that folder, always as it is now;"
             f" zot ext reload {shlex.quote(extension.name)} starts it again"

@@ -119,7 +119,7 @@ def _admit_named(name: str, project: Path, home: Path, chosen: _Chosen) -> bool:
     by_name: dict[str, tuple[Path, Scope]] = {}
     for parent, scope in places.items():
         for folder in sorted(parent.iterdir()) if parent.is_dir() else ():
-            if folder.is_dir():
+            if folder.is_symlink() or folder.is_dir():
                 folders.setdefault(folder.name, (folder, scope))
                 try:
                     by_name.setdefault(read_manifest(folder).name, (folder, scope))

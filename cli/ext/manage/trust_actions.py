@@ -27,6 +27,7 @@ from wire.text import one_line, printable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from supervisor.discovery.discover import Skipped
     from supervisor.discovery.trust_rules import TrustJudgement
     from supervisor.home.config import Config
 
@@ -108,7 +109,8 @@ class _TrustActions:
         """Finds an extension by its manifest's name, its folder's name, or its folder's path. Raises `UnableError`."""
         if "/" in what or what in (".", ".."):
             return self._at(Path(what))
-        places = self._places()
+        unusable: list[Skipped] = []
+        places = installed(self._project, self._home, unusable)
         known = self._read(places)
         for wanted in (
             [extension for extension in known if extension.manifest.name == what],
@@ -119,6 +121,9 @@ class _TrustActions:
         for folder, _ in places:
             if folder.name == what:
                 return self._at(folder)  # raises the reason: its manifest is missing or bad
+        for skipped in unusable:
+            if skipped.folder.name == what:
+                raise UnableError(f"{skipped.folder}: {skipped.reason}")
         if Path(what).is_dir():
             return self._at(Path(what))
         raise UnknownError(no_such("extension", what, sorted({extension.manifest.name for extension in known})))

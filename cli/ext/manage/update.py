@@ -94,7 +94,12 @@ def _run(
         extension for extension in candidates if extension.record is not None
     ]
     if not chosen:
-        say("nothing to update: no extension was installed with zot ext install")
+        links = (
+            " as a copy; a link is always as its folder is"
+            if any(extension.is_link for extension in candidates)
+            else ""
+        )
+        say(f"nothing to update: no extension was installed with zot ext install{links}")
     status = 0
 
     def consent(extension: Installed, asks: tuple[str, ...]) -> bool:

@@ -10,7 +10,7 @@ from supervisor.home.config import Config
 from supervisor.install.errors import ConflictError, InstallError, MisuseError
 from supervisor.install.install import install, link
 from supervisor.install.installed import installed, is_trusted
-from supervisor.install.manage import remove
+from supervisor.install.manage import remove, switch
 from supervisor.install.source import LocalSource
 from supervisor.install.update import update
 from tests.support.installing import Scope, contents, shelves, source
@@ -55,6 +55,9 @@ def test_a_broken_link_is_listed_and_removed(here, made):
     (found,) = installed(here)
     assert found.name == "guard"
     assert found.trouble.startswith(f"is a link to {made}, which does not exist")
+    for refused in (lambda: update(found, here, Config()), lambda: switch(found, here.home, on=False)):
+        with pytest.raises(InstallError, match="which does not exist; put the folder back"):
+            refused()
     remove(found, here.home, [])
     assert installed(here) == []
 

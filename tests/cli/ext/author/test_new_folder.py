@@ -48,3 +48,8 @@ def test_the_link_to_the_sdk_stays_within_the_folder_and_in_git(tmp_path):
     assert (folder / "node_modules" / "zotext" / "index.js").is_file()
     assert not [file for file in files if file.startswith("node_modules")]
     assert "!node_modules/zotext" in (folder / ".gitignore").read_text().splitlines()
+
+
+def test_a_go_module_has_no_name_of_the_standard_library(tmp_path):
+    folder, _files = make("go", "go", tmp_path)
+    assert (folder / "go.mod").read_text().splitlines()[0] == "module example.org/go"

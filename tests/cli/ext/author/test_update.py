@@ -68,6 +68,7 @@ def test_a_script_whose_program_crashed_stays_as_it_was(zot, tmp_path):
     assert outcome.status == 1
     assert "it has ended (exit 1)" in outcome.text
     assert "boom" in outcome.text
+    assert "ok line" not in outcome.text, "the expected answer was not given"
     assert f"zot ext test: {script} stays as it was" in outcome.stderr
     assert script.read_bytes() == before
 
