@@ -124,6 +124,11 @@ def test_credentials_are_in_no_message(here, tmp_path):
     assert not here.home.exists()
 
 
+def test_a_url_that_git_names_with_more_than_is_shown_is_still_named(tmp_path):
+    with pytest.raises(InstallError, match=r"unable to access 'https://127\.0\.0\.1:9/guard/?'"):
+        install(parse_source("https://127.0.0.1:9/guard#part", tmp_path), Scope.GLOBAL, shelves(tmp_path))
+
+
 def test_a_repository_that_needs_credentials_is_cloned_with_them(here, tmp_path, monkeypatch):
     """Only git gets the URL with its credentials."""
     made = repository(tmp_path / "repo")
