@@ -34,8 +34,6 @@ Examples:
 
 Exit status: 0 ok, 1 error, 2 usage, 3 blocked by a guard, 4 max steps, 6 timeout, 7 authentication, 8 rate limit,
 9 required extension missing, 130 interrupted.
-
-The result record of --json has the same status and code.
 """
 
 app = HelpTyper(
@@ -173,7 +171,7 @@ def main() -> None:
             print(text)  # noqa: T201
         elif text:
             context = getattr(error, "ctx", None)
-            command = context.command_path if context is not None else "zot"
+            command = context.command_path if context is not None else getattr(error, "command", "zot")
             dash = "; a prompt that begins with a dash goes after --" if _is_about_a_flag_of_a_prompt(error) else ""
             print(f"zot: {text}{dash} (see {command} --help)", file=sys.stderr)  # noqa: T201
         sys.exit(error.exit_code)

@@ -60,7 +60,7 @@ class RunView:
                 self._calls[call_id] = record
             case events.ToolResult():
                 self._tool_result(record)
-            case events.Extension(extension=name, event=kind, message=message) if kind != "started":
+            case events.Extension(extension=name, event=kind, message=message) if kind not in ("started", "blocked"):
                 self._line(name, message, "yellow")
             case events.Error(message=message):
                 self._line("error", message, "red")

@@ -169,8 +169,9 @@ class Worker(PendingRequests):
 
     def _on_hello(self, hello: frames.Hello) -> None:
         if self.state is not State.SPAWNED:
-            self._notices.remark("a second hello; ignored")
-            return
+            if self.readiness is not Readiness.NOT_YET or self.state is State.GREETED:
+                self._notices.remark("a second hello; ignored")
+            return  # or it comes after the host has asked the worker to stop
         if not hello.name:
             self.give_up(NO_NAME, Cause.REFUSED)
             return

@@ -47,6 +47,8 @@ def test_in_a_pipe_the_demo_tells_what_happened_and_what_it_cost() -> None:
     assert "GITHUB_TOKEN" not in shown.stderr, "the demo tells nothing of secrets that its extensions did not get"
     assert "\x1b" not in shown.stdout
     assert "rm -rf build  ->  guard: refused by rule `rm -rf`" in shown.stdout
+    assert shown.stdout.count("refused by rule") == 1
+    assert "zot: guard refused bash: " in shown.stderr
     assert "todo_count    prices.py  ->  lines with TODO or FIXME in prices.py: 2" in shown.stdout
     assert "[redacted:aws-key-id]" in shown.stdout
     assert "AKIA" not in shown.stdout.replace("aws-key-id", "")

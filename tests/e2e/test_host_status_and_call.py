@@ -121,7 +121,7 @@ def test_status_without_a_host_says_why_and_what_to_do(zot):
     unknown = zot.run("ext", "status", "ecco")
     assert (unknown.status, unknown.stderr) == (
         2,
-        "zot: no such extension: 'ecco'; did you mean 'echo'? (see zot --help)\n",
+        "zot: no such extension: 'ecco'; did you mean 'echo'? (see zot ext status --help)\n",
     )
 
 

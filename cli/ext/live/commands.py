@@ -20,12 +20,16 @@ def register(app: typer.Typer) -> None:
 
 
 def ext_status(name: Name, pid: HostOption = None, as_json: Json = False) -> None:
-    """Show on one screen how an extension is: its state and why, since when, its use and limits, what it offers, what
-    it is asked now, and its last log lines. Also of one that is disabled, or that no host has.
+    """Show on one screen how an extension is.
+
+    Its state and why, since when, its use and limits, what it offers, what it is asked now, and its last log lines;
+    also of one that is disabled, or that no host has.
 
     Exit status: 0 it works or is starting, 1 it does not, or no host can be asked, 2 no such extension.
 
-    Example: [bold]zot ext status guard[/bold]
+    Examples:
+        zot ext status guard                     for a person
+        zot ext status guard --json | jq .state  for a program
     """
     from cli.ext.live.status import run_status
 
@@ -89,11 +93,10 @@ def ext_logs(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show an extension's log: what it wrote to stderr, its log frames, and what the host noted.
+    """Show the log of an extension.
 
-    The log is kept, so this works when no host runs.
-
-    Without -t, --since and --json it is shown byte for byte.
+    It has what the extension wrote to stderr, its log frames, and what the host noted. It is kept, so this works when
+    no host runs. Without -t, --since and --json it is shown byte for byte.
 
     Exit status: 0 shown, 1 it cannot be read, 2 there is no such log, 130 interrupted.
 
@@ -127,13 +130,16 @@ def ext_call(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Call a tool of an extension in a running zot host, and print its result. No guard is asked: the call is yours,
-    not a model's. Ctrl-C cancels it.
+    """Call a tool of an extension in a running host, and print its result.
 
-    Exit status: 0, 1 the tool failed or no host can be asked, 2 no such tool or arguments that do not fit its schema,
-    6 --timeout ran out, 130 interrupted.
+    No guard is asked: the call is yours, not a model's. Ctrl-C cancels it.
 
-    Example: [bold]zot ext call todo add '{"text": "water the plants"}'[/bold]
+    Exit status: 0 answered, 1 the tool failed or no host can be asked, 2 no such tool or arguments that do not fit its
+    schema, 6 --timeout ran out, 130 interrupted.
+
+    Examples:
+        zot ext call todo todo_manage '{"action": "list"}'   with these arguments
+        zot ext call todo todo_manage - < args.json          with those in a file
     """
     from cli.ext.live.call import run_call
 

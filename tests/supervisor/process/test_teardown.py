@@ -217,6 +217,14 @@ def test_an_extension_that_is_still_silent_at_the_stop_is_reported(host: Host):
     assert line.endswith(" s of the run; stopped with it")
 
 
+def test_a_hello_that_comes_after_the_host_has_asked_to_stop_is_no_second_one(host: Host):
+    host.write("slow", "sys.stdin.readline()\nhello()")
+    host.launch()
+    host.stop()
+    assert host.cost("slow").frames_in == 1
+    assert "second hello" not in host.extension("slow").log.path.read_text()
+
+
 def test_a_signal_from_outside_is_an_exit_like_any_other(host: Host):
     host.add("echo")
     host.start()
