@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
+from rich.style import Style
 from rich.terminal_theme import MONOKAI
-from rich.text import Text
+from rich.text import Span, Text
 
 from agent.demo import EXTENSIONS, PROJECT
 from supervisor.control.client import ControlClient, Endpoint
@@ -83,9 +84,20 @@ def _pages(work: Path) -> tuple[Path, Path]:
 def _as_page(screen: str, page: Path) -> Path:
     with open(os.devnull, "w", encoding="utf-8") as nowhere:
         console = Console(record=True, width=COLUMNS, file=nowhere, force_terminal=True)
-        console.print(Text.from_ansi(screen.rstrip()), soft_wrap=True)
+        text = Text.from_ansi(screen.rstrip())
+        text.spans = [Span(start, end, _not_reversed(style)) for start, end, style in text.spans]
+        console.print(text, soft_wrap=True)
         page.write_text(console.export_html(theme=MONOKAI, inline_styles=True), encoding="utf-8")
     return page
+
+
+def _not_reversed(style: str | Style) -> str | Style:
+    """The style with the colours that a terminal would show. A page has no default colours that could be exchanged."""
+    if isinstance(style, str) or not style.reverse:
+        return style
+    back = "white" if style.color is None or style.color.is_default else style.color.name
+    front = "black" if style.bgcolor is None or style.bgcolor.is_default else style.bgcolor.name
+    return Style(color=front, bgcolor=back, bold=style.bold)
 
 
 def _use(client: ControlClient) -> None:
