@@ -205,6 +205,8 @@ def _provider_name(request: RunRequest) -> str:
         raise UsageError(f"--replay FILE and --provider {name} exclude each other")
     if request.replay is not None and request.record is not None:
         raise UsageError("--replay and --record exclude each other: a replayed run has nothing new to record")
+    if request.openmetrics and request.metrics is None:
+        raise UsageError("--openmetrics has no effect without --metrics FILE")
     return name
 
 

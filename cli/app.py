@@ -171,7 +171,7 @@ def main() -> None:
             print(text)  # noqa: T201
         elif text:
             context = getattr(error, "ctx", None)
-            command = context.command_path if context is not None else getattr(error, "command", "zot")
+            command = context.command_path if context is not None else getattr(error, "command", None) or "zot"
             dash = "; a prompt that begins with a dash goes after --" if _is_about_a_flag_of_a_prompt(error) else ""
             print(f"zot: {text}{dash} (see {command} --help)", file=sys.stderr)  # noqa: T201
         sys.exit(error.exit_code)

@@ -14,8 +14,8 @@ class CommandLineError(typer.TyperException):
     """A command line that cannot be run. The text is printed as it is."""
 
     exit_code = Status.USAGE.exit_code
-    command = "zot"
-    """The command whose help has more about it."""
+    command: str | None = None
+    """The command whose help has more about it; by default the one that is run."""
 
 
 def project_folder(cwd: str | None) -> str:

@@ -14,16 +14,12 @@ if TYPE_CHECKING:
 def exit_with(command: str, run: Callable[[], int]) -> None:
     """Runs a command and exits with its status. A `HostError` or `OSError` gives one line on stderr and status 1. After
     the reader of stdout has gone, the status is 130."""
-    from cli.choices import CommandLineError
     from supervisor.control.client import HostError
     from wire.text import one_line
 
     try:
         status = run()
         flush()
-    except CommandLineError as error:
-        error.command = f"zot {command}"
-        raise
     except HostError as error:
         print(f"zot {command}: {one_line(str(error), 2000)}", file=sys.stderr)  # noqa: T201
         status = 1

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from cli.choices import CommandLineError
 from wire.suggest import did_you_mean
 
 if TYPE_CHECKING:
@@ -26,6 +27,13 @@ def write_help(context: Context, formatter: Any) -> None:
 
 class HelpCommand(TyperCommand):
     """A command with our help."""
+
+    def invoke(self, ctx: Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except CommandLineError as error:
+            error.command = error.command or ctx.command_path
+            raise
 
     def format_help(self, ctx: Context, formatter: Any) -> None:
         write_help(ctx, formatter)

@@ -52,6 +52,8 @@ def _context_of(root: Context, words: Sequence[str]) -> Context:
                 raise CommandLineError(
                     f"{context.command_path} has no commands of its own; see zot help {' '.join(words[:index])}"
                 )
-            raise CommandLineError(no_such(f"command of {context.command_path}", word, known))
+            error = CommandLineError(no_such(f"command of {context.command_path}", word, known))
+            error.command = context.command_path
+            raise error
         context = type(context)(command, info_name=word, parent=context)
     return context

@@ -38,6 +38,10 @@ def run_host(
 ) -> int:
     """Returns the exit status: 0 after a stop, 130 if a second signal cut it short or Ctrl-C answered a question, 1 if
     the host cannot serve, 9 without a required extension."""
+    if openmetrics and metrics_file is None:
+        raise CommandLineError("--openmetrics has no effect without --metrics FILE")
+    if stats_interval_s is not None and stats_file is None:
+        raise CommandLineError("--stats-interval has no effect without --stats FILE")
     try:
         consent = Consent(whole_project=trust_project)
         (folder,) = _checked("the working folder", (project_folder(cwd),))

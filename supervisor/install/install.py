@@ -57,6 +57,8 @@ def install(
     if isinstance(source, LocalSource):  # finds faults before anything is copied
         name = manifest_of(source.folder, source.shown).name
         if os.path.realpath(parent / name) == str(source.folder):
+            if (parent / name).is_symlink():
+                raise ConflictError(f"{source.shown}: is installed already, by a link to it; an edit needs no update")
             raise ConflictError(f"{source.shown}: is installed already, there")
         _need_place(name, scope, folders, force=force)
     with new_stage(parent, source.label) as stage:

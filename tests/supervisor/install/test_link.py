@@ -73,6 +73,8 @@ def test_what_is_in_the_way(here, made, tmp_path):
     link(LocalSource(made), Scope.GLOBAL, here)
     with pytest.raises(ConflictError, match=r"is a link to .* already"):
         link(LocalSource(made), Scope.GLOBAL, here, force=True)
+    with pytest.raises(ConflictError, match=r"is installed already, by a link to it; an edit needs no update"):
+        install(LocalSource(made), Scope.GLOBAL, here)
     other = source(tmp_path / "other", version="2")
     with pytest.raises(ConflictError, match=r"is a link to .*zot ext remove guard first, or --force"):
         link(LocalSource(other), Scope.GLOBAL, here)
