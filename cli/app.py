@@ -122,7 +122,7 @@ def report(
     It shows use over time, how fast each extension answered, and what happened. The page is one file and works offline.
     From the output of --json alone there is no use over time.
 
-    Exit status: 0 made, 1 the file cannot be read or the page cannot be written, 2 usage.
+    Exit status: 0 made, 1 the page cannot be written, 2 RUN cannot be read or usage.
 
     Examples:
         zot -p --stats run.stats "go on"         a run that keeps its figures
@@ -166,7 +166,7 @@ def main() -> None:
     try:
         status = app(prog_name="zot", standalone_mode=False)
     except typer.TyperException as error:
-        text = error.format_message()
+        text = error.format_message().removesuffix(".")
         if isinstance(error, NoArgsIsHelpError):  # then the text is the help
             print(text)  # noqa: T201
         elif text:

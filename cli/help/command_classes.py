@@ -35,6 +35,14 @@ class HelpCommand(TyperCommand):
             error.command = error.command or ctx.command_path
             raise
 
+    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except typer.TyperException as error:
+            if getattr(error, "ctx", ctx) is None:  # of a flag without its value; so that the error names the command
+                error.ctx = ctx  # type: ignore[attr-defined]
+            raise
+
     def format_help(self, ctx: Context, formatter: Any) -> None:
         write_help(ctx, formatter)
 
