@@ -211,7 +211,7 @@ class Host:
             self._watching = watch(self.supervisor, self._reloader, parents, self._tell_of_a_watch)
         self.supervisor.begin_session()
         if self.missing:
-            self.request_stop(self.missing)
+            self.request_stop(f"itself: {self.missing}")
 
     def _discover(self) -> Discovery:
         return discover(
@@ -234,7 +234,7 @@ class Host:
         if self._watching is not None:
             self._watching.stop()
         try:
-            self.supervisor.stop(at_once=self.phase is Phase.CUT_SHORT)
+            self.supervisor.stop(at_once=self.phase is Phase.CUT_SHORT, wanted_all=not self.missing)
         finally:
             if self.phase is not Phase.CUT_SHORT:
                 self.phase = Phase.STOPPED

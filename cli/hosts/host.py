@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from math import isfinite
 from pathlib import Path
 
 from agent.output.fd_writer import FdWriter
@@ -43,6 +44,7 @@ def run_host(
     if stats_interval_s is not None and stats_file is None:
         raise CommandLineError("--stats-interval has no effect without --stats FILE")
     try:
+        _check_files(stats_file, metrics_file, stats_interval_s, openmetrics=openmetrics)
         consent = Consent(whole_project=trust_project)
         (folder,) = _checked("the working folder", (project_folder(cwd),))
         if discover and not trust_project:
@@ -80,6 +82,18 @@ def run_host(
         host.loop.run_until(lambda: stderr.is_flushed, host.loop.clock() + FLUSH_S)
         stderr.close()
         host.close()
+
+
+def _check_files(stats: str | None, metrics: str | None, interval_s: float | None, *, openmetrics: bool) -> None:
+    """Raises `CommandLineError` for flags about files that would have no effect, or the wrong one."""
+    if interval_s is not None and not isfinite(interval_s):
+        raise CommandLineError(f"--stats-interval: {interval_s} is not a number of seconds")
+    if interval_s is not None and stats is None:
+        raise CommandLineError("--stats-interval is about the file of --stats FILE; name that, too")
+    if openmetrics and metrics is None:
+        raise CommandLineError("--openmetrics is about the file of --metrics FILE; name that, too")
+    if stats is not None and metrics is not None and os.path.realpath(stats) == os.path.realpath(metrics):
+        raise CommandLineError(f"--stats and --metrics name the same file, {metrics}; each needs its own")
 
 
 def _wants_colours(fd: int) -> bool:

@@ -200,6 +200,12 @@ def test_xdg_runtime_dir_is_used_and_found(zot):
     ("args", "complaint"),
     [
         (["host", "--cwd", "missing"], "--cwd missing: no such folder"),
+        (["host", "--stats", "a", "--stats-interval", "nan"], "--stats-interval: nan is not a number of seconds"),
+        (["host", "--stats-interval", "60"], "--stats-interval is about the file of --stats FILE; name that, too"),
+        (["host", "--openmetrics"], "--openmetrics is about the file of --metrics FILE; name that, too"),
+        (["host", "--stats", "a", "--metrics", "./a"], "--stats and --metrics name the same file, ./a; each needs its"),
+        (["ext", "logs", "x", "--since"], "zot: Option '--since' requires an argument (see zot ext logs --help)\n"),
+        (["ext", "logs", "y", "--since", "x"], "2026-11-22T10:30:00+09:00) (see zot ext logs --help)"),
         (["host", "extra"], "Got unexpected extra argument(s) (extra)"),
         (["top", "--sort", "cpuu"], "--sort: 'cpuu' is not one of name, state, cpu,"),
         (["top", "--interval", "nan"], "--interval: nan is not a number of seconds"),
@@ -218,6 +224,16 @@ def test_a_command_line_that_cannot_be_run(zot, args, complaint):
     assert (outcome.status, outcome.stdout) == (2, b"")
     assert complaint in outcome.stderr
     assert len(outcome.warnings) == 1
+
+
+def test_a_host_without_an_extension_that_was_named_says_why_it_stops(zot):
+    (zot.cwd / "broken").mkdir()
+    (zot.cwd / "broken" / "extension.json").write_text("{}")
+    outcome = zot.run("host", "--no-ext", "-e", "broken", "-e", str(extension(zot.folder, "silent")))
+    assert outcome.status == 9
+    events = [line.split(maxsplit=3)[2:] for line in outcome.stderr.splitlines()]
+    assert [event for event, _ in events] == ["serving", "skipped", "stopped"], "the others did not fail"
+    assert events[-1][1].startswith("by itself: extension broken was named with --ext, and cannot be loaded: manifest")
 
 
 @pytest.mark.parametrize("args", [["top"], ["stop"], ["ext", "stats", "x"], ["ext", "restart", "x"]])
