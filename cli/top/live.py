@@ -171,8 +171,9 @@ class LiveTop:
         if self._view.restart:
             self._restart(self._view.restart)
             self._view = replace(self._view, restart="")
-        if (self._view.mode, self._view.selected) != (before.mode, before.selected):
+        if self._view.selected != before.selected or Mode.TABLE in (self._view.mode, before.mode):
             self._about = NOTHING_KNOWN
+        if (self._view.mode, self._view.selected) != (before.mode, before.selected):
             self._ask_about_one()
         self._draw()
 

@@ -25,6 +25,7 @@ TOTAL_SPARK = 16
 KEYS = "Enter details  l logs  r restart  / filter  ? help  q quit"
 FEW_KEYS = "? help  q quit"
 KEYS_OF_ONE = "Esc back  Enter details  l logs  r restart  ? help"
+QUESTION = "restart {}? y yes, any other key no"
 HELP = (
     ("Enter", "details of the selected extension; Esc or q: back"),
     ("l", "the last lines of its log"),
@@ -159,8 +160,10 @@ def _figure_style(key: str, extension: ExtensionStats) -> str:
 def footer(view: View, *, shown: int, passing: int, total: int, width: int) -> Text:
     """The line with the sort column, the filter and the keys."""
     if view.mode is Mode.CONFIRM:
-        name = _fitting(_label(view.selected), min(cell_len(_label(view.selected)), max(1, width - 40)))
-        return _cut(Text(f"restart {name}? y yes, any other key no", "bold yellow"), width)
+        name = _fitting(
+            _label(view.selected), min(cell_len(_label(view.selected)), max(1, width - cell_len(QUESTION.format(""))))
+        )
+        return _cut(Text(QUESTION.format(name), "bold yellow"), width)
     if view.mode in (Mode.DETAILS, Mode.LOGS):
         left = _label(view.selected) + (f"  {view.lines_back} lines from the end" if view.lines_back else "")
         return _footer_of(left, (KEYS_OF_ONE,), width)
@@ -221,10 +224,10 @@ def screen(
         foot = footer(view, shown=0, passing=0, total=0, width=width)
         return [_cut(line, width) for line in (*body, _said_or(said, foot))][:height]
     shown = names[view.first : view.first + page]
-    if view.mode is Mode.HELP:
-        body = help_lines(width, page + 1)
-    else:
-        body = table(stats, shown, view, histories, width, ascii_only=ascii_only)
+    if view.mode is Mode.HELP:  # it needs all of a terminal with 24 lines
+        body = [*help_lines(width, height - 1), *[Text()] * height][: height - 1]
+        return [*body, _cut(_said_or(said, Text("any key: back; q quits", "dim")), width)][:height]
+    body = table(stats, shown, view, histories, width, ascii_only=ascii_only)
     body += [Text()] * (page + 1 - len(body))
     foot = footer(view, shown=len(shown), passing=len(names), total=len(stats.extensions), width=width)
     return [*lines, *body, _cut(_said_or(said, foot), width)][:height]

@@ -146,6 +146,18 @@ def test_the_question_before_a_restart_names_the_extension():
         assert (lines[3].split()[:1] == ["NAME"]) is (back is Mode.TABLE)
 
 
+def test_the_question_names_the_extension_on_a_narrow_screen_too():
+    lines = about(View(mode=Mode.CONFIRM, selected="guard"), width=40)
+    assert lines[-1] == "restart guard? y yes, any other key no"
+
+
+def test_all_of_the_help_fits_a_terminal_with_24_lines():
+    lines = about(View(mode=Mode.HELP, selected="guard"))
+    shown = {word for line in lines for word in line.split()}
+    assert {column.heading for column in COLUMNS if column.meaning and not column.history} <= shown
+    assert lines[-1] == "any key: back; q quits"
+
+
 @settings(max_examples=30)
 @given(st.integers(1, 120), st.integers(1, 40), st.sampled_from(Mode), st.sampled_from(Mode))
 def test_every_mode_fits_every_terminal(width, height, mode, back):
