@@ -31,7 +31,7 @@ class StderrTail:
     def lines(self) -> list[str]:
         """The last lines as they came, with their indentation: at most `LINES`, the last one perhaps not whole."""
         lines = self._kept[-KEPT:].split(b"\n")
-        if len(lines) > 1 and (self._is_cut or len(self._kept) > KEPT):
+        if any(line.strip() for line in lines[1:]) and (self._is_cut or len(self._kept) > KEPT):
             del lines[0]
         return [line[:LINE_KEPT].decode("utf-8", "replace").rstrip("\r") for line in lines[-LINES:]]
 

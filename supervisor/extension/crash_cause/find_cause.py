@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 import os.path
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from supervisor.extension.crash_cause import go, java, node, python, ruby, shell
 from wire.text import one_line, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Sequence
 
     from supervisor.extension.crash_cause.crash import Crash, Frame
 
 ERROR_LENGTH = 300
 FILE_LENGTH = 200
+LATER_LENGTH = 200
 LINE_LENGTH = 1000
 """Most characters of a line that are read."""
 SHELL_FOLLOWS = 5
 """Most lines after a crash in which a shell may complain of it."""
 LIBRARY_FOLDERS = frozenset({"node_modules", "site-packages", "dist-packages", "vendor", "zotext", "gems"})
 """Folders inside an extension whose files are not its own code."""
+_COMPLAINT = (
+    r"(?i)\b(?:fatal|critical|error|fail(?:ed|ure|s)?|cannot|can't|could not|couldn't|unable|invalid|not valid|missing"
+    r"|denied|refused|expired|required|must|giving up|gave up|abort(?:ed|ing)?|timed out|not found|no such|unknown)\b"
+)
+_NOISE = (
+    r"Emitted 'error' event on |exit status \d+$|signal: \w+$|Node\.js v|npm (?:warn|notice|WARN)\b|"
+    r"npm (?:error|ERR!)(?:$|\s+\w*$|\s+npm run$"
+    r"| (?:\w+ )?(?:A complete log|To see|This is related|Lifecycle script|command |code |errno |syscall |path "
+    r"|location |workspace |\s*at ))"
+)
+NPM = ("npm error ", "npm ERR! ")
 FAMILIES = (python.find, node.find, go.find, ruby.find, java.find)
 
 
@@ -32,6 +45,8 @@ class CrashCause(NamedTuple):
     file: str = ""
     """Where it happened: relative to the extension's folder, or absolute outside of it; empty if that is not known."""
     line: int | None = None
+    later: str = ""
+    """The last line after it that reads like an error too: the first one may have been survived."""
 
     @property
     def place(self) -> str:
@@ -39,7 +54,22 @@ class CrashCause(NamedTuple):
         return self.file if self.line is None else f"{self.file}:{self.line}"
 
     def __str__(self) -> str:
-        return f'"{self.error}" at {self.place}' if self.file else f'"{self.error}"'
+        later = f'; after that "{self.later}"' if self.later else ""
+        return f'"{self.error}" at {self.place}{later}' if self.file else f'"{self.error}"{later}'
+
+
+def last_said(lines: Sequence[str]) -> str:
+    """The last line that is not noise of a launcher; of several of npm about one error the first."""
+    said = [line for line in lines if not _is_noise(line)] or lines[-1:]
+    last = len(said) - 1
+    while last > 0 and said[last].startswith(NPM) and said[last - 1].startswith(NPM):
+        last -= 1
+    return said[last] if said else ""
+
+
+def _is_noise(line: str) -> bool:
+    """Whether a launcher has written this line about a program that it ran, and it tells nothing."""
+    return bool(re.match(_NOISE, line))
 
 
 def find_cause(lines: Sequence[str], *folders: str) -> CrashCause | None:
@@ -48,13 +78,24 @@ def find_cause(lines: Sequence[str], *folders: str) -> CrashCause | None:
     lines = [printable(line[:LINE_LENGTH]).rstrip() for line in lines]
     crashes = [crash for find in FAMILIES for crash in find(lines) if crash.error.strip()]
     last = max(crashes, key=_order, default=None)
-    said = max(shell.find(lines), key=_order, default=None)
+    shells = list(shell.find(lines))
+    said = max(shells, key=_order, default=None)
     if said is not None and (last is None or _is_news(said, last)):
         last = said
     if last is None:
         return None
     file, line = _place(last.frames, folders)
-    return CrashCause(one_line(last.error, ERROR_LENGTH), one_line(file, FILE_LENGTH), line)
+    later = _later(lines, last.at, {crash.at for crash in shells})
+    return CrashCause(one_line(last.error, ERROR_LENGTH), one_line(file, FILE_LENGTH), line, later)
+
+
+def _later(lines: Sequence[str], at: int, consequences: Container[int]) -> str:
+    """The last line after the line `at` that reads like an error; a shell's complaints of the crash do not count."""
+    for number in range(len(lines) - 1, at, -1):
+        line = lines[number]
+        if re.search(_COMPLAINT, line) and not _is_noise(line) and number not in consequences:
+            return one_line(line, LATER_LENGTH)
+    return ""
 
 
 def _order(crash: Crash) -> tuple[bool, int]:

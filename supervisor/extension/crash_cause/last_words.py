@@ -6,7 +6,7 @@ import os.path
 import signal
 from typing import TYPE_CHECKING
 
-from supervisor.extension.crash_cause.find_cause import find_cause
+from supervisor.extension.crash_cause.find_cause import find_cause, last_said
 from supervisor.process.stderr_tail import StderrTail
 
 if TYPE_CHECKING:
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 KILLED = frozenset({-signal.SIGKILL, -signal.SIGTERM, -signal.SIGHUP})
 """Exit statuses of a program that others have ended: an error that it wrote before is not the cause."""
+
+LINES_READ = 30
+"""Most lines among which one is looked for that a launcher has not added."""
 
 
 class LastWords:
@@ -33,5 +36,5 @@ class LastWords:
     def __str__(self) -> str:
         if self.cause is not None:
             return f": {self.cause}"
-        last = self.tail.last_line()
+        last = last_said(self.tail.shown(LINES_READ))
         return f': "{last}"' if last else ""

@@ -15,11 +15,16 @@ _CARET = r"\s*\^+$"
 _CALL = r"\s+at (?:.*\()?(?:file://)?([^()\s][^()]*?):(\d+):\d+\)?( \{)?$"
 _STACK = r"\s+at \S"
 _END = r"\s+at |\s*$|\(Use `node |Node\.js v|\s*[{}]"
-_HEAD = r"(?:error: )?(?:Uncaught )?(?:\(in promise\) )?((?:[A-Z]\w*)?(?:Error|Exception|Rejection)\b.*)"
+_HEAD = r"(?:^|[\s:\]])((?:[A-Z]\w*)?(?:Error|Exception|Rejection)\b.*)"
+_OTHER_HEAD = r"(?:[a-z][^:]*?:? )?([A-Z][\w$]*: .+)"
+_NO_ERROR = r"(?:\(node:\d+\) .*)?\b(?:\w*Warning|Trace)\b"
+_GROUP = r"\[(\w+: .*)\] \{$"
 _IMPORTED = r" imported from (?:file://)?(/.*)$"
 _REASON = r"(.*?): This error originated either by throwing .* with the reason \"(.*)\"\.(?:\]|$)"
 FIELDS_WITHIN = 100
 """Most lines of the fields of an error."""
+MESSAGE_WITHIN = 60
+"""Most lines of a message with empty lines: a failed assertion shows both values."""
 LOOK_BACK = 5
 """Most lines of a message above its stack."""
 
@@ -49,11 +54,36 @@ def _thrown(lines: Sequence[str], begin: int, thrown_at: Frame) -> Crash | None:
     at = next((at for at in range(caret + 1, min(caret + 3, len(lines))) if lines[at].strip()), None)
     if at is None:
         return None
+    if found := re.match(_GROUP, lines[at]):
+        return _group(lines, at, found[1])
     error, at = with_more(lines, at, lines[at].strip(), stop=_END)
     frames, end = _stack(lines, at)
+    if end == at and re.search(_HEAD, error):
+        error, frames, end = _long_message(lines, at, error)
     if not any(_is_own(frame) for frame in frames) and not thrown_at.file.startswith("node:"):
         frames = [thrown_at, *frames]
     return _crash(error, frames, end)
+
+
+def _group(lines: Sequence[str], begin: int, error: str) -> Crash:
+    """An error with others in its fields, and no stack: the first of those has the place."""
+    fields = range(begin + 1, min(begin + FIELDS_WITHIN, len(lines)))
+    end = next((at for at in fields if lines[at] == "}"), begin)
+    first = next((at for at in range(begin + 1, end) if re.match(_CALL, lines[at])), None)
+    if first is None:
+        return _crash(error, (), end)
+    return _crash(f"{error}, the first: {lines[first - 1].strip()}", _stack(lines, first - 1)[0], end)
+
+
+def _long_message(lines: Sequence[str], at: int, error: str) -> tuple[str, list[Frame], int]:
+    """A message with empty lines before its stack."""
+    for number in range(at + 1, min(at + MESSAGE_WITHIN, len(lines))):
+        if lines[number].startswith("Node.js v"):
+            break
+        if re.match(_CALL, lines[number]):
+            after = next((line.strip() for line in lines[at + 1 : number] if line.strip()), "")
+            return f"{error} {after}" if error.endswith(":") and after else error, *_stack(lines, number - 1)
+    return error, [], at
 
 
 def _printed(lines: Sequence[str], begin: int) -> Crash | None:
@@ -61,11 +91,14 @@ def _printed(lines: Sequence[str], begin: int) -> Crash | None:
     frames, end = _stack(lines, begin - 1)
     above = range(begin - 1, max(begin - 1 - LOOK_BACK, -1), -1)
     for at in above:
-        if found := re.match(_HEAD, lines[at].strip()):
+        if re.match(_NO_ERROR, lines[at].strip()):
+            return None
+        if found := re.search(_HEAD, lines[at].strip()):
             return _crash(with_more(lines, at, found[1], stop=_END)[0], frames, end)
         if not lines[at].strip():
             break
-    return None
+    found = re.match(_OTHER_HEAD, lines[begin - 1])
+    return _crash(found[1], frames, end)._replace(is_sure=False) if found else None
 
 
 def _stack(lines: Sequence[str], above: int) -> tuple[list[Frame], int]:

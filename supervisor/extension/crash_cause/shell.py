@@ -18,6 +18,8 @@ _NO_LINE = (
     r"(?:\S*/)?(?:ba|da|z|k|a)?sh: (?:0: |line 0: )?"
     r"((?:cannot|can't) open .+|.+: (?:No such file or directory|Permission denied|Is a directory|cannot execute.*))"
 )
+_SOURCED = r"(\S*/\S+|\S+\.sh): (Syntax error.*|.+: .+)"
+"""Of a file that another one reads with `.`, dash gives the line after the name of the other."""
 _KNOWN = (
     r"(?i)(?:: (?:not found|inaccessible or not found|Permission denied|No such file(?: or directory)?)"
     r"|: parameter (?:not set|null)"
@@ -58,6 +60,8 @@ def _message(line: str, at: int) -> Crash | None:
         error = f"{builtin}: {error}" if builtin else error
         if not (_is_script(script) or re.search(_KNOWN, error)):
             return None
+        if sourced := re.match(_SOURCED, error):
+            script, error = sourced.groups()
     else:
         return None
     frames = () if os.path.basename(script) in _SHELLS else (Frame(script, int(number)),)

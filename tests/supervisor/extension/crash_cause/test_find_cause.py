@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.extension.crash_cause.find_cause import ERROR_LENGTH, FILE_LENGTH, find_cause
+from supervisor.extension.crash_cause.last_words import LastWords
 from tests.supervisor.extension.crash_cause.crash_file import LANGUAGES, Crash, read
 from tests.supervisor.extension.crash_cause.record import stderr_of, version_of
 from wire.text import one_line
@@ -123,6 +124,53 @@ def test_the_code_of_the_extension_comes_before_libraries_in_its_folder_and_outs
     assert place(f"{FOLDER}/{vendored}", outside) == "zotext/extension.py:1"
     assert place(outside) == f"{outside}:1"
     assert place(f"{FOLDER}-2/{inside}") == f"{FOLDER}-2/{inside}:1", "another folder"
+
+
+def told(stderr: str) -> str:
+    """What is told of a program that ended with status 1."""
+    words = LastWords(FOLDER)
+    words.tail.write(stderr.encode())
+    words.ended(1)
+    return str(words)
+
+
+NODE = "    at open (/home/ada/desk/main.js:3:9)\n    at node:internal/main/run_main_module:28:49\n"
+
+
+@pytest.mark.parametrize(
+    ("stderr", "expected"),
+    [
+        (f"{OWN}retrying\nfatal: no port\n", '"OSError: the desk is closed" at main.py:3; after that "fatal: no port"'),
+        (f"{OWN}closing\nclosed 3 files\n", '"OSError: the desk is closed" at main.py:3'),
+        (f"{OWN}npm error code 1\nexit status 1\n", '"OSError: the desk is closed" at main.py:3'),
+        (f"{OWN}main.sh: line 9: python3: cannot run\n", '"OSError: the desk is closed" at main.py:3'),
+        (f"fatal: TypeError: no desk\n{NODE}", '"TypeError: no desk" at main.js:3'),
+        (f"caught DeskClosed: since noon\n{NODE}", '"DeskClosed: since noon" at main.js:3'),
+        (f"(node:7) Warning: old desk\n{NODE}desk: no port\n", '"desk: no port"'),
+        ("2026/11/22 07:12:02 no port\nexit status 1\n", '"2026/11/22 07:12:02 no port"'),
+        (
+            'npm error Missing script: "start"\nnpm error\nnpm error To see a list of scripts, run:\n'
+            "npm error   npm run\nnpm error Did you mean this?\nnpm error   npm stars # favorites\n"
+            "npm error A complete log of this run can be found in: /log\n",
+            "\"npm error Missing script: \"start\"\"",
+        ),
+        ("main.sh: 2: ./lib/desk.sh: open: not found\n", '"open: not found" at lib/desk.sh:2'),
+        ("main.sh: 3: ./lib.sh: Syntax error: \"then\" unexpected\n", '"Syntax error: "then" unexpected" at lib.sh:3'),
+        ("main.sh: 3: ./lib.sh: not found\n", '"./lib.sh: not found" at main.sh:3'),
+        (
+            "node:assert:90\n  throw new AssertionError(obj);\n  ^\n\n"
+            f"AssertionError [ERR_ASSERTION]: not equal:\n\n1 !== 2\n\n{NODE}\nNode.js v20.20.2\n",
+            '"AssertionError [ERR_ASSERTION]: not equal: 1 !== 2" at main.js:3',
+        ),
+        (
+            "node:internal/process/promises:391\n    triggerUncaughtException(err, true);\n    ^\n\n"
+            f"[AggregateError: no desk] {{\n  [errors]: [\n    Error: one\n{NODE}    Error: two\n{NODE}  ]\n}}\n",
+            '"AggregateError: no desk, the first: Error: one" at main.js:3',
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_told(stderr: str, expected: str) -> None:
+    assert told(stderr) == f": {expected}"
 
 
 # --- what an extension may write -------------------------------------------------------------------------------
