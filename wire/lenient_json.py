@@ -8,9 +8,12 @@ they are faulty: line and column.
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
 
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """The errors that decoding can raise. RecursionError: the text is nested about a thousand levels deep."""
@@ -70,6 +73,8 @@ def is_deeper(value: Any, levels: int) -> bool:
 
 _BYTE = re.compile(r"^JSON is malformed: (?P<what>.*) \(byte (?P<at>\d+)\)$", re.DOTALL)
 _TOKEN = re.compile(r'\s*("(?:[^"\\]|\\.)*"|[][{},:]|[^][{},:"\s]+)')
+PLACES_LIMIT = 256 * 1024
+"""Bytes. A file that people write is smaller; a second for each megabyte would be too long."""
 LINE_SHOWN = 100
 """Characters of a quoted line."""
 MARK = b"\xef\xbb\xbf"
@@ -124,13 +129,32 @@ def place_at(text: bytes, at: int) -> Place:
 
 def places(text: bytes) -> dict[str, int]:
     """Where the name of each field starts, and each item of a list, in bytes, by paths such as `limits.rss` and
-    `args[0]`. The text must be JSON."""
-    found: dict[str, int] = {}
+    `args[0]`; empty if the text is larger than `PLACES_LIMIT`. The text must be JSON."""
+    return dict(_fields(text)) if len(text) <= PLACES_LIMIT else {}
+
+
+def repeated(text: bytes, names: Collection[str]) -> str:
+    """The first of these names that the outermost object has more than once; empty if there is none. Readers of JSON
+    differ in which one counts. The text must be JSON."""
+    if all(text.count(b'"%s"' % name.encode()) < 2 for name in names):
+        return ""
+    seen: set[str] = set()
+    for path, _ in _fields(text):
+        if path in names and path in seen:
+            return path
+        seen.add(path)
+    return ""
+
+
+def _fields(text: bytes) -> Iterator[tuple[str, int]]:
     stack: list[tuple[str, int]] = []  # the path of each open object or list, and the next index in a list or -1
     path, is_name = "", False
     whole = text.decode("utf-8", "replace")
+    counted, at = 0, 0  # characters, and their bytes
     for token in _TOKEN.finditer(whole):
         word = token[1]
+        at += len(whole[counted : token.start(1)].encode())
+        counted = token.start(1)
         if word in "}]":
             stack.pop()
         elif word == ",":
@@ -140,14 +164,13 @@ def places(text: bytes) -> dict[str, int]:
             name = msgspec.json.decode(word)
             path = f"{inside}.{name}" if inside else name
             is_name = False
-            found[path] = len(whole[: token.start(1)].encode())
+            yield path, at
         elif word != ":":
             if stack and stack[-1][1] >= 0:
                 inside, index = stack[-1]
                 path = f"{inside}[{index}]"
                 stack[-1] = (inside, index + 1)
-                found[path] = len(whole[: token.start(1)].encode())
+                yield path, at
             if word in "{[":
                 stack.append((path, -1 if word == "{" else 0))
                 is_name = word == "{"
-    return found

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 
 from wire.field_errors import explain, fault_path, fault_steps
-from wire.lenient_json import UNREADABLE, Place, fault_of, place_at, places
+from wire.lenient_json import UNREADABLE, Place, fault_of, place_at, places, repeated
 from wire.suggest import letters
 from wire.unknown_fields import Guarding, UnknownField, Vocabulary, remark, words
 
@@ -203,6 +203,8 @@ VOCABULARY = Vocabulary(
                 "failureaction"
             ),
             is_deep=True,
+            part="fail",
+            values=words("deny denied block blocked close closed refuse reject stop"),
         ),
         "required": Guarding(
             words("require requires isrequired mandatory mustrun muststart musthave essential"),
@@ -212,10 +214,10 @@ VOCABULARY = Vocabulary(
         "env": Guarding(
             words(
                 "envs evn nev envvar envvars environ environment environmentvariables envvariables "
-                "envallow allowenv envallowlist passenv passthroughenv"
+                "envnames enviroment envallow allowenv envallowlist passenv passthroughenv"
             )
         ),
-        "env_policy": Guarding(words("environmentpolicy envmode envinherit inheritenv")),
+        "env_policy": Guarding(words("environmentpolicy envpolicies envmode envinherit inheritenv")),
     },
     inside={
         "limits": Limits.__struct_fields__,
@@ -227,6 +229,8 @@ _EXECS = ("command", "cmd", "executable", "run", "main", "entry", "entrypoint", 
 """Names that other programs give to `exec`."""
 _NAME_RULE = "name must be 1 to 64 characters, without slashes or control characters, and not start with a dot"
 _FIELD = re.compile(rb"""["']?([A-Za-z_][\w .-]*)["']?\s*:\s*(?:["']?(\w+))?""")
+MOST_FAULTS = 20
+"""Each fault takes a reading of the whole text."""
 _STAND_INS: tuple[Any, ...] = ("X", 1, {})
 
 _decoder = msgspec.json.Decoder(Manifest)
@@ -243,6 +247,8 @@ def parse_manifest(text: bytes) -> Manifest:
         where = "" if place is None else f"{FILE}:{place.line}:{place.column}: "
         quoted = "" if place is None or not place.quoted else f" (the line: {place.quoted})"
         raise _error(f"parse manifest: {where}{what}{quoted}", text) from None
+    if twice := repeated(text, VOCABULARY.guarding):
+        raise _error(f"manifest: {_twice(twice)}", text)
     unknown = VOCABULARY.unknown(msgspec.json.decode(text))
     for each in unknown:
         if each.is_near_miss:
@@ -252,7 +258,8 @@ def parse_manifest(text: bytes) -> Manifest:
 
 
 def all_faults(text: bytes) -> list[Fault]:
-    """Every fault for which `parse_manifest` refuses a text, each in its words: for people who correct the file."""
+    """Every fault for which `parse_manifest` refuses a text, each in its words, up to `MOST_FAULTS`: for people who
+    correct the file."""
     try:
         fields = msgspec.json.decode(text)
     except UNREADABLE as error:
@@ -266,15 +273,20 @@ def all_faults(text: bytes) -> list[Fault]:
         return Fault(message, place_at(text, where[path]) if path in where else None)
 
     found = [fault(each.place, _near_miss(each)) for each in VOCABULARY.unknown(fields) if each.is_near_miss]
+    if twice := repeated(text, VOCABULARY.guarding):
+        found.append(fault(twice, _twice(twice)))
     while True:
         try:
             msgspec.convert(fields, Manifest)
         except msgspec.ValidationError as error:
             path = fault_path(str(error))
             found.append(fault(path, _explained(error, text)))
+            if len(found) >= MOST_FAULTS:
+                break
             _mend(fields, fault_steps(str(error)))
         else:
-            return sorted(found, key=lambda each: (each.place is not None, each.place and each.place[:2]))
+            break
+    return sorted(found, key=lambda each: (each.place is not None, each.place and each.place[:2]))
 
 
 def _mend(fields: dict[str, Any], steps: tuple[str | int, ...]) -> None:
@@ -317,6 +329,10 @@ def _near_miss(each: UnknownField) -> str:
     return f"{each.place}: no such field; {each.hint} It is not started: such a slip would change what it may do"
 
 
+def _twice(name: str) -> str:
+    return f"{name} is there twice, and only one of them would count; remove the other"
+
+
 def _error(line: str, text: bytes) -> ManifestError:
     error = ManifestError(line)
     error.may_be_needed = _may_be_needed(text)
@@ -337,5 +353,7 @@ def _may_be_needed(text: bytes) -> bool:
         if name == "required" and value not in (False, None, "false", "null"):
             return True
         if name == "on_failure" and value != "allow":
+            return True
+        if name in VOCABULARY.inside and VOCABULARY.unknown({"inside": value})[0].is_near_miss:
             return True
     return any(each.meant in ("on_failure", "required") for each in VOCABULARY.unknown(fields))

@@ -57,6 +57,9 @@ class Guarding(msgspec.Struct, frozen=True):
     """Whether a value under one of `words` can be meant for this field."""
     is_deep: bool = False
     """Whether it also counts inside an object that is unknown itself."""
+    part: str = ""
+    values: frozenset[str] = frozenset()
+    """A name with `part` in it also means this field if its value is one of `values`."""
 
 
 class Vocabulary(msgspec.Struct, frozen=True):
@@ -124,6 +127,10 @@ def _is_near(name: str, value: Any, guarding: str, rule: Guarding) -> bool:
     if found == wanted:
         return True
     if found in rule.words:
+        return rule.fits(value)
+    if rule.part and rule.part in found and isinstance(value, str) and letters(value) in rule.values:
+        return True
+    if any(len(word) >= LONG and _slips(found, word, 1) <= 1 for word in rule.words):
         return rule.fits(value)
     slips = 0 if len(wanted) < SHORT else 1 if len(wanted) < LONG else 2
     return _slips(found, wanted, slips) <= slips

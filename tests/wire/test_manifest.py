@@ -203,12 +203,39 @@ def test_unknown_fields_are_counted_when_there_are_many():
         ("Limits", "limits"), ("limit", "limits"), ("limtis", "limits"), ("rss_mb", "limits.rss_mb"),
         ("cpuPercent", "limits.cpu_percent"),
         ("ENV", "env"), ("envs", "env"), ("environment", "env"), ("envVars", "env"),
+        ("enviroment", "env"), ("envirnoment", "env"), ("env_policies", "env_policy"),
         ("envPolicy", "env_policy"), ("env-policy", "env_policy"), ("env_polcy", "env_policy"),
     ],
 )  # fmt: skip
 def test_a_near_miss_of_a_guarding_field_is_an_error(field: str, meant: str):
     line = fault(json.dumps({"name": "a", "exec": "./a", field: True}).encode())
     assert line.startswith(f"manifest: {field}: no such field; did you mean {meant!r}?")
+
+
+@pytest.mark.parametrize("field", ["default_on_failure", "fail_safe", "when failed", "guard.onFailure"])
+def test_a_name_with_fail_in_it_that_is_to_deny_means_on_failure(field: str):
+    assert "did you mean 'on_failure'?" in fault(json.dumps({"name": "a", "exec": "x", field: "Deny"}).encode())
+    assert parse(**{field: "retry"}).unknown
+
+
+@pytest.mark.parametrize("second", ["allow", "deny"])
+def test_a_guarding_field_that_is_there_twice_is_an_error(second: str):
+    text = b'{"name":"a","exec":"x","on_failure":"deny","x":{"env":1},"env":[],"on_failure":"%s"}' % second.encode()
+    assert fault(text).startswith("manifest: on_failure is there twice")
+    assert [(each.message[:18], each.place.column) for each in all_faults(text) if each.place] == [
+        ("on_failure is ther", text.rindex(b'"on_failure"') + 1)
+    ]
+
+
+def test_faults_and_places_of_a_huge_manifest_are_found_in_bounded_time():
+    faults = all_faults(json.dumps({"name": "a", "exec": "x", "args": [1] * 1000, "x": ["é"] * 100_000}).encode())
+    assert len(faults) == 20
+    assert {each.place for each in faults} == {None}
+
+
+@pytest.mark.parametrize("name", ["0", "a.b", "a[1]", "", "."])
+def test_a_field_with_an_odd_name_is_a_fault(name: str):
+    assert all_faults(json.dumps({"name": "a", "exec": "x", "limits": {name: 1}, "priority": "high"}).encode())
 
 
 def test_on_failure_inside_an_unknown_object_is_an_error():
@@ -252,6 +279,7 @@ def test_any_other_style_of_a_guarding_field_is_refused(field: str, data: st.Dat
         ('{"name":"a","required":false}', False),
         ('{"name":"a","onFailure":"deny","exec":"x","enabled":false}', False),
         ('{"name":"a","exec":"x","Env":["A"]}', False),
+        ('{"name":"a","exec":"x","limits":{"onFailure":"deny"}}', True),
         ('{"name":"a"}', False),
         ('{"name":"a" "on_failure":"deny"}', True),
         ('{"name":"a" "on_failure":"allow"}', False),
