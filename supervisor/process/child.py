@@ -215,6 +215,8 @@ def spawn_reason(program: str, cwd: str, error: Exception) -> str:
             return f"cannot start {program}: its interpreter (first line, after #!) does not exist"
         return f"cannot start {program}: no such file"
     if isinstance(error, PermissionError):
+        if os.path.isdir(os.path.join(cwd, program)):
+            return f"cannot start {program}: it is a folder"
         return f"cannot start {program}: not executable (chmod +x {program})"
     if isinstance(error, OSError) and error.strerror == "Exec format error":
         return f"cannot start {program}: not a program for this machine (a script needs a #! line)"

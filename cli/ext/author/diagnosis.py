@@ -146,7 +146,7 @@ def _other_protocol(facts: Facts) -> Advice | None:
 
 
 def _prints(facts: Facts) -> Advice | None:
-    if not facts.result.first_junk:
+    if not facts.result.first_junk or facts.has_crashed:
         return None
     message = f"it printed what is no frame: {facts.result.first_junk}"
     return (message, "print to stderr: stdout is for frames only, and hello is the first of them")
@@ -186,7 +186,7 @@ def _ended_early(facts: Facts) -> Advice | None:
 
 
 def _wrong_hello(facts: Facts) -> Advice | None:
-    if not facts.result.lines:
+    if not facts.result.lines or facts.has_crashed:
         return None
     return ("", 'the first line must be {"type":"hello","name":"…"}: zot ext schema hello has all its fields')
 

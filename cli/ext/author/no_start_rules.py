@@ -138,7 +138,7 @@ def _near_file(facts: Facts) -> Advice | None:
 def _is_folder(facts: Facts) -> Advice | None:
     if facts.program.format is not FileFormat.FOLDER:
         return None
-    return (f"{facts.program.exec} is a folder", "name the program in it")
+    return ("", "name the program in it")
 
 
 def _not_executable(facts: Facts) -> Advice | None:

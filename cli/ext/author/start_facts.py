@@ -28,6 +28,11 @@ class Facts:
         return "within" in self.result.failure
 
     @property
+    def has_crashed(self) -> bool:
+        """Whether it says on stderr why it ended; what it printed before is not the reason then."""
+        return bool(self.code and self.result.last_words)
+
+    @property
     def uses_sdk(self) -> bool:
         return re.search(r"\bzotext\b", self.program.source) is not None
 

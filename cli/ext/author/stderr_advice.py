@@ -34,6 +34,8 @@ def advice_for(stderr: Sequence[str], program: ProgramFacts, there: There) -> tu
 
 def _python_module(found: re.Match[str], program: ProgramFacts, there: There) -> tuple[str, str] | None:
     module = found["name"].partition(".")[0]
+    if not program.files.isdisjoint({module, f"{module}.py"}):
+        return None  # it is the extension's own, and a part of it is missing
     message = f"Python finds no module {module}"
     python = _python(program)
     if module == "zotext":
@@ -45,6 +47,8 @@ def _python_module(found: re.Match[str], program: ProgramFacts, there: There) ->
         return (message, there(f"{python} -m pip install -r requirements.txt"))
     if "pyproject.toml" in program.files:
         return (message, there(f"{python} -m pip install ."))
+    if f"-m {found['name']}" in " ".join(program.args):
+        return (message, "add it to the folder, or correct args in extension.json")
     return (message, f"{python} -m pip install {_DISTRIBUTIONS.get(module, module)}")
 
 

@@ -176,6 +176,7 @@ def file_with(folder: Path, text: str, mode: int = 0o755) -> str:
 UNSTARTABLE = {
     "no file": (lambda _: "./nowhere", "no such file", False),
     "no program on PATH": (lambda _: "no-such-program", "no such program on PATH", False),
+    "a folder": (str, "it is a folder", False),
     "not executable": (lambda folder: file_with(folder, "x", 0o644), "not executable (chmod +x ", False),
     "no interpreter": (
         lambda folder: file_with(folder, "#!/no/such/interpreter\n"),

@@ -61,6 +61,13 @@ def says(line: str, code: int = 1) -> str:
 OTHER_MACHINE = 243 if "riscv" not in os.uname().machine else 62
 
 CASES = (
+    # --- what it prints is not always why it ends
+    sh("prints-and-crashes", "", '"fatal: port in use"', "echo starting\n" + says("fatal: port in use")),
+    Broken("own-module", "stderr", "add it to the folder", "python3", ("-m", "zz_desk")),
+    Broken(
+        "part-of-own-module", "", "No module named 'zz_desk.sub'", "python3", ("main.py",),
+        {"main.py": "import zz_desk.sub", "zz_desk.py": ""},
+    ),
     # --- what exec leads to
     Broken("args-in-exec", "arguments_in_exec", '"exec": "python3", "args": ["main.py"]', "python3 main.py"),
     Broken("args-kept", "arguments_in_exec", '"args": ["-u", "main.py", "--x"]', "python3 -u main.py", ("--x",)),
