@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from functools import partial
@@ -57,6 +58,8 @@ def words(error: OSError) -> str:
     """The text of a system error for a person."""
     if isinstance(error, FileNotFoundError) and error.filename is None:  # raised by `getcwd`
         return "the current folder is not there any more; change to one that is"
+    if error.errno == errno.EMFILE:
+        return f"{error.filename or 'failed'}: too many open files; raise the limit (ulimit -n), see zot doctor"
     return f"{error.filename or 'failed'}: {error.strerror or error}"
 
 

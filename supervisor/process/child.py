@@ -220,6 +220,8 @@ def spawn_reason(program: str, cwd: str, error: Exception) -> str:
         return f"cannot start {program}: not executable (chmod +x {program})"
     if isinstance(error, OSError) and error.strerror == "Exec format error":
         return f"cannot start {program}: not a program for this machine (a script needs a #! line)"
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+        return f"cannot start {program}: Too many open files (raise ulimit -n)"
     return f"cannot start {program}: {error}"
 
 

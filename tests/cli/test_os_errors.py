@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 
 import pytest
 
+from cli.os_errors import words
 from tests.support.installing import source
 
 COMMANDS = ["list", "trust --list", "schema", "schema manifest", "doctor", "test guard"]
@@ -49,8 +51,13 @@ def test_drive_without_standard_input_is_one_line(in_a_folder_with_one):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
-@pytest.mark.parametrize("words", [["--help"], ["ext", "--help"], ["--version"]])
-def test_help_that_cannot_be_written_is_one_line(zot, words):
+@pytest.mark.parametrize("command", [["--help"], ["ext", "--help"], ["--version"]])
+def test_help_that_cannot_be_written_is_one_line(zot, command):
     with open("/dev/full", "w") as full:
-        outcome = zot.run(*words, stdout=full)
+        outcome = zot.run(*command, stdout=full)
     assert (outcome.status, outcome.stderr.splitlines()[-1]) == (1, "zot: failed: No space left on device")
+
+
+def test_without_descriptors_it_is_said_what_to_raise():
+    said = words(OSError(errno.EMFILE, "Too many open files", "/x"))
+    assert said == "/x: too many open files; raise the limit (ulimit -n), see zot doctor"
