@@ -233,11 +233,6 @@ def test_faults_and_places_of_a_huge_manifest_are_found_in_bounded_time():
     assert {each.place for each in faults} == {None}
 
 
-@pytest.mark.parametrize("name", ["0", "a.b", "a[1]", "", "."])
-def test_a_field_with_an_odd_name_is_a_fault(name: str):
-    assert all_faults(json.dumps({"name": "a", "exec": "x", "limits": {name: 1}, "priority": "high"}).encode())
-
-
 def test_on_failure_inside_an_unknown_object_is_an_error():
     line = fault(b'{"name":"a","exec":"x","guard":{"rules":[{"onFailure":"deny"}]}}')
     assert "guard: on_failure inside it: no such field" in line
