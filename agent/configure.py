@@ -207,6 +207,9 @@ def _provider_name(request: RunRequest) -> str:
         raise UsageError("--replay and --record exclude each other: a replayed run has nothing new to record")
     if request.openmetrics and request.metrics is None:
         raise UsageError("--openmetrics has no effect without --metrics FILE")
+    stats, metrics = request.stats, request.metrics
+    if stats is not None and metrics is not None and os.path.realpath(stats) == os.path.realpath(metrics):
+        raise UsageError(f"--stats and --metrics name the same file, {metrics}; each needs its own")
     return name
 
 

@@ -39,10 +39,6 @@ def run_host(
 ) -> int:
     """Returns the exit status: 0 after a stop, 130 if a second signal cut it short or Ctrl-C answered a question, 1 if
     the host cannot serve, 9 without a required extension."""
-    if openmetrics and metrics_file is None:
-        raise CommandLineError("--openmetrics has no effect without --metrics FILE")
-    if stats_interval_s is not None and stats_file is None:
-        raise CommandLineError("--stats-interval has no effect without --stats FILE")
     try:
         _check_files(stats_file, metrics_file, stats_interval_s, openmetrics=openmetrics)
         consent = Consent(whole_project=trust_project)
@@ -89,9 +85,9 @@ def _check_files(stats: str | None, metrics: str | None, interval_s: float | Non
     if interval_s is not None and not isfinite(interval_s):
         raise CommandLineError(f"--stats-interval: {interval_s} is not a number of seconds")
     if interval_s is not None and stats is None:
-        raise CommandLineError("--stats-interval is about the file of --stats FILE; name that, too")
+        raise CommandLineError("--stats-interval has no effect without --stats FILE")
     if openmetrics and metrics is None:
-        raise CommandLineError("--openmetrics is about the file of --metrics FILE; name that, too")
+        raise CommandLineError("--openmetrics has no effect without --metrics FILE")
     if stats is not None and metrics is not None and os.path.realpath(stats) == os.path.realpath(metrics):
         raise CommandLineError(f"--stats and --metrics name the same file, {metrics}; each needs its own")
 

@@ -25,10 +25,6 @@ def request_from(parameters: Mapping[str, Any]) -> RunRequest:
     from agent.options import RunRequest
 
     given = {name: value for name, value in parameters.items() if value is not None and name not in NOT_IN_A_REQUEST}
-    if given.get("openmetrics") and "metrics" not in given:
-        raise FlagError("--openmetrics is about the file of --metrics FILE; name that, too")
-    if "stats" in given and given["stats"] == given.get("metrics"):
-        raise FlagError(f"--stats and --metrics name the same file, {given['stats']}; each needs its own")
     given["tools"] = frozenset() if given.pop("no_tools", False) else tools_from(given.get("tools"))
     given["discover"] = not given.pop("no_ext", False)
     given["session"] = not given.pop("no_session", False)

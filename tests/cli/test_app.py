@@ -41,7 +41,6 @@ from wire.exit_codes import Status
         (["-p", "--base-url", "http://", "x"], "--base-url http://: names no host to connect to"),
         (["-p", "--base-url", "http://[::bad", "x"], "--base-url http://[::bad: its host or its port cannot be read"),
         (["-p", "--model", "b\udcffd", "x"], "--model 'b\ufffdd': not valid UTF-8"),
-        (["-p", "--openmetrics", "x"], "--openmetrics is about the file of --metrics FILE; name that, too"),
         (["-p", "--stats", "a", "--metrics", "a", "x"], "--stats and --metrics name the same file, a"),
         (["schema", "manifst"], "'manifst' is not one of manifest,"),
         (["demo", "more"], "Got unexpected extra argument(s) (more)"),
