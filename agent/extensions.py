@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from agent.options import SETTLE_S
+from agent.options import LEAST_S, SETTLE_S
 from supervisor.discovery import data_dir
 from supervisor.discovery.admission import Admission
 from supervisor.discovery.discover import discover
@@ -92,13 +92,14 @@ def start_extensions(findings: Findings, supervisor: Supervisor, reloader: Reloa
 
 def settle(options: Options, supervisor: Supervisor, provider: Provider, abort: Abort) -> None:
     """Waits for the extensions before the first request: for `extension_wait`, by default until the model is ready, at
-    most 3 s. Guards need no longer wait here: a verdict waits for guards that are still starting."""
+    least `LEAST_S` and at most `SETTLE_S`. Guards need no longer wait here: a verdict waits for guards that are still
+    starting."""
     now = supervisor.loop.clock()
     if options.extension_wait is not None:
         supervisor.settle(now + options.extension_wait, abort.is_requested)
     elif provider.is_ready:
         supervisor.settle(now + SETTLE_S, abort.is_requested)
-    else:
+    elif not supervisor.settle(now + LEAST_S, abort.is_requested):
         supervisor.settle(now + SETTLE_S, lambda: provider.is_ready or abort.requested)
 
 

@@ -82,5 +82,8 @@ class Options(RunRequest, frozen=True, kw_only=True):
     metrics_file: Path | None = None
 
 
+LEAST_S = 1.0
+"""Seconds that the first request waits for extensions that are still starting, however soon the model is ready. The
+model's process used to take about so long by itself; a Node program or twenty extensions on two cores need it."""
 SETTLE_S = 3.0
 """Seconds."""

@@ -139,7 +139,7 @@ def root(
         typer.Option(
             "--ext-wait",
             help="Let the first request wait so long for extensions that are still starting. Default: as long as the"
-            " model takes to get ready, 3 s at most.",
+            " model takes to get ready, at least 1s and at most 3s.",
             metavar=METAVAR,
             parser=_wait,
             rich_help_panel=_TOOLS,

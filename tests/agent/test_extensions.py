@@ -1,0 +1,41 @@
+"""Finds and starts the extensions of a run, and waits for them."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from agent import extensions
+from agent.abort import Abort
+from agent.options import LEAST_S, SETTLE_S
+
+
+@pytest.mark.parametrize(
+    ("is_settled", "model_is_ready", "asked", "waits"),
+    [
+        (False, False, None, [LEAST_S, SETTLE_S]),
+        (True, False, None, [LEAST_S]),
+        (False, True, None, [SETTLE_S]),
+        (False, False, 0.0, [0.0]),
+        (False, True, 9.0, [9.0]),
+    ],
+    ids=["still starting", "all are ready", "a replayed run", "no wait", "a longer wait"],
+)
+def test_how_long_the_first_request_waits_for_extensions(is_settled, model_is_ready, asked, waits):
+    """However soon the model is ready: an extension that needs half a second is in the first request."""
+    deadlines: list[float] = []
+
+    def settle(deadline: float, _enough: object) -> bool:
+        deadlines.append(deadline - 100.0)
+        return is_settled
+
+    supervisor: Any = SimpleNamespace(loop=SimpleNamespace(clock=lambda: 100.0), settle=settle)
+    extensions.settle(
+        cast("Any", SimpleNamespace(extension_wait=asked)),
+        supervisor,
+        cast("Any", SimpleNamespace(is_ready=model_is_ready)),
+        Abort(),
+    )
+    assert deadlines == waits
