@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from agent.abort import Abort
+from agent.engine import Engine
 from agent.output.event_writer import EventWriter
 from agent.output.fd_writer import FdWriter
 from agent.output.result_record import result_record
 from agent.output.stats_timeline import Timeline
 from agent.output.stderr_notices import StderrNotices
 from agent.run.slash_commands import parse
-from agent.runtime import Runtime
 from supervisor.control.server import ControlServer
 from supervisor.home.runtime_dir import runtime_dir
 from supervisor.loop.loop import Loop
@@ -25,9 +25,9 @@ from wire.exit_codes import Status
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from agent.engine import PromptResult
     from agent.model.provider import Provider, ProviderUnavailable
     from agent.options import Options
-    from agent.runtime import PromptResult
     from agent.transcript import ToolResult
     from supervisor.loop.timestamp import Timestamp
 
@@ -63,9 +63,8 @@ class Headless:
         self._on_record = on_record
         self._event_writer = EventWriter(self._loop, self._abort, self._write, self._stdout)
         self._notices = StderrNotices(self._loop, self._event_writer, stderr=stderr, before_line=before_line)
-        self._runtime = Runtime(
+        self._engine = Engine(
             self._loop,
-            self._abort,
             options,
             version=version,
             provider=provider,
@@ -77,8 +76,8 @@ class Headless:
         )
         self._control = ControlServer(
             self._loop,
-            self._runtime.supervisor,
-            self._runtime.reloader,
+            self._engine.supervisor,
+            self._engine.reloader,
             kind="run",
             version=version,
             cwd=options.cwd,
@@ -86,7 +85,7 @@ class Headless:
             on_stop=lambda: self._abort.request(Status.INTERRUPTED, "stopped by zot stop"),
         )
         self._timeline = Timeline(
-            self._runtime.supervisor,
+            self._engine.supervisor,
             version=version,
             cwd=options.cwd,
             stats_file=options.stats_file,
@@ -110,7 +109,7 @@ class Headless:
             if (trouble := self._control.start()) is not None:
                 self._notices.say(f"zot: {trouble}")
             try:
-                ran = self._runtime.prompt(prompt, command)
+                ran = self._engine.start(self._abort, command) or self._engine.prompt(prompt, self._abort, command)
             except BaseException:
                 self._abort.at_once = True  # a defect of ours: show it, but leave nothing running
                 self._stop()
@@ -141,11 +140,11 @@ class Headless:
         for number, line in enumerate(ran.reason.splitlines()):
             self._notices.say(f"     {line}" if number else f"zot: {line}")
         self._event_writer.emit(events.Error(ran.reason))
-        self._runtime.supervisor.tell(frames.Event("error", error=ran.reason))
+        self._engine.supervisor.tell(frames.Event("error", error=ran.reason))
 
     def _stop(self) -> None:
         self._control.wind_down()
-        self._runtime.stop()
+        self._engine.stop(at_once=self._abort.at_once)
 
     def _cut_short(self, ran: PromptResult, status: Status, reason: str) -> events.Result:
         """The result when the reader did not get every record. It is never a success."""
@@ -161,13 +160,13 @@ class Headless:
             steps=ran.steps,
             usage=ran.usage,
             duration_s=time.monotonic() - self._started,
-            session=self._runtime.session_id,
-            extensions=self._runtime.supervisor.costs(),
+            session=self._engine.session_id,
+            extensions=self._engine.supervisor.costs(),
         )
 
     def _close(self) -> None:
         self._control.close()
-        self._runtime.close()
+        self._engine.close()
         self._notices.close()
         if self._stdout is not None:
             self._stdout.close()
@@ -180,7 +179,7 @@ class Headless:
             self._abort.request(Status.INTERRUPTED, f"interrupted by {number.name}")
             return
         self._abort.at_once = True
-        self._runtime.kill_now()
+        self._engine.kill_now()
 
     def _on_timeout(self) -> None:
         self._abort.request(Status.TIMEOUT, f"timeout: the run took longer than {self._options.timeout:g} s")

@@ -32,7 +32,8 @@ class EventWriter:
         self, loop: Loop, abort: Abort, sink: Callable[[Record], None], output: FdWriter | None = None
     ) -> None:
         self._loop = loop
-        self._abort = abort
+        self.abort = abort
+        """Ends the writer's waits. Each prompt has its own."""
         self._sink = sink
         self._output = output
         self._posted: deque[Record] = deque()
@@ -77,9 +78,9 @@ class EventWriter:
             self._flush_posted()
             if predicate():
                 return True
-            if self._abort.requested or (deadline is not None and self._loop.clock() >= deadline):
+            if self.abort.requested or (deadline is not None and self._loop.clock() >= deadline):
                 return False
-            self._loop.run_until(lambda: predicate() or self._abort.requested or self._has_posted(), deadline)
+            self._loop.run_until(lambda: predicate() or self.abort.requested or self._has_posted(), deadline)
 
     def finish(self) -> bool:
         """Waits until the reader has all records; after an abort for `FLUSH_S` at most. Returns whether it has them."""
@@ -87,8 +88,8 @@ class EventWriter:
         if self._output is None:
             return True
         output = self._output
-        if not self._abort.requested:
-            self._loop.run_until(lambda: output.is_flushed or self._abort.requested)
+        if not self.abort.requested:
+            self._loop.run_until(lambda: output.is_flushed or self.abort.requested)
         self._loop.run_until(lambda: output.is_flushed, self._loop.clock() + FLUSH_S)
         return output.is_flushed and not output.broken
 
@@ -102,8 +103,8 @@ class EventWriter:
 
     def _keep_pace(self) -> None:
         output = self._output
-        if output is not None and output.is_full and not self._abort.requested:
-            self._loop.run_until(lambda: not output.is_full or self._abort.requested)
+        if output is not None and output.is_full and not self.abort.requested:
+            self._loop.run_until(lambda: not output.is_full or self.abort.requested)
 
 
 def _panel_of(record: PanelRender) -> tuple[str, str]:

@@ -1,4 +1,4 @@
 """One prompt: turns, the reply as it arrives, tool calls, slash commands, the system prompt, and the cost.
 
-Before that, `agent.runtime` starts the extensions and the model.
+Before that, `agent.engine` starts the extensions and the model.
 """

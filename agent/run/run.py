@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from agent.model.provider import Provider
     from agent.options import Options
     from agent.output.event_writer import EventWriter
-    from agent.sessions.file import SessionFile
+    from agent.run.conversation import Conversation
     from agent.tools.toolbox import Toolbox
     from supervisor.supervisor import Supervisor
 
@@ -44,7 +44,7 @@ class Run:
         provider: Provider,
         toolbox: Toolbox,
         event_writer: EventWriter,
-        session: SessionFile | None,
+        conversation: Conversation,
         abort: Abort,
     ) -> None:
         self._options = options
@@ -52,11 +52,10 @@ class Run:
         self._provider = provider
         self._toolbox = toolbox
         self._event_writer = event_writer
-        self._session = session
+        self._conversation = conversation
         self._abort = abort
         self._tool_calls = ToolCalls(supervisor, toolbox, event_writer, abort)
-        self.transcript: list[Message] = []
-        self.cumulative = cost.NOTHING
+        self.usage = cost.NOTHING
         self.steps = 0
         self.text = ""
         """The last assistant message that readers may see."""
@@ -128,7 +127,7 @@ class Run:
         params = build_params(
             model=options.model,
             system=options.system,
-            messages=self.transcript,
+            messages=self._conversation.transcript,
             tools=self._toolbox.offered(),
             max_tokens=options.max_tokens,
             reasoning=options.reasoning,
@@ -189,12 +188,9 @@ class Run:
 
     def _report_usage(self, counts: dict[str, int]) -> None:
         used = cost.totals(self._options.model, counts)
-        self.cumulative = cost.add(self.cumulative, used)
-        self._emit(
-            events.Usage(used.input, used.output, used.cache_read, used.cache_write, used.cost_usd, self.cumulative)
-        )
-        if self._session is not None:
-            self._session.usage(self.cumulative)
+        self.usage = cost.add(self.usage, used)
+        cumulative = self._conversation.used(used)
+        self._emit(events.Usage(used.input, used.output, used.cache_read, used.cache_write, used.cost_usd, cumulative))
 
     # --- records ------------------------------------------------------------------------------------------
 
@@ -202,9 +198,7 @@ class Run:
         self._event_writer.emit(record)
 
     def _append(self, message: Message) -> None:
-        self.transcript.append(message)
-        if self._session is not None:
-            self._session.message(message)
+        self._conversation.append(message)
 
 
 def _with_text(content: tuple[Block, ...], text: str) -> tuple[Block, ...]:

@@ -54,7 +54,7 @@ class ToolCalls:
     def _run_group(self, group: Sequence[ToolCall]) -> list[ToolResult]:
         judged = [(call, self._admit(call)) for call in group]
         admitted = [(call, args) for call, args in judged if isinstance(args, bytes)]
-        ran = iter(self._toolbox.run_beside(admitted, self._event_writer.wait) if admitted else ())
+        ran = iter(self._toolbox.run_beside(admitted, self._event_writer.wait, self._abort) if admitted else ())
         return [next(ran) if isinstance(args, bytes) else args for _, args in judged]
 
     def _admit(self, call: ToolCall) -> bytes | ToolResult:

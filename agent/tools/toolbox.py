@@ -37,14 +37,13 @@ class Waiting(Protocol):
 
 
 class Toolbox:
-    """The tools of one run. `enabled` names the built-in tools that are on; `on_progress` gets the id of a call and a
-    piece of its output."""
+    """The tools of one engine. `enabled` names the built-in tools that are on; `on_progress` gets the id of a call and
+    a piece of its output."""
 
     def __init__(
         self,
         loop: Loop,
         supervisor: Supervisor,
-        abort: Abort,
         *,
         cwd: str,
         enabled: Collection[str],
@@ -57,14 +56,12 @@ class Toolbox:
         self._loop = loop
         self._supervisor = supervisor
         self._registered = supervisor.registrations
-        self._abort = abort
         self._cwd = cwd
         self._enabled = frozenset(enabled)
         self._on_progress = on_progress
         self._files = FileTools(loop, cwd)
         self._commands: list[ShellCommand] = []
         self._logs = log_folder()
-        abort.on_request(self._cancel)
 
     def warm_up(self, tool: str) -> None:
         """Starts what the tool needs, so that its first call does not wait for that. To be called when the model begins
@@ -88,25 +85,33 @@ class Toolbox:
         owned = None if name in self._enabled else self._registered.tools().get(name)
         return owned is not None and owned.tool.read_only
 
-    def run(self, call: ToolCall, args: bytes, wait: Waiting) -> ToolResult:
+    def run(self, call: ToolCall, args: bytes, wait: Waiting, abort: Abort) -> ToolResult:
         """Carries out one call with these arguments, a JSON object. A failed call has a result that says why."""
-        return self.run_beside([(call, args)], wait)[0]
+        return self.run_beside([(call, args)], wait, abort)[0]
 
-    def run_beside(self, calls: Sequence[tuple[ToolCall, bytes]], wait: Waiting) -> list[ToolResult]:
-        """Carries out calls at the same time. If there are several, all their tools must be read-only. The results are
-        in the order of the calls."""
+    def run_beside(self, calls: Sequence[tuple[ToolCall, bytes]], wait: Waiting, abort: Abort) -> list[ToolResult]:
+        """Carries out calls at the same time, until all have ended or the abort is requested. If there are several, all
+        their tools must be read-only. The results are in the order of the calls."""
         results: list[ToolResult | None] = [None] * len(calls)
         for index, (call, args) in enumerate(calls):
-            self._begin(index, call, args, wait, results)
+            self._begin(index, call, args, wait, abort, results)
         # No deadline here: the supervisor ends each call at the deadline of its tool.
         if not wait(lambda: None not in results, float("inf")):
             self._loop.run_until(lambda: None not in results, self._loop.clock() + CANCELLED_S)
         return [
-            failed(call.id, f"aborted: {self._abort.reason}") if result is None else result
+            failed(call.id, f"aborted: {abort.reason}") if result is None else result
             for (call, _), result in zip(calls, results, strict=True)
         ]
 
-    def _begin(self, index: int, call: ToolCall, args: bytes, wait: Waiting, results: list[ToolResult | None]) -> None:
+    def _begin(
+        self,
+        index: int,
+        call: ToolCall,
+        args: bytes,
+        wait: Waiting,
+        abort: Abort,
+        results: list[ToolResult | None],
+    ) -> None:
         began = Timestamp.now()
         owner = None if call.name in self._enabled else self._registered.owner_of(call.name)
 
@@ -118,7 +123,7 @@ class Toolbox:
         if call.name in FILE_TOOLS and call.name in self._enabled:
             ended(self._run_file_tool(call, args, wait))
         elif call.name in self._enabled:
-            ended(self._run_command(call, args, wait))
+            ended(self._run_command(call, args, wait, abort))
         elif (owned := self._registered.tools().get(call.name)) is not None:
             name = f"{owned.owner.name}/{owned.tool.name}"
             self._supervisor.begin_call(
@@ -155,7 +160,7 @@ class Toolbox:
         )
         return ToolResult(call.id, parts, answer["is_error"])
 
-    def _run_command(self, call: ToolCall, args: bytes, wait: Waiting) -> ToolResult:
+    def _run_command(self, call: ToolCall, args: bytes, wait: Waiting, abort: Abort) -> ToolResult:
         try:
             request = bash.decode_call(arguments.decode(args))
         except ToolError as error:
@@ -169,10 +174,11 @@ class Toolbox:
         )
         self._commands.append(command)
         wait(lambda: command.is_over, command.deadline)
-        if self._abort.requested and not command.is_over:
+        if abort.requested and not command.is_over:
             command.cancel()
         text, is_error = command.finish()
         return ToolResult(call.id, (Text(text),), is_error)
 
-    def _cancel(self, reason: str) -> None:
+    def cancel_pending(self, reason: str) -> None:
+        """Fails the calls of file tools that have not ended."""
         self._files.cancel_pending(reason)

@@ -2,69 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import contextmanager
 
 import pytest
 
 from agent.abort import Abort
-from agent.model.provider import Stream
 from agent.options import Options
 from agent.output.event_writer import EventWriter
+from agent.run.conversation import Conversation
 from agent.run.run import Run
 from agent.tools.toolbox import Toolbox
 from agent.transcript import ToolCall, ToolResult
 from supervisor.loop.loop import Loop
 from supervisor.process.teardown import stop_all
 from supervisor.supervisor import Supervisor
+from tests.support.scripted_model import ScriptedModel, says
 from wire import events
 from wire.dialects.base import HostInfo
 from wire.exit_codes import Status
-
-USAGE = {"input": 1, "output": 1, "cache_read": 0, "cache_write": 0}
-
-
-class ScriptedModel:
-    """Answers with prepared replies and remembers what it was asked."""
-
-    name = "scripted"
-    error = None
-    is_ready = True
-
-    def __init__(self, *replies):
-        self.replies = list(replies)
-        self.asked = []
-        self.cancelled = 0
-
-    def start(self):
-        pass
-
-    def request(self, params):
-        self.asked.append(params)
-        return Stream(self.replies.pop(0))
-
-    def cancel(self):
-        self.cancelled += 1
-
-    def stoppables(self):
-        return ()
-
-
-def says(text, *calls, stop=None):
-    lines = [{"type": "message_start", "usage": USAGE}]
-    content = []
-    if text:
-        lines.append({"type": "text_delta", "delta": text})
-        content.append({"type": "text", "text": text})
-    for call_id, name, args in calls:
-        written = args if isinstance(args, str) else json.dumps(args)
-        lines += [
-            {"type": "tool_use_start", "call_id": call_id, "name": name},
-            {"type": "tool_use_end", "call_id": call_id},
-        ]
-        content.append({"type": "tool_call", "id": call_id, "name": name, "args": written})
-    reason = stop or ("tool_use" if calls else "end_turn")
-    return [*lines, {"type": "final", "content": content, "stop_reason": reason, "usage": USAGE}]
 
 
 class Bench:
@@ -77,13 +32,14 @@ class Bench:
         self.event_writer = EventWriter(loop, self.abort, self._take)
         self.event_writer._open = True
         self.toolbox = Toolbox(
-            loop, self.supervisor, self.abort, cwd=str(folder), enabled={"read", "write", "edit", "bash"},
+            loop, self.supervisor, cwd=str(folder), enabled={"read", "write", "edit", "bash"},
             on_progress=lambda call_id, text: self.event_writer.post_progress(events.ToolProgress(call_id, text)),
         )  # fmt: skip
+        self.conversation = Conversation()
         self.run = Run(
             Options(cwd=str(folder), home=folder, model="m", max_tokens=100, system="s", **options),
             supervisor=self.supervisor, provider=model, toolbox=self.toolbox, event_writer=self.event_writer,
-            session=None, abort=self.abort,
+            conversation=self.conversation, abort=self.abort,
         )  # fmt: skip
 
     def _take(self, record):
@@ -135,7 +91,7 @@ def test_the_model_hears_the_results_in_the_next_request(bench, tmp_path):
     assert first == {"type": "tool_result", "tool_use_id": "t1", "content": [{"type": "text", "text": "alpha\n"}]}
     assert second["is_error"] is True
     assert trial.run.text == "Done."
-    assert trial.run.cumulative.input == 2
+    assert trial.run.usage.input == 2
 
 
 @pytest.mark.parametrize(
@@ -181,8 +137,8 @@ def test_an_abort_after_any_record_leaves_a_whole_stream_and_transcript(bench, t
             if trial.abort.requested and ended is not Status.OK:
                 assert (ending.status, ending.reason) == (Status.INTERRUPTED, "enough")
                 assert trial.records[-1] == events.TurnEnd("aborted", "enough")
-            calls = [b.id for m in trial.run.transcript for b in m.content if isinstance(b, ToolCall)]
-            results = [b.call_id for m in trial.run.transcript for b in m.content if isinstance(b, ToolResult)]
+            calls = [b.id for m in trial.conversation.transcript for b in m.content if isinstance(b, ToolCall)]
+            results = [b.call_id for m in trial.conversation.transcript for b in m.content if isinstance(b, ToolResult)]
             assert calls == results
             starts = trial.kinds().count("TurnStart")
             ends = trial.kinds().count("TurnEnd")
@@ -200,7 +156,7 @@ def test_an_empty_reply_is_an_answer(bench):
     with bench(says("")) as trial:
         assert trial.run.prompt("go").status is Status.OK
         assert trial.kinds() == ["UserMessage", "TurnStart", "AssistantStart", "Usage", "TurnEnd"]
-        assert [message.role for message in trial.run.transcript] == ["user"]
+        assert [message.role for message in trial.conversation.transcript] == ["user"]
 
 
 def test_several_texts_are_one_for_the_guards_and_stay_apart_for_readers(bench):

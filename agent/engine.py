@@ -1,4 +1,8 @@
-"""Carries out a prompt: starts and stops the extensions, the model, the tools and the session together."""
+"""The engine: one project, one model, one session. Starts the extensions, the model and the tools, carries out prompts
+one after another, and stops everything together.
+
+Its callers, a headless run among them, own the process: signals, descriptors, timeouts.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ import msgspec
 from agent import extensions as starting
 from agent.model import catalogue
 from agent.model.provider import ProviderUnavailable
+from agent.run.conversation import Conversation
 from agent.run.run import Run
 from agent.run.slash_commands import SlashCommands
 from agent.sessions.file import SessionFile
@@ -49,17 +54,18 @@ class PromptResult(msgspec.Struct, frozen=True):
     usage: events.Totals = NO_USAGE
 
 
-class Runtime:
-    """Runs a prompt with the extensions and the model that `options` name.
+class Engine:
+    """Runs prompts with the extensions and the model that `options` name: `start` once, then `prompt` as often as you
+    like, one at a time, then `stop` and `close`.
 
-    `on_show` gets the notes and panels of extensions as records. `on_tool_ran` gets each tool call that has ended: the
-    tool, its extension ("" for a built-in tool), the time of its start, and its result.
+    Each call that waits takes an `Abort` of its own, which ends that call and nothing else. `on_show` gets the notes
+    and panels of extensions as records. `on_tool_ran` gets each tool call that has ended: the tool, its extension (""
+    for a built-in tool), the time of its start, and its result.
     """
 
     def __init__(
         self,
         loop: Loop,
-        abort: Abort,
         options: Options,
         *,
         version: str,
@@ -70,16 +76,16 @@ class Runtime:
         on_tool_ran: Callable[[str, str, Timestamp, ToolResult], None],
         owns_process: bool,
     ) -> None:
-        self._abort = abort
         self._options = options
         self._version = version
         self._provider = provider
         self._provider_name = "none" if isinstance(provider, ProviderUnavailable) else provider.name
         self._event_writer = event_writer
         self._notices = notices
-        self._session = self._open_session() if options.session else None
-        self.session_id = self._session.id if self._session else os.urandom(8).hex()
+        self._conversation = Conversation(self._open_session() if options.session else None)
+        self.session_id = self._conversation.id or os.urandom(8).hex()
         self._skipped: Sequence[Skipped] = ()
+        self._is_model_started = False
         self._needs_all_extensions = True
         """False for a slash command that ends the prompt: it needs only its own extension."""
         self.supervisor = Supervisor(
@@ -100,26 +106,18 @@ class Runtime:
         self._toolbox = Toolbox(
             loop,
             self.supervisor,
-            abort,
             cwd=options.cwd,
             enabled=options.tools,
             on_progress=lambda call_id, text: event_writer.post_progress(events.ToolProgress(call_id, text)),
             on_ran=on_tool_ran,
         )
-        abort.on_request(self.supervisor.cancel_pending)
 
-    def prompt(self, text: str, command: Invocation | None = None) -> PromptResult:
-        """Starts everything and carries out one prompt, or a slash command that may turn into one."""
-        for line in self._options.remarks:
-            self._notices.say(f"zot: {line}")
-        if command is None and isinstance(self._provider, ProviderUnavailable):
-            self._begin()
-            return PromptResult(self._provider.status, self._provider.reason)
-        failed = self._start(command)
-        if failed is not None:
-            return failed
+    def prompt(self, text: str, abort: Abort, command: Invocation | None = None) -> PromptResult:
+        """Carries out one prompt, or a slash command that may turn into one. It takes up the conversation where the
+        prompt before has left it."""
+        self._follow(abort)
         if command is not None:
-            commands = SlashCommands(self.supervisor, self._event_writer, self._abort, self._skipped)
+            commands = SlashCommands(self.supervisor, self._event_writer, abort, self._skipped)
             answer = commands.run(command)
             if answer.prompt is None:
                 self._needs_all_extensions = False
@@ -127,10 +125,10 @@ class Runtime:
             text = answer.prompt
         if isinstance(self._provider, ProviderUnavailable):
             return PromptResult(self._provider.status, self._provider.reason)
-        if command is not None:
+        if not self._is_model_started:
             self.supervisor.restarts.release()
             self._start_model(self._provider)
-            starting.settle(self._options, self.supervisor, self._provider, self._abort)
+            starting.settle(self._options, self.supervisor, self._provider, abort)
             self._notices.has_begun = True
         self.supervisor.panels.begin_prompt()
         run = Run(
@@ -139,19 +137,19 @@ class Runtime:
             provider=self._provider,
             toolbox=self._toolbox,
             event_writer=self._event_writer,
-            session=self._session,
-            abort=self._abort,
+            conversation=self._conversation,
+            abort=abort,
         )
         end = run.prompt(text)
-        return PromptResult(end.status, end.reason, run.text, run.steps, run.cumulative)
+        return PromptResult(end.status, end.reason, run.text, run.steps, run.usage)
 
-    def stop(self) -> None:
-        """Stops all children at the same time. With `Abort.at_once` it kills them without asking."""
+    def stop(self, *, at_once: bool) -> None:
+        """Stops all children at the same time; with `at_once` it kills them without asking."""
         provider = self._provider
         others = (
             [] if isinstance(provider, ProviderUnavailable) else [*provider.stoppables(), *self._toolbox.stoppables()]
         )
-        self.supervisor.stop(others, at_once=self._abort.at_once, wanted_all=self._needs_all_extensions)
+        self.supervisor.stop(others, at_once=at_once, wanted_all=self._needs_all_extensions)
 
     def kill_now(self) -> None:
         """SIGKILL to the extensions and the tools, without asking."""
@@ -160,17 +158,22 @@ class Runtime:
 
     def close(self) -> None:
         """Tells the user what could not be written to the session or the cassette. To be called after `stop`."""
-        for error in (self._session and self._session.error, self._provider.error):
+        for error in (self._conversation.error, self._provider.error):
             if error:
                 self._notices.say(f"zot: {error}")
-        if self._session is not None:
-            self._session.close()
+        self._conversation.close()
 
     # --- the start ----------------------------------------------------------------------------------------
 
-    def _start(self, command: Invocation | None) -> PromptResult | None:
-        """Starts the extensions and the model side by side. With a command the model is not started: the command may
-        not need it. Returns the result when the prompt has failed already."""
+    def start(self, abort: Abort, command: Invocation | None = None) -> PromptResult | None:
+        """Starts the extensions and the model side by side. With a command as the first prompt the model is not
+        started: the command may not need it. Returns the result if no prompt can be carried out."""
+        self._follow(abort)
+        for line in self._options.remarks:
+            self._notices.say(f"zot: {line}")
+        if command is None and isinstance(self._provider, ProviderUnavailable):
+            self._begin()
+            return PromptResult(self._provider.status, self._provider.reason)
         found = starting.find_extensions(self._options)
         self._skipped = found.discovery.skipped
         if command is not None:
@@ -182,19 +185,26 @@ class Runtime:
         self._notices.gather()
         unloaded = starting.start_extensions(found, self.supervisor, self.reloader, self._notices)
         if provider is not None:
-            starting.settle(self._options, self.supervisor, provider, self._abort)
+            starting.settle(self._options, self.supervisor, provider, abort)
         elif command is not None:
-            starting.settle_for(command.name, self.supervisor, self._abort)
+            starting.settle_for(command.name, self.supervisor, abort)
         self._begin(tell_late=command is None)
         self._notices.tell_gathered()
-        missing = found.missing or starting.missing_extension(self.supervisor, self._event_writer, self._abort)
+        missing = found.missing or starting.missing_extension(self.supervisor, self._event_writer, abort)
         if missing is not None:
             return PromptResult(Status.REQUIRED_EXTENSION, missing)
         if self._options.strict_guards and unloaded:
             return PromptResult(Status.BLOCKED, f"with strict guards every extension must load; {unloaded}")
         return None
 
+    def _follow(self, abort: Abort) -> None:
+        """Lets an abort end whatever waits from now on."""
+        self._event_writer.abort = abort
+        abort.on_request(self.supervisor.cancel_pending)
+        abort.on_request(self._toolbox.cancel_pending)
+
     def _start_model(self, provider: Provider) -> None:
+        self._is_model_started = True
         provider.start()
         info = catalogue.find(self._options.model)
         if info is not None and info.retires is not None:

@@ -1,0 +1,48 @@
+"""What the prompts of an engine share: the transcript, the use of the model, and the file that keeps both."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent.run import cost
+
+if TYPE_CHECKING:
+    from agent.sessions.file import SessionFile
+    from agent.transcript import Message
+    from wire.events import Totals
+
+
+class Conversation:
+    """The messages so far. With `session`, each is on disk before the run goes on."""
+
+    def __init__(self, session: SessionFile | None = None) -> None:
+        self._session = session
+        self.transcript: list[Message] = []
+        self.usage = cost.NOTHING
+        """Of all prompts together."""
+
+    @property
+    def id(self) -> str:
+        """The session's id; "" without a file."""
+        return "" if self._session is None else self._session.id
+
+    @property
+    def error(self) -> str | None:
+        """Why the file has not been written any further; None if it has, or if there is none."""
+        return None if self._session is None else self._session.error
+
+    def append(self, message: Message) -> None:
+        self.transcript.append(message)
+        if self._session is not None:
+            self._session.message(message)
+
+    def used(self, reply: Totals) -> Totals:
+        """Adds what a reply has used. Returns the sum of all replies."""
+        self.usage = cost.add(self.usage, reply)
+        if self._session is not None:
+            self._session.usage(self.usage)
+        return self.usage
+
+    def close(self) -> None:
+        if self._session is not None:
+            self._session.close()

@@ -1,0 +1,136 @@
+"""Several prompts of one engine: they share the transcript, the extensions and the session file, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from contextlib import contextmanager
+
+import pytest
+
+from agent.abort import Abort
+from agent.engine import Engine
+from agent.options import Options
+from agent.output.event_writer import EventWriter
+from agent.output.stderr_notices import StderrNotices
+from supervisor.loop.loop import Loop
+from tests.support.extension_folder import folder
+from tests.support.scripted_model import ScriptedModel, says
+from wire import events
+from wire.exit_codes import Status
+
+TELLS_PID = """\
+import json, os, sys
+def say(**frame): print(json.dumps(frame), flush=True)
+say(type="hello", name="pid")
+say(type="register_tool", name="pid", description="", schema={"type": "object"})
+say(type="ready")
+for line in sys.stdin:
+    asked = json.loads(line)
+    if asked["type"] == "tool_call":
+        say(type="tool_result", id=asked["id"], content=[{"type": "text", "text": str(os.getpid())}])
+    elif asked["type"] == "shutdown":
+        break
+"""
+
+
+@pytest.fixture
+def engine(tmp_path):
+    @contextmanager
+    def make(*replies, **options):
+        loop, records = Loop(), []
+        event_writer = EventWriter(loop, Abort(), records.append)
+        with open(os.devnull, "wb") as nowhere:
+            notices = StderrNotices(loop, event_writer, stderr=nowhere.fileno())
+            made = Engine(
+                loop,
+                Options(
+                    cwd=str(tmp_path), home=tmp_path / "home", model="m", max_tokens=100, system="s", discover=False,
+                    **options,
+                ),
+                version="1",
+                provider=ScriptedModel(*replies),
+                event_writer=event_writer,
+                notices=notices,
+                on_show=event_writer.post_shown,
+                on_tool_ran=lambda *_: None,
+                owns_process=False,
+            )  # fmt: skip
+            made.records = records
+            try:
+                assert made.start(Abort()) is None
+                yield made
+            finally:
+                made.stop(at_once=False)
+                made.close()
+                notices.close()
+                loop.close()
+
+    return make
+
+
+def messages_of(request):
+    """The roles of the messages of a request, with the text of each that has one."""
+    return [
+        (message["role"], "".join(block.get("text", "") for block in message["content"]))
+        for message in request["messages"]
+    ]
+
+
+def test_the_second_prompt_takes_up_the_conversation(engine):
+    with engine(says("One."), says("Two.")) as made:
+        first, second = made.prompt("first", Abort()), made.prompt("second", Abort())
+        asked = made._provider.asked
+    assert (first.text, first.steps, second.text, second.steps) == ("One.", 1, "Two.", 1)
+    assert messages_of(asked[1]) == [("user", "first"), ("assistant", "One."), ("user", "second")]
+
+
+def test_each_result_has_the_use_of_its_prompt_and_the_records_have_the_sum(engine):
+    with engine(says("One."), says("Two.")) as made:
+        results = made.prompt("first", Abort()), made.prompt("second", Abort())
+        sums = [record.cumulative.input for record in made.records if isinstance(record, events.Usage)]
+    assert [result.usage.input for result in results] == [1, 1]
+    assert sums == [1, 2]
+
+
+def test_an_abort_ends_its_own_prompt_only(engine):
+    running = ("t1", "bash", {"command": "echo up; exec sleep 60"})
+    again = ("t2", "bash", {"command": "echo still here"})
+    with engine(says("", running), says("", again), says("Done.")) as made:
+        abort = Abort()
+        sink = made._event_writer._sink
+
+        def on_record(record):
+            sink(record)
+            if isinstance(record, events.ToolProgress):
+                abort.request(Status.INTERRUPTED, "enough")
+
+        made._event_writer._sink = on_record
+        first, second = made.prompt("first", abort), made.prompt("second", Abort())
+        transcript = made._conversation.transcript
+    assert (first.status, second.status, second.text) == (Status.INTERRUPTED, Status.OK, "Done.")
+    results = {block.call_id: block for message in transcript if message.role == "tool" for block in message.content}
+    assert "still here" in results["t2"].content[0].text
+    assert results["t1"].is_error
+
+
+def test_extensions_live_through_all_prompts(engine, tmp_path):
+    made_folder = folder(tmp_path, "pid", [sys.executable, "-I", "-S", "-c", TELLS_PID])
+    call = ("t1", "pid", {})
+    with engine(says("", call), says("A."), says("", call), says("B."), extensions=(str(made_folder),)) as made:
+        made.prompt("first", Abort())
+        made.prompt("second", Abort())
+        pids = {record.content[0].text for record in made.records if isinstance(record, events.ToolResult)}
+        started = [record for record in made.records if isinstance(record, events.Session)]
+    assert len(pids) == 1
+    assert len(started) == 1
+
+
+def test_one_session_file_has_all_prompts(engine, tmp_path):
+    with engine(says("One."), says("Two.")) as made:
+        made.prompt("first", Abort())
+        made.prompt("second", Abort())
+    (file,) = (tmp_path / "home" / "sessions").rglob("*.jsonl")
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    assert [row["type"] for row in rows] == ["meta", "message", "usage", "message", "message", "usage", "message"]

@@ -1,0 +1,52 @@
+"""A model whose replies are prepared, in this process."""
+
+from __future__ import annotations
+
+import json
+
+from agent.model.provider import Stream
+
+USAGE = {"input": 1, "output": 1, "cache_read": 0, "cache_write": 0}
+
+
+class ScriptedModel:
+    """Answers with prepared replies and remembers what it was asked."""
+
+    name = "scripted"
+    error = None
+    is_ready = True
+
+    def __init__(self, *replies):
+        self.replies = list(replies)
+        self.asked = []
+        self.cancelled = 0
+
+    def start(self):
+        pass
+
+    def request(self, params):
+        self.asked.append(params)
+        return Stream(self.replies.pop(0))
+
+    def cancel(self):
+        self.cancelled += 1
+
+    def stoppables(self):
+        return ()
+
+
+def says(text, *calls, stop=None):
+    lines = [{"type": "message_start", "usage": USAGE}]
+    content = []
+    if text:
+        lines.append({"type": "text_delta", "delta": text})
+        content.append({"type": "text", "text": text})
+    for call_id, name, args in calls:
+        written = args if isinstance(args, str) else json.dumps(args)
+        lines += [
+            {"type": "tool_use_start", "call_id": call_id, "name": name},
+            {"type": "tool_use_end", "call_id": call_id},
+        ]
+        content.append({"type": "tool_call", "id": call_id, "name": name, "args": written})
+    reason = stop or ("tool_use" if calls else "end_turn")
+    return [*lines, {"type": "final", "content": content, "stop_reason": reason, "usage": USAGE}]
