@@ -118,6 +118,8 @@ class ToolCall(Record, frozen=True, tag="tool_call"):
     id: str
     name: str
     args: Raw
+    extension: str | msgspec.UnsetType = msgspec.UNSET
+    """Ours: the extension that has the tool; absent for a built-in tool and for one that does not exist."""
 
 
 class TurnEnd(Record, frozen=True, tag="turn_end"):
@@ -134,6 +136,8 @@ class ToolResult(Record, frozen=True, tag="tool_result"):
     id: str
     is_error: bool
     content: tuple[TextContent | ImageContent, ...]
+    extension: str | msgspec.UnsetType = msgspec.UNSET
+    """Ours: as in the call's record."""
 
 
 class Error(Record, frozen=True, tag="error"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec import Raw
 
 from agent.output import event_content
@@ -34,7 +35,7 @@ class ToolCalls:
     def announce(self, call: ToolCall) -> None:
         """Tells readers and observers what the model wants to call."""
         args = events.raw_json(call.args)
-        self._event_writer.emit(events.ToolCall(call.id, call.name, args))
+        self._event_writer.emit(events.ToolCall(call.id, call.name, args, self._extension_of(call)))
         self._supervisor.tell(frames.Event("tool_call", tool_id=call.id, tool_name=call.name, tool_args=args))
 
     def run(self, calls: Sequence[ToolCall]) -> tuple[ToolResult, ...]:
@@ -46,7 +47,9 @@ class ToolCalls:
                 result = self._judge_result(call, ran)
                 results.append(result)
                 self._event_writer.emit(
-                    events.ToolResult(call.id, result.is_error, event_content.result_content(result))
+                    events.ToolResult(
+                        call.id, result.is_error, event_content.result_content(result), self._extension_of(call)
+                    )
                 )
                 self._supervisor.tell(_result_event(call, result))
         return tuple(results)
@@ -89,6 +92,9 @@ class ToolCalls:
         parts, is_bad = parts_of(changed.content, f"guards/{call.name}")
         is_error = result.is_error if changed.is_error is None else changed.is_error
         return ToolResult(call.id, within_bounds(parts) or (Text(""),), is_error or is_bad)
+
+    def _extension_of(self, call: ToolCall) -> str | msgspec.UnsetType:
+        return self._toolbox.extension_of(call.name) or msgspec.UNSET
 
     def _aborted(self, call: ToolCall) -> ToolResult:
         return failed(call.id, f"aborted: {self._abort.reason}")

@@ -80,6 +80,11 @@ class Toolbox:
         """Whether the tool exists or existed: its extension may have ended since the tool was offered."""
         return name in self._enabled or name in self._registered.tools() or self._registered.owner_of(name) is not None
 
+    def extension_of(self, name: str) -> str:
+        """The extension that has or had the tool; "" for a built-in tool and for one that does not exist."""
+        owner = None if name in self._enabled else self._registered.owner_of(name)
+        return "" if owner is None else owner.name
+
     def is_read_only(self, name: str) -> bool:
         """Whether calls of the tool may run at the same time as calls of other read-only tools."""
         owned = None if name in self._enabled else self._registered.tools().get(name)
@@ -113,12 +118,12 @@ class Toolbox:
         results: list[ToolResult | None],
     ) -> None:
         began = Timestamp.now()
-        owner = None if call.name in self._enabled else self._registered.owner_of(call.name)
+        extension = self.extension_of(call.name)
 
         def ended(result: ToolResult) -> None:
             results[index] = result
             if self._on_ran is not None:
-                self._on_ran(call.name, owner.name if owner is not None else "", began, result)
+                self._on_ran(call.name, extension, began, result)
 
         if call.name in FILE_TOOLS and call.name in self._enabled:
             ended(self._run_file_tool(call, args, wait))
@@ -133,6 +138,7 @@ class Toolbox:
                 lambda text: self._on_progress(call.id, text),
             )
         else:
+            owner = self._registered.owner_of(call.name)
             assert owner is not None
             why = owner.failure or "it no longer has this tool"
             ended(failed(call.id, f"extension {owner.name}/{call.name} failed: {why}"))

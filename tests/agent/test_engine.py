@@ -122,8 +122,12 @@ def test_extensions_live_through_all_prompts(engine, tmp_path):
         made.prompt("first", Abort())
         made.prompt("second", Abort())
         pids = {record.content[0].text for record in made.records if isinstance(record, events.ToolResult)}
+        owners = [
+            record.extension for record in made.records if isinstance(record, events.ToolCall | events.ToolResult)
+        ]
         started = [record for record in made.records if isinstance(record, events.Session)]
     assert len(pids) == 1
+    assert owners == ["pid"] * 4
     assert len(started) == 1
 
 

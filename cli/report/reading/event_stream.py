@@ -42,7 +42,8 @@ class EventReader:
         self._place = 0.0
         self._happenings: list[Happening] = []
         self._turn: tuple[float, int] | None = None
-        self._calls: dict[str, tuple[float, str, str]] = {}
+        self._calls: dict[str, tuple[float, str, str, str]] = {}
+        """Calls without a result so far, by id: where they begin, the tool, its extension and what the user is told."""
         self._ticks: list[tuple[float, str]] = []
         self._session: events.Session | None = None
         self._results: list[events.Result] = []
@@ -63,7 +64,7 @@ class EventReader:
             case events.TurnEnd():
                 self._end_turn(record.stop, record.error if isinstance(record.error, str) else "")
             case events.ToolCall():
-                self._calls[record.id] = (self._next(), record.name, _told(record))
+                self._calls[record.id] = (self._next(), record.name, record.extension or "", _told(record))
             case events.ToolResult():
                 self._end_call(record)
             case events.Extension():
@@ -75,8 +76,8 @@ class EventReader:
         self._is_done = isinstance(record, events.Done)
 
     def finish(self, notes: list[str]) -> RecordedRun:
-        for begin, name, told in self._calls.values():
-            self._add(Happening(begin, None, "tool_call", name, detail=f"{told} (no result)", bad=True))
+        for begin, name, extension, told in self._calls.values():
+            self._add(Happening(begin, None, "tool_call", name, extension, f"{told} (no result)", bad=True))
         if self._turn is not None:
             begin, step = self._turn
             self._add(Happening(begin, None, "turn", str(step), detail="did not end", bad=True))
@@ -133,11 +134,11 @@ class EventReader:
         )
 
     def _end_call(self, result: events.ToolResult) -> None:
-        begin, name, told = self._calls.pop(result.id, (self._next(), "tool", ""))
+        begin, name, extension, told = self._calls.pop(result.id, (self._next(), "tool", result.extension or "", ""))
         text = next((part.text for part in result.content if isinstance(part, events.TextContent)), "")
         detail = f"{told}: {text}" if result.is_error else told
         detail = detail[:DETAIL_CHARACTERS]
-        self._add(Happening(begin, self._next() + 1.0, "tool_call", name, detail=detail, bad=result.is_error))
+        self._add(Happening(begin, self._next() + 1.0, "tool_call", name, extension, detail, bad=result.is_error))
 
     def _extension(self, record: events.Extension) -> None:
         if record.event == "remark":

@@ -50,3 +50,10 @@ def test_several_prompts_are_one_recording(tmp_path):
     found = read_recording(write_events(tmp_path / "rpc.jsonl", both))
     assert found.duration_s == pytest.approx(8.4)
     assert sum(happening.kind == "turn" for happening in found.happenings) == 4
+
+
+def test_a_call_of_an_extensions_tool_belongs_to_the_extension(tmp_path):
+    called = {"type": "tool_call", "id": "t", "name": "look_up", "args": {}, "extension": "guard"}
+    answered = {"type": "tool_result", "id": "t", "is_error": False, "content": [], "extension": "guard"}
+    found = read_recording(write_events(tmp_path / "run.jsonl", [RUN[0], called, answered]))
+    assert [(happening.name, happening.extension) for happening in found.happenings] == [("look_up", "guard")]
