@@ -11,6 +11,7 @@ import orjson
 from agent.cassette.difference import differences
 from agent.cassette.errors import CassetteError, CassetteMismatch
 from agent.cassette.placeholders import Names
+from agent.cassette.reply_lines import problem_of_reply
 from wire.text import counted
 
 if TYPE_CHECKING:
@@ -120,21 +121,4 @@ def _problem(record: Any) -> str | None:
         return 'not an exchange ({"type":"exchange",…})'
     if not isinstance(record.get("request"), dict):
         return "the exchange has no `request` object"
-    reply = record.get("reply")
-    if not isinstance(reply, list) or not all(isinstance(line, dict) and _is_line(line) for line in reply):
-        return "the exchange has no `reply` list of worker lines"
-    if not reply or reply[-1]["type"] not in ("final", "error"):
-        return "the reply does not end with `final` or `error`"
-    return None
-
-
-def _is_line(line: Json) -> bool:
-    content = line.get("content", [])
-    return (
-        isinstance(line.get("type"), str)
-        and isinstance(line.get("delta", ""), str)
-        and isinstance(line.get("message", ""), str)
-        and isinstance(content, list)
-        and all(isinstance(block, dict) and isinstance(block.get("text", ""), str) for block in content)
-        and all(isinstance(block.get("args", ""), str) for block in content)
-    )
+    return problem_of_reply(record.get("reply"))

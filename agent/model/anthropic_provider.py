@@ -12,17 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from agent.cassette.reply_lines import problem_of_worker_line
 from agent.model.access import CredentialKind
 from agent.model.advice import FailedRequest, advice
 from agent.model.provider import TERMINAL, Stream
 from supervisor.discovery.environment import CUSTOM_HEADERS, child_environment
 from supervisor.process.child import Child, SpawnError
 from wire.framing import LineSplitter, Oversize
+from wire.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agent.model.access import Access
+    from agent.model.provider import Line
     from supervisor.loop.loop import Loop
     from supervisor.process.child import ExitStatus
     from supervisor.process.teardown import Stoppable
@@ -32,8 +35,14 @@ MAX_RETRIES = 2
 """Retries before the stream has begun: for connection errors, 408, 409, 429 and 5xx, after Retry-After."""
 IDLE_TIMEOUT_S = 300.0
 """Seconds. A request fails if the server sends nothing for so long, not even a ping."""
-REQUEST_LIMIT = REPLY_LIMIT = 256 * 1024 * 1024
-"""Bytes: of the requests that wait for the worker, and of one line from it."""
+REQUEST_LIMIT = 256 * 1024 * 1024
+"""Bytes of the requests that wait for the worker."""
+LINE_LIMIT = 64 * 1024 * 1024
+"""Bytes of one line from the worker. The longest has a whole reply, of which each character may take six bytes."""
+LINES_WAITING = 1_000
+"""While so many lines wait for the run, for example because nobody reads its output, the worker is not read."""
+MESSAGE_LENGTH = 1_000
+"""Characters of an error's message."""
 STDERR_KEPT = 4096
 """Bytes."""
 
@@ -62,6 +71,7 @@ class AnthropicProvider:
         self._refusal = ""
         self._stderr = b""
         self._ready = False
+        self._is_paused = False
         self._stream: Stream | None = None
         self._requests = 0
         self._model = ""
@@ -71,7 +81,7 @@ class AnthropicProvider:
         """Starts the worker. If that fails, the next request fails."""
         self._ready = False
         self._refusal = ""
-        self._splitter = LineSplitter(REPLY_LIMIT)
+        self._splitter = LineSplitter(LINE_LIMIT)
         try:
             self.child = Child(
                 self._loop,
@@ -94,7 +104,7 @@ class AnthropicProvider:
         return self._ready
 
     def request(self, params: dict[str, Any]) -> Stream:
-        stream = self._stream = Stream()
+        stream = self._stream = Stream(on_empty=self._read_on)
         self._requests += 1
         self._model = str(params.get("model", ""))
         line = orjson.dumps({"type": "request", "id": str(self._requests), "params": params}) + b"\n"
@@ -108,6 +118,7 @@ class AnthropicProvider:
 
     def cancel(self) -> None:
         self._stream = None
+        self._read_on()
 
     def stoppables(self) -> Sequence[Stoppable]:
         return [self]
@@ -130,14 +141,29 @@ class AnthropicProvider:
             except orjson.JSONDecodeError as error:
                 self._fail(f"a line from the model worker is not JSON: {error}")
                 continue
-            if message["type"] == "ready":
+            if problem := problem_of_worker_line(message):
+                self._fail(f"a line from the model worker is not valid: {problem}")
+            elif message["type"] == "ready":
                 self._ready = True
             elif self._stream is not None and message.get("id") == str(self._requests):
-                if message["type"] == "error":
-                    message["advice"] = advice(FailedRequest(message, self._model, self._access))
-                self._stream.feed(message)
-                if message["type"] in TERMINAL:
-                    self._stream = None
+                self._feed(self._stream, message)
+
+    def _feed(self, stream: Stream, message: Line) -> None:
+        if message["type"] == "error":
+            message["message"] = one_line(message["message"], MESSAGE_LENGTH)
+            message["advice"] = advice(FailedRequest(message, self._model, self._access))
+        stream.feed(message)
+        if message["type"] in TERMINAL:
+            self._stream = None
+        elif stream.waiting >= LINES_WAITING and not self._is_paused and self.child is not None:
+            self._is_paused = True
+            self._loop.watch(self.child.stdout)
+
+    def _read_on(self) -> None:
+        """Reads the worker's lines again once the run has taken all that waited."""
+        if self._is_paused and self.child is not None and self.child.stdout.is_open:
+            self._loop.watch(self.child.stdout, read=True)
+        self._is_paused = False
 
     def _on_stderr(self, data: bytes) -> None:
         self._stderr = (self._stderr + data)[-STDERR_KEPT:]

@@ -16,6 +16,7 @@ from agent.model.failure import (
     kind_of_type,
     retry_after_s,
     should_retry,
+    too_large,
 )
 from agent.model.sdk_import.stand_ins import StandInTouchedError
 
@@ -30,6 +31,13 @@ if TYPE_CHECKING:
 NO_KEY = "none"
 """Sent when there is no credential: the SDK needs one, and servers without keys ignore it."""
 CONNECT_TIMEOUT_S = 10.0
+STREAM_BYTES = 256 * 1024 * 1024
+"""Of the stream of one reply, with its pings and comments: forty times what the largest answers need."""
+EVENT_BYTES = 16 * 1024 * 1024
+EVENT_LINES = 1_000
+ERROR_BODY_BYTES = 64 * 1024
+"""Of the answer to a refused request, as they come; a decompressed body may be larger. The rest is not read."""
+SLICE_BYTES = 64 * 1024
 
 
 class Connection:
@@ -54,7 +62,7 @@ class Connection:
                 timeout=httpx2.Timeout(self._idle_timeout_s, connect=min(CONNECT_TIMEOUT_S, self._idle_timeout_s)),
                 verify=_no_tls() if self._base_url.startswith("http://") else True,
                 follow_redirects=False,
-                event_hooks={"request": [self._note_sending]},
+                event_hooks={"request": [self._note_sending], "response": [_bound_error_body]},
                 transport=transport,
             )
             # `open_telemetry` turns on the SDK's own spans; the first request would take longer by their imports. The
@@ -88,7 +96,7 @@ class Connection:
             status, headers = error.status_code, error.response.headers
             raise ModelError(
                 kind_of_status(status, error.type),
-                f"HTTP {status}: {error.api_message or _reason(error.response)}",
+                f"HTTP {status}: {_said(error.body) or _reason(error.response)}",
                 status=status,
                 retry_after=retry_after_s(headers),
                 should_retry=should_retry(headers),
@@ -120,8 +128,9 @@ class Connection:
                 if event.event == "error" or data.get("type") == "error":
                     body = data.get("error")
                     body = body if isinstance(body, dict) else {}
-                    name = str(body.get("type") or "error")
-                    raise ModelError(kind_of_type(name), f"{name}: {body.get('message') or 'no reason given'}")
+                    name = body.get("type")
+                    name = name if isinstance(name, str) and name else "error"
+                    raise ModelError(kind_of_type(name), f"{name}: {_said(data) or 'no reason given'}")
                 yield data
         except httpx2.TimeoutException as error:
             raise ModelError(ErrorKind.TIMEOUT, self._timeout(error)) from error
@@ -147,6 +156,67 @@ class Connection:
         """The address that requests go to: its URL without user name, path and query."""
         scheme, _, rest = self._base_url.partition("://")
         return f"{scheme}://{rest.partition('/')[0].rpartition('@')[2]}" if rest else scheme
+
+
+class BoundedBody:
+    """The body of a streamed reply for the SDK's decoder. Raises ModelError once the stream, or one event of it, is
+    beyond the bounds: the decoder would keep an event of any size, in time that grows with its square."""
+
+    def __init__(self, response: httpx2.Response) -> None:
+        self._response = response
+
+    def iter_bytes(self) -> Iterator[bytes]:
+        total = size = lines = 0  # the last two of the event that has not ended yet
+        last = b""
+        for chunk in self._response.iter_bytes():
+            for start in range(0, len(chunk), SLICE_BYTES):
+                data = chunk[start : start + SLICE_BYTES]
+                total += len(data)
+                seen = last + data
+                ended = max(seen.rfind(end) for end in (b"\n\n", b"\r\r", b"\r\n\r\n"))
+                rest = data if ended < 0 else seen[ended:]
+                size = len(rest) + (size if ended < 0 else 0)
+                lines = rest.count(b"\n") + rest.count(b"\r") + (lines if ended < 0 else 0)
+                last = seen[-3:]
+                for count, most, what in (
+                    (total, STREAM_BYTES, "bytes of stream"),
+                    (size, EVENT_BYTES, "bytes in one event"),
+                    (lines, EVENT_LINES, "lines in one event"),
+                ):
+                    if count > most:
+                        raise too_large(f"{most} {what}")
+                yield data
+
+
+def _bound_error_body(response: httpx2.Response) -> None:
+    """Lets the SDK read only the start of the answer to a refused request."""
+    import httpx2
+
+    if response.is_success:
+        return
+    whole = response.stream
+    assert isinstance(whole, httpx2.SyncByteStream)
+
+    class Start(httpx2.SyncByteStream):
+        def __iter__(self) -> Iterator[bytes]:
+            left = ERROR_BODY_BYTES
+            for chunk in whole:
+                yield chunk[:left]
+                left -= len(chunk)
+                if left <= 0:
+                    return
+
+        def close(self) -> None:
+            whole.close()
+
+    response.stream = Start()
+
+
+def _said(body: object) -> str:
+    """The message in the body of an error; "" if it has none."""
+    error = body.get("error") if isinstance(body, dict) else None
+    message = error.get("message") if isinstance(error, dict) else None
+    return message if isinstance(message, str) else ""
 
 
 def _no_tls() -> Any:

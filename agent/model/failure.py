@@ -29,6 +29,8 @@ class ErrorKind(StrEnum):
     TIMEOUT = "timeout"
     PROTOCOL = "protocol"
     """The answer does not follow the Messages API."""
+    TOO_LARGE = "too_large"
+    """The reply is beyond a bound."""
 
 
 class ConnectionFault(StrEnum):
@@ -42,8 +44,8 @@ class ConnectionFault(StrEnum):
     OTHER = "other"
 
 
-LONGEST_S = 4_294_967.0
-"""Seconds, 49 days: the longest wait that the SDK, too, understands."""
+LONGEST_RETRY_AFTER_S = 7 * 24 * 3600.0
+"""Seconds. A server that asks for a longer wait has said nothing that a client can use."""
 
 _KIND_OF_TYPE: Mapping[str, ErrorKind] = {
     "authentication_error": ErrorKind.AUTHENTICATION,
@@ -78,25 +80,27 @@ def kind_of_type(error_type: str) -> ErrorKind:
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
     """Seconds that the server asks the client to wait: `retry-after-ms`, else `retry-after` as a number or a date. None
-    without a readable header."""
-    try:
-        return _seconds(float(headers["retry-after-ms"]) / 1000)
-    except (KeyError, ValueError):
-        pass
-    value = headers.get("retry-after", "")
-    try:
-        return _seconds(float(value))
-    except ValueError:
-        pass
-    try:
-        return _seconds(parsedate_to_datetime(value).timestamp() - time())
-    except (ValueError, TypeError, OverflowError):
-        return None
+    if neither is there or says more than 0 and at most `LONGEST_RETRY_AFTER_S`."""
+    for read in (_retry_after_ms, _retry_after_number, _retry_after_date):
+        try:
+            seconds = read(headers)
+        except (LookupError, ValueError, TypeError, OverflowError):
+            continue
+        if 0 < seconds <= LONGEST_RETRY_AFTER_S:
+            return seconds
+    return None
 
 
-def _seconds(value: float) -> float | None:
-    """From 0 to `LONGEST_S`; None for NaN. JSON has neither NaN nor infinity."""
-    return None if value != value else min(max(0.0, value), LONGEST_S)
+def _retry_after_ms(headers: Mapping[str, str]) -> float:
+    return float(headers["retry-after-ms"]) / 1000
+
+
+def _retry_after_number(headers: Mapping[str, str]) -> float:
+    return float(headers["retry-after"])
+
+
+def _retry_after_date(headers: Mapping[str, str]) -> float:
+    return parsedate_to_datetime(headers["retry-after"]).timestamp() - time()
 
 
 def should_retry(headers: Mapping[str, str]) -> bool | None:
@@ -142,3 +146,8 @@ class ModelError(Exception):
         self.retry_after = retry_after
         self.should_retry = should_retry
         self.fault = fault
+
+
+def too_large(bound: str) -> ModelError:
+    """The error for a reply beyond a bound."""
+    return ModelError(ErrorKind.TOO_LARGE, f"the model's reply is too large: it has more than {bound}")

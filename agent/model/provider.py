@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from supervisor.process.teardown import Stoppable
     from wire.exit_codes import Status
@@ -24,8 +24,15 @@ UNRECORDED = frozenset({"retry"})
 class Stream:
     """The reply to one request. The loop adds lines; the last one has the type `final` or `error`."""
 
-    def __init__(self, lines: Sequence[Line] = ()) -> None:
+    def __init__(self, lines: Sequence[Line] = (), *, on_empty: Callable[[], None] | None = None) -> None:
+        """`on_empty` is called whenever the last line that waited has been taken."""
         self._lines: deque[Line] = deque(lines)
+        self._on_empty = on_empty
+
+    @property
+    def waiting(self) -> int:
+        """The number of lines that were not taken yet."""
+        return len(self._lines)
 
     def feed(self, line: Line) -> None:
         """Adds a line to the end."""
@@ -36,7 +43,10 @@ class Stream:
 
     def take(self) -> Line:
         """Removes and returns the oldest line. Raises IndexError if there is none."""
-        return self._lines.popleft()
+        line = self._lines.popleft()
+        if not self._lines and self._on_empty is not None:
+            self._on_empty()
+        return line
 
 
 class ProviderUnavailable(msgspec.Struct, frozen=True):

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from agent.cassette import CassetteError, CassettePlayer, CassetteRecorder
 from agent.model.provider import TERMINAL, UNRECORDED, Stream
-from agent.model.worker_lines import problem_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -33,23 +32,15 @@ class ReplayProvider:
 
     def request(self, params: dict[str, Any]) -> Stream:
         try:
-            lines = self._player.next(params)
+            return Stream(self._player.next(params))
         except CassetteError as error:
-            return _failed(str(error))
-        for line in lines:
-            if problem := problem_of(line):
-                return _failed(f"the cassette holds a reply that cannot be played: {problem}")
-        return Stream(lines)
+            return Stream([{"type": "error", "kind": "cassette", "status": None, "message": str(error)}])
 
     def cancel(self) -> None:
         pass
 
     def stoppables(self) -> Sequence[Stoppable]:
         return ()
-
-
-def _failed(message: str) -> Stream:
-    return Stream([{"type": "error", "kind": "cassette", "status": None, "message": message}])
 
 
 class RecordingProvider:

@@ -64,24 +64,16 @@ def build_params(
 
 
 def blocks_from_worker(content: Sequence[Mapping[str, Any]]) -> tuple[Block, ...]:
-    """The blocks of a reply as the model worker sends them (see `agent.model.worker_main`).
-
-    Raises ValueError for a block that the worker never sends.
-    """
+    """The blocks of a reply as the model worker sends them; `agent.cassette.reply_lines` has checked them."""
     return tuple(_block(block) for block in content)
 
 
 def _block(block: Mapping[str, Any]) -> Block:
-    match block:
-        case {"type": "text", "text": str(text)}:
-            return Text(text)
-        case {"type": "thinking", "redacted": str(data)}:
-            return Thinking("", redacted=data)
-        case {"type": "thinking", "text": str(text), "signature": str(signature)}:
-            return Thinking(text, signature)
-        case {"type": "tool_call", "id": str(call_id), "name": str(name), "args": str(args)}:
-            return ToolCall(call_id, name, args.encode())
-    raise ValueError(f"not a block of a model reply: {dict(block)!r}")
+    if block["type"] == "text":
+        return Text(block["text"])
+    if block["type"] == "thinking":
+        return Thinking(block.get("text", ""), block.get("signature", ""), block.get("redacted", ""))
+    return ToolCall(block["id"], block["name"], block["args"].encode())
 
 
 def _tool(tool: ToolSpec) -> Json:

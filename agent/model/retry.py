@@ -47,7 +47,7 @@ def wait_before_retry(failure: ModelError, *, retries: int, of: int, chance: flo
         wanted = failure.kind in KINDS if status is None else status in STATUSES or status >= 500
     if not wanted:
         return None
-    if failure.retry_after is not None and failure.retry_after > 0:
+    if failure.retry_after is not None:
         return failure.retry_after if failure.retry_after <= RETRY_AFTER_CAP_S else None
     return float(min(FIRST_WAIT_S * 2 ** min(retries, 10), LONGEST_WAIT_S) * (1 - JITTER * chance))
 

@@ -15,8 +15,8 @@ each request, each with the request's `id`: `retry {attempt,of,wait_s,reason,sta
 `message_start {usage}`, `text_delta {delta}`, `thinking_delta {delta}`, `tool_use_start {call_id,name}`,
 `tool_use_args {call_id,delta}`, `tool_use_end {call_id}`, and exactly one last line, which is
 `final {content,stop_reason,usage}` or `error {kind,status,message,retry_after_s,fault,content,usage}`. The `args` of a
-`tool_call` block are the text that the model wrote, because the text may be invalid JSON. All other output goes to
-stderr.
+`tool_call` block are the text that the model wrote, because the text may be invalid JSON. The host checks each line by
+the definitions in `agent.cassette.reply_lines`. All other output goes to stderr.
 
 The configured key or token is the only credential: the SDK does not read its own variables and profiles. From the
 environment the SDK takes only proxies, `ANTHROPIC_CUSTOM_HEADERS` and `ANTHROPIC_LOG` (to stderr). The worker reports a
@@ -43,7 +43,7 @@ if __name__ == "__main__":
     here = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [os.path.dirname(os.path.dirname(here)), *(entry for entry in sys.path if entry != here)]
 
-from agent.model.connection import Connection
+from agent.model.connection import BoundedBody, Connection
 from agent.model.failure import ErrorKind, ModelError
 from agent.model.retry import reason, wait_before_retry
 from agent.model.sdk_import.load import load_sdk, load_whole_sdk
@@ -117,18 +117,15 @@ class Worker:
         connection, stream = self._open(request_id, params)
         # This reads the raw events. The SDK's accumulating stream fails on arguments that are not JSON and on unknown
         # events, and takes the end of the bytes for the end of the reply.
-        events = stream.raw_events(stream.response)
+        events = stream.raw_events(BoundedBody(stream.response))
         try:
             for event in connection.decoded(events):
-                try:
-                    yield from reply.feed(event)
-                except (LookupError, TypeError, AttributeError, ValueError) as error:
-                    raise ModelError(ErrorKind.PROTOCOL, f"malformed stream event: {error!r}") from error
+                yield from reply.feed(event)
                 if reply.ended:
                     break
             if not reply.started:
                 connection.check_type(stream)
-            if not reply.ended or reply.stop_reason is None:
+            if not reply.ended:
                 raise ModelError(ErrorKind.DROPPED, "the stream ended before the reply was complete")
         except BaseException:
             stream.response.close()

@@ -68,7 +68,7 @@ def test_the_request_decides_the_provider(asked, loop, tmp_path, monkeypatch):
 
 def test_the_model_of_a_cassette_is_the_default_of_its_replay(asked, tmp_path):
     cassette = tmp_path / "c.jsonl"
-    exchange = '{"type":"exchange","request":{"model":"old-model"},"reply":[{"type":"final"}]}'
+    exchange = '{"type":"exchange","request":{"model":"old-model"},"reply":[{"type":"error","kind":"x","message":""}]}'
     cassette.write_text('{"type":"cassette","version":1}\n' + exchange + "\n")
     assert prepare(asked(replay=str(cassette))).options.model == "old-model"
     assert prepare(asked(replay=str(cassette), model="mine")).options.model == "mine"

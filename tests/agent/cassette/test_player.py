@@ -80,7 +80,8 @@ def test_a_request_beyond_the_end_of_the_cassette_is_an_error(tape) -> None:
 
 
 HEADER = b'{"type":"cassette","version":1}\n'
-EXCHANGE = b'{"type":"exchange","request":{},"reply":[{"type":"final","content":[]}]}\n'
+FINAL = {"type": "final", "content": [], "stop_reason": "end_turn", "usage": {}}
+EXCHANGE = json.dumps({"type": "exchange", "request": {}, "reply": [FINAL]}).encode() + b"\n"
 
 
 @pytest.mark.parametrize(
@@ -99,14 +100,14 @@ EXCHANGE = b'{"type":"exchange","request":{},"reply":[{"type":"final","content":
         (HEADER + b"\n" + EXCHANGE, ":2: not JSON"),
         (HEADER + b'{"type":"note"}\n', ":2: not an exchange"),
         (HEADER + b'{"type":"exchange","reply":[]}\n', ":2: the exchange has no `request` object"),
-        (HEADER + b'{"type":"exchange","request":{}}\n', ":2: the exchange has no `reply` list"),
+        (HEADER + b'{"type":"exchange","request":{}}\n', ":2: reply: expected array, got null"),
         (
             HEADER + b'{"type":"exchange","request":{},"reply":[{"type":"final","content":[{"args":{}}]}]}\n',
-            ":2: the exchange",
+            ":2: reply[0].content[0].type is required",
         ),
         (HEADER + b'{"type":"exchange","request":{},"reply":[]}\n', ":2: the reply does not end"),
         (
-            HEADER + b'{"type":"exchange","request":{},"reply":[{"type":"message_start"}]}\n',
+            HEADER + b'{"type":"exchange","request":{},"reply":[{"type":"message_start","usage":{}}]}\n',
             ":2: the reply does not end",
         ),
     ],
@@ -120,7 +121,7 @@ def test_a_bad_file_is_named_with_its_line(tape, data: bytes, message: str) -> N
 
 def test_a_last_line_without_newline_is_fine_when_it_is_whole(tape) -> None:
     tape.write_bytes((HEADER + EXCHANGE).rstrip())
-    assert CassettePlayer.load(tape, cwd=CWD).next({}) == [{"type": "final", "content": []}]
+    assert CassettePlayer.load(tape, cwd=CWD).next({}) == [FINAL]
 
 
 def test_missing_files_and_directories_are_named(tmp_path) -> None:

@@ -188,12 +188,6 @@ def test_blocks_of_a_reply() -> None:
     )
 
 
-@pytest.mark.parametrize("block", [{}, {"type": "image"}, {"type": "text"}, {"type": "tool_call", "id": 1}])
-def test_a_block_that_no_worker_sends_is_refused(block: dict) -> None:
-    with pytest.raises(ValueError, match="not a block of a model reply"):
-        blocks_from_worker([block])
-
-
 @pytest.mark.parametrize(
     ("image", "said"),
     [

@@ -65,10 +65,10 @@ def test_an_overloaded_error_is_overloaded_with_any_status(worker: WorkerProcess
     [
         ({"retry_after": 17}, 17.0),
         ({"retry_after_ms": 250}, 0.25),
-        ({"retry_after": "Thu, 01 Jan 1970 00:00:00 GMT"}, 0),
-        ({"retry_after": "inf"}, 4_294_967.0),
+        ({"retry_after": "Thu, 01 Jan 1970 00:00:00 GMT"}, None),
+        ({"retry_after": "inf"}, None),
         ({"retry_after": "nan"}, None),
-        ({"retry_after": "-3"}, 0),
+        ({"retry_after": "-3"}, None),
     ],
 )
 def test_retry_after_is_reported(worker: WorkerProcess, server: MessagesServer, headers, seconds) -> None:
@@ -158,8 +158,7 @@ def test_a_stream_that_just_ends_is_dropped(worker: WorkerProcess, server: Messa
     events = message_events([text_block("looks complete")])
     server.add(events_reply(events[:-1]))  # no message_stop
     server.add(events_reply(events[:-2]))
-    server.add(events_reply(message_events([text_block("x")], stop_reason=None)))
-    for _ in range(3):
+    for _ in range(2):
         error = worker.ask()[-1]
         assert error["kind"] == "dropped"
         assert error["message"] == "anthropic: the stream ended before the reply was complete"

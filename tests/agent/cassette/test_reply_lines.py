@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent.model.worker_lines import problem_of
+from agent.cassette.reply_lines import problem_of_worker_line
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from agent.model.worker_lines import problem_of
     ],
 )
 def test_a_malformed_line_has_a_problem(line):
-    assert problem_of(line)
+    assert problem_of_worker_line(line)
 
 
 def test_a_complete_line_has_no_problem():
@@ -36,4 +36,4 @@ def test_a_complete_line_has_no_problem():
         {"type": "error", "kind": "x", "message": "y", "status": None},
         {"type": "message_start", "usage": {}},
     ):
-        assert problem_of(line) is None
+        assert problem_of_worker_line(line) is None

@@ -1,0 +1,136 @@
+"""The lines of a reply, as the model worker writes them and cassettes keep them, and the check of each."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+import orjson
+from msgspec import Meta
+
+Tokens = Annotated[int, Meta(ge=0, le=10**12)]
+QUOTED = 60
+"""Characters of a value that a problem quotes."""
+
+
+class Counts(msgspec.Struct):
+    input: Tokens = 0
+    output: Tokens = 0
+    cache_read: Tokens = 0
+    cache_write: Tokens = 0
+
+
+class TextBlock(msgspec.Struct, tag="text"):
+    text: str
+
+
+class ThinkingBlock(msgspec.Struct, tag="thinking"):
+    text: str = ""
+    signature: str = ""
+    redacted: str = ""
+
+
+class ToolCallBlock(msgspec.Struct, tag="tool_call"):
+    id: str
+    name: str
+    args: str
+
+
+Content = list[TextBlock | ThinkingBlock | ToolCallBlock]
+
+
+class MessageStart(msgspec.Struct, tag="message_start"):
+    usage: Counts
+
+
+class TextDelta(msgspec.Struct, tag="text_delta"):
+    delta: str
+
+
+class ThinkingDelta(msgspec.Struct, tag="thinking_delta"):
+    delta: str
+
+
+class ToolUseStart(msgspec.Struct, tag="tool_use_start"):
+    call_id: str
+    name: str
+
+
+class ToolUseArgs(msgspec.Struct, tag="tool_use_args"):
+    call_id: str
+    delta: str
+
+
+class ToolUseEnd(msgspec.Struct, tag="tool_use_end"):
+    call_id: str
+
+
+class Final(msgspec.Struct, tag="final"):
+    content: Content
+    stop_reason: str
+    usage: Counts
+
+
+class Error(msgspec.Struct, tag="error"):
+    kind: str
+    message: str
+    status: int | None = None
+    retry_after_s: float | None = None
+    fault: str | None = None
+    content: Content = []
+    usage: Counts | None = None
+
+
+class Retry(msgspec.Struct, tag="retry"):
+    id: str
+    attempt: int
+    of: int
+    wait_s: float
+    reason: str
+    status: int | None
+
+
+class Ready(msgspec.Struct, tag="ready"):
+    whole_sdk: str
+
+
+ReplyLine = MessageStart | TextDelta | ThinkingDelta | ToolUseStart | ToolUseArgs | ToolUseEnd | Final | Error
+WorkerLine = ReplyLine | Retry | Ready
+
+
+def problem_of_reply(reply: Any) -> str | None:
+    """The fault of the lines of one reply in a cassette, in words; None if all are valid."""
+    if problem := _problem(reply, list[ReplyLine]):
+        return f"reply{problem}" if problem.startswith("[") else f"reply: {problem}"
+    if not reply or reply[-1]["type"] not in ("final", "error"):
+        return "the reply does not end with `final` or `error`"
+    return None
+
+
+def problem_of_worker_line(line: Any) -> str | None:
+    """The fault of one line of the model worker, in words; None if it is valid."""
+    return _problem(line, WorkerLine)
+
+
+def _problem(value: Any, kind: Any) -> str | None:
+    try:
+        msgspec.convert(value, type=kind)
+    except msgspec.ValidationError as error:
+        return _in_words(value, str(error))
+    return None
+
+
+def _in_words(value: Any, fault: str) -> str:
+    """msgspec's error, with the value that it is about."""
+    from wire.field_errors import explain, fault_steps
+
+    said = explain(Final, fault)
+    try:
+        for step in fault_steps(fault):
+            value = value[step]
+    except (LookupError, TypeError):
+        return said  # the field is missing
+    if value is None or isinstance(value, list | dict) or str(value) in said:
+        return said
+    quoted = orjson.dumps(value[: QUOTED + 1] if isinstance(value, str) else value).decode()
+    return f"{said}: {quoted if len(quoted) <= QUOTED else quoted[:QUOTED] + '…'}"

@@ -1,0 +1,80 @@
+"""Replies of the model that break the rules of the Messages API: one error that names the field, and a whole stream."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.messages_server import MessagesServer, events_reply, message_events, text_block, tool_block
+from tests.support.zot_process import check_transcript
+from wire.events import Done, Result, TurnEnd, Usage
+from wire.exit_codes import Status
+
+
+def with_text(*path_and_value: Any, at: int) -> list[dict[str, Any]]:
+    """The events of the reply `Hello there`, with another value at a path in one of them."""
+    return changed(message_events([text_block("Hello there")]), at, *path_and_value)
+
+
+def with_call(*path_and_value: Any, at: int) -> list[dict[str, Any]]:
+    """The events of a reply that calls a tool."""
+    blocks = [tool_block("bash", '{"command": "touch made"}', call_id="t1")]
+    return changed(message_events(blocks, stop_reason="tool_use"), at, *path_and_value)
+
+
+def changed(events: list[dict[str, Any]], at: int, *path_and_value: Any) -> list[dict[str, Any]]:
+    *path, last, value = path_and_value
+    owner = events[at]
+    for step in path:
+        owner = owner[step]
+    owner[last] = value
+    return events
+
+
+START, BLOCK, DELTA, END = 0, 2, 3, 6
+"""Places in the events: the start of the message and of its block, a delta, and the delta of the message."""
+COUNT = "must be a whole number from 0 to 1000000000000, not"
+NAME = "must be 1 to 256 printable characters, not"
+
+SHAPES = [
+    (with_call("content_block", "id", None, at=BLOCK), "content[0].id must be text, not null"),
+    (with_call("content_block", "id", 7, at=BLOCK), "content[0].id must be text, not 7"),
+    (with_call("content_block", "id", "", at=BLOCK), f'content[0].id {NAME} ""'),
+    (with_call("content_block", "id", "i" * 1_000_000, at=BLOCK), f'content[0].id {NAME} "iiii'),
+    (with_call("content_block", "name", ["bash"], at=BLOCK), "content[0].name must be text, not a list"),
+    (with_call("content_block", "name", "ba\0sh", at=BLOCK), f'content[0].name {NAME} "ba\\u0000sh"'),
+    (with_call("delta", "partial_json", {"command": "x"}, at=DELTA), "content[0].delta.partial_json must be text"),
+    (with_text("delta", "text", None, at=DELTA), "content[0].delta.text must be text, not null"),
+    (with_text("content_block", {"type": "text", "text": 5}, at=BLOCK), "content[0].text must be text, not 5"),
+    (with_text("delta", "stop_reason", 5, at=END), "stop_reason must be text, not 5"),
+    (with_text("delta", "stop_reason", None, at=END), "stop_reason must be text, not null"),
+    (with_text("usage", "output_tokens", float("inf"), at=END), f"usage.output_tokens {COUNT} Infinity"),
+    (with_text("message", "usage", "input_tokens", -1, at=START), f"message.usage.input_tokens {COUNT} -1"),
+    (with_text("message", "usage", "10", at=START), 'message.usage must be an object, not "10"'),
+    (with_text("message", None, at=START), "message must be an object, not null"),
+    (with_text("index", -1, at=BLOCK), "index must be a whole number from 0, not -1"),
+]
+
+
+@pytest.mark.parametrize(("sent", "reason"), SHAPES, ids=[reason[:60] for _, reason in SHAPES])
+def test_a_malformed_reply_ends_with_one_error_and_a_whole_stream(zot, server: MessagesServer, sent, reason):
+    server.add(events_reply(sent))
+    outcome = zot.run("--json", "--base-url", server.base_url, "go").check(Status.ERROR)
+    *_, result, done = outcome.records
+    assert isinstance(result, Result)
+    assert isinstance(done, Done)
+    assert result.reason.startswith(f"anthropic: the model's reply is not valid: {reason}")
+    assert len(result.reason) < 700
+    assert outcome.warnings[0] == f"zot: {result.reason.splitlines()[0]}"
+    assert outcome.of(TurnEnd)[-1].stop == "error"
+    assert "Traceback" not in outcome.stderr
+    assert not (zot.cwd / "made").exists()
+    check_transcript(zot.session_rows())
+
+
+def test_what_came_before_the_fault_is_counted_and_kept(zot, server: MessagesServer):
+    server.add(events_reply(with_text("usage", "output_tokens", "5", at=END)))
+    outcome = zot.run("--json", "--base-url", server.base_url, "go").check(Status.ERROR)
+    assert outcome.result.text == "Hello there"
+    assert (outcome.of(Usage)[-1].input, outcome.result.usage.input) == (10, 10)
