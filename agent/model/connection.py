@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 NO_KEY = "none"
 """Sent when there is no credential: the SDK needs one, and servers without keys ignore it."""
 CONNECT_TIMEOUT_S = 10.0
-STREAM_BYTES = 256 * 1024 * 1024
-"""Of the stream of one reply, with its pings and comments: forty times what the largest answers need."""
+STREAM_BYTES = 128 * 1024 * 1024
+"""Of the stream of one reply, with its pings and comments: several times what the largest answers need."""
 EVENT_BYTES = 16 * 1024 * 1024
 EVENT_LINES = 1_000
-ERROR_BODY_BYTES = 64 * 1024
+ERROR_BODY_BYTES = 16 * 1024
 """Of the answer to a refused request, as they come; a decompressed body may be larger. The rest is not read."""
 SLICE_BYTES = 64 * 1024
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from agent.tools import bash
 from agent.tools.shell.full_log import FullLog
 from agent.tools.shell.output_window import OutputWindow
+from agent.tools.shell.progress import Progress
 from supervisor.discovery.environment import child_environment
 from supervisor.process.child import Child, SpawnError
 from supervisor.process.stop_policy import Patience
@@ -38,7 +39,7 @@ class ShellCommand:
         self._call = call
         self._window = OutputWindow()
         self._log = FullLog(logs)
-        self._on_progress = on_progress
+        self._progress = Progress(loop, on_progress)
         self._started = loop.clock()
         self._over = False
         self.child: Child | None = None
@@ -100,11 +101,11 @@ class ShellCommand:
         if self._over:
             return
         self._log.feed(data)
-        if text := self._window.feed(data):
-            self._on_progress(text)
+        self._progress.add(self._window.feed(data))
 
     def _on_exit(self, _status: ExitStatus) -> None:
         self._over = True
+        self._progress.end()
 
 
 def log_folder() -> Path:
