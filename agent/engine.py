@@ -52,6 +52,9 @@ class PromptResult(msgspec.Struct, frozen=True):
     """The model's last answer, or the text that a slash command prints instead."""
     steps: int = 0
     usage: events.Totals = NO_USAGE
+    has_answer: bool = False
+    """Whether `text` is an answer: also one that the model has ended for an unusual reason, which is then the reason of
+    an error, but not the text of a turn before a failure."""
 
 
 class Engine:
@@ -121,7 +124,7 @@ class Engine:
             answer = commands.run(command)
             if answer.prompt is None:
                 self._needs_all_extensions = False
-                return PromptResult(answer.status, answer.reason, answer.text)
+                return PromptResult(answer.status, answer.reason, answer.text, has_answer=answer.status is Status.OK)
             text = answer.prompt
         if isinstance(self._provider, ProviderUnavailable):
             return PromptResult(self._provider.status, self._provider.reason)
@@ -141,7 +144,7 @@ class Engine:
             abort=abort,
         )
         end = run.prompt(text)
-        return PromptResult(end.status, end.reason, run.text, run.steps, run.usage)
+        return PromptResult(end.status, end.reason, run.text, run.steps, run.usage, end.has_answer)
 
     def stop(self, *, at_once: bool) -> None:
         """Stops all children at the same time; with `at_once` it kills them without asking."""

@@ -54,6 +54,8 @@ class Headless:
         stdout: int | None = None,
         stderr: int = 2,
     ) -> None:
+        self.has_answer = False
+        """After `run`: whether the text of the result is an answer, as in `PromptResult`."""
         self._options = options
         self._started = time.monotonic()
         self._loop = Loop()
@@ -118,6 +120,7 @@ class Headless:
             self._report_trouble(ran)
             self._stop()
             result = self._result(ran)
+            self.has_answer = ran.has_answer
             self._event_writer.emit(result)
             self._event_writer.emit(events.Done())
             if not self._event_writer.finish() and self._abort.status is not None:

@@ -33,7 +33,7 @@ NO_KEY = "none"
 CONNECT_TIMEOUT_S = 10.0
 STREAM_BYTES = 128 * 1024 * 1024
 """Of the stream of one reply, with its pings and comments: several times what the largest answers need."""
-EVENT_BYTES = 16 * 1024 * 1024
+EVENT_BYTES = 8 * 1024 * 1024
 EVENT_LINES = 1_000
 ERROR_BODY_BYTES = 16 * 1024
 """Of the answer to a refused request, as they come; a decompressed body may be larger. The rest is not read."""
@@ -178,6 +178,7 @@ class BoundedBody:
                 size = len(rest) + (size if ended < 0 else 0)
                 lines = rest.count(b"\n") + rest.count(b"\r") + (lines if ended < 0 else 0)
                 last = seen[-3:]
+                yield data
                 for count, most, what in (
                     (total, STREAM_BYTES, "bytes of stream"),
                     (size, EVENT_BYTES, "bytes in one event"),
@@ -185,7 +186,6 @@ class BoundedBody:
                 ):
                     if count > most:
                         raise too_large(f"{most} {what}")
-                yield data
 
 
 def _bound_error_body(response: httpx2.Response) -> None:

@@ -41,6 +41,8 @@ class ModelReply(msgspec.Struct, frozen=True):
     error: str = ""
     status: Status = Status.OK
     """The status of the run if it ends with this reply."""
+    is_complete: bool = False
+    """Whether the model itself has ended it, for whatever reason: its text is then an answer, though maybe cut off."""
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
@@ -124,12 +126,13 @@ def _final(line: Line) -> ModelReply:
     stop = STOPS.get(reason)
     if stop == "tool_use" and not any(isinstance(block, ToolCall) for block in content):
         stop = "end_turn"
+    error = ""
     if stop is None:
-        message = f"the model stopped without an answer: {reason}"
-        return ModelReply(content, "error", line["usage"], message, Status.ERROR)
-    if stop == "length":
-        return ModelReply(content, stop, line["usage"], f"the reply was cut off: {reason}", Status.ERROR)
-    return ModelReply(content, stop, line["usage"])
+        error = f"the model stopped for an unusual reason: {reason}"
+    elif stop == "length":
+        error = f"the reply was cut off: {reason}"
+    status = Status.ERROR if error else Status.OK
+    return ModelReply(content, stop or "error", line["usage"], error, status, is_complete=True)
 
 
 def _record(line: Line) -> events.Record | None:

@@ -31,6 +31,8 @@ class PromptEnd(msgspec.Struct, frozen=True):
 
     status: Status
     reason: str = ""
+    has_answer: bool = False
+    """Whether the last text of the model is its answer: the model has ended it, though maybe for an unusual reason."""
 
 
 class Run:
@@ -105,10 +107,11 @@ class Run:
             self._append(Message("tool", self._tool_calls.run(calls), now()))
             return self._aborted() if self._abort.requested else None
         if reply.status is not Status.OK:
-            return PromptEnd(reply.status, reply.error)
+            has_answer = reply.is_complete and not self._text_blocked and bool(text_of(reply.kept))
+            return PromptEnd(reply.status, reply.error, has_answer)
         if self._text_blocked:
             return PromptEnd(Status.BLOCKED, self._text_blocked)
-        return PromptEnd(Status.OK)
+        return PromptEnd(Status.OK, has_answer=True)
 
     def _aborted(self) -> PromptEnd:
         assert self._abort.status is not None

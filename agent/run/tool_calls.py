@@ -22,6 +22,14 @@ if TYPE_CHECKING:
     from agent.transcript import ToolCall
     from supervisor.supervisor import Supervisor
 
+RESULTS_CHARACTERS = 24 * 1024 * 1024
+"""Characters of all results of one turn, images as base64. The model's API takes requests of 32 MB."""
+SHORT_RESULT = 1_000
+"""Characters. Such a result is always kept: it may say why a call was not run."""
+SIDE_BY_SIDE = 32
+"""Calls of read-only tools that run at the same time at most."""
+FULL = f"the results of this turn have reached {RESULTS_CHARACTERS} characters"
+
 
 class ToolCalls:
     """Runs calls. Every call gets a result; after an abort or a guard's refusal, the result says so."""
@@ -31,6 +39,8 @@ class ToolCalls:
         self._toolbox = toolbox
         self._event_writer = event_writer
         self._abort = abort
+        self._room = 0
+        """Characters that the further results of this turn may have."""
 
     def announce(self, call: ToolCall) -> None:
         """Tells readers and observers what the model wants to call."""
@@ -42,9 +52,10 @@ class ToolCalls:
         """Runs the calls one after another in the model's order, but neighbouring calls of read-only tools at the same
         time. Returns their results in that order."""
         results = []
+        self._room = RESULTS_CHARACTERS
         for group in side_by_side(calls, self._toolbox.is_read_only):
             for call, ran in zip(group, self._run_group(group), strict=True):
-                result = self._judge_result(call, ran)
+                result = self._fitted(self._judge_result(call, ran))
                 results.append(result)
                 self._event_writer.emit(
                     events.ToolResult(
@@ -64,6 +75,8 @@ class ToolCalls:
         """The arguments to run the call with, or the result that says why it is not run."""
         if self._abort.is_requested():
             return self._aborted(call)
+        if self._room <= 0:
+            return failed(call.id, f"not run: {FULL}; call it again")
         if not self._toolbox.knows(call.name):
             return failed(call.id, f'unknown tool "{call.name}"')
         if reason := unfit(call.args):
@@ -96,16 +109,25 @@ class ToolCalls:
     def _extension_of(self, call: ToolCall) -> str | msgspec.UnsetType:
         return self._toolbox.extension_of(call.name) or msgspec.UNSET
 
+    def _fitted(self, result: ToolResult) -> ToolResult:
+        """The result, or a text in its place if it does not fit into what is left of `RESULTS_CHARACTERS`."""
+        size = sum(len(part.data if isinstance(part, Image) else part.text) for part in result.content)
+        self._room -= size
+        if self._room >= 0 or size <= SHORT_RESULT:
+            return result
+        return failed(result.call_id, f"the call has run, but its result of {size} characters is left out: {FULL}")
+
     def _aborted(self, call: ToolCall) -> ToolResult:
         return failed(call.id, f"aborted: {self._abort.reason}")
 
 
 def side_by_side(calls: Sequence[ToolCall], is_read_only: Callable[[str], bool]) -> list[list[ToolCall]]:
-    """The calls in their order, in groups that may run at the same time."""
+    """The calls in their order, in groups of at most `SIDE_BY_SIDE` that may run at the same time."""
     groups: list[list[ToolCall]] = []
     for call in calls:
-        if groups and is_read_only(call.name) and is_read_only(groups[-1][-1].name):
-            groups[-1].append(call)
+        last = groups[-1] if groups else []
+        if 0 < len(last) < SIDE_BY_SIDE and is_read_only(call.name) and is_read_only(last[-1].name):
+            last.append(call)
         else:
             groups.append([call])
     return groups

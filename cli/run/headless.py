@@ -55,9 +55,8 @@ def run(request: RunRequest, words: tuple[str, ...], *, literal: bool, as_json: 
         print(f"zot: {error}", file=sys.stderr)  # noqa: T201
         return Status.USAGE.exit_code
     result = headless.run(prompt.text, literal=literal or prompt.is_literal)
-    if not as_json and result.status == Status.OK.value and result.text:
-        return _print_answer(result.text)
-    return result.exit_code
+    printed = 0 if as_json or not headless.has_answer or not result.text else _print_answer(result.text)
+    return result.exit_code or printed
 
 
 def _with_consent(prepared: Prepared) -> Prepared:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.support.extension_folder import extension
 from tests.support.golden import golden, lines
 from tests.support.replay_script import Script, error, ok
@@ -191,6 +193,26 @@ def test_a_reply_that_is_cut_off_by_its_length(zot):
         result error 1 'half a sen' steps=1: the reply was cut off: max_tokens
         done
     """)
+
+
+@pytest.mark.parametrize(
+    ("stop", "reason"),
+    [
+        ("max_tokens", "the reply was cut off: max_tokens"),
+        ("refusal", "the model stopped for an unusual reason: refusal"),
+    ],
+)
+def test_the_text_of_a_reply_that_ended_oddly_is_printed_and_the_status_says_so(zot, stop, reason):
+    cassette = Script(zot.cwd).answer("half a sen", stop=stop).write(zot.folder / "c.jsonl")
+    outcome = zot.run("-p", "--replay", cassette, "go")
+    assert (outcome.text, outcome.stderr, outcome.status) == ("half a sen\n", f"zot: {reason}\n", 1)
+
+
+def test_the_text_before_a_failed_request_is_no_answer(zot):
+    script = Script(zot.cwd).call(("bash", {"command": "true"}), text="Let me look")
+    cassette = script.write(zot.folder / "c.jsonl")
+    outcome = zot.run("-p", "--replay", cassette, "go")
+    assert (outcome.text, outcome.status) == ("", 1)
 
 
 def test_a_call_that_is_cut_off_is_not_run(zot):

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agent.cassette.reply_lines import problem_of_worker_line
+from agent.run.reply_builder import ReplyBuilder, retry_record
+from tests.support.any_json import with_another_value
 
 
 @pytest.mark.parametrize(
@@ -22,6 +26,58 @@ from agent.cassette.reply_lines import problem_of_worker_line
 )
 def test_a_malformed_line_has_a_problem(line):
     assert problem_of_worker_line(line)
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ({"type": "text_delta", "delta": 5}, "delta: expected str, got int: 5"),
+        ({"type": "text_delta", "delta": None}, "delta: expected str, got null"),
+        ({"type": "message_start", "usage": {"input": -1}}, "usage.input: expected int >= 0: -1"),
+        (
+            {"type": "final", "content": [{"type": "tool_call", "id": 7 * "x", "name": 1, "args": ""}]},
+            "content[0].name: expected str, got int: 1",
+        ),
+        ([], "expected object, got array"),
+    ],
+)
+def test_a_problem_names_the_field_and_its_value(line, problem):
+    assert problem_of_worker_line(line) == problem
+
+
+LINES = [
+    {"type": "ready", "whole_sdk": ""},
+    {"type": "message_start", "usage": {"input": 1}},
+    {"type": "text_delta", "delta": "x"},
+    {"type": "thinking_delta", "delta": "x"},
+    {"type": "tool_use_start", "call_id": "t", "name": "read"},
+    {"type": "tool_use_args", "call_id": "t", "delta": "{}"},
+    {"type": "tool_use_end", "call_id": "t"},
+    {"type": "retry", "id": "1", "attempt": 2, "of": 3, "wait_s": 0.5, "reason": "overloaded", "status": 529},
+    {
+        "type": "final",
+        "content": [{"type": "text", "text": "x"}, {"type": "tool_call", "id": "t", "name": "read", "args": "{}"}],
+        "stop_reason": "tool_use",
+        "usage": {"input": 1},
+    },
+    {"type": "error", "kind": "x", "message": "y", "status": None, "retry_after_s": 1.5, "content": [], "usage": {}},
+]
+
+
+@given(st.sampled_from(LINES), st.data())
+def test_any_value_in_any_field_gives_a_reply_or_one_problem(line, data):
+    """What has no problem, the builder of replies takes."""
+    changed = with_another_value(line, data)
+    if problem := problem_of_worker_line(changed):
+        assert len(problem) < 300
+        return
+    if changed["type"] == "retry":
+        retry_record(changed)
+    elif changed["type"] != "ready":
+        builder = ReplyBuilder(withhold=False)
+        builder.take(changed)
+        if builder.reply is not None:
+            assert isinstance(builder.reply.kept, tuple)
 
 
 def test_a_complete_line_has_no_problem():

@@ -6,7 +6,8 @@ import pytest
 
 from agent.model import anthropic_provider
 from agent.model.access import find_access
-from agent.model.anthropic_provider import AnthropicProvider
+from agent.model.anthropic_provider import LINES_WAITING, AnthropicProvider
+from supervisor.loop.pipes import FULL_READ
 from supervisor.process.teardown import stop_all
 from tests.support.messages_server import MessagesServer, http_error
 
@@ -41,6 +42,11 @@ def test_a_model_worker_that_cannot_be_started_fails_the_request(loop, provider,
     [
         ("echo 'no module named x' >&2; exit 1", "the model worker ended (exit 1): no module named x"),
         ("read a; read b; echo junk; read c", "a line from the model worker is not JSON"),
+        ("read a; read b; echo '[]'; read c", "a line from the model worker is not valid: expected object, got array"),
+        (
+            "read a; read b; echo '{\"type\":\"text_delta\",\"id\":\"1\",\"delta\":null}'; read c",
+            "a line from the model worker is not valid: delta: expected str, got null",
+        ),
         ("read a; read b; kill -KILL $$", "the model worker ended (signal SIGKILL)"),
     ],
 )
@@ -50,6 +56,37 @@ def test_a_model_worker_that_fails_is_the_reason_of_the_request(loop, provider, 
     fake.chmod(0o755)
     monkeypatch.setattr(anthropic_provider.sys, "executable", str(fake))
     assert error_of(loop, provider.request({})).startswith(reason)
+
+
+def test_a_worker_is_read_no_faster_than_the_run_takes_its_lines(loop, provider, tmp_path, monkeypatch):
+    count = 20_000
+    line = '{"type":"text_delta","id":"1","delta":"x"}'
+    last = '{"type":"final","id":"1","content":[],"stop_reason":"end_turn","usage":{}}'
+    fake = tmp_path / "fake"
+    fake.write_text(f"#!/bin/sh\nread a; read b; yes '{line}' | head -n {count}; echo '{last}'; read c\n")
+    fake.chmod(0o755)
+    monkeypatch.setattr(anthropic_provider.sys, "executable", str(fake))
+    stream = provider.request({})
+    soon(loop, lambda: stream.waiting >= LINES_WAITING)
+    for _ in range(20):
+        loop.run_until(lambda: False, loop.clock())
+    most = stream.waiting
+    assert most <= LINES_WAITING + FULL_READ // len(line)
+    types = []
+    while "final" not in types:
+        soon(loop, stream.has_line)
+        most = max(most, stream.waiting)
+        types.append(stream.take()["type"])
+    assert len(types) == count + 1
+    assert most <= LINES_WAITING + FULL_READ // len(line)
+
+
+def test_the_message_of_an_error_controls_no_terminal(loop):
+    with MessagesServer(http_error(400, "red \x1b[31mand\0 \x9b2Jclear")) as server:
+        provider = AnthropicProvider(loop, find_access({}, base_url=server.base_url))
+        message = error_of(loop, provider.request({"model": "m", "max_tokens": 1, "messages": []}))
+        stop_all(loop, provider.stoppables())
+    assert message == "anthropic: HTTP 400: red and clear"
 
 
 def test_a_reply_that_was_given_up_does_not_reach_the_next_request(loop, provider, tmp_path, monkeypatch):

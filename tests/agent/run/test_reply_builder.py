@@ -87,6 +87,7 @@ def test_why_the_model_stopped(reason, content, stop, status):
     assembly, _records = reply_of(final(*content, stop=reason))
     assert (assembly.reply.stop, assembly.reply.status) == (stop, status)
     assert bool(assembly.reply.error) == (status is not Status.OK)
+    assert assembly.reply.is_complete
 
 
 @pytest.mark.parametrize(
