@@ -194,8 +194,7 @@ def _bound_error_body(response: httpx2.Response) -> None:
 
     if response.is_success:
         return
-    whole = response.stream
-    assert isinstance(whole, httpx2.SyncByteStream)
+    whole: httpx2.SyncByteStream = response.stream  # type: ignore[assignment]
 
     class Start(httpx2.SyncByteStream):
         def __iter__(self) -> Iterator[bytes]:

@@ -78,30 +78,34 @@ class StreamedReply:
             raise too_large(f"{REPLY_EVENTS} events")
         match event_fields.text(event, "type", ""):
             case "message_start":
-                if self.started:
-                    raise invalid("message_start comes twice")
-                self.started = True
-                self._count(event_fields.fields(event, "message", ""), "message.")
-                yield {"type": "message_start", "usage": dict(self.usage)}
+                yield from self._start(event)
             case "content_block_start":
                 yield from self._open(event)
             case "content_block_delta":
                 yield from self._extend(event)
             case "content_block_stop":
-                if (block := self._blocks.get(event_fields.position(event, "index"))) is not None:
-                    yield from self._close(block)
+                yield from self._close(self._blocks.get(event_fields.position(event, "index")))
             case "message_delta":
                 delta = event_fields.fields(event, "delta", "")
                 if delta.get("stop_reason") is not None:
                     self.stop_reason = event_fields.short_name(delta, "stop_reason", "")
                 self._count(event, "")
             case "message_stop":
-                if self.stop_reason is None:
-                    raise invalid("stop_reason must be text, not null")
-                for open_block in self._blocks.values():
-                    if open_block is not None:
-                        yield from self._close(open_block)
-                self.ended = True
+                yield from self._end()
+
+    def _start(self, event: Mapping[str, Any]) -> Iterator[Line]:
+        if self.started:
+            raise invalid("message_start comes twice")
+        self.started = True
+        self._count(event_fields.fields(event, "message", ""), "message.")
+        yield {"type": "message_start", "usage": dict(self.usage)}
+
+    def _end(self) -> Iterator[Line]:
+        if self.stop_reason is None:
+            raise invalid("stop_reason must be text, not null")
+        for block in self._blocks.values():
+            yield from self._close(block)
+        self.ended = True
 
     def _open(self, event: Mapping[str, Any]) -> Iterator[Line]:
         index = event_fields.position(event, "index")
@@ -159,8 +163,8 @@ class StreamedReply:
             case "tool_use", "input_json_delta":
                 yield from self._append_arguments(block, event_fields.text(delta, "partial_json", path))
 
-    def _close(self, block: _Block) -> Iterator[Line]:
-        if not block.is_open:
+    def _close(self, block: _Block | None) -> Iterator[Line]:
+        if block is None or not block.is_open:
             return
         if block.type == "tool_use":
             if not block.parts and block.input:
@@ -195,4 +199,3 @@ class StreamedReply:
             ("cache_write", "cache_creation_input_tokens"),
         ):
             self.usage[ours] = event_fields.tokens(usage, theirs, path) or self.usage[ours]
-

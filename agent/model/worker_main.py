@@ -117,7 +117,7 @@ class Worker:
         connection, stream = self._open(request_id, params)
         # This reads the raw events. The SDK's accumulating stream fails on arguments that are not JSON and on unknown
         # events, and takes the end of the bytes for the end of the reply.
-        events = stream.raw_events(BoundedBody(stream.response))
+        events = stream.raw_events(BoundedBody(stream.response))  # type: ignore[arg-type]
         try:
             for event in connection.decoded(events):
                 yield from reply.feed(event)

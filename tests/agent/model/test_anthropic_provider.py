@@ -44,7 +44,7 @@ def test_a_model_worker_that_cannot_be_started_fails_the_request(loop, provider,
         ("read a; read b; echo junk; read c", "a line from the model worker is not JSON"),
         ("read a; read b; echo '[]'; read c", "a line from the model worker is not valid: expected object, got array"),
         (
-            "read a; read b; echo '{\"type\":\"text_delta\",\"id\":\"1\",\"delta\":null}'; read c",
+            'read a; read b; echo \'{"type":"text_delta","id":"1","delta":null}\'; read c',
             "a line from the model worker is not valid: delta: expected str, got null",
         ),
         ("read a; read b; kill -KILL $$", "the model worker ended (signal SIGKILL)"),

@@ -79,7 +79,12 @@ def test_many_small_deltas_take_linear_time() -> None:
 
 
 WHOLE = message_events(
-    [text_block("Hello"), thinking_block("hm"), redacted_block("xyz"), tool_block("read", '{"path": "a"}', call_id="t")],
+    [
+        text_block("Hello"),
+        thinking_block("hm"),
+        redacted_block("xyz"),
+        tool_block("read", '{"path": "a"}', call_id="t"),
+    ],
     stop_reason="tool_use",
 )
 
@@ -92,10 +97,11 @@ def fault_of(events: list[Any]) -> str:
         for event in events:
             lines += reply.feed(event)
     except ModelError as error:
-        assert error.kind is ErrorKind.PROTOCOL
-        fault = str(error).removeprefix("the model's reply is not valid: ")
+        rule, _, fault = str(error).partition(": ")
+        lines.append({"type": "error", "kind": error.kind.value, "message": rule})
     last = {"type": "final", "content": reply.content(), "stop_reason": reply.stop_reason or "", "usage": reply.usage}
     assert [problem for line in [*lines, last] if (problem := problem_of_worker_line(line))] == []
+    assert not fault or lines[-1] == {"type": "error", "kind": "protocol", "message": "the model's reply is not valid"}
     return fault
 
 

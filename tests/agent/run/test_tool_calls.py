@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from agent.run import tool_calls
 from agent.run.tool_calls import SIDE_BY_SIDE, ToolCalls, side_by_side
 from agent.transcript import Image, Text, ToolCall, ToolResult, text_of
+from supervisor.calls.verdict import Judgement
 
 
 def call(number: int, name: str = "big") -> ToolCall:
@@ -27,8 +30,6 @@ class Silent:
         return False
 
     def intercept(self, _event):
-        from supervisor.calls.verdict import Judgement
-
         return Judgement()
 
     def tell(self, _event) -> None:
@@ -80,5 +81,5 @@ def test_groups_keep_the_order_and_only_read_only_calls_share_one(kinds):
     assert [call for group in groups for call in group] == calls
     for group in groups:
         assert len(group) == 1 or (len(group) <= SIDE_BY_SIDE and all(call.name == "look" for call in group))
-    for group, following in zip(groups, groups[1:], strict=False):
+    for group, following in pairwise(groups):
         assert len(group) == SIDE_BY_SIDE or "act" in (group[-1].name, following[0].name)
