@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import msgspec
-import orjson
 from msgspec import Meta
 
 Tokens = Annotated[int, Meta(ge=0, le=10**12)]
@@ -122,6 +121,8 @@ def _problem(value: Any, kind: Any) -> str | None:
 
 def _in_words(value: Any, fault: str) -> str:
     """msgspec's error, with the value that it is about."""
+    import json
+
     from wire.field_errors import explain, fault_steps
 
     said = explain(Final, fault)
@@ -132,5 +133,5 @@ def _in_words(value: Any, fault: str) -> str:
         return said  # the field is missing
     if value is None or isinstance(value, list | dict) or str(value) in said:
         return said
-    quoted = orjson.dumps(value[: QUOTED + 1] if isinstance(value, str) else value).decode()
+    quoted = json.dumps(value[: QUOTED + 1] if isinstance(value, str) else value)
     return f"{said}: {quoted if len(quoted) <= QUOTED else quoted[:QUOTED] + '…'}"

@@ -80,6 +80,7 @@ class AnthropicProvider:
     def start(self) -> None:
         """Starts the worker. If that fails, the next request fails."""
         self._ready = False
+        self._is_paused = False
         self._refusal = ""
         self._splitter = LineSplitter(LINE_LIMIT)
         try:
@@ -169,10 +170,12 @@ class AnthropicProvider:
         self._stderr = (self._stderr + data)[-STDERR_KEPT:]
 
     def _on_exit(self, status: ExitStatus) -> None:
-        last = self._stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-        self._fail(f"the model worker ended ({status})" + (f": {last}" if last else ""))
+        lines = self._stderr.decode("utf-8", "replace").strip().splitlines()
+        fatal = [line for line in lines if line.startswith("Fatal Python error")]  # frames of C follow it
+        self._fail(": ".join([f"the model worker ended ({status})", *(fatal[:1] or lines[-1:])]))
 
     def _fail(self, message: str) -> None:
         if self._stream is not None:
-            self._stream.feed({"type": "error", "kind": "worker", "status": None, "message": message})
+            said = one_line(message, MESSAGE_LENGTH)
+            self._stream.feed({"type": "error", "kind": "worker", "status": None, "message": said})
             self._stream = None

@@ -47,6 +47,10 @@ def test_a_model_worker_that_cannot_be_started_fails_the_request(loop, provider,
             'read a; read b; echo \'{"type":"text_delta","id":"1","delta":null}\'; read c',
             "a line from the model worker is not valid: delta: expected str, got null",
         ),
+        (
+            "printf 'Fatal Python error: bad luck\\n\\nThread 0x1:\\n  <no Python frame>\\n' >&2; kill -ABRT $$",
+            "the model worker ended (signal SIGABRT): Fatal Python error: bad luck",
+        ),
         ("read a; read b; kill -KILL $$", "the model worker ended (signal SIGKILL)"),
     ],
 )
