@@ -128,6 +128,9 @@ class TurnEnd(Record, frozen=True, tag="turn_end"):
 
 
 class ToolProgress(Record, frozen=True, tag="tool_progress"):
+    """A piece of what a running call says, for whoever watches: about twenty a second at most. Of `bash` it is output;
+    one that begins with `... [N characters are not shown]` follows a gap."""
+
     id: str
     text: str
 
