@@ -28,6 +28,7 @@ from supervisor.process import fd_limit
 from supervisor.process.shared_table import SharedProcessTable
 from supervisor.process.table import become_subreaper
 from supervisor.process.teardown import end_descendants, stop_all
+from supervisor.registry.checkers import Checkers
 from wire.dialects.zot import ZotDialect
 
 if TYPE_CHECKING:
@@ -111,6 +112,7 @@ class Supervisor:
         self.guards = Guards(loop, self.extensions, self._dialect)
         self._verdicts = VerdictRequests(loop, self.guards, self._dialect)
         self._events = EventSender(self.extensions, self._dialect)
+        self._checkers = Checkers(loop)
         self.registrations = MergedRegistrations(self.extensions, reserved_tools)
         """The tools and slash commands that the extensions offer together."""
         self.stats_file: StatsFile | None = None
@@ -145,7 +147,6 @@ class Supervisor:
             self._start(each)
         if self.extensions:
             self.sampler.start()
-            import jsonschema_rs  # noqa: F401  (10 ms beside the start of the processes; the first tool would wait)
         self._tell_reaper()
 
     def add(self, found: Found) -> Extension:
@@ -220,6 +221,7 @@ class Supervisor:
     def _changed(self, extension: Extension) -> None:
         self.guards.forget()
         self.registrations.forget()
+        self._checkers.prepare_for(extension.tools)
         self.sampler.hurry()
         self.panels.prune()
         self._events.send_session_start(extension)
@@ -256,7 +258,7 @@ class Supervisor:
     ) -> InFlight:
         """Calls this tool, even if its name belongs to another extension by now. `done` gets the answer, `on_progress`
         each progress message."""
-        return ToolCallInFlight(self.loop, owned, args, done, on_progress)
+        return ToolCallInFlight(self.loop, self._checkers, owned, args, done, on_progress)
 
     def begin_command(self, owned: OwnedCommand, args: str, done: Callable[[CommandAnswer], None]) -> InFlight:
         """Runs a slash command; `done` gets the answer."""
@@ -294,6 +296,7 @@ class Supervisor:
         """Cancels all pending calls, commands and verdicts. Late answers are ignored; the events that are being judged
         are blocked."""
         self.guards.cancel(reason)
+        self._checkers.cancel_pending(reason)
         for extension in self.extensions:
             extension.cancel_pending(reason)
 
@@ -344,8 +347,7 @@ class Supervisor:
             on_error=on_error,
         )
         self.on_sample.append(lambda: written.sampled(is_last=self.closed))
-        if stats_file is not None:
-            self.stats_file = written
+        self.stats_file = None if stats_file is None else written
         return written
 
     def host_stats(self, kind: HostKind, version: str, cwd: str) -> HostStats:
@@ -371,7 +373,7 @@ class Supervisor:
         try:
             self._take_last_figures(at_once=at_once, wanted_all=wanted_all)
         finally:
-            self._stop_all(others, at_once=at_once)
+            self._stop_all([*others, *self._checkers.stoppables()], at_once=at_once)
 
     def _take_last_figures(self, *, at_once: bool, wanted_all: bool) -> None:
         """Takes a last sample, and sends notices about extensions that have not said hello."""

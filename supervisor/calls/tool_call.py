@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from supervisor.calls.request import Answer, InFlight, read_answer
 from supervisor.loop.future import Failure
+from supervisor.registry.arguments import fault_at_once
 from wire import frames
 
 if TYPE_CHECKING:
@@ -15,19 +18,10 @@ if TYPE_CHECKING:
     from supervisor.extension.worker import Worker
     from supervisor.loop.future import Pending
     from supervisor.loop.loop import Loop
+    from supervisor.registry.checkers import Checkers
 
 
 ToolAnswer = Answer[frames.ToolResult]
-
-
-def unfit(owned: OwnedTool, args: bytes) -> ToolAnswer | None:
-    """The failure of a call whose arguments do not fit the tool's schema; None if they fit."""
-    checker = owned.tool.checker
-    fault = checker.fault(args)
-    if checker.trouble:
-        name = owned.tool.name
-        owned.owner.notices.warn(f"schema {name}", f"calls of its tool {name!r} are not checked: {checker.trouble}")
-    return None if fault is None else Answer(None, Failure.INVALID_ARGS, fault)
 
 
 def second_worker(owned: OwnedTool, first: Worker, pending: Pending) -> Worker | None:
@@ -51,12 +45,15 @@ def _reported(owned: OwnedTool, pending: Pending) -> ToolAnswer:
 
 class ToolCallInFlight(InFlight):
     """A call of a tool. `done` gets the answer, `on_progress` each progress message. If the arguments do not fit the
-    tool's schema, the call fails and is not sent. If the worker dies, the call is made once more, provided that the
-    tool allows a retry and another worker is up."""
+    tool's schema, the call fails and is not sent; if they cannot be checked, it is sent as it is, as with zot. If the
+    worker dies, the call is made once more, provided that the tool allows a retry and another worker is up.
+
+    The time for the check has a limit of its own. The time limit of the tool begins when the call is sent."""
 
     def __init__(
         self,
         loop: Loop,
+        checkers: Checkers,
         owned: OwnedTool,
         args: bytes,
         done: Callable[[ToolAnswer], None],
@@ -67,10 +64,43 @@ class ToolCallInFlight(InFlight):
         self._owned = owned
         self._args = args
         self._done = done
-        if (refusal := unfit(owned, args)) is not None:
-            loop.call_later(0, lambda: done(refusal))
+        self._check: Pending | None = None
+        """The check of the arguments, while a checker process has it."""
+        fault = fault_at_once(owned.tool, args)
+        if fault is not None:
+            self._checked(fault)
             return
-        self._call(owned.owner.least_busy(), may_retry=True)
+        self._check = check = checkers.check(owned.owner.name, msgspec.json.encode(owned.tool.schema), args)
+        if check.done:
+            self._check_ended()
+        else:
+            check.on_done = self._check_ended
+
+    def cancel(self, reason: str) -> None:
+        super().cancel(reason)
+        if self._check is not None:
+            self._check.fail(Failure.CANCELLED, reason)
+
+    def _check_ended(self) -> None:
+        check, self._check = self._check, None
+        assert check is not None
+        if check.failure is Failure.CANCELLED:
+            self._fail(Failure.CANCELLED, check.reason)
+            return
+        if check.failure is not None:
+            name = self._owned.tool.name
+            message = f"calls of its tool {name!r} are not checked: {check.reason}"
+            self._owned.owner.notices.warn(f"schema {name}", message)
+        self._checked(check.value or "")
+
+    def _checked(self, fault: str) -> None:
+        if fault:
+            self._fail(Failure.INVALID_ARGS, fault)
+        else:
+            self._call(self._owned.owner.least_busy(), may_retry=True)
+
+    def _fail(self, failure: Failure, reason: str) -> None:
+        self._loop.call_later(0, lambda: self._done(Answer(None, failure, reason)))
 
     def _call(self, worker: Worker, *, may_retry: bool) -> None:
         def ended(pending: Pending) -> None:

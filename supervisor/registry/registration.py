@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import UNSET
 
-from supervisor.registry.arguments import Checker
+from supervisor.registry.plain_schema import count_values, plain_parts
+from supervisor.registry.schema_rules import schema_fault
 from wire.lenient_json import UNREADABLE, is_deeper, read, reason
 from wire.text import one_line
 
@@ -26,6 +26,8 @@ DESCRIPTION_LIMIT = 64 * 1024
 """Characters."""
 SCHEMA_LIMIT = 256 * 1024
 """Bytes."""
+SCHEMA_VALUES = 20_000
+"""Values in a schema, lists and objects included. Each takes a few millionths of a second, while all others wait."""
 SCHEMA_DEPTH = 100
 """Levels of nesting. Encoders on the way to the model fail somewhat above twice this depth."""
 PROPERTY_NAME = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
@@ -35,7 +37,7 @@ CHOICES = ("anyOf", "oneOf", "allOf")
 EMPTY_SCHEMA: dict[str, Any] = {"type": "object", "properties": {}}
 
 
-class Tool(msgspec.Struct, frozen=True, dict=True):
+class Tool(msgspec.Struct, frozen=True):
     """A tool that the model may call."""
 
     name: str
@@ -47,11 +49,8 @@ class Tool(msgspec.Struct, frozen=True, dict=True):
     """Seconds that a call may take. If None, the manifest's value holds."""
     read_only: bool = False
     """Whether calls of this tool may overlap with calls of other read-only tools."""
-
-    @cached_property
-    def checker(self) -> Checker:
-        """The checker of the tool's arguments. It is made at the first call of the tool."""
-        return Checker(self.schema)
+    plain_parts: int = 0
+    """Parts of the schema, if arguments are checked against it in the loop; 0 if a checker process does it."""
 
 
 class Command(msgspec.Struct, frozen=True):
@@ -92,12 +91,14 @@ def judge_tool(frame: RegisterTool) -> Tool:
         schema, _ = read(text)
     except UNREADABLE as error:
         raise RefusedError(f"tool {frame.name!r}: schema is not JSON: {reason(error)}") from None
+    if count_values(schema, SCHEMA_VALUES) > SCHEMA_VALUES:
+        raise RefusedError(f"tool {frame.name!r}: schema has more than {SCHEMA_VALUES} values")
     if is_deeper(schema, SCHEMA_DEPTH):
         raise RefusedError(f"tool {frame.name!r}: schema is nested deeper than {SCHEMA_DEPTH} levels")
     if unfit := _unfit_for_providers(schema):
         raise RefusedError(f"tool {frame.name!r}: {unfit}")
     schema = without_draft_07_tuples(schema)
-    if fault := invalid_schema(schema):
+    if fault := schema_fault(schema):
         raise RefusedError(f"tool {frame.name!r}: schema is not valid JSON Schema: {fault}")
     return _tool(frame, schema)
 
@@ -127,6 +128,7 @@ def _tool(frame: RegisterTool, schema: dict[str, Any]) -> Tool:
         retry=bool(frame.idempotent or frame.retry),
         timeout_s=frame.timeout_s,
         read_only=bool(frame.read_only),
+        plain_parts=plain_parts(schema),
     )
 
 
@@ -147,21 +149,3 @@ def without_draft_07_tuples(schema: Any) -> Any:
         if "additionalItems" in changed:
             changed["items"] = changed.pop("additionalItems")
     return changed
-
-
-def invalid_schema(schema: dict[str, Any]) -> str | None:
-    """Returns why this is not JSON Schema of draft 2020-12, which providers expect, with the place of the fault. None
-    if it is.
-
-    `$schema` is ignored: the validator would fetch an unknown schema from the network.
-    """
-    import jsonschema_rs  # 20 ms: only if a tool is registered
-
-    try:
-        jsonschema_rs.meta.validate({key: value for key, value in schema.items() if key != "$schema"})
-    except jsonschema_rs.ValidationError as error:
-        place = "/".join(str(part) for part in error.instance_path) or "top level"
-        return f"{error.message} (at {place})"
-    except jsonschema_rs.ReferencingError as error:
-        return str(error)
-    return None

@@ -21,7 +21,7 @@ NOT_FOR_A_REPLAY = {
     "rich": "nothing is shown to a person",
     "structlog": "it is for the log of `zot host`",
     "prometheus_client": "it is for --metrics",
-    "jsonschema_rs": "no extension has registered a tool",
+    "jsonschema_rs": "only the checker process of hard schemas uses it",
     "platformdirs": "ZOT_HOME says where the files are",
     "asyncio": "the loop is our own",
     "difflib": "no word is misspelt and no file is changed",

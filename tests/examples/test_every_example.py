@@ -9,9 +9,10 @@ import re
 import pytest
 
 from supervisor.discovery.data_dir import state_in
+from supervisor.registry.registration import judge_tool
 from tests.support.example_extensions import NEVER_READY, greeting
 from tests.support.extension_folder import EXAMPLES
-from wire.frames import FromExtension, Hello, Ready, ShutdownAck, decode_from_extension
+from wire.frames import FromExtension, Hello, Ready, RegisterTool, ShutdownAck, decode_from_extension
 from wire.manifest import parse_manifest
 
 NAMES = sorted(folder.name for folder in EXAMPLES.iterdir() if (folder / "extension.json").exists())
@@ -70,6 +71,12 @@ def test_a_whole_conversation_with_lines_that_it_does_not_know(name, start):
     assert extension.exit_code() == 0
     lines = [line for line in extension.stderr().splitlines() if SKIPPED.search(line)]
     assert len(lines) >= 2, "bad JSON leaves a line in the log"
+
+
+def test_its_tools_are_checked_without_a_checker_process(name, start):
+    frames = [decode_from_extension(json.dumps(frame).encode()) for frame in greeting(start(name), name)]
+    tools = [judge_tool(frame) for frame in frames if isinstance(frame, RegisterTool)]
+    assert [tool.name for tool in tools if not tool.plain_parts] == []
 
 
 def test_exits_with_0_when_stdin_ends(name, greet):

@@ -16,7 +16,6 @@ from cli.duration import seconds_from
 from cli.hosts.find import close, connect, listed, survey
 from cli.json_line import print_json
 from supervisor.control.client import HostError
-from supervisor.registry.arguments import Checker
 from wire import control, frames
 from wire.exit_codes import Status
 from wire.framing import DEFAULT_FRAME_LIMIT
@@ -45,9 +44,8 @@ def run_call(name: str, tool: str, text: str, pid: int | None, *, timeout: str |
         args = _arguments(text)
         with _host_with(name, pid) as client:
             tools = client.ask(control.Registered(client.next_id()), control.Registrations).tools
-            if fault := Checker(_tool_of(name, tool, tools).schema).fault(args):
-                raise CommandLineError(f"{name} {tool}: {fault}")
-            result = _call(client, tool, args, timeout_s)
+            _require_tool(name, tool, tools)
+            result = _call(client, name, tool, args, timeout_s)
     except KeyboardInterrupt:
         return Status.INTERRUPTED.exit_code
     except TooLateError:
@@ -118,10 +116,10 @@ def _host_with(name: str, pid: int | None) -> ControlClient:
     raise CommandLineError(no_such("extension in a running host", name, sorted(known)))
 
 
-def _tool_of(name: str, tool: str, tools: tuple[control.ToolInfo, ...]) -> control.ToolInfo:
-    own = {info.name: info for info in tools if info.extension == name}
+def _require_tool(name: str, tool: str, tools: tuple[control.ToolInfo, ...]) -> None:
+    own = {info.name for info in tools if info.extension == name}
     if tool in own:
-        return own[tool]
+        return
     other = next((info.extension for info in tools if info.name == tool), None)
     if other is not None:
         raise CommandLineError(f"{name} has no tool {tool!r}: it belongs to {other}; zot ext call {other} {tool}")
@@ -133,14 +131,17 @@ def _tool_of(name: str, tool: str, tools: tuple[control.ToolInfo, ...]) -> contr
 # --- the call --------------------------------------------------------------------------------------------------
 
 
-def _call(client: ControlClient, tool: str, args: bytes, timeout_s: float | None) -> frames.ToolResult:
-    """Calls the tool. When the wait ends early, the call is cancelled. Raises `HostError` and `TooLateError`."""
+def _call(client: ControlClient, name: str, tool: str, args: bytes, timeout_s: float | None) -> frames.ToolResult:
+    """Calls the tool. When the wait ends early, the call is cancelled. Raises `HostError` and `TooLateError`, and
+    `CommandLineError` if the host says that the arguments do not fit."""
     id_ = client.next_id()
     deadline = time.monotonic() + (WAIT_S if timeout_s is None else timeout_s)
     client.send(frames.ToolCall(id_, tool, Raw(args)))
     try:
         while (reply := client.next(deadline - time.monotonic())) is not None:
             if isinstance(reply, control.ErrorReply) and reply.id == id_:
+                if (fault := reply.message.removeprefix(f"the tool {tool} failed (invalid args): ")) != reply.message:
+                    raise CommandLineError(f"{name} {tool}: {fault}")
                 raise HostError(f"host {client.pid}: {reply.message}")
             if isinstance(reply, frames.ToolResult) and reply.id == id_:
                 return reply

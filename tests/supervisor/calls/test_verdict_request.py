@@ -22,6 +22,7 @@ from tests.support.host import AT_ONCE, LATER, Host
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from supervisor.calls.tool_call import ToolAnswer
     from tests.support.requests_in_flight import RequestsInFlight
 
 both_drivers = pytest.mark.parametrize("waits", [True, False], ids=["waiting", "in flight"])
@@ -233,8 +234,12 @@ def test_a_guard_that_does_not_read_delays_each_verdict_once_at_most(host: Host,
 def test_a_full_outbox_refuses_a_question_at_once(host: Host, waits: bool):
     host.add("deaf", timeouts={"intercept": 60, "tool_call": 60})
     host.start()
-    host.loop.call_later(0.1, lambda: host.supervisor.cancel_pending("enough"))
-    assert host.call("deaf", text="x" * 5_000_000).reason == "enough"
+    answers: list[ToolAnswer] = []
+    for _ in range(5):
+        host.begin_call("deaf", json.dumps({"text": "x" * 1_000_000}).encode(), answers.append)
+    host.supervisor.cancel_pending("enough")
+    host.until(lambda: len(answers) == 5)
+    assert answers[0].reason == "enough"
     judgement, seconds = host.timed(host.ask, waits=waits)
     assert seconds < AT_ONCE
     assert judgement.missing[0].reason.startswith("it does not read its stdin (")

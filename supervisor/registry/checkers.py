@@ -1,0 +1,254 @@
+"""The checker processes: they check arguments against schemas that are not plainly cheap, so that nobody else waits.
+
+A check that takes too long, or too much memory, is broken off, and the next one gets another process. An extension has
+one check at a time, so one with a hostile schema leaves a process for the others.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections import deque
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from supervisor.discovery.environment import child_environment
+from supervisor.loop.future import Failure, Pending
+from supervisor.process.child import Child, SpawnError
+from wire.framing import LineSplitter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from supervisor.loop.loop import Loop, Timer
+    from supervisor.process.child import ExitStatus
+    from supervisor.process.teardown import Stoppable
+    from supervisor.registry.registration import Tool
+
+PROGRAM = (sys.executable, "-P", str(Path(__file__).with_name("checker_main.py")))
+"""The library that it imports may lie in the user's own folder of packages, which -I would leave out."""
+CHECKERS = 2
+"""Most processes at the same time. The second one is started when two extensions need one at the same time."""
+START_S = 30.0
+"""Seconds in which a checker must come up."""
+ANSWER_S = 5.0
+"""Seconds for one check. A checker that has a processor ends itself after one second of its time; this limit is for a
+machine that is busy, or a checker that hangs."""
+BROKEN_OFF_LIMIT = 5
+"""Schemas of one extension whose checks were broken off; after so many no schema of this extension is checked here. So
+an extension that registers ever new schemas takes these seconds only once."""
+REQUEST_LIMIT = 64 * 1024 * 1024
+"""Bytes that may wait for one checker."""
+ANSWER_LIMIT = 64 * 1024
+"""Bytes."""
+
+
+class _Answer(msgspec.Struct):
+    """A line of a checker: that it has come up, the faults of some arguments, or why it cannot check them."""
+
+    ready: bool = False
+    fault: str | None = None
+    trouble: str = ""
+
+
+_read_answer = msgspec.json.Decoder(_Answer).decode
+
+
+class _Check(msgspec.Struct, eq=False):
+    """Some arguments to check. Its `pending` gets their faults, "" for none; or fails with the reason for which they
+    are not checked."""
+
+    extension: str
+    schema: bytes
+    args: bytes
+    pending: Pending
+
+
+class _Phase(Enum):
+    STARTING = "starting"
+    IDLE = "idle"
+    CHECKING = "checking"
+    LOST = "lost"
+    """It is killed."""
+    ENDED = "ended"
+
+
+class _Checker:
+    """One process. Raises `SpawnError`. `on_change` is called when it can take a check, once when it is lost, and once
+    more when its process has ended."""
+
+    def __init__(self, loop: Loop, argv: Sequence[str], on_change: Callable[[_Checker], None]) -> None:
+        self.phase = _Phase.STARTING
+        self.was_up = False
+        self.current: _Check | None = None
+        self.why_lost = ""
+        self._loop = loop
+        self._on_change = on_change
+        self._splitter = LineSplitter(ANSWER_LIMIT)
+        self.child = Child(
+            loop,
+            argv,
+            cwd="/",
+            env=child_environment(),
+            on_stdout=self._on_stdout,
+            on_stderr=lambda _data: None,
+            on_exit=self._on_exit,
+            outbox_limit=REQUEST_LIMIT,
+        )
+        self._timer = self._limit(START_S, f"its process is not up after {START_S:g} s")
+
+    def begin(self, check: _Check) -> None:
+        self.phase, self.current = _Phase.CHECKING, check
+        self._timer = self._limit(ANSWER_S, f"a check takes more than {ANSWER_S:g} s")
+        if not self.child.send(b"%d %d\n" % (len(check.schema), len(check.args)) + check.schema + check.args):
+            self.lose("they are too large to be checked")
+
+    def lose(self, reason: str) -> None:
+        """Ends the process at once: it has nothing to lose."""
+        self._timer.cancel()
+        self.child.kill_group(signal.SIGKILL)
+        if self.phase is not _Phase.LOST:
+            self.why_lost = reason
+            self._enter(_Phase.LOST)
+
+    def ask_to_stop(self) -> None:
+        self.lose("the host stops")
+
+    def hint_to_stop(self) -> None:
+        pass  # it is killed already
+
+    def _limit(self, seconds: float, reason: str) -> Timer:
+        return self._loop.call_later(seconds, lambda: self.lose(reason))
+
+    def _on_stdout(self, data: bytes) -> None:
+        for line in self._splitter.feed(data):
+            try:
+                answer = _read_answer(line)  # type: ignore[arg-type]
+            except (msgspec.DecodeError, TypeError):
+                answer = _Answer()
+            if self.phase is _Phase.STARTING and answer.ready:
+                self._timer.cancel()
+                self.was_up = True
+                self._enter(_Phase.IDLE)
+            elif self.phase is _Phase.CHECKING and (answer.fault is not None or answer.trouble):
+                self._timer.cancel()
+                check, self.current = self.current, None
+                assert check is not None
+                if answer.trouble:
+                    check.pending.fail(Failure.BAD_ANSWER, answer.trouble)
+                else:
+                    check.pending.answer(answer.fault)
+                self._enter(_Phase.IDLE)
+            else:
+                self.lose("the checker's answer is no answer")
+
+    def _enter(self, phase: _Phase) -> None:
+        self.phase = phase
+        self._on_change(self)
+
+    def _on_exit(self, status: ExitStatus) -> None:
+        if status.code == -signal.SIGPROF:
+            reason = "a check takes more than a second of processor time"
+        elif status.code in (-signal.SIGABRT, -signal.SIGSEGV):
+            reason = "a check of them takes too much memory"
+        else:
+            reason = f"its process ended ({status})"
+        self.lose(reason)
+        self._enter(_Phase.ENDED)
+
+
+class Checkers:
+    """The checkers of one host. None is started before `prepare_for` or the first check."""
+
+    def __init__(self, loop: Loop, argv: Sequence[str] = PROGRAM) -> None:
+        self._loop = loop
+        self._argv = argv
+        self._checkers: list[_Checker] = []
+        """Those whose process has not ended."""
+        self._waiting: dict[str, deque[_Check]] = {}
+        """By extension. The extension that was served last is the last."""
+        self._broken_off: dict[str, dict[int, str]] = {}
+        """By extension: hashes of the schemas whose checks were broken off, and the reason."""
+        self._is_prepared = False
+        self._is_stopped = False
+
+    def prepare_for(self, tools: Mapping[str, Tool]) -> None:
+        """Starts a checker when there is the first tool that needs one, so that its first call need not wait for it."""
+        if not self._is_prepared and any(not tool.plain_parts for tool in tools.values()):
+            self._is_prepared = True
+            self._start()
+
+    def check(self, extension: str, schema: bytes, args: bytes) -> Pending:
+        """Checks arguments against a schema; both are JSON. The answer is the text about their faults, "" for none. The
+        check fails if it is broken off, was broken off before, or if no checker can be started; the reason says why."""
+        pending = Pending(asked_at=self._loop.clock())
+        broken_off = self._broken_off.get(extension, {})
+        if (reason := broken_off.get(hash(schema))) is not None:
+            pending.fail(Failure.TIMEOUT, reason)
+        elif len(broken_off) >= BROKEN_OFF_LIMIT:
+            pending.fail(Failure.TIMEOUT, f"the checks of {BROKEN_OFF_LIMIT} of its schemas had to be broken off")
+        elif self._is_stopped:
+            pending.fail(Failure.CANCELLED, "the host stops")
+        else:
+            self._waiting.setdefault(extension, deque()).append(_Check(extension, schema, args, pending))
+            self._serve()
+        return pending
+
+    def cancel_pending(self, reason: str) -> None:
+        """Fails all open checks. Those under way go on, so that one that is broken off is still known as such."""
+        waiting, self._waiting = self._waiting, {}
+        checks = [check for queue in waiting.values() for check in queue]
+        for check in [*checks, *(checker.current for checker in self._checkers if checker.current is not None)]:
+            check.pending.fail(Failure.CANCELLED, reason)
+
+    def stoppables(self) -> Sequence[Stoppable]:
+        """Called once, when the host stops: the checkers that run. No other checker is started."""
+        self._is_stopped = True
+        self.cancel_pending("the host stops")
+        return list(self._checkers)
+
+    def _serve(self) -> None:
+        """Gives waiting checks to idle checkers, the extensions in turn. Starts a checker if none is idle or comes up."""
+        busy = {checker.current.extension for checker in self._checkers if checker.current is not None}
+        for extension in [name for name in self._waiting if name not in busy]:
+            idle = next((checker for checker in self._checkers if checker.phase is _Phase.IDLE), None)
+            if idle is None:
+                phases = [checker.phase for checker in self._checkers if checker.phase is not _Phase.LOST]
+                if _Phase.STARTING not in phases and len(phases) < CHECKERS:
+                    self._start()
+                return
+            queue = self._waiting.pop(extension)
+            check = queue.popleft()
+            if queue:
+                self._waiting[extension] = queue
+            if not check.pending.done:
+                idle.begin(check)
+
+    def _start(self) -> None:
+        try:
+            self._checkers.append(_Checker(self._loop, self._argv, self._on_change))
+        except SpawnError as error:
+            self._cannot_start(str(error))
+
+    def _cannot_start(self, reason: str) -> None:
+        """Fails what waits, unless another checker can serve it. The next check tries again to start one."""
+        if not any(checker.phase in (_Phase.IDLE, _Phase.CHECKING) for checker in self._checkers):
+            waiting, self._waiting = self._waiting, {}
+            for check in (check for queue in waiting.values() for check in queue):
+                check.pending.fail(Failure.DIED, reason)
+
+    def _on_change(self, checker: _Checker) -> None:
+        if checker.phase is _Phase.ENDED:
+            self._checkers.remove(checker)
+        elif checker.phase is _Phase.LOST and not checker.was_up:
+            self._cannot_start(checker.why_lost)
+        else:
+            check, checker.current = checker.current, None
+            if check is not None:  # it was lost
+                self._broken_off.setdefault(check.extension, {})[hash(check.schema)] = checker.why_lost
+                check.pending.fail(Failure.TIMEOUT, checker.why_lost)
+            if not self._is_stopped:
+                self._serve()

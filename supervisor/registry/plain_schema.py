@@ -1,0 +1,237 @@
+"""The schemas that are plainly cheap, and the check against them. Pure.
+
+A plain schema has only keywords that take one short step for each value, and no references: so no part of it meets a
+value twice, and a check takes at most as many steps as the schema has parts, times the values. Every keyword that is
+not known here makes a schema not plain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sized
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from supervisor.registry.fault_text import FAULTS_NAMED, quoted, steps
+from supervisor.registry.schema_rules import NAMED_SCHEMAS, ONE_SCHEMA, SCHEMA_LISTS, TYPES, is_number
+
+if TYPE_CHECKING:
+    from supervisor.registry.fault_text import Place
+
+ANNOTATIONS = frozenset({
+    "$comment", "default", "deprecated", "description", "examples", "format", "readOnly", "title", "writeOnly",
+})  # fmt: skip
+"""Keywords that draft 2020-12 does not check."""
+
+
+def plain_parts(schema: dict[str, Any]) -> int:
+    """Returns the number of parts of a valid schema, each value of an `enum` and each required name included; 0 if the
+    schema is not plain. The outermost `$schema` does not count."""
+    count = 0
+    waiting: list[Any] = [{word: rule for word, rule in schema.items() if word != "$schema"}]
+    for part in waiting:  # the list grows meanwhile
+        count += 1
+        if type(part) is bool:
+            continue
+        for word, rule in part.items():
+            if word not in PLAIN or (word == "enum" and not all(map(_is_short, rule))):
+                return 0
+            if word == "const" and not _is_short(rule):
+                return 0
+            if word in ("enum", "required"):
+                count += len(rule)
+            elif word in ONE_SCHEMA:
+                waiting.append(rule)
+            elif word in SCHEMA_LISTS:
+                waiting += rule
+            elif word in NAMED_SCHEMAS:
+                waiting += rule.values()
+    return count
+
+
+def _is_short(value: Any) -> bool:
+    """Whether a comparison with the value takes one step."""
+    return type(value) is not dict and type(value) is not list
+
+
+def count_values(value: Any, most: int) -> int:
+    """The number of values in a value, itself included; some number above `most` if there are more than that."""
+    waiting = [value]
+    for item in waiting:  # the list grows meanwhile
+        if type(item) is dict:
+            waiting += item.values()
+        elif type(item) is list:
+            waiting += item
+        if len(waiting) > most:
+            break
+    return len(waiting)
+
+
+def plain_faults(schema: dict[str, Any], value: Any) -> list[tuple[list[str], str]]:
+    """The first faults of a value, each with its path. The schema must be valid and plain."""
+    faults = _faults({word: rule for word, rule in schema.items() if word != "$schema"}, value, None)
+    return [(steps(place), say(rule, wrong)) for place, say, rule, wrong in islice(faults, FAULTS_NAMED)]
+
+
+# --- the check ----------------------------------------------------------------------------------------------------
+
+_Faults = Iterator[tuple["Place", Callable[[Any, Any], str], Any, Any]]
+"""Of each fault: its place, the function that puts it into words, and what that function needs: the keyword's value and
+the value that does not fit. A fault is put into words only if it is told: a long value takes time."""
+
+
+def _faults(schema: Any, value: Any, place: Place) -> _Faults:
+    if schema is False:
+        yield place, _say_nothing_fits, schema, value
+    if type(schema) is bool:
+        return
+    for word, rule in schema.items():
+        if word in SIMPLE:
+            fits, say = SIMPLE[word]
+            if not fits(rule, value):
+                yield place, say, rule, value
+        elif rule is False and word == "additionalProperties":
+            yield from _faults_of_others(schema, value, place)
+        elif word in INNER:
+            for inner, item, step in INNER[word](schema, rule, value):
+                yield from _faults(inner, item, (place, step) if step is not None else place)
+
+
+def _faults_of_others(schema: dict[str, Any], value: Any, place: Place) -> _Faults:
+    if others := _others(schema, value):
+        yield place, _say_additional, others, value
+
+
+def _others(schema: dict[str, Any], value: Any) -> list[str]:
+    """The names in a value that are not in `properties`."""
+    known = schema.get("properties", ())
+    return [name for name in value if name not in known] if type(value) is dict else []
+
+
+def _fits(schema: Any, value: Any) -> bool:
+    return next(_faults(schema, value, None), None) is None
+
+
+def _has_type(rule: Any, value: Any) -> bool:
+    return TYPES[rule](value) if type(rule) is str else any(TYPES[name](value) for name in rule)
+
+
+def _is_equal(value: Any, other: Any) -> bool:
+    """Whether two values are the same in JSON: 1 is 1.0, but not true. No list or object is equal to another value of
+    a plain schema."""
+    return value == other and (type(value) is type(other) or (is_number(value) and is_number(other)))
+
+
+def _at_least(kind: type[Sized]) -> Callable[[Any, Any], bool]:
+    return lambda limit, value: type(value) is not kind or len(value) >= limit
+
+
+def _at_most(kind: type[Sized]) -> Callable[[Any, Any], bool]:
+    return lambda limit, value: type(value) is not kind or len(value) <= limit
+
+
+# --- the words of each fault --------------------------------------------------------------------------------------
+
+
+def _say_type(rule: Any, value: Any) -> str:
+    several = type(rule) is list and len(rule) > 1
+    names = ", ".join(f'"{name}"' for name in ([rule] if type(rule) is str else sorted(rule)))
+    return f"{quoted(value)} is not of type{'s' * several} {names}"
+
+
+def _say_enum(rule: list[Any], value: Any) -> str:
+    *most, last = map(quoted, rule) if rule else [""]
+    return f"{quoted(value)} is not one of {', '.join(most)}{' or ' if most else ''}{last}"
+
+
+def _say_additional(names: list[str], _value: Any) -> str:
+    told = ", ".join(f"'{name}'" for name in names) + (" was" if len(names) == 1 else " were")
+    return f"Additional properties are not allowed ({told} unexpected)"
+
+
+def _say_required(rule: list[str], value: dict[str, Any]) -> str:
+    missing = [quoted(name) for name in rule if name not in value]
+    return ", ".join(missing) + (" is a required property" if len(missing) == 1 else " are required properties")
+
+
+def _say_nothing_fits(_rule: bool, value: Any) -> str:
+    return f"False schema does not allow {quoted(value)}"
+
+
+def _say_none_of(word: str) -> Callable[[Any, Any], str]:
+    return lambda _, value: f"{quoted(value)} is not valid under any of the schemas listed in the '{word}' keyword"
+
+
+def _say_one_of(rule: list[Any], value: Any) -> str:
+    if any(_fits(inner, value) for inner in rule):
+        return f"{quoted(value)} is valid under more than one of the schemas listed in the 'oneOf' keyword"
+    return _say_none_of("oneOf")(rule, value)
+
+
+def _says(words: str, noun: str = "", nouns: str = "") -> Callable[[Any, Any], str]:
+    """The words between the value and the limit, and what is counted."""
+
+    def say(limit: Any, value: Any) -> str:
+        counted = f" {noun if limit == 1 else nouns}" if noun else ""
+        return f"{quoted(value)} {words} {quoted(int(limit) if noun else limit)}{counted}"
+
+    return say
+
+
+SIMPLE: dict[str, tuple[Callable[[Any, Any], bool], Callable[[Any, Any], str]]] = {
+    "type": (_has_type, _say_type),
+    "enum": (lambda rule, value: any(_is_equal(value, entry) for entry in rule), _say_enum),
+    "const": (lambda rule, value: _is_equal(value, rule), lambda rule, _: f"{quoted(rule)} was expected"),
+    "anyOf": (lambda rule, value: any(_fits(inner, value) for inner in rule), _say_none_of("anyOf")),
+    "oneOf": (lambda rule, value: sum(_fits(inner, value) for inner in rule) == 1, _say_one_of),
+    "required": (lambda rule, value: type(value) is not dict or all(name in value for name in rule), _say_required),
+    "minimum": (lambda limit, n: not is_number(n) or n >= limit, _says("is less than the minimum of")),
+    "maximum": (lambda limit, n: not is_number(n) or n <= limit, _says("is greater than the maximum of")),
+    "exclusiveMinimum": (
+        lambda limit, n: not is_number(n) or n > limit,
+        _says("is less than or equal to the minimum of"),
+    ),
+    "exclusiveMaximum": (
+        lambda limit, n: not is_number(n) or n < limit,
+        _says("is greater than or equal to the maximum of"),
+    ),
+    "minLength": (_at_least(str), _says("is shorter than", "character", "characters")),
+    "maxLength": (_at_most(str), _says("is longer than", "character", "characters")),
+    "minItems": (_at_least(list), _says("has less than", "item", "items")),
+    "maxItems": (_at_most(list), _says("has more than", "item", "items")),
+    "minProperties": (_at_least(dict), _says("has less than", "property", "properties")),
+    "maxProperties": (_at_most(dict), _says("has more than", "property", "properties")),
+}
+"""Keywords about a value itself: whether it fits, and the words for one that does not."""
+
+_Inner = Iterator[tuple[Any, Any, "str | int | None"]]
+
+
+def _in_object(_schema: Any, rule: dict[str, Any], value: Any) -> _Inner:
+    if type(value) is dict:
+        yield from ((inner, value[name], name) for name, inner in rule.items() if name in value)
+
+
+def _in_others(schema: Any, rule: Any, value: Any) -> _Inner:
+    yield from ((rule, value[name], name) for name in _others(schema, value))
+
+
+def _in_tuple(_schema: Any, rule: list[Any], value: Any) -> _Inner:
+    if type(value) is list:
+        yield from zip(rule, value, range(len(rule)), strict=False)
+
+
+def _in_list(schema: Any, rule: Any, value: Any) -> _Inner:
+    if type(value) is list:
+        first = len(schema.get("prefixItems", ()))
+        yield from ((rule, item, index) for index, item in enumerate(value[first:], first))
+
+
+INNER: dict[str, Callable[[Any, Any, Any], _Inner]] = {
+    "properties": _in_object,
+    "additionalProperties": _in_others,
+    "prefixItems": _in_tuple,
+    "items": _in_list,
+    "allOf": lambda _schema, rule, value: ((inner, value, None) for inner in rule),
+}
+"""Keywords about what is inside a value: schemas, what each must fit, and the step to it; None for the value itself."""
+PLAIN = ANNOTATIONS | SIMPLE.keys() | INNER.keys()

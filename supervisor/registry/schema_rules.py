@@ -1,0 +1,156 @@
+"""What a JSON Schema of draft 2020-12 must look like: the rules of its meta-schema, kept in one walk. Pure.
+
+The walk takes time in proportion to the size of the schema, and needs no library in the host.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from supervisor.registry.fault_text import quoted, short, steps
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from supervisor.registry.fault_text import Place
+
+ONE_SCHEMA = frozenset({
+    "additionalProperties", "contains", "contentSchema", "else", "if", "items", "not", "propertyNames", "then",
+    "unevaluatedItems", "unevaluatedProperties",
+})  # fmt: skip
+"""Keywords whose value is a schema."""
+SCHEMA_LISTS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
+"""Keywords whose value is a list of schemas."""
+NAMED_SCHEMAS = frozenset({"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"})
+"""Keywords whose value is an object that contains schemas."""
+
+
+def is_number(value: Any) -> bool:
+    return type(value) is int or type(value) is float
+
+
+TYPES: dict[str, Callable[[Any], bool]] = {
+    "array": lambda value: type(value) is list,
+    "boolean": lambda value: type(value) is bool,
+    "integer": lambda value: type(value) is int or (type(value) is float and value.is_integer()),
+    "null": lambda value: value is None,
+    "number": is_number,
+    "object": lambda value: type(value) is dict,
+    "string": lambda value: type(value) is str,
+}
+"""The types of JSON Schema. True and false are no numbers; 1.0 is an integer."""
+
+
+def schema_fault(schema: dict[str, Any]) -> str | None:
+    """Returns the first fault of a schema with its place, or None. The outermost `$schema` does not count."""
+    waiting: list[tuple[Any, Place]] = [({word: rule for word, rule in schema.items() if word != "$schema"}, None)]
+    for part, place in waiting:  # the list grows meanwhile
+        if type(part) is bool:
+            continue
+        if type(part) is not dict:
+            return _told(_wrong(part, "boolean", "object"), place)
+        for word, rule in part.items():
+            if word in RULES and (fault := RULES[word](rule)):
+                return _told(fault, (place, word))
+            if word in ONE_SCHEMA:
+                waiting.append((rule, (place, word)))
+            elif word in SCHEMA_LISTS:
+                around = place, word
+                waiting += [(inner, (around, index)) for index, inner in enumerate(rule)]
+            elif word in NAMED_SCHEMAS:
+                around = place, word
+                waiting += [(inner, (around, name)) for name, inner in rule.items()]
+            elif word == "dependencies":
+                around = place, word
+                waiting += [(inner, (around, name)) for name, inner in rule.items() if type(inner) is not list]
+    return None
+
+
+def _told(fault: str, place: Place) -> str:
+    return f"{short(fault)} (at {short('/'.join(steps(place))) or 'top level'})"
+
+
+# --- the rule of each keyword: what is wrong with its value; "" if nothing is -------------------------------------
+
+
+def _wrong(value: Any, *types: str) -> str:
+    return f"{quoted(value)} is not of type{'s' * (len(types) > 1)} " + ", ".join(f'"{name}"' for name in types)
+
+
+def _of_type(name: str) -> Callable[[Any], str]:
+    fits = TYPES[name]
+    return lambda value: "" if fits(value) else _wrong(value, name)
+
+
+_is_text, _is_flag, _is_number, _is_list, _is_object = map(_of_type, ("string", "boolean", "number", "array", "object"))
+
+
+def _matching(pattern: str) -> Callable[[Any], str]:
+    compiled = re.compile(pattern)
+
+    def rule(value: Any) -> str:
+        return _is_text(value) or ("" if compiled.fullmatch(value) else f'{quoted(value)} does not match "^{pattern}$"')
+
+    return rule
+
+
+def _is_count(value: Any) -> str:
+    if not TYPES["integer"](value):
+        return _wrong(value, "integer")
+    return "" if value >= 0 else f"{value} is less than the minimum of 0"
+
+
+def _is_above_zero(value: Any) -> str:
+    return _is_number(value) or ("" if value > 0 else f"{value} is less than or equal to the minimum of 0")
+
+
+def _are_names(value: Any) -> str:
+    """A list of different texts."""
+    if fault := _is_list(value) or next(filter(None, map(_is_text, value)), ""):
+        return fault
+    return "" if len(set(value)) == len(value) else f"{quoted(value)} has non-unique elements"
+
+
+def _are_types(value: Any) -> str:
+    names = [value] if type(value) is str else value
+    known = type(names) is list and all(type(name) is str and name in TYPES for name in names)
+    if known and names and len(set(names)) == len(names):
+        return ""
+    return f"{quoted(value)} is not one of {', '.join(map(quoted, TYPES))}, or a list of them"
+
+
+def _are_schemas(value: Any) -> str:
+    return _is_list(value) or ("" if value else "[] has less than 1 item")
+
+
+def _each(rule: Callable[[Any], str]) -> Callable[[Any], str]:
+    """The rule for an object whose values must each keep this rule."""
+    return lambda value: _is_object(value) or next(filter(None, map(rule, value.values())), "")
+
+
+def _is_dependency(value: Any) -> str:
+    return _are_names(value) if type(value) is list else ""
+
+
+RULES: dict[str, Callable[[Any], str]] = {
+    **dict.fromkeys(
+        ("$comment", "$dynamicRef", "$recursiveRef", "$ref", "$schema", "contentEncoding", "contentMediaType",
+         "description", "format", "pattern", "title"), _is_text),
+    **dict.fromkeys(("deprecated", "readOnly", "uniqueItems", "writeOnly"), _is_flag),
+    **dict.fromkeys(("exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum"), _is_number),
+    **dict.fromkeys(
+        ("maxContains", "maxItems", "maxLength", "maxProperties", "minContains", "minItems", "minLength",
+         "minProperties"), _is_count),
+    **dict.fromkeys(("enum", "examples"), _is_list),
+    **dict.fromkeys(SCHEMA_LISTS, _are_schemas),
+    **dict.fromkeys(NAMED_SCHEMAS, _is_object),
+    **dict.fromkeys(("$anchor", "$dynamicAnchor", "$recursiveAnchor"), _matching("[A-Za-z_][-A-Za-z0-9._]*")),
+    "$id": _matching("[^#]*#?"),
+    "$vocabulary": _each(_is_flag),
+    "dependencies": _each(_is_dependency),
+    "dependentRequired": _each(_are_names),
+    "multipleOf": _is_above_zero,
+    "required": _are_names,
+    "type": _are_types,
+}  # fmt: skip
