@@ -18,6 +18,7 @@ import msgspec
 from supervisor.discovery.environment import child_environment
 from supervisor.loop.future import Failure, Pending
 from supervisor.process.child import Child, SpawnError
+from supervisor.process.stderr_tail import StderrTail
 from wire.framing import LineSplitter
 
 if TYPE_CHECKING:
@@ -88,13 +89,14 @@ class _Checker:
         self._loop = loop
         self._on_change = on_change
         self._splitter = LineSplitter(ANSWER_LIMIT)
+        self._stderr = StderrTail()
         self.child = Child(
             loop,
             argv,
             cwd="/",
             env=child_environment(),
             on_stdout=self._on_stdout,
-            on_stderr=lambda _data: None,
+            on_stderr=self._stderr.write,
             on_exit=self._on_exit,
             outbox_limit=REQUEST_LIMIT,
         )
@@ -155,7 +157,8 @@ class _Checker:
         elif status.code in (-signal.SIGABRT, -signal.SIGSEGV):
             reason = "a check of them takes too much memory"
         else:
-            reason = f"its process ended ({status})"
+            said = self._stderr.last_line()
+            reason = f"its process ended ({status})" + (said and f": {said}")
         self.lose(reason)
         self._enter(_Phase.ENDED)
 
@@ -177,25 +180,29 @@ class Checkers:
 
     def prepare_for(self, tools: Mapping[str, Tool]) -> None:
         """Starts a checker when there is the first tool that needs one, so that its first call need not wait for it."""
-        if not self._is_prepared and any(not tool.plain_parts for tool in tools.values()):
+        if not self._is_prepared and not self._checkers and any(not tool.plain_parts for tool in tools.values()):
             self._is_prepared = True
             self._start()
 
     def check(self, extension: str, schema: bytes, args: bytes) -> Pending:
         """Checks arguments against a schema; both are JSON. The answer is the text about their faults, "" for none. The
         check fails if it is broken off, was broken off before, or if no checker can be started; the reason says why."""
-        pending = Pending(asked_at=self._loop.clock())
-        broken_off = self._broken_off.get(extension, {})
-        if (reason := broken_off.get(hash(schema))) is not None:
-            pending.fail(Failure.TIMEOUT, reason)
-        elif len(broken_off) >= BROKEN_OFF_LIMIT:
-            pending.fail(Failure.TIMEOUT, f"the checks of {BROKEN_OFF_LIMIT} of its schemas had to be broken off")
-        elif self._is_stopped:
-            pending.fail(Failure.CANCELLED, "the host stops")
+        check = _Check(extension, schema, args, Pending(asked_at=self._loop.clock()))
+        if self._is_stopped:
+            check.pending.fail(Failure.CANCELLED, "the host stops")
+        elif reason := self._why_not(check):
+            check.pending.fail(Failure.TIMEOUT, reason)
         else:
-            self._waiting.setdefault(extension, deque()).append(_Check(extension, schema, args, pending))
+            self._waiting.setdefault(extension, deque()).append(check)
             self._serve()
-        return pending
+        return check.pending
+
+    def _why_not(self, check: _Check) -> str:
+        """Why no checker gets this check; "" if one does."""
+        broken_off = self._broken_off.get(check.extension, {})
+        if hash(check.schema) not in broken_off and len(broken_off) >= BROKEN_OFF_LIMIT:
+            return f"the checks of {BROKEN_OFF_LIMIT} of its schemas had to be broken off"
+        return broken_off.get(hash(check.schema), "")
 
     def cancel_pending(self, reason: str) -> None:
         """Fails all open checks. Those under way go on, so that one that is broken off is still known as such."""
@@ -211,7 +218,7 @@ class Checkers:
         return list(self._checkers)
 
     def _serve(self) -> None:
-        """Gives waiting checks to idle checkers, the extensions in turn. Starts a checker if none is idle or comes up."""
+        """Gives waiting checks to idle checkers, the extensions in turn. Starts one if none is idle or comes up."""
         busy = {checker.current.extension for checker in self._checkers if checker.current is not None}
         for extension in [name for name in self._waiting if name not in busy]:
             idle = next((checker for checker in self._checkers if checker.phase is _Phase.IDLE), None)
@@ -220,12 +227,21 @@ class Checkers:
                 if _Phase.STARTING not in phases and len(phases) < CHECKERS:
                     self._start()
                 return
-            queue = self._waiting.pop(extension)
-            check = queue.popleft()
-            if queue:
-                self._waiting[extension] = queue
-            if not check.pending.done:
+            if (check := self._next_of(extension)) is not None:
                 idle.begin(check)
+
+    def _next_of(self, extension: str) -> _Check | None:
+        """The next check of this extension that is still wanted; the extension is then the last of those that wait."""
+        queue = self._waiting.pop(extension)
+        while queue:
+            check = queue.popleft()
+            if reason := self._why_not(check):
+                check.pending.fail(Failure.TIMEOUT, reason)
+            elif not check.pending.done:
+                if queue:
+                    self._waiting[extension] = queue
+                return check
+        return None
 
     def _start(self) -> None:
         try:

@@ -68,8 +68,8 @@ def count_values(value: Any, most: int) -> int:
 
 def plain_faults(schema: dict[str, Any], value: Any) -> list[tuple[list[str], str]]:
     """The first faults of a value, each with its path. The schema must be valid and plain."""
-    faults = _faults({word: rule for word, rule in schema.items() if word != "$schema"}, value, None)
-    return [(steps(place), say(rule, wrong)) for place, say, rule, wrong in islice(faults, FAULTS_NAMED)]
+    faults = islice(_faults(schema, value, None), FAULTS_NAMED)
+    return [(steps(place), say(rule, wrong)) for place, say, rule, wrong in faults]
 
 
 # --- the check ----------------------------------------------------------------------------------------------------
@@ -203,27 +203,26 @@ SIMPLE: dict[str, tuple[Callable[[Any, Any], bool], Callable[[Any, Any], str]]] 
 }
 """Keywords about a value itself: whether it fits, and the words for one that does not."""
 
-_Inner = Iterator[tuple[Any, Any, "str | int | None"]]
+_Inner = list[tuple[Any, Any, "str | int | None"]]
 
 
 def _in_object(_schema: Any, rule: dict[str, Any], value: Any) -> _Inner:
-    if type(value) is dict:
-        yield from ((inner, value[name], name) for name, inner in rule.items() if name in value)
+    if type(value) is not dict:
+        return []
+    return [(inner, value[name], name) for name, inner in rule.items() if name in value]
 
 
 def _in_others(schema: Any, rule: Any, value: Any) -> _Inner:
-    yield from ((rule, value[name], name) for name in _others(schema, value))
+    return [(rule, value[name], name) for name in _others(schema, value)]
 
 
 def _in_tuple(_schema: Any, rule: list[Any], value: Any) -> _Inner:
-    if type(value) is list:
-        yield from zip(rule, value, range(len(rule)), strict=False)
+    return list(zip(rule, value, range(len(rule)), strict=False)) if type(value) is list else []
 
 
 def _in_list(schema: Any, rule: Any, value: Any) -> _Inner:
-    if type(value) is list:
-        first = len(schema.get("prefixItems", ()))
-        yield from ((rule, item, index) for index, item in enumerate(value[first:], first))
+    first = len(schema.get("prefixItems", ()))
+    return [(rule, item, index) for index, item in enumerate(value[first:], first)] if type(value) is list else []
 
 
 INNER: dict[str, Callable[[Any, Any, Any], _Inner]] = {
@@ -231,7 +230,7 @@ INNER: dict[str, Callable[[Any, Any, Any], _Inner]] = {
     "additionalProperties": _in_others,
     "prefixItems": _in_tuple,
     "items": _in_list,
-    "allOf": lambda _schema, rule, value: ((inner, value, None) for inner in rule),
+    "allOf": lambda _schema, rule, value: [(inner, value, None) for inner in rule],
 }
 """Keywords about what is inside a value: schemas, what each must fit, and the step to it; None for the value itself."""
 PLAIN = ANNOTATIONS | SIMPLE.keys() | INNER.keys()

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 BURST = 4 * 1024 * 1024
 PER_SECOND = 128 * 1024.0
-"""Bytes of schemas that are read per second. Each MiB takes half a second at worst, while all other extensions wait."""
+"""Bytes of schemas that are read per second. Each MiB takes a third of a second, while all other extensions wait."""
 OVERHEAD = 512
 """Bytes that each registration costs besides its schema."""
 UNKNOWN_NAMED = 10

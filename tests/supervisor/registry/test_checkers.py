@@ -209,6 +209,18 @@ def test_a_check_that_hangs_delays_only_its_own_extension():
     assert all(pending.failure is Failure.CANCELLED for pending in (hanging, *queued))
 
 
+def test_checks_that_wait_behind_one_that_is_broken_off_or_cancelled(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(checkers, "ANSWER_S", 0.2)
+    court = court_of(HANGS_ON_ONE)
+    hanging, same, cancelled, last = [court.ask(schema, None) for schema in (1, 1, 2, 3)]
+    cancelled.fail(Failure.CANCELLED, "not wanted")
+    court.until_done(hanging, same, last)
+    assert hanging.reason == "a check takes more than 0.2 s"
+    assert (same.failure, same.reason) == (Failure.TIMEOUT, hanging.reason), "its check would be broken off, too"
+    assert last.value == "fault 3"
+    court.stop()
+
+
 def test_a_checker_that_hangs_is_replaced(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(checkers, "ANSWER_S", 0.2)
     court = court_of(HANGS_ON_ONE)
@@ -227,6 +239,7 @@ def test_a_checker_that_hangs_is_replaced(monkeypatch: pytest.MonkeyPatch):
         ("say('{\"ready\": true}'); read(); os.kill(os.getpid(), 9)", "its process ended (signal SIGKILL)"),
         ("say('hello'); hang()", "the checker's answer is no answer"),
         ("sys.exit(3)", "its process ended (exit 3)"),
+        ("import nothing_here", "its process ended (exit 1): ModuleNotFoundError: No module named 'nothing_here'"),
     ],
 )
 def test_a_checker_that_fails_is_an_answer(code: str, reason: str):
