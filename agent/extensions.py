@@ -11,8 +11,9 @@ import msgspec
 from agent.options import LEAST_S, SETTLE_S
 from supervisor.discovery import data_dir
 from supervisor.discovery.admission import Admission
-from supervisor.discovery.discover import discover
+from supervisor.discovery.discover import discovering
 from supervisor.discovery.environment import extension_environment
+from supervisor.discovery.steps import finish
 from supervisor.reload.reloader import Reloader
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from agent.output.event_writer import EventWriter
     from agent.output.stderr_notices import StderrNotices
     from supervisor.discovery.discover import Discovery
+    from supervisor.discovery.steps import Steps
     from supervisor.extension.extension import Extension
     from supervisor.supervisor import Supervisor
 
@@ -43,13 +45,16 @@ class Findings(msgspec.Struct, frozen=True):
 
 def find_extensions(options: Options) -> Findings:
     """Finds the extensions that `options` names and, with `discover`, those of the project and of the user."""
-    discovery = discover(
+    return Findings(finish(_finding(options)), options)
+
+
+def _finding(options: Options) -> Steps[Discovery]:
+    return discovering(
         options.extensions,
         Path(options.cwd) if options.discover else None,
         options.home if options.discover else None,
-        Admission(options.home, options.consent, options.config),
+        Admission(options.home, options.consent, options.config).for_one_start(),
     )
-    return Findings(discovery, options)
 
 
 def make_reloader(options: Options, supervisor: Supervisor) -> Reloader:
@@ -57,7 +62,7 @@ def make_reloader(options: Options, supervisor: Supervisor) -> Reloader:
     return Reloader(
         supervisor,
         may_run=Admission(options.home, options.consent, options.config).may_run,
-        rediscover=lambda: find_extensions(options).discovery,
+        rediscover=lambda: _finding(options),
     )
 
 

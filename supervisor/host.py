@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Literal
 from supervisor.control.server import ControlServer
 from supervisor.discovery import data_dir
 from supervisor.discovery.admission import Admission, Consent
-from supervisor.discovery.discover import discover
+from supervisor.discovery.discover import discovering
 from supervisor.discovery.environment import extension_environment
+from supervisor.discovery.steps import finish
 from supervisor.discovery.withheld import untold
 from supervisor.extension.handover import RELOAD_FAILED
 from supervisor.extension.notices import RECORDED_ONLY
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from supervisor.discovery.discover import Discovery
+    from supervisor.discovery.steps import Steps
     from supervisor.extension.extension import Extension
     from supervisor.extension.notices import NoticeKind
     from supervisor.monitoring.stats_file import StatsFile
@@ -189,7 +191,7 @@ class Host:
         if (trouble := self.control.start()) is not None:
             raise CannotServeError(trouble)
         self.phase = Phase.SERVING
-        discovery = self._discover()
+        discovery = finish(self._discover())
         count = len(discovery.found)
         serving = f"{count} extension{'s' * (count != 1)}; to stop: Ctrl-C, or zot stop {os.getpid()}"
         self.tell(HostEvent("serving", serving, fields={"pid": os.getpid(), "socket": str(self.control.path)}))
@@ -213,12 +215,12 @@ class Host:
         if self.missing:
             self.request_stop(f"itself: {self.missing}")
 
-    def _discover(self) -> Discovery:
-        return discover(
+    def _discover(self) -> Steps[Discovery]:
+        return discovering(
             self._extensions,
             Path(self.cwd) if self._discover_more else None,
             self.home if self._discover_more else None,
-            self._admission,
+            self._admission.for_one_start(),
         )
 
     def request_stop(self, by: str) -> None:

@@ -160,6 +160,12 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
         return self.enabled is not False
 
     @property
+    def text(self) -> bytes:
+        """The text that it was parsed from; empty if it was made otherwise. It is not compared."""
+        text: bytes = self.__dict__.get("text", b"")
+        return text
+
+    @property
     def unknown(self) -> tuple[UnknownField, ...]:
         """The fields of its text that nothing reads. They are not compared."""
         found: tuple[UnknownField, ...] = self.__dict__.get("unknown", ())
@@ -253,7 +259,7 @@ def parse_manifest(text: bytes) -> Manifest:
     for each in unknown:
         if each.is_near_miss:
             raise _error(f"manifest: {_near_miss(each)}", text)
-    manifest.__dict__["unknown"] = tuple(unknown)
+    manifest.__dict__.update(unknown=tuple(unknown), text=text)
     return manifest
 
 

@@ -65,7 +65,7 @@ class Check(NamedTuple):
 def examine() -> list[Check]:
     """All checks, in the order in which they are shown. A check that raises is itself a failed check."""
     home = zot_home()
-    found = discover((), _project(), home, Admission(home, Consent()))
+    found = discover((), _project(), home, Admission(home, Consent()).for_one_start())
     checks: list[tuple[str, Callable[[], Iterable[Check]]]] = [
         ("python", _python),
         ("processes", _processes),

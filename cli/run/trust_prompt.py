@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from supervisor.discovery.admission import Consent
+from supervisor.discovery.admission import Admission, Consent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -35,27 +35,18 @@ def ask(explicit: tuple[str, ...], cwd: str, home: Path) -> Consent:
     if not (Path(cwd) / ".zot" / "extensions").is_dir() or not can_ask():
         return Consent()
     from supervisor.discovery.discover import discover
-    from supervisor.discovery.trust_rules import TrustState
     from supervisor.discovery.trust_store import TrustError, TrustStore
     from supervisor.home.config import load_config
 
     store = TrustStore(home)
-    judged: dict[Path, TrustJudgement] = {}
-
-    def distrust(found: Found) -> str:
-        judged[found.folder] = store.judge(found)
-        return judged[found.folder].reason
-
-    skipped = discover(explicit, Path(cwd), home, distrust).skipped
-    wanted = [entry.untrusted for entry in skipped if entry.untrusted is not None]
-    # The run itself says why the content of an extension could not be read.
-    wanted = [found for found in wanted if judged[found.folder].standing is not TrustState.UNKNOWN]
+    skipped = discover(explicit, Path(cwd), home, Admission(home, Consent()).for_one_start()).skipped
     config = load_config(home)
     once: set[Path] = set()
     everything = False
-    for found in wanted:
-        verdict = judged[found.folder]
-        assert verdict.content is not None
+    for found in [entry.untrusted for entry in skipped if entry.untrusted is not None]:
+        verdict = store.examine(found.folder, found.manifest)
+        if verdict.content is None:
+            continue  # the run or `zot ext trust` says why it could not be read
         _say(f"zot: this project has an extension that is not trusted ({verdict.reason})")
         for line in card(found, verdict, config, os.environ):
             _say(f"      {line}")

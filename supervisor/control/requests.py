@@ -198,11 +198,15 @@ class RequestHandler:
             return
         opened = OpenRequest(client, request.id, request.name or "")
         client.open_requests.add(opened)
-        try:
-            self._reloader.begin(request.name, opened.reloaded)
-        except KeyError:
-            client.open_requests.discard(opened)
-            client.fail(request.id, no_such("extension", request.name or "", self._names()))
+
+        def reloaded(outcomes: tuple[control.ReloadOutcome, ...]) -> None:
+            if request.name is None or outcomes:
+                opened.reloaded(outcomes)
+            else:
+                unknown = no_such("extension", request.name, self._names())
+                client.answered(opened, control.ErrorReply(unknown, request.id))
+
+        self._reloader.begin(request.name, reloaded)
 
     def _names(self) -> list[str]:
         return [extension.name for extension in self._supervisor.extensions]

@@ -6,14 +6,17 @@ import os
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from supervisor.discovery.discover import Scope
+from supervisor.discovery.steps import Allowance
 from supervisor.home.config import Config
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from supervisor.discovery.discover import Found
+    from supervisor.discovery.discover import Admit, Found
+    from supervisor.discovery.steps import Steps
     from supervisor.discovery.trust_store import TrustStore
     from wire.manifest import Manifest
 
@@ -29,10 +32,8 @@ class Consent(msgspec.Struct, frozen=True):
 
 
 class Admission:
-    """`discover` asks this object for each extension. Returns why the extension may not start, or "" if it may.
-
-    Examines only extensions of a project, and reads all their files: a second or two for hundreds of MB.
-    """
+    """Examines only extensions of a project. Reads the files of those that the user has trusted: a second or two for
+    hundreds of MB. Reads none of the others."""
 
     def __init__(self, home: Path, consent: Consent, config: Config | None = None) -> None:
         self._home = home
@@ -40,24 +41,42 @@ class Admission:
         self._config = config or Config()
         self._opened: TrustStore | None = None
 
-    def __call__(self, found: Found) -> str:
-        if found.scope is not Scope.PROJECT or self._consent.whole_project or found.folder in self._consent.folders:
-            return ""
-        return self._store.judge(found).reason
+    def for_one_start(self) -> Admit:
+        """Returns the function for `discover`. All extensions that it is asked about share one allowance."""
+        allowance = Allowance()
 
-    def may_run(self, found: Found, old: Manifest) -> str | None:
-        """Returns why a new version may not replace one with the `old` manifest; None if it may. In a project the new
+        def admit(found: Found) -> Steps[Found | str]:
+            if not self._needs_trust(found):
+                return found
+            return (yield from self._judge(found, allowance))
+
+        return admit
+
+    def may_run(self, found: Found, old: Manifest) -> Steps[Found | str]:
+        """Returns a new version as it may replace one with the `old` manifest, or why it may not. In a project the new
         version must be trusted as it is now. Elsewhere it must be trusted only if it gets more of the host's
         environment than the old version."""
         if found.scope is Scope.PROJECT:
-            why = self(found)
-            return f"not trusted ({why})" if why else None
+            if found.is_hashed or not self._needs_trust(found):
+                return found
+            admitted = yield from self._judge(found, Allowance())
+            return f"not trusted ({admitted})" if isinstance(admitted, str) else admitted
         from supervisor.discovery.trust_rules import widens
 
         more = widens(old, found.manifest, self._config, os.environ)
-        if not more or self._store.examine(found.folder, found.manifest).is_trusted:
-            return None
-        return f"it now asks for {', '.join(more)}, in {found.folder}"
+        if not more:
+            return found
+        admitted = yield from self._judge(found, Allowance())
+        return f"it now asks for {', '.join(more)}, in {found.folder}" if isinstance(admitted, str) else admitted
+
+    def _needs_trust(self, found: Found) -> bool:
+        return not (
+            found.scope is not Scope.PROJECT or self._consent.whole_project or found.folder in self._consent.folders
+        )
+
+    def _judge(self, found: Found, allowance: Allowance) -> Steps[Found | str]:
+        judged = yield from self._store.judging(found.folder, found.manifest, allowance)
+        return replace(found, seal=judged.seal) if judged.is_trusted else judged.reason
 
     @property
     def _store(self) -> TrustStore:

@@ -2,8 +2,11 @@
 
 The hash covers every file below the folder with its path, its exec bit and its content, every folder, and every
 symbolic link with its target. It also covers files outside of the folder if a relative link, the manifest's `exec` or
-one of its `args` leads to them: the next commit of a project can change these files. For an absolute link it covers
-only the target path: the file there, such as the `python` of a virtual environment, is not shipped with the project.
+one of its `args` leads to them: the next commit of a project can change these files. Of a folder that contains the
+extension, such as the project's, it covers only `__main__.py`. For an absolute link it covers only the target path: the
+file there, such as the `python` of a virtual environment, is not shipped with the project.
+
+The manifest is covered with the very bytes that were parsed: what is started is what was hashed.
 
 The hash covers `__pycache__`: Python runs the files there in place of the source beside them, even if a commit has
 brought them. Extensions of projects are told not to write there (`environment.py`). The hash also covers the record of
@@ -16,35 +19,39 @@ import hashlib
 import os
 import stat
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING
 
+from supervisor.discovery.seal import stamp_of
+from supervisor.discovery.steps import STEP_BYTES, Allowance, finish
+from wire.manifest import FILE
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+    from supervisor.discovery.seal import Stamp
+    from supervisor.discovery.steps import Steps
     from wire.manifest import Manifest
 
 HISTORY = ".git"
 """Folders of this name are left out at every level."""
-MAX_FILES = 20_000
-MAX_BYTES = 512 * 2**20
-CHUNK = 1 << 20
-"""Bytes."""
+ENTRY = "__main__.py"
+"""Python runs this file of a folder that it is given."""
+MAX_DEPTH = 100
+"""Folders within one another."""
+ENTRY_COST = 8 * 1024
+"""Looking at one entry takes as long as hashing so many bytes."""
 PREFIX = "sha256:"
 PART = 16
 """Hexadecimal digits of the hash of a part. It serves only to tell which parts have changed."""
+PATH_SHOWN = 300
+"""Characters of a path that an error names."""
 
 
 class ContentError(Exception):
     """The content cannot be hashed; the text names the file and what to do."""
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """The upper limits for the content of one extension."""
-
-    files: int = MAX_FILES
-    bytes: int = MAX_BYTES
 
 
 @dataclass(frozen=True)
@@ -55,8 +62,15 @@ class Content:
     """`sha256:` and 64 hexadecimal digits."""
     files: dict[str, int] = field(default_factory=dict)
     """The size in bytes of each regular file, by its path relative to the folder, sorted."""
-    parts: dict[str, str] = field(default_factory=dict)
-    """A short hash of each file, folder and link, by its path, sorted."""
+    states: tuple[tuple[str, bytes], ...] = ()
+    """The path and the state of each file, folder and link, sorted."""
+    stamps: tuple[tuple[str, Stamp], ...] = ()
+    """For a `Seal`."""
+
+    @cached_property
+    def parts(self) -> dict[str, str]:
+        """A short hash of each file, folder and link, by its path, sorted."""
+        return {path: hashlib.sha256(state).hexdigest()[:PART] for path, state in self.states}
 
     @property
     def bytes(self) -> int:
@@ -68,15 +82,31 @@ class Content:
         return self.hash.removeprefix(PREFIX)[:12]
 
 
-def hash_content(folder: Path, manifest: Manifest | None = None, bounds: Bounds | None = None) -> Content:
-    """Reads all files and returns their hash. Raises `ContentError` if a file cannot be read, or if there is more than
-    the bounds allow."""
-    walk = _Walk(folder, bounds or Bounds())
-    walk.folder(os.path.realpath(folder), "")
+def hash_content(folder: Path, manifest: Manifest | None = None, allowance: Allowance | None = None) -> Content:
+    """Reads all files and returns their hash. Raises `ContentError` if a file cannot be read or changes meanwhile, if
+    it is not the manifest that was parsed, or if there is more than the allowance."""
+    return finish(hashing(folder, manifest, allowance))
+
+
+def hashing(folder: Path, manifest: Manifest | None = None, allowance: Allowance | None = None) -> Steps[Content]:
+    """`hash_content` in steps. What is read is taken from the allowance."""
+    walk = _Walk(folder, allowance or Allowance(), None if manifest is None else manifest.text)
+    yield from walk.all()
     if manifest is not None:
         for word in (manifest.exec, *(manifest.args or ())):
-            walk.named(word)
+            yield from walk.named(word)
     return walk.content()
+
+
+def paths_in(word: str) -> Iterator[str]:
+    """Yields the paths that a word of a command line may name: the word itself, what follows its first `=`
+    (`--config=../x.py`, `NAME=../x`), and what follows a flag of one letter (`-p../x`)."""
+    yield word
+    _, equals, value = word.partition("=")
+    if equals:
+        yield value
+    if word[:1] == "-" != word[1:2]:
+        yield word[2:]
 
 
 def hash_states(states: Iterable[tuple[str, bytes]]) -> str:
@@ -88,14 +118,16 @@ def hash_states(states: Iterable[tuple[str, bytes]]) -> str:
     return PREFIX + whole.hexdigest()
 
 
-def file_state(fd: int, mode: int, on_read: Callable[[int], None] | None = None) -> bytes:
-    """The state of an open regular file. `on_read` gets the number of bytes of each piece. Raises `OSError`."""
+def file_state(fd: int, mode: int) -> bytes:
+    """The state of an open regular file. Raises `OSError`."""
     digest = hashlib.sha256()
-    while chunk := os.read(fd, CHUNK):
+    while chunk := os.read(fd, STEP_BYTES):
         digest.update(chunk)
-        if on_read is not None:
-            on_read(len(chunk))
-    return (b"program " if mode & 0o111 else b"file ") + digest.hexdigest().encode()
+    return _file_state(digest.hexdigest(), mode)
+
+
+def _file_state(digest: str, mode: int) -> bytes:
+    return (b"program " if mode & 0o111 else b"file ") + digest.encode()
 
 
 def link_state(target: str) -> bytes:
@@ -104,81 +136,117 @@ def link_state(target: str) -> bytes:
 
 
 class _Walk:
-    def __init__(self, folder: Path, bounds: Bounds) -> None:
+    def __init__(self, folder: Path, allowance: Allowance, text: bytes | None) -> None:
+        """`text` is the manifest as it was parsed."""
         self._name = str(folder)
         self._root = os.path.realpath(folder)
-        self._bounds = bounds
-        self._lines: list[tuple[str, bytes]] = []
+        self._allowance = allowance
+        self._text = text
+        self._states: list[tuple[str, bytes]] = []
+        self._stamps: list[tuple[str, Stamp]] = []
         self._files: dict[str, int] = {}
-        self._bytes = 0
+        self._cost = 0
+        """Bytes of the present step, with `ENTRY_COST` for each entry."""
         self._seen: set[str] = set()
         """Real paths outside of the folder that are covered already. Links may lead in circles."""
 
     def content(self) -> Content:
-        parts = {path: hashlib.sha256(line).hexdigest()[:PART] for path, line in sorted(self._lines)}
-        return Content(hash_states(self._lines), dict(sorted(self._files.items())), parts)
+        states = tuple(sorted(self._states))
+        return Content(hash_states(states), dict(sorted(self._files.items())), states, tuple(self._stamps))
 
-    def folder(self, path: str, shown: str) -> None:
-        """Covers all that the folder contains. `shown` is the path that enters the hash, relative to the extension's
+    def all(self) -> Steps[None]:
+        """Covers all that the extension's folder contains."""
+        self._stamp(self._name, self._stat(self._root))
+        yield from self._folder(self._root, "")
+        if self._text is not None and FILE not in self._files:  # it is a link
+            self._add(f"./{FILE}", _file_state(hashlib.sha256(self._text).hexdigest(), 0))
+
+    def named(self, word: str) -> Steps[None]:
+        """Covers the files and folders that a word of the command line names by relative paths that lead out of the
         folder."""
-        pending = [(path, shown)]
+        for named in paths_in(word):
+            if ("/" not in named and named != "..") or os.path.isabs(named) or "\0" in named:
+                continue  # a name in the folder, or an absolute path
+            self._count()
+            yield from self._outside(os.path.join(self._root, named), named)
+
+    def _folder(self, path: str, shown: str) -> Steps[None]:
+        """Covers all that a folder contains. `shown` is the path that enters the hash, relative to the extension's
+        folder."""
+        pending = [(path, shown, 1)]
         while pending:
-            path, shown = pending.pop()
+            path, shown, depth = pending.pop()
             for entry in self._entries(path):
                 inside = f"{shown}/{entry.name}" if shown else entry.name
                 if entry.name == HISTORY:
                     continue
                 found = self._stat(entry.path)
                 if stat.S_ISDIR(found.st_mode):
+                    if depth >= MAX_DEPTH:
+                        raise ContentError(
+                            f"{self._name} holds more than {MAX_DEPTH} folders within one another; remove those that it"
+                            " does not need"
+                        )
                     self._add(inside, b"folder")
-                    pending.append((entry.path, inside))
+                    self._stamp(entry.path, found)
+                    pending.append((entry.path, inside, depth + 1))
                 elif stat.S_ISLNK(found.st_mode):
-                    self._link(entry.path, inside)
+                    yield from self._link(entry.path, inside, found)
                 elif stat.S_ISREG(found.st_mode):
-                    self._file(entry.path, inside)
+                    yield from self._file(entry.path, inside)
                 else:
                     self._add(inside, b"special %o" % stat.S_IFMT(found.st_mode))
+                if self._is_step_full():
+                    yield
 
-    def named(self, word: str) -> None:
-        """Covers the file or folder that a word of the command line names. Does so only for a relative path that leads
-        out of the folder."""
-        if os.path.isabs(word) or "\0" in word:
-            return
-        path = os.path.join(self._root, word)
-        if not self._is_inside(os.path.realpath(path)) and os.path.exists(path):
-            self._outside(path, word)
-
-    def _link(self, path: str, shown: str) -> None:
+    def _link(self, path: str, shown: str, found: os.stat_result) -> Steps[None]:
         try:
             target = os.readlink(path)
         except OSError as error:
             raise self._unreadable(path, error) from None
         self._add(shown, link_state(target))
-        if not os.path.isabs(target) and not self._is_inside(os.path.realpath(path)) and os.path.exists(path):
-            self._outside(path, f"{shown} -> ./{target}")  # no file inside can have this path
+        self._stamp(path, found)
+        if not os.path.isabs(target):
+            yield from self._outside(path, f"{shown} -> ./{target}")  # no file inside can have this path
 
-    def _outside(self, path: str, shown: str) -> None:
+    def _outside(self, path: str, shown: str) -> Steps[None]:
+        """Covers what a path leads to, if that is outside of the folder."""
+        try:
+            found = os.stat(path)  # fails for links in a circle, and for more links than `realpath` can follow
+        except OSError:
+            return
         real = os.path.realpath(path)
+        if self._is_inside(real):
+            return
+        self._stamp(path, found)
         if real in self._seen:
             return
         self._seen.add(real)
-        mode = self._stat(real).st_mode
-        if stat.S_ISREG(mode):
-            self._file(real, shown)
-        elif stat.S_ISDIR(mode):
+        if stat.S_ISREG(found.st_mode):
+            yield from self._file(real, shown)
+        elif stat.S_ISDIR(found.st_mode):
             self._add(shown, b"folder")
-            self.folder(real, shown)
+            if not self._is_above(real):
+                yield from self._folder(real, shown)
+            elif os.path.isfile(entry := os.path.join(real, ENTRY)):
+                yield from self._outside(entry, f"{shown}/{ENTRY}")
 
     def _is_inside(self, real: str) -> bool:
         """Whether the walk through the folder covers this real path."""
         inside = os.path.relpath(real, self._root).split("/")
         return inside[0] != ".." and HISTORY not in inside
 
-    def _entries(self, path: str) -> Iterator[os.DirEntry[str]]:
+    def _is_above(self, real: str) -> bool:
+        """Whether the folder with this real path contains the extension: it is what the extension works on, not a part
+        of its program."""
+        return self._root.startswith(real.rstrip("/") + "/")
+
+    def _entries(self, path: str) -> list[os.DirEntry[str]]:
         try:
             with os.scandir(path) as entries:
-                # Sorted: otherwise the file system would decide which of two links to one file comes first.
-                yield from sorted(entries, key=lambda entry: entry.name)
+                # Sorted: otherwise the file system would decide which of two links to one file comes first. A few
+                # entries more than allowed are enough to be refused.
+                return sorted(islice(entries, self._allowance.files + 2), key=lambda entry: entry.name)
         except OSError as error:
             raise self._unreadable(path, error) from None
 
@@ -188,38 +256,78 @@ class _Walk:
         except OSError as error:
             raise self._unreadable(path, error) from None
 
-    def _file(self, path: str, shown: str) -> None:
-        before = self._bytes
+    def _file(self, path: str, shown: str) -> Steps[None]:
         try:
             # O_NONBLOCK: a FIFO may have replaced the file meanwhile.
             fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
             try:
-                mode = os.fstat(fd).st_mode
-                if not stat.S_ISREG(mode):
-                    raise ContentError(f"{path} changes while it is read; try again when nothing writes to it")
-                state = file_state(fd, mode, self._on_read)
+                found = os.fstat(fd)
+                if not stat.S_ISREG(found.st_mode):
+                    raise self._changing(path)
+                self._allow(path, found.st_size)
+                digest, size = hashlib.sha256(), 0
+                while chunk := os.read(fd, STEP_BYTES):
+                    digest.update(chunk)
+                    size += len(chunk)
+                    self._cost += len(chunk)
+                    if size > found.st_size:
+                        raise self._changing(path)
+                    if self._is_step_full():
+                        yield
+                if stamp_of(os.fstat(fd)) != stamp_of(found):
+                    raise self._changing(path)
             finally:
                 os.close(fd)
         except OSError as error:
             raise self._unreadable(path, error) from None
-        self._files[shown] = self._bytes - before
-        self._add(shown, state)
+        if shown == FILE and self._text is not None and digest.digest() != hashlib.sha256(self._text).digest():
+            raise self._changing(path)
+        self._files[shown] = size
+        self._add(shown, _file_state(digest.hexdigest(), found.st_mode))
+        self._stamp(path, found)
 
-    def _on_read(self, size: int) -> None:
-        self._bytes += size
-        if self._bytes > self._bounds.bytes:
-            raise self._too_much(f"{self._bounds.bytes / 2**20:g} MB")
+    def _is_step_full(self) -> bool:
+        """Whether the present step has done enough. If so, the next one begins."""
+        if self._cost < STEP_BYTES:
+            return False
+        self._cost = 0
+        return True
 
-    def _add(self, shown: str, line: bytes) -> None:
-        self._lines.append((shown, line))
-        if len(self._lines) > self._bounds.files:
-            raise self._too_much(f"{self._bounds.files} files")
+    def _stamp(self, path: str, found: os.stat_result) -> None:
+        self._stamps.append((path, stamp_of(found)))
+
+    def _add(self, shown: str, state: bytes) -> None:
+        self._states.append((shown, state))
+        self._count()
+
+    def _count(self) -> None:
+        self._cost += ENTRY_COST
+        self._allowance.used_files += 1
+        if self._allowance.used_files > self._allowance.files:
+            raise self._too_much(f"{self._allowance.files:,} files")
+
+    def _allow(self, path: str, size: int) -> None:
+        allowance = self._allowance
+        allowance.largest = max(allowance.largest, (size, path))
+        allowance.used_bytes += size
+        if allowance.used_bytes > allowance.bytes:
+            largest, path = allowance.largest
+            raise self._too_much(
+                f"{allowance.bytes / 2**20:g} MB", f"the largest file is {_cut(path)} ({largest / 2**20:.0f} MB); "
+            )
+
+    def _changing(self, path: str) -> ContentError:
+        return ContentError(f"{_cut(path)} changes while it is read; try again when nothing writes to it")
 
     def _unreadable(self, path: str, error: OSError) -> ContentError:
-        return ContentError(f"{path} cannot be read: {error.strerror}; make it readable or remove it")
+        return ContentError(f"{_cut(path)} cannot be read: {error.strerror}; make it readable or remove it")
 
-    def _too_much(self, bound: str) -> ContentError:
+    def _too_much(self, bound: str, largest: str = "") -> ContentError:
         return ContentError(
-            f"{self._name} holds more than {bound}, too much to check before each start; move what it does not need"
+            f"with {self._name} more than {bound} would be read before each start; {largest}move what it does not need"
             " out of it (caches, build output, data), or name it with --ext"
         )
+
+
+def _cut(path: str) -> str:
+    return path if len(path) <= PATH_SHOWN else f"{path[:PATH_SHOWN]}…"

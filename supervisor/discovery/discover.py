@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+from collections.abc import Callable
 from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,11 +13,15 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from supervisor.discovery.staging_names import is_staging
+from supervisor.discovery.steps import finish
 from supervisor.home.small_file import read_file
 from wire.manifest import FILE, Manifest, ManifestError, parse_manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
+
+    from supervisor.discovery.seal import Seal
+    from supervisor.discovery.steps import Steps
 
 MANIFEST = FILE
 HELLO_S = 10.0
@@ -45,6 +50,19 @@ class Found(msgspec.Struct, frozen=True):
     scope: Scope
     position: int = 0
     """Order of the `--ext` options; 0 in the other scopes."""
+    seal: Seal | None = None
+    """The files as they were hashed; None if the extension needs no trust."""
+
+    @property
+    def is_hashed(self) -> bool:
+        """Whether this manifest, with the files beside it, was found to be what the user has trusted."""
+        return self.seal is not None and self.seal.manifest is self.manifest
+
+    @property
+    def change(self) -> str:
+        """Says that a file has changed since it was hashed; "" if none has, or if none was hashed."""
+        path = "" if self.seal is None else self.seal.first_change()
+        return f"{path} has changed since it was checked; nothing may write there while it starts" if path else ""
 
     @property
     def argv(self) -> list[str]:
@@ -123,15 +141,23 @@ class Discovery(msgspec.Struct, frozen=True):
     skipped: tuple[Skipped, ...]
 
 
-def discover(
-    explicit: Iterable[str], project: Path | None, home: Path | None, distrust: Callable[[Found], str] | None = None
-) -> Discovery:
+Admit = Callable[[Found], "Steps[Found | str]"]
+"""Returns the extension of a project as it may be started, or why it may not."""
+
+
+def discover(explicit: Iterable[str], project: Path | None, home: Path | None, admit: Admit | None = None) -> Discovery:
+    """`discovering` at once."""
+    return finish(discovering(explicit, project, home, admit))
+
+
+def discovering(
+    explicit: Iterable[str], project: Path | None, home: Path | None, admit: Admit | None = None
+) -> Steps[Discovery]:
     """Reads the manifests of the explicit folders, then `PROJECT/.zot/extensions/*`, then `HOME/extensions/*`.
 
     Symbolic links to folders count. Of several extensions with one name the first in that order wins. A disabled,
     broken or untrusted extension hides no other; in zot it hides a global extension with the same folder name. A
-    disabled extension that is named by `--ext` starts. `distrust` returns why an extension of the project is not
-    trusted, or "" if it is trusted; without `distrust` all are trusted.
+    disabled extension that is named by `--ext` starts. Without `admit` all extensions of the project are trusted.
     """
     found: dict[str, Found] = {}
     skipped: list[Skipped] = []
@@ -151,10 +177,11 @@ def discover(
             skipped.append(Skipped(folder, reason, is_error=winner.scope is scope))
         else:
             extension = Found(folder, manifest, scope, position)
-            if scope is Scope.PROJECT and distrust is not None and (why := distrust(extension)):
-                skipped.append(Skipped(folder, untrusted_reason(manifest.name, why), untrusted=extension))
+            admitted = extension if admit is None or scope is not Scope.PROJECT else (yield from admit(extension))
+            if isinstance(admitted, str):
+                skipped.append(Skipped(folder, untrusted_reason(manifest.name, admitted), untrusted=extension))
             else:
-                found[manifest.name] = extension
+                found[manifest.name] = admitted
     return Discovery(tuple(sorted(found.values(), key=lambda extension: extension.order)), tuple(skipped))
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from supervisor.discovery.content_hash import Content
+    from supervisor.discovery.seal import Seal
     from supervisor.home.config import Config
     from wire.manifest import Manifest
 
@@ -56,18 +57,26 @@ class TrustJudgement:
     changes: tuple[str, ...] = ()
     """The parts that have changed since the extension was trusted, if they are known: `rules.py`, `lib/new.py
     (new)`."""
+    seal: Seal | None = None
+    """None if the content was not read."""
 
     @property
     def is_trusted(self) -> bool:
         return self.standing is TrustState.TRUSTED
 
 
-def decide(record: TrustRecord | None, content: str, env: tuple[str, ...]) -> TrustState:
-    """Returns the state of an extension whose content has this hash and that asks for these variables."""
+def decide_unread(record: TrustRecord | None, env: tuple[str, ...]) -> TrustState | None:
+    """Returns the state of an extension that is not trusted whatever its content is; None if the content decides."""
     if record is None:
         return TrustState.NEVER_SEEN
-    if not set(env) <= set(record.env):
-        return TrustState.ASKS_FOR_MORE_ENV
+    return None if set(env) <= set(record.env) else TrustState.ASKS_FOR_MORE_ENV
+
+
+def decide(record: TrustRecord | None, content: str, env: tuple[str, ...]) -> TrustState:
+    """Returns the state of an extension whose content has this hash and that asks for these variables."""
+    if (unread := decide_unread(record, env)) is not None:
+        return unread
+    assert record is not None
     return TrustState.TRUSTED if content == record.hash else TrustState.CHANGED
 
 

@@ -12,15 +12,27 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from supervisor.discovery.content_hash import Content, ContentError, hash_content
+from supervisor.discovery.content_hash import ContentError, hash_content, hashing
 from supervisor.discovery.discover import Scope
+from supervisor.discovery.seal import Seal
+from supervisor.discovery.steps import Allowance, finish
 from supervisor.discovery.trust_file import TrustError, TrustFile
-from supervisor.discovery.trust_rules import TrustJudgement, TrustRecord, TrustState, changes, decide, state_reason
+from supervisor.discovery.trust_rules import (
+    TrustJudgement,
+    TrustRecord,
+    TrustState,
+    changes,
+    decide,
+    decide_unread,
+    state_reason,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from supervisor.discovery.content_hash import Content
     from supervisor.discovery.discover import Found
+    from supervisor.discovery.steps import Steps
     from supervisor.discovery.trust_file import Rows
     from wire.manifest import Manifest
 
@@ -42,22 +54,33 @@ class TrustStore:
         return self._file.path
 
     def judge(self, found: Found) -> TrustJudgement:
-        """Judges whether an extension may start. Only an extension of a project is examined; nothing is raised."""
+        """Judges whether an extension may start. Only an extension of a project is judged; nothing is raised."""
         if found.scope is not Scope.PROJECT:
             return TrustJudgement(TrustState.TRUSTED, "")
-        return self.examine(found.folder, found.manifest)
+        return finish(self.judging(found.folder, found.manifest))
 
     def examine(self, folder: Path, manifest: Manifest) -> TrustJudgement:
-        """Judges whether the content of an extension is what the user has trusted. Works for every scope; raises
-        nothing."""
+        """Judges as `judging` does, and always reads the content: for a person, who is shown what has changed."""
+        return finish(self.judging(folder, manifest, is_shown=True))
+
+    def judging(
+        self, folder: Path, manifest: Manifest, allowance: Allowance | None = None, *, is_shown: bool = False
+    ) -> Steps[TrustJudgement]:
+        """Judges whether an extension of any scope is what the user has trusted. Reads nothing of an extension that was
+        never trusted, or that asks for more than it was granted, unless it `is_shown`. Raises nothing."""
         try:
             record = self.entries().get(key_of(folder))
-            content = hash_content(folder, manifest)
+            state = decide_unread(record, manifest.env)
+            if state is not None and not is_shown:
+                return TrustJudgement(state, state_reason(state, record, manifest))
+            content = yield from hashing(folder, manifest, allowance)
         except (TrustError, ContentError) as error:
             return TrustJudgement(TrustState.UNKNOWN, str(error))
         state = decide(record, content.hash, manifest.env)
-        changed = changes(record.parts, _storable(content.parts)) if record is not None and record.parts else ()
-        return TrustJudgement(state, state_reason(state, record, manifest), content, changed)
+        known = record.parts if is_shown and record is not None else {}
+        changed = changes(known, _storable(content.parts)) if known else ()
+        reason = state_reason(state, record, manifest)
+        return TrustJudgement(state, reason, content, changed, Seal(manifest, content.stamps))
 
     def trust(self, folder: Path, manifest: Manifest, content: Content | None = None) -> None:
         """Records the present content of an extension, or the `content` that the user has been shown. Raises

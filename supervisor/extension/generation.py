@@ -169,6 +169,9 @@ class Generation:
     def _start(self, slot: WorkerSlot) -> None:
         slot.start(self._owner.next_mark(), self._env, found=self.found, limits=self.limits, hello_s=self.hello_s)
 
+    def refusal(self, worker: Worker) -> str:
+        return self.slots[worker.index].change(self.found)
+
     def got_ready(self, worker: Worker) -> None:
         slot = self.slots[worker.index]
         others = [other for other in self.workers if other is not worker and other.state is State.READY]

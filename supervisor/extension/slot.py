@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from supervisor.cleanup.env_marks import START
 from supervisor.extension.restart import History
+from supervisor.process.child import SpawnError
 from supervisor.process.spawn_limits import Confinement, launch
 from supervisor.process.stop_policy import StopStage
 from supervisor.process.teardown import Teardown
@@ -70,6 +71,8 @@ class WorkerSlot:
 
         def argv() -> list[str]:
             nonlocal leaf
+            if change := self.change(found):
+                raise SpawnError(change)
             command, folder = found.argv, str(found.folder)
             if self._tracker is None:
                 return launch(command, Confinement.of(limits), cwd=folder, env=env)
@@ -83,6 +86,11 @@ class WorkerSlot:
                 self._tracker.started(worker.child, leaf)
             else:
                 self._tracker.release(leaf)
+
+    def change(self, found: Found) -> str:
+        """Says which file has changed since the extension was hashed; "" if none has, or if this is not the first start
+        of the slot: only that is bound to the hashed files."""
+        return found.change if self.starts == 1 else ""
 
     def collected(self) -> None:
         """The worker's process has been waited for. Processes that it started may live on."""

@@ -52,6 +52,9 @@ class WorkerOwner(Protocol):
     def registered(self, worker: Worker) -> None:
         """The registrations of the worker changed, or it said hello."""
 
+    def refusal(self, worker: Worker) -> str:
+        """Why the hello of the worker is not accepted; "" if it is. Such a worker is not started again."""
+
     def got_ready(self, worker: Worker) -> None: ...
 
     def ended(self, worker: Worker, ending: WorkerEnding, reason: str) -> None:
@@ -174,6 +177,9 @@ class Worker(PendingRequests):
             return  # or it comes after the host has asked the worker to stop
         if not hello.name:
             self.give_up(NO_NAME, Cause.REFUSED)
+            return
+        if refusal := self._owner.refusal(self):
+            self.give_up(refusal, Cause.UNSTARTABLE)
             return
         if hello.name != self._owner.name:
             self._owner.log.add(f"says hello as {hello.name[:80]!r}; known here by its manifest's name")

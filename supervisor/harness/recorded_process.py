@@ -204,6 +204,9 @@ class RecordedProcess(Worker):
     def _on_warning(self, key: str, text: str) -> None:
         self.warnings.setdefault(key, text)
 
+    def refusal(self, worker: Worker) -> str:  # noqa: ARG002
+        return ""
+
     def got_ready(self, worker: Worker) -> None:  # noqa: ARG002
         self.ready_at = self._clock()
         numbered = enumerate(self.heard, 1)

@@ -72,7 +72,7 @@ def plan_one(known: KnownExtension, read: Manifest | ManifestError) -> Plan:
         return Keep(_renamed(name, read.name))
     if not read.is_enabled and known.found.scope is not Scope.EXPLICIT:
         return Stop("it is disabled in its manifest")
-    return Replace(replace(known.found, manifest=read))
+    return Replace(replace(known.found, manifest=read, seal=None))
 
 
 def plan_all(known: Iterable[KnownExtension], discovery: Discovery) -> list[tuple[str, Plan]]:

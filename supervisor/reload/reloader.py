@@ -1,6 +1,7 @@
 """Reloads the extensions of a host: reads the manifests again, checks trust, and starts new generations.
 
-Extensions are reloaded at the same time and independently: a new generation that does not start delays no other.
+Extensions are reloaded at the same time and independently: a new generation that does not start delays no other. The
+files of extensions are hashed in steps between other callbacks: guards and tools are answered meanwhile.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, assert_never
 import msgspec
 
 from supervisor.discovery.discover import read_manifest
+from supervisor.discovery.steps import no_steps
 from supervisor.extension.lifecycle import State
 from supervisor.reload.plan import Keep, KnownExtension, Plan, Replace, Skip, Start, Stop, plan_all, plan_one
 from wire.control import ReloadOutcome
@@ -20,12 +22,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from supervisor.discovery.discover import Discovery, Found
+    from supervisor.discovery.steps import Steps, T
     from supervisor.extension.extension import Extension
     from supervisor.supervisor import Supervisor
 
     Done = Callable[[ReloadOutcome], None]
     AllDone = Callable[[tuple[ReloadOutcome, ...]], None]
-
+    Plans = Sequence[tuple[str, Plan]]
 
 OF_ALL_LIMIT = 2
 """Most reloads of all extensions at the same time. The second one starts over with the present files. More reloads, as
@@ -35,7 +38,7 @@ from many signals in a row, would only start workers that are replaced before th
 class Reloader:
     """Reloads the extensions of one supervisor.
 
-    `may_run(found, old manifest)` returns why a new version may not run, None if it may. `rediscover` finds all
+    `may_run(found, old manifest)` returns a new version as it may run, or why it may not. `rediscover` finds all
     extensions again; without it, only the manifests of the host's extensions are read again.
     """
 
@@ -43,10 +46,10 @@ class Reloader:
         self,
         supervisor: Supervisor,
         *,
-        may_run: Callable[[Found, Manifest], str | None] | None = None,
-        rediscover: Callable[[], Discovery] | None = None,
+        may_run: Callable[[Found, Manifest], Steps[Found | str]] | None = None,
+        rediscover: Callable[[], Steps[Discovery]] | None = None,
     ) -> None:
-        self._may_run = may_run or (lambda _found, _old: None)
+        self._may_run = may_run or (lambda found, _old: no_steps(found))
         self._rediscover = rediscover
         self._supervisor = supervisor
         self._loop = supervisor.loop
@@ -56,11 +59,11 @@ class Reloader:
         """The callbacks of the next reload of all extensions."""
 
     def begin(self, name: str | None, done: AllDone) -> None:
-        """Reloads one extension, with None all. `done` gets the outcomes in a later pass, in guard order. Raises
-        `KeyError` for an unknown name. At most `OF_ALL_LIMIT` reloads of all run at the same time. Further calls share
-        one more reload, which begins when one of the running reloads has ended."""
+        """Reloads one extension, with None all. `done` gets the outcomes in a later pass, in guard order; none for an
+        unknown name. At most `OF_ALL_LIMIT` reloads of all run at the same time. Further calls share one more reload,
+        which begins when one of the running reloads has ended."""
         if name is not None:
-            self._carry_out_all([(name, self._plan_one(name))], done)
+            self._plan_one(name, partial(self._carry_out_all, done=done))
         elif self._running_for_all < OF_ALL_LIMIT:
             self._begin_all(done)
         else:
@@ -79,19 +82,23 @@ class Reloader:
                 self._begin_all(partial(_tell_all, waiting))
 
         self._running_for_all += 1
-        self._carry_out_all(self._plan_all(), ended)
+        self._plan_all(partial(self._carry_out_all, done=ended))
 
     def catch_up(self, done: AllDone) -> None:
         """Starts new extensions and stops missing ones. Extensions that run and are not missing are not reloaded."""
-        is_stopped = {extension.name: _known(extension).is_stopped for extension in self._supervisor.extensions}
-        plans = [
-            (name, plan)
-            for name, plan in self._plan_all()
-            if isinstance(plan, Start | Stop | Skip) or (isinstance(plan, Replace) and is_stopped[name])
-        ]
-        self._carry_out_all(plans, done)
 
-    def _carry_out_all(self, plans: Sequence[tuple[str, Plan]], done: AllDone) -> None:
+        def planned(plans: Plans) -> None:
+            is_stopped = {extension.name: _known(extension).is_stopped for extension in self._supervisor.extensions}
+            plans = [
+                (name, plan)
+                for name, plan in plans
+                if isinstance(plan, Start | Stop | Skip) or (isinstance(plan, Replace) and is_stopped[name])
+            ]
+            self._carry_out_all(plans, done)
+
+        self._plan_all(planned)
+
+    def _carry_out_all(self, plans: Plans, done: AllDone) -> None:
         outcomes: dict[int, ReloadOutcome] = {}
 
         def ended(index: int, outcome: ReloadOutcome) -> None:
@@ -114,24 +121,40 @@ class Reloader:
 
     # --- plans ------------------------------------------------------------------------------------------------
 
-    def _plan_one(self, name: str) -> Plan:
+    def _plan_one(self, name: str, then: Callable[[Plans], None]) -> None:
         try:
             extension = self._supervisor.find(name)
         except KeyError:
-            return Start(self._find_new(name))
-        return plan_one(_known(extension), _read(extension.found))
+            self._plan_all(
+                lambda plans: then([each for each in plans if each[0] == name and isinstance(each[1], Start)])
+            )
+        else:
+            then([(name, plan_one(_known(extension), _read(extension.found)))])
 
-    def _find_new(self, name: str) -> Found:
-        for found in () if self._rediscover is None else self._rediscover().found:
-            if found.manifest.name == name:
-                return found
-        raise KeyError(name)
-
-    def _plan_all(self) -> list[tuple[str, Plan]]:
+    def _plan_all(self, then: Callable[[Plans], None]) -> None:
         extensions = self._supervisor.extensions
         if self._rediscover is None:
-            return [(each.name, plan_one(_known(each), _read(each.found))) for each in extensions]
-        return plan_all([_known(extension) for extension in extensions], self._rediscover())
+            then([(each.name, plan_one(_known(each), _read(each.found))) for each in extensions])
+            return
+
+        def discovered(discovery: Discovery | None) -> None:
+            known = [_known(extension) for extension in extensions]
+            then([] if discovery is None else plan_all(known, discovery))
+
+        self._take(self._rediscover(), discovered)
+
+    def _take(self, steps: Steps[T], then: Callable[[T | None], None]) -> None:
+        """Takes one step in each pass of the loop. `then` gets the result, or None if the supervisor is closed
+        meanwhile; it is called at once if there is only one step."""
+        if self._supervisor.closed:
+            then(None)
+            return
+        try:
+            next(steps)
+        except StopIteration as end:
+            then(end.value)
+        else:
+            self._loop.call_later(0, partial(self._take, steps, then))
 
     # --- actions ----------------------------------------------------------------------------------------------
 
@@ -151,14 +174,20 @@ class Reloader:
                 assert_never(plan)
 
     def _replace(self, extension: Extension, found: Found, done: Done) -> None:
-        if (refusal := self._may_run(found, extension.manifest)) is not None:
-            name = extension.name
-            extension.handover.refuse(f"{refusal}; zot ext trust {name}, then zot ext reload {name}", done)
-            return
-        supervisor = self._supervisor
-        supervisor.provide_for(found.manifest.workers)
-        extension.handover.reload(found, supervisor.environment_of(found), supervisor.data_folder, done)
-        supervisor.sampler.hurry()
+        def judged(found: Found | str | None) -> None:
+            if found is None:
+                done(ReloadOutcome(extension.name, "kept", "the host is stopping"))
+                return
+            if isinstance(found, str):
+                name = extension.name
+                extension.handover.refuse(f"{found}; zot ext trust {name}, then zot ext reload {name}", done)
+                return
+            supervisor = self._supervisor
+            supervisor.provide_for(found.manifest.workers)
+            extension.handover.reload(found, supervisor.environment_of(found), supervisor.data_folder, done)
+            supervisor.sampler.hurry()
+
+        self._take(self._may_run(found, extension.manifest), judged)
 
     def _stop(self, extension: Extension, reason: str, done: Done) -> None:
         if extension.handover.is_stopped and not extension.is_reloading:

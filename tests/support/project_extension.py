@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from typing import TYPE_CHECKING, Any
 
 from supervisor.discovery.discover import Found, Scope
 from tests.support.extension_folder import extension
-from wire.manifest import Manifest
+from wire.manifest import FILE, parse_manifest
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.support.zot_process import Zot
+    from wire.manifest import Manifest
 
 
 def manifest(**fields: Any) -> Manifest:
-    return Manifest(**{"name": "guard", "exec": "./run.sh", **fields})
+    return parse_manifest(json.dumps({"name": "guard", "exec": "./run.sh", **fields}).encode())
+
+
+def written(folder: Path, **fields: Any) -> Manifest:
+    """Writes the manifest into the folder."""
+    made = manifest(**fields)
+    (folder / FILE).write_bytes(made.text)
+    return made
 
 
 def found(folder: Path, scope: Scope = Scope.PROJECT, **fields: Any) -> Found:
-    return Found(folder, manifest(**fields), scope)
+    """Also writes the manifest, if the folder is there."""
+    return Found(folder, written(folder, **fields) if folder.is_dir() else manifest(**fields), scope)
 
 
 def append(path: Path) -> None:

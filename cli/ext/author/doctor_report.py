@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from cli.doctor.checks import Level
 from cli.ext.author.doctor_findings import DoctorFinding, judge, judge_manifest, worst
+from supervisor.discovery.admission import Admission, Consent
 from supervisor.discovery.discover import MANIFEST, Found, Scope, discover, read_manifest
 from supervisor.harness.checkup import examine
 from supervisor.harness.harness import Harness, HarnessInterruptedError
@@ -90,7 +91,7 @@ def choose(targets: Sequence[str], project: Path, home: Path) -> _Chosen:
     """The named extensions, also disabled ones; without names all that are installed for this user and this project."""
     chosen = _Chosen()
     if not targets:
-        discovery = discover((), project, home, lambda found: _distrust(found, home))
+        discovery = discover((), project, home, Admission(home, Consent()).for_one_start())
         chosen.found += discovery.found
         for skipped in discovery.skipped:
             if skipped.untrusted is not None:

@@ -132,8 +132,10 @@ class _TrustActions:
         """The enabled extensions of the project that are not trusted. Complains of those that cannot be read."""
         waiting = []
         for found in self._read([each for each in self._places() if each[1] is Scope.PROJECT], complain=True):
-            judged = self._store.judge(found)
-            if judged.is_trusted or not found.manifest.is_enabled:
+            if not found.manifest.is_enabled:
+                continue
+            judged = self._store.examine(found.folder, found.manifest)
+            if judged.is_trusted:
                 continue
             if judged.content is not None:
                 waiting.append((found, judged))

@@ -2,48 +2,65 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from supervisor.discovery.admission import Admission, Consent
-from supervisor.discovery.discover import Scope, discover
+from supervisor.discovery.discover import Found, Scope, discover
+from supervisor.discovery.steps import finish, no_steps
 from supervisor.home.config import Config
 from tests.support.project_extension import append, found, manifest
+
+if TYPE_CHECKING:
+    from wire.manifest import Manifest
+
+
+def admitted(admission: Admission, there: Found) -> Found | str:
+    return finish(admission.for_one_start()(there))
+
+
+def verdict(admission: Admission, there: Found, old: Manifest) -> str | None:
+    """Why the new version may not run; None if it may."""
+    judged = finish(admission.may_run(there, old))
+    return judged if isinstance(judged, str) else None
 
 
 def test_an_extension_of_a_project_needs_consent(folder, tmp_path):
     home = tmp_path / "home"
-    assert Admission(home, Consent())(found(folder)) == "never seen"
-    assert Admission(home, Consent(whole_project=True))(found(folder)) == ""
-    assert Admission(home, Consent(folders=frozenset({folder})))(found(folder)) == ""
+    there = found(folder)
+    assert admitted(Admission(home, Consent()), there) == "never seen"
+    assert admitted(Admission(home, Consent(whole_project=True)), there) is there
+    assert admitted(Admission(home, Consent(folders=frozenset({folder}))), there) is there
 
 
 def test_a_new_version_in_a_project_must_be_trusted_as_it_is(folder, store, tmp_path):
     admission = Admission(tmp_path / "home", Consent())
     store.trust(folder, manifest())
-    assert admission.may_run(found(folder), manifest()) is None
+    assert verdict(admission, found(folder), manifest()) is None
     append(folder / "run.sh")
-    assert admission.may_run(found(folder), manifest()) == "not trusted (its files have changed)"
+    assert verdict(admission, found(folder), manifest()) == "not trusted (its files have changed)"
     store.trust(folder, manifest())
-    assert admission.may_run(found(folder), manifest()) is None
+    assert verdict(admission, found(folder), manifest()) is None
 
 
 @pytest.mark.parametrize("scope", [Scope.GLOBAL, Scope.EXPLICIT])
 def test_a_new_version_elsewhere_needs_trust_only_for_more_environment(folder, store, tmp_path, scope):
     admission = Admission(tmp_path / "home", Consent(), Config(secrets=("AWS_*",)))
     append(folder / "run.sh")
-    assert admission.may_run(found(folder, scope), manifest()) is None
+    assert verdict(admission, found(folder, scope), manifest()) is None
     asks = found(folder, scope, env=("AWS_KEY",))
-    assert admission.may_run(asks, manifest()) == f"it now asks for AWS_KEY, in {folder}"
-    assert admission.may_run(asks, asks.manifest) is None
+    assert verdict(admission, asks, manifest()) == f"it now asks for AWS_KEY, in {folder}"
+    assert verdict(admission, asks, asks.manifest) is None
     store.trust(folder, asks.manifest)
-    assert admission.may_run(asks, manifest()) is None
+    assert verdict(admission, asks, manifest()) is None
 
 
 def test_an_untrusted_extension_is_skipped_and_hides_no_other(folder, tmp_path):
     home = tmp_path / "home"
     (home / "extensions" / "guard").mkdir(parents=True)
     (home / "extensions" / "guard" / "extension.json").write_text('{"name": "guard", "exec": "x"}')
-    discovery = discover((), folder.parents[2], home, lambda _: "never seen")
+    discovery = discover((), folder.parents[2], home, lambda _: no_steps("never seen"))
     assert [(found.folder, found.scope) for found in discovery.found] == [(home / "extensions" / "guard", Scope.GLOBAL)]
     (skipped,) = discovery.skipped
     assert skipped.is_error
@@ -54,5 +71,5 @@ def test_an_untrusted_extension_is_skipped_and_hides_no_other(folder, tmp_path):
 
 def test_extensions_in_a_home_that_is_also_the_project_are_the_users_own(folder):
     project = folder.parents[2]
-    (found_there,) = discover((), project, project / ".zot", lambda _: "never seen").found
+    (found_there,) = discover((), project, project / ".zot", lambda _: no_steps("never seen")).found
     assert found_there.scope is Scope.GLOBAL

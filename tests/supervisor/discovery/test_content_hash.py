@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.discovery.content_hash import Bounds, ContentError, hash_content
-from tests.support.project_extension import append, manifest
+from supervisor.discovery.content_hash import ContentError, hash_content
+from supervisor.discovery.steps import Allowance
+from tests.support.project_extension import append, written
 
 CHANGES = {
     "content": lambda folder: append(folder / "lib" / "rules"),
@@ -84,18 +85,18 @@ def test_a_file_outside_that_the_command_line_names_counts(folder, fields):
     outside = folder.parents[2] / "tools" / "run"
     outside.parent.mkdir()
     outside.write_text("1")
-    before = hash_content(folder, manifest(**fields)).hash
+    before = hash_content(folder, written(folder, **fields)).hash
     append(outside)
-    after = hash_content(folder, manifest(**fields)).hash
+    after = hash_content(folder, written(folder, **fields)).hash
     assert after != before
     outside.chmod(0o755)
-    assert hash_content(folder, manifest(**fields)).hash != after
+    assert hash_content(folder, written(folder, **fields)).hash != after
 
 
 def test_a_file_in_an_ignored_folder_counts_if_it_is_named_or_linked(folder):
     (folder / ".git" / "hooks").mkdir(parents=True)
     (folder / ".git" / "hooks" / "run").write_text("1")
-    named = manifest(exec="./.git/hooks/run")
+    named = written(folder, exec="./.git/hooks/run")
     before, before_named = hash_content(folder).hash, hash_content(folder, named).hash
     append(folder / ".git" / "hooks" / "run")
     assert hash_content(folder).hash == before
@@ -135,13 +136,15 @@ def test_links_in_circles_and_to_nowhere_come_to_an_end(folder):
 
 
 @pytest.mark.parametrize(
-    ("bounds", "named"), [(Bounds(files=3), "3 files"), (Bounds(bytes=2**20), "1 MB")], ids=["files", "bytes"]
+    ("allowance", "named"),
+    [(Allowance(files=3), "3 files"), (Allowance(bytes=2**20), "1 MB.*file is .*/large .1 MB.")],
+    ids=["files", "bytes"],
 )
-def test_too_many_files_or_bytes_are_an_error_that_says_what_to_do(folder, bounds, named):
+def test_too_many_files_or_bytes_are_an_error_that_says_what_to_do(folder, allowance, named):
     with (folder / "large").open("wb") as file:
         file.truncate(2**20)
-    with pytest.raises(ContentError, match=rf"guard holds more than {named}.*--ext"):
-        hash_content(folder, bounds=bounds)
+    with pytest.raises(ContentError, match=rf"guard more than {named}.*--ext"):
+        hash_content(folder, allowance=allowance)
 
 
 def test_a_folder_that_is_not_there_is_an_error(tmp_path):

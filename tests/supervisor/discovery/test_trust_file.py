@@ -13,7 +13,7 @@ import pytest
 from supervisor.discovery.trust_file import TrustFile
 from supervisor.discovery.trust_rules import TrustRecord, TrustState
 from supervisor.discovery.trust_store import TrustError, TrustStore
-from tests.support.project_extension import found, manifest
+from tests.support.project_extension import found, manifest, written
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +25,7 @@ def test_unknown_fields_are_kept(folder, store):
     whole["more"] = [1]
     whole["extensions"][str(folder)]["more"] = {"a": None}
     store.path.write_text(json.dumps(whole))
-    store.trust(folder, manifest(env=("A",)))
+    store.trust(folder, written(folder, env=("A",)))
     after = json.loads(store.path.read_bytes())
     assert (after["more"], after["extensions"][str(folder)]["more"]) == ([1], {"a": None})
     assert store.entries()[str(folder)].env == ("A",)

@@ -12,12 +12,12 @@ from supervisor.discovery.content_hash import hash_content
 from supervisor.discovery.discover import Scope
 from supervisor.discovery.trust_rules import TrustState
 from supervisor.discovery.trust_store import TrustError
-from tests.support.project_extension import append, found, manifest
+from tests.support.project_extension import append, found, manifest, written
 
 
 def test_from_never_seen_to_trusted_to_changed_to_revoked(folder, store):
     assert store.judge(found(folder)).standing is TrustState.NEVER_SEEN
-    store.trust(folder, manifest(env=("A",)))
+    store.trust(folder, written(folder, env=("A",)))
     judged = store.judge(found(folder, env=("A",)))
     assert (judged.standing, judged.reason) == (TrustState.TRUSTED, "")
     more = store.judge(found(folder, env=("A", "B")))
@@ -35,7 +35,7 @@ def test_the_files_that_have_changed_are_named(folder, store):
     store.trust(folder, manifest())
     append(folder / "run.sh")
     (folder / "lib" / "rules").rename(folder / "lib" / "more")
-    assert store.judge(found(folder)).changes[:3] == ("lib/more (new)", "lib/rules (gone)", "run.sh")
+    assert store.examine(folder, manifest()).changes[:3] == ("lib/more (new)", "lib/rules (gone)", "run.sh")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
@@ -53,17 +53,18 @@ def test_only_extensions_of_projects_need_trust(folder, store):
 
 
 def test_an_entry_has_hash_name_environment_time_and_parts(folder, store):
-    store.trust(folder, manifest(env=("A",)))
+    there = written(folder, env=("A",))
+    store.trust(folder, there)
     assert stat.S_IMODE(store.path.stat().st_mode) == 0o600
     assert json.loads(store.path.read_bytes()) == {
         "version": 1,
         "extensions": {
             str(folder.resolve()): {
-                "hash": hash_content(folder, manifest()).hash,
+                "hash": hash_content(folder, there).hash,
                 "name": "guard",
                 "env": ["A"],
                 "time": "2026-01-02T03:04:05Z",
-                "parts": hash_content(folder, manifest()).parts,
+                "parts": hash_content(folder, there).parts,
             }
         },
     }

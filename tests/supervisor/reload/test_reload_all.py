@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from supervisor.discovery.discover import Discovery, Scope, Skipped
+from supervisor.discovery.steps import no_steps
 from supervisor.extension.lifecycle import State
 from supervisor.reload.reloader import Reloader
 from tests.support.reloading import Folder, lone, reload, slowly
@@ -38,7 +39,7 @@ def test_a_reload_of_all_starts_stops_and_skips(host: Host, tmp_path: Path):
         (stays_found, new_found),
         (Skipped(off.path, "disabled", is_error=False), Skipped(tmp_path / "odd", "read manifest: nothing")),
     )
-    host.reloader = Reloader(host.supervisor, rediscover=lambda: discovery)
+    host.reloader = Reloader(host.supervisor, rediscover=lambda: no_steps(discovery))
     said = {outcome.name: (outcome.outcome, outcome.reason) for outcome in reload(host)}
     assert said == {
         "stays": ("reloaded", ""),
@@ -55,7 +56,9 @@ def test_a_reload_of_all_starts_stops_and_skips(host: Host, tmp_path: Path):
     assert host.ask().blocked_by == "new", "a named one is asked before the others"
     assert [outcome.name for outcome in reload(host)] == ["new", "stays", "odd"]
     found = next(found for found in host.found if found.manifest.name == "off")
-    host.reloader = Reloader(host.supervisor, rediscover=lambda: Discovery((stays_found, new_found, found), ()))
+    host.reloader = Reloader(
+        host.supervisor, rediscover=lambda: no_steps(Discovery((stays_found, new_found, found), ()))
+    )
     assert ("off", "started") in [(outcome.name, outcome.outcome) for outcome in reload(host)]
 
 
@@ -64,7 +67,7 @@ def test_an_extension_that_a_reload_stopped_is_restarted_as_it_was(host: Host, f
     host.found = [replace(found, scope=Scope.GLOBAL) for found in host.found]
     host.start()
     before = folder.says("env")
-    host.reloader = Reloader(host.supervisor, rediscover=lambda: Discovery((), ()))
+    host.reloader = Reloader(host.supervisor, rediscover=lambda: no_steps(Discovery((), ())))
     assert [outcome.outcome for outcome in reload(host)] == ["stopped"]
     host.supervisor.restart("one")
     host.until(lambda: "env" in host.supervisor.registrations.tools())
@@ -79,11 +82,11 @@ def test_an_extension_that_is_disabled_during_its_start_does_not_start(host: Hos
     host.start()
     (there,) = host.found
     disabled = Skipped(folder.path, "disabled", is_error=False)
-    host.reloader = Reloader(host.supervisor, rediscover=lambda: Discovery((), (disabled,)))
+    host.reloader = Reloader(host.supervisor, rediscover=lambda: no_steps(Discovery((), (disabled,))))
     assert [outcome.outcome for outcome in reload(host)] == ["stopped"]
-    host.reloader = Reloader(host.supervisor, rediscover=lambda: Discovery((there,), ()))
+    host.reloader = Reloader(host.supervisor, rediscover=lambda: no_steps(Discovery((there,), ())))
     gate, got = slowly(host, folder)
-    host.reloader = Reloader(host.supervisor, rediscover=lambda: Discovery((), (disabled,)))
+    host.reloader = Reloader(host.supervisor, rediscover=lambda: no_steps(Discovery((), (disabled,))))
     folder.version("v3", enabled=False)
     assert [outcome.outcome for outcome in reload(host, name)] == ["stopped"]
     host.until(lambda: got)
@@ -97,11 +100,10 @@ def test_a_new_name_is_started_and_an_unknown_one_is_an_error(host: Host):
     host.start()
     host.found = []
     new = Folder(host, "new")
-    host.reloader = Reloader(host.supervisor, rediscover=lambda: Discovery(tuple(host.found), ()))
+    host.reloader = Reloader(host.supervisor, rediscover=lambda: no_steps(Discovery(tuple(host.found), ())))
     assert reload(host, "new")[0].outcome == "started"
     assert new.extension.is_up
-    with pytest.raises(KeyError):
-        host.reloader.begin("nobody", lambda _outcomes: None)
+    assert reload(host, "nobody") == ()
 
 
 def test_a_storm_of_reloads_of_all_starts_few_versions_and_ends_with_the_last(host: Host, folder: Folder):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec.structs import replace
 
+from supervisor.discovery.steps import no_steps
 from supervisor.extension.lifecycle import State
 from supervisor.reload.reloader import Reloader
 from tests.support.host import QUICK, SOON, Host
@@ -18,6 +19,7 @@ from wire.manifest import parse_manifest
 
 if TYPE_CHECKING:
     from supervisor.discovery.discover import Found
+    from supervisor.discovery.steps import Steps
 
 
 # --- a version that does not start ----------------------------------------------------------------------------
@@ -76,9 +78,9 @@ def test_a_version_that_may_not_run_is_not_started(host: Host, folder: Folder):
     host.start()
     asked = []
 
-    def may_run(found: Found, old: Any) -> str:
+    def may_run(found: Found, old: Any) -> Steps[Found | str]:
         asked.append((found.manifest.env, old.env))
-        return "it asks for OPENAI_API_KEY"
+        return no_steps("it asks for OPENAI_API_KEY")
 
     host.reloader = Reloader(host.supervisor, may_run=may_run)
     folder.version("v2", env=["OPENAI_API_KEY"])

@@ -1,0 +1,82 @@
+"""Somebody writes to an extension of a project while it is checked and started: what starts is what was trusted."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+from supervisor.discovery.admission import Admission, Consent
+from supervisor.discovery.discover import Found, discover, read_manifest
+from supervisor.discovery.trust_store import TrustStore
+from tests.support.installing import manifest_in
+from tests.support.project_extension import put
+from tests.support.replay_script import Script
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+FLIPPER = """
+import os, sys
+path, new, good, evil = sys.argv[1:]
+print("it begins", flush=True)
+while os.getppid() != 1:
+    for content in (evil, good):
+        with open(new, "w") as file:
+            file.write(content)
+        os.rename(new, path)
+"""
+
+
+@contextmanager
+def flipping(path: Path, evil: str, beside: Path) -> Iterator[None]:
+    """Meanwhile a program replaces the file by another and back, as fast as it can. It prepares them in `beside`."""
+    words = [sys.executable, "-I", "-S", "-c", FLIPPER, path, beside / "new", path.read_text(), evil]
+    flipper = subprocess.Popen(words, stdout=subprocess.PIPE)
+    assert flipper.stdout is not None
+    try:
+        assert flipper.stdout.readline()
+        yield
+    finally:
+        flipper.kill()
+        flipper.communicate()
+
+
+def trusted(tmp_path: Path) -> Path:
+    folder = tmp_path / "project" / ".zot" / "extensions" / "guard"
+    folder.mkdir(parents=True)
+    (folder / "extension.json").write_text(json.dumps({"name": "guard", "exec": "./good"}))
+    TrustStore(tmp_path / "home").trust(folder, read_manifest(folder))
+    return folder
+
+
+def found(tmp_path: Path) -> tuple[Found, ...]:
+    """What a run of the project starts."""
+    home = tmp_path / "home"
+    return discover((), tmp_path / "project", home, Admission(home, Consent()).for_one_start()).found
+
+
+def test_a_manifest_that_changes_all_the_time_is_never_another_than_the_trusted_one(tmp_path):
+    folder = trusted(tmp_path)
+    with flipping(folder / "extension.json", json.dumps({"name": "guard", "exec": "./evil"}), tmp_path):
+        started = [each.manifest.exec for _ in range(500) for each in found(tmp_path)]
+    assert set(started) <= {"./good"}
+    assert [each.manifest.exec for each in found(tmp_path)] in (["./good"], [])
+
+
+@pytest.mark.slow
+def test_no_start_runs_a_command_that_was_not_trusted(zot):
+    folder = put(zot, "echo", name="guard")
+    assert zot.run("ext", "trust", "guard").status == 0
+    mark = zot.folder / "evil"
+    evil = {**manifest_in(folder), "exec": "/bin/sh", "args": ["-c", f"touch '{mark}'"]}
+    cassette = Script(zot.cwd).answer("Hi")
+    with flipping(folder / "extension.json", json.dumps(evil), zot.folder):
+        for _ in range(40):
+            zot.replay(cassette, "--no-session")
+    assert not mark.exists()
