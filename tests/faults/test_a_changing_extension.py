@@ -13,6 +13,8 @@ import pytest
 from supervisor.discovery.admission import Admission, Consent
 from supervisor.discovery.discover import Found, discover, read_manifest
 from supervisor.discovery.trust_store import TrustStore
+from supervisor.extension.lifecycle import State
+from tests.support.host import PRELUDE, QUICK, Host
 from tests.support.installing import manifest_in
 from tests.support.project_extension import put
 from tests.support.replay_script import Script
@@ -67,6 +69,36 @@ def test_a_manifest_that_changes_all_the_time_is_never_another_than_the_trusted_
         started = [each.manifest.exec for _ in range(500) for each in found(tmp_path)]
     assert set(started) <= {"./good"}
     assert [each.manifest.exec for each in found(tmp_path)] in (["./good"], [])
+
+
+CHANGES_ITSELF = """
+open("rules.py", "a").close()
+os.utime("rules.py")
+hello("x")
+send(type="ready")
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("when", ["before the start", "before the hello"])
+def test_files_that_change_between_the_check_and_the_hello_end_the_start(tmp_path, when):
+    folder = trusted(tmp_path)
+    code = PRELUDE + (CHANGES_ITSELF if when == "before the hello" else "sys.exit(0)")
+    (folder / "rules.py").write_text("")
+    (folder / "x.py").write_text(code)
+    manifest = {"name": "guard", "exec": sys.executable, "args": ["-I", "-S", "x.py"], "timeouts": QUICK}
+    (folder / "extension.json").write_text(json.dumps(manifest))
+    TrustStore(tmp_path / "home").trust(folder, read_manifest(folder))
+    with Host(tmp_path) as host:
+        host.found += found(tmp_path)
+        if when == "before the start":
+            (folder / "rules.py").write_text("new")
+        host.start()
+        assert host.state("guard") is State.FAILED
+        ((kind, said),) = host.said_of("guard")
+        assert kind == "failed"
+        assert f"{folder}/rules.py has changed since it was checked" in said
+        assert "starting guard again" not in host.log("guard")
 
 
 @pytest.mark.slow

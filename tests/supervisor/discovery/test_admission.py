@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from supervisor.discovery.admission import Admission, Consent
 from supervisor.discovery.discover import Found, Scope, discover
-from supervisor.discovery.steps import finish, no_steps
+from supervisor.discovery.steps import Allowance, finish, no_steps
 from supervisor.home.config import Config
-from tests.support.project_extension import append, found, manifest
+from tests.support.project_extension import append, found, manifest, written
 
 if TYPE_CHECKING:
     from wire.manifest import Manifest
@@ -32,6 +33,38 @@ def test_an_extension_of_a_project_needs_consent(folder, tmp_path):
     assert admitted(Admission(home, Consent()), there) == "never seen"
     assert admitted(Admission(home, Consent(whole_project=True)), there) is there
     assert admitted(Admission(home, Consent(folders=frozenset({folder}))), there) is there
+
+
+def test_what_cannot_be_trusted_is_not_read(folder, store, tmp_path):
+    admission = Admission(tmp_path / "home", Consent())
+    store.trust(folder, manifest())
+    with (folder / "sparse").open("wb") as file:
+        file.truncate(2**40)
+    assert "more than 512 MB" in str(admitted(admission, found(folder)))
+    assert admitted(admission, found(folder, env=("A",))) == "it now asks for A"
+    store.revoke(folder)
+    assert admitted(admission, found(folder)) == "never seen"
+    assert "more than 512 MB" in store.examine(folder, manifest()).reason
+
+
+def test_all_extensions_of_a_start_share_one_allowance(folder, store, tmp_path, monkeypatch):
+    store.trust(folder, manifest())
+    monkeypatch.setattr("supervisor.discovery.admission.Allowance", lambda: Allowance(files=10))
+    admit = Admission(tmp_path / "home", Consent()).for_one_start()
+    assert isinstance(finish(admit(found(folder))), Found)
+    assert "more than 10 files" in str(finish(admit(found(folder))))
+
+
+def test_an_admitted_version_is_not_hashed_again_and_one_with_another_manifest_is(folder, store, tmp_path):
+    admission = Admission(tmp_path / "home", Consent())
+    store.trust(folder, manifest())
+    there = admitted(admission, found(folder))
+    assert isinstance(there, Found)
+    assert there.is_hashed
+    assert finish(admission.may_run(there, manifest())) is there
+    changed = replace(there, manifest=written(folder, args=("-x",)))
+    assert not changed.is_hashed
+    assert verdict(admission, changed, manifest()) == "not trusted (its files have changed)"
 
 
 def test_a_new_version_in_a_project_must_be_trusted_as_it_is(folder, store, tmp_path):

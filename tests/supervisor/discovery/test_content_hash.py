@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import subprocess
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supervisor.discovery.content_hash import ContentError, hash_content
-from supervisor.discovery.steps import Allowance
+from supervisor.discovery.content_hash import ENTRY_COST, MAX_DEPTH, ContentError, hash_content, hashing
+from supervisor.discovery.discover import read_manifest
+from supervisor.discovery.steps import STEP_BYTES, Allowance
 from tests.support.project_extension import append, written
 
 CHANGES = {
@@ -77,6 +81,11 @@ def test_the_hash_does_not_depend_on_the_place_of_the_folder(folder, tmp_path):
 OUTWARD = {
     "exec": {"exec": "../../../tools/run"},
     "an argument": {"exec": "python3", "args": ("../../../tools/run",)},
+    "in a roundabout way": {"exec": "python3", "args": ("lib/../../../../tools/run",)},
+    "a flag with a value": {"exec": "python3", "args": ("--config=../../../tools/run",)},
+    "a variable": {"exec": "env", "args": ("RULES=../../../tools/run", "python3")},
+    "a short flag": {"exec": "python3", "args": ("-p../../../tools/run",)},
+    "a folder": {"exec": "python3", "args": ("../../../tools",)},
 }
 
 
@@ -118,6 +127,39 @@ def test_a_file_outside_that_a_relative_link_leads_to_counts(folder, target):
     assert hash_content(folder).hash != before
 
 
+@pytest.mark.parametrize("above", ["..", "../../..", "/".join([".."] * 40)])
+def test_of_a_folder_that_holds_the_extension_only_the_program_of_python_counts(folder, above):
+    root = folder.joinpath(above).resolve()
+    fields = {"exec": "python3", "args": ("-m", "rules", "--root", above)}
+    (folder / "root").symlink_to(above)
+    content = hash_content(folder, written(folder, **fields))
+    assert len(content.files) <= 5, "a walk of the folders above would find more"
+    if root != Path("/"):
+        (root / "more").write_text("")
+        assert hash_content(folder, written(folder, **fields)).hash == content.hash
+        (root / "__main__.py").write_text("")
+        assert hash_content(folder, written(folder, **fields)).hash != content.hash
+
+
+def test_the_manifest_that_was_parsed_is_the_one_that_counts(folder):
+    parsed = written(folder)
+    written(folder, args=("-x",))
+    with pytest.raises(ContentError, match=r"extension.json changes while it is read"):
+        hash_content(folder, parsed)
+
+
+def test_of_a_manifest_behind_a_link_the_text_that_was_parsed_counts(folder, tmp_path):
+    def parsed(text: str) -> str:
+        (tmp_path / "far.json").write_text(text)
+        return hash_content(folder, read_manifest(folder)).hash
+
+    (folder / "extension.json").unlink()
+    (folder / "extension.json").symlink_to(tmp_path / "far.json")
+    first = parsed('{"name": "guard", "exec": "a"}')
+    assert parsed('{"name": "guard", "exec": "b"}') != first
+    assert parsed('{"name": "guard", "exec": "a"}') == first
+
+
 def test_only_the_target_of_an_absolute_link_counts(folder, tmp_path):
     (tmp_path / "system").write_text("1")
     (folder / "python").symlink_to(tmp_path / "system")
@@ -145,6 +187,61 @@ def test_too_many_files_or_bytes_are_an_error_that_says_what_to_do(folder, allow
         file.truncate(2**20)
     with pytest.raises(ContentError, match=rf"guard more than {named}.*--ext"):
         hash_content(folder, allowance=allowance)
+
+
+def test_extensions_share_one_allowance_and_the_largest_file_is_named_before_it_is_read(folder, tmp_path):
+    shared = Allowance(bytes=2**20)
+    (folder / "lib" / "rules").write_bytes(bytes(600_000))
+    hash_content(folder, allowance=shared)
+    other = tmp_path / "other"
+    other.mkdir()
+    with (other / "sparse").open("wb") as file:
+        file.truncate(2**40)
+    with pytest.raises(ContentError, match=r"with .*/other more than 1 MB .*file is .*/sparse \(1048576 MB\)"):
+        hash_content(other, allowance=shared)
+    assert shared.used_files < 20
+
+
+def test_the_work_is_divided_into_steps_by_bytes_and_by_files(folder):
+    few = sum(1 for _ in hashing(folder))
+    (folder / "large").write_bytes(bytes(20 * STEP_BYTES))
+    assert sum(1 for _ in hashing(folder)) >= few + 20
+    for number in range(300):
+        (folder / f"{number}").write_text("")
+    assert sum(1 for _ in hashing(folder)) >= few + 20 + 300 * ENTRY_COST // STEP_BYTES - 1
+
+
+@pytest.mark.parametrize("depth", [MAX_DEPTH, 1100])
+def test_folders_within_one_another_are_refused_in_one_line(folder, depth):
+    fd = os.open(folder, os.O_RDONLY)
+    for _ in range(depth):
+        os.mkdir("d", dir_fd=fd)
+        inner = os.open("d", os.O_RDONLY, dir_fd=fd)
+        os.close(fd)
+        fd = inner
+    os.close(fd)
+    with pytest.raises(ContentError, match=r"guard holds more than 100 folders within one another; remove"):
+        hash_content(folder)
+    subprocess.run(["rm", "-rf", folder / "d"], check=True)
+    os.makedirs(folder.joinpath(*["d"] * (MAX_DEPTH - 1)))
+    assert hash_content(folder).hash
+
+
+def test_a_path_that_is_too_long_for_the_system_is_one_line(folder):
+    made = folder
+    with contextlib.chdir(folder):
+        for _ in range(20):
+            os.mkdir("x" * 250)
+            os.chdir("x" * 250)
+    with pytest.raises(ContentError, match=r"x… cannot be read: File name too long") as raised:
+        hash_content(made)
+    assert len(str(raised.value)) < 500
+
+
+def test_a_long_chain_of_links_leads_nowhere(folder):
+    for number in range(1500):
+        (folder / f"{number}").symlink_to(f"{number + 1}")
+    assert hash_content(folder).hash == hash_content(folder).hash
 
 
 def test_a_folder_that_is_not_there_is_an_error(tmp_path):

@@ -90,6 +90,40 @@ def test_a_version_that_may_not_run_is_not_started(host: Host, folder: Folder):
     assert folder.says()["version"] == "v1"
 
 
+def test_a_version_that_is_checked_for_long_holds_up_no_guard(host: Host, folder: Folder):
+    host.start()
+    answers: list[str] = []
+    got: list[Any] = []
+
+    def may_run(found: Found, _old: Any) -> Steps[Found | str]:
+        while len(answers) < 20:
+            yield
+        return found
+
+    host.reloader = Reloader(host.supervisor, may_run=may_run)
+    folder.version("v2")
+    host.reloader.begin("one", got.append)
+    while len(answers) < 20:
+        answers.append(host.ask(waits=len(answers) % 2 == 0).reason)
+    assert set(answers) == {"v1"}
+    host.until(lambda: got)
+    assert got[0][0].outcome == "reloaded"
+
+
+def test_a_host_that_stops_while_a_version_is_checked_answers(host: Host, folder: Folder):
+    def may_run(_found: Found, _old: Any) -> Steps[Found | str]:
+        while True:
+            yield
+
+    host.start()
+    got: list[Any] = []
+    host.reloader = Reloader(host.supervisor, may_run=may_run)
+    host.reloader.begin("one", got.append)
+    host.stop()
+    host.until(lambda: got)
+    assert (got[0][0].outcome, got[0][0].reason) == ("kept", "the host is stopping")
+
+
 # --- what happens meanwhile -----------------------------------------------------------------------------------
 
 

@@ -1,0 +1,56 @@
+"""A seal is broken by every change of what was hashed, and by nothing else."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from supervisor.discovery.content_hash import hash_content
+from supervisor.discovery.seal import Seal
+from tests.support.project_extension import append, manifest
+
+
+def replaced(path) -> None:
+    path.with_name("new").write_bytes(path.read_bytes())
+    path.with_name("new").replace(path)
+
+
+def rewritten(path) -> None:
+    before = path.stat()
+    path.write_text("2")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def swapped(folder) -> None:
+    folder.rename(folder.with_name("old"))
+    folder.mkdir()
+
+
+CHANGES = {
+    "content": ("lib/rules", lambda folder: append(folder / "lib" / "rules")),
+    "replaced by the same": ("lib", lambda folder: replaced(folder / "lib" / "rules")),
+    "times set back": ("lib/rules", lambda folder: rewritten(folder / "lib" / "rules")),
+    "new file": ("lib", lambda folder: (folder / "lib" / "more").write_text("")),
+    "link turned": ("", lambda folder: ((folder / "link").unlink(), (folder / "link").symlink_to("run.sh"))),
+    "removed": ("lib", lambda folder: (folder / "lib" / "rules").unlink()),
+    "folder replaced": ("", swapped),
+}
+
+
+@pytest.mark.parametrize(("path", "change"), CHANGES.values(), ids=CHANGES)
+def test_a_change_is_named(folder, path, change):
+    seal = Seal(manifest(), hash_content(folder, manifest()).stamps)
+    assert seal.first_change() == ""
+    before = os.stat(folder / "lib" / "rules").st_ctime_ns
+    while os.stat(folder.parent).st_ctime_ns <= before:  # until the clock of the file system has ticked
+        os.utime(folder.parent)
+    change(folder)
+    assert seal.first_change() == os.path.join(folder, path).rstrip("/")
+
+
+def test_reading_changes_nothing(folder):
+    seal = Seal(manifest(), hash_content(folder, manifest()).stamps)
+    (folder / "lib" / "rules").read_text()
+    assert list(folder.iterdir())
+    assert seal.first_change() == ""
