@@ -167,7 +167,7 @@ class _Walk:
         for named in paths_in(word):
             if ("/" not in named and named != "..") or os.path.isabs(named) or "\0" in named:
                 continue  # a name in the folder, or an absolute path
-            self._count()
+            self._count(named)
             yield from self._outside(os.path.join(self._root, named), named)
 
     def _folder(self, path: str, shown: str) -> Steps[None]:
@@ -298,13 +298,13 @@ class _Walk:
 
     def _add(self, shown: str, state: bytes) -> None:
         self._states.append((shown, state))
-        self._count()
+        self._count(shown)
 
-    def _count(self) -> None:
+    def _count(self, shown: str) -> None:
         self._cost += ENTRY_COST
         self._allowance.used_files += 1
         if self._allowance.used_files > self._allowance.files:
-            raise self._too_much(f"{self._allowance.files:,} files")
+            raise self._too_much(f"{self._allowance.files:,} files", f"the last one is {_cut(shown)}")
 
     def _allow(self, path: str, size: int) -> None:
         allowance = self._allowance
@@ -313,7 +313,7 @@ class _Walk:
         if allowance.used_bytes > allowance.bytes:
             largest, path = allowance.largest
             raise self._too_much(
-                f"{allowance.bytes / 2**20:g} MB", f"the largest file is {_cut(path)} ({largest / 2**20:.0f} MB); "
+                f"{allowance.bytes / 2**20:g} MB", f"the largest file is {_cut(path)} ({largest / 2**20:.0f} MB)"
             )
 
     def _changing(self, path: str) -> ContentError:
@@ -322,9 +322,9 @@ class _Walk:
     def _unreadable(self, path: str, error: OSError) -> ContentError:
         return ContentError(f"{_cut(path)} cannot be read: {error.strerror}; make it readable or remove it")
 
-    def _too_much(self, bound: str, largest: str = "") -> ContentError:
+    def _too_much(self, bound: str, which: str) -> ContentError:
         return ContentError(
-            f"with {self._name} more than {bound} would be read before each start; {largest}move what it does not need"
+            f"with {self._name} more than {bound} would be read before each start; {which}; move what it does not need"
             " out of it (caches, build output, data), or name it with --ext"
         )
 

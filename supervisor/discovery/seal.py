@@ -39,7 +39,7 @@ class Seal:
         self._stamps = stamps
 
     def first_change(self) -> str:
-        """Returns the first path whose state has changed; "" if none has. Takes 3 µs for each path."""
+        """Returns the first path whose state has changed; "" if none has. Takes 4 µs for each path."""
         for path, stamp in self._stamps:
             try:
                 now = stamp_of(os.lstat(path) if stat.S_ISLNK(stamp[2]) else os.stat(path))

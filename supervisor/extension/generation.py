@@ -153,10 +153,11 @@ class Generation:
         if kept.trouble:
             self.notices.warn("data_dir", kept.trouble)
         self._env = dict(env)
+        refusal = self.found.change
         for slot in self.slots:
             if self.state is GenerationState.DRAINING or self.state is GenerationState.GONE:
                 return  # a worker could not be started
-            self._start(slot)
+            self._start(slot, refusal)
 
     def prepare_idle(self, failure: str, before: Generation) -> None:
         """Starts nothing until a user asks for a restart. The workers then get the environment and the data folder of
@@ -166,11 +167,13 @@ class Generation:
             worker.stay_down(failure)
         self.is_settled = True
 
-    def _start(self, slot: WorkerSlot) -> None:
-        slot.start(self._owner.next_mark(), self._env, found=self.found, limits=self.limits, hello_s=self.hello_s)
+    def _start(self, slot: WorkerSlot, refusal: str = "") -> None:
+        mark, hello_s = self._owner.next_mark(), self.hello_s
+        slot.start(mark, self._env, found=self.found, limits=self.limits, hello_s=hello_s, refusal=refusal)
 
     def refusal(self, worker: Worker) -> str:
-        return self.slots[worker.index].change(self.found)
+        is_first = self.slots[worker.index].starts == 1  # later ones may start from files that have changed
+        return self.found.change if is_first else ""
 
     def got_ready(self, worker: Worker) -> None:
         slot = self.slots[worker.index]

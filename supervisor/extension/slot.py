@@ -62,8 +62,11 @@ class WorkerSlot:
 
     # --- the worker's process -------------------------------------------------------------------------------
 
-    def start(self, mark: str, env: Mapping[str, str], *, found: Found, limits: Limits, hello_s: float) -> None:
-        """Starts the worker's process, in a cgroup leaf of its own if one of its limits needs one."""
+    def start(
+        self, mark: str, env: Mapping[str, str], *, found: Found, limits: Limits, hello_s: float, refusal: str = ""
+    ) -> None:
+        """Starts the worker's process, in a cgroup leaf of its own if one of its limits needs one. With a `refusal` the
+        worker ends at once with this reason."""
         self.starts += 1
         self.mark = mark
         env = {**env, START: mark}
@@ -71,8 +74,8 @@ class WorkerSlot:
 
         def argv() -> list[str]:
             nonlocal leaf
-            if change := self.change(found):
-                raise SpawnError(change)
+            if refusal:
+                raise SpawnError(refusal)
             command, folder = found.argv, str(found.folder)
             if self._tracker is None:
                 return launch(command, Confinement.of(limits), cwd=folder, env=env)
@@ -86,11 +89,6 @@ class WorkerSlot:
                 self._tracker.started(worker.child, leaf)
             else:
                 self._tracker.release(leaf)
-
-    def change(self, found: Found) -> str:
-        """Says which file has changed since the extension was hashed; "" if none has, or if this is not the first start
-        of the slot: only that is bound to the hashed files."""
-        return found.change if self.starts == 1 else ""
 
     def collected(self) -> None:
         """The worker's process has been waited for. Processes that it started may live on."""

@@ -14,7 +14,7 @@ from supervisor.discovery.admission import Admission, Consent
 from supervisor.discovery.discover import Found, discover, read_manifest
 from supervisor.discovery.trust_store import TrustStore
 from supervisor.extension.lifecycle import State
-from tests.support.host import PRELUDE, QUICK, Host
+from tests.support.host import PRELUDE, QUICK, SOON, Host
 from tests.support.installing import manifest_in
 from tests.support.project_extension import put
 from tests.support.replay_script import Script
@@ -99,6 +99,24 @@ def test_files_that_change_between_the_check_and_the_hello_end_the_start(tmp_pat
         assert kind == "failed"
         assert f"{folder}/rules.py has changed since it was checked" in said
         assert "starting guard again" not in host.log("guard")
+
+
+def test_what_is_started_again_after_a_crash_is_the_manifest_that_was_checked(tmp_path):
+    folder = trusted(tmp_path)
+    good = {"name": "guard", "exec": sys.executable, "args": ["-I", "-S", "x.py"], "timeouts": QUICK, "restart": SOON}
+    (folder / "x.py").write_text(f"{PRELUDE}hello('x')\nsend(type='ready')\nfor frame in frames(): sys.exit(1)\n")
+    (folder / "extension.json").write_text(json.dumps(good))
+    TrustStore(tmp_path / "home").trust(folder, read_manifest(folder))
+    with Host(tmp_path) as host:
+        host.found += found(tmp_path)
+        host.start()
+        evil = {**good, "exec": "/bin/sh", "args": ["-c", f"touch '{tmp_path}/evil'"]}
+        (folder / "extension.json").write_text(json.dumps(evil))
+        host.call("x")
+        host.until(lambda: host.is_restarted("guard"))
+        host.call("x")
+        host.until(lambda: host.is_restarted("guard", 2))
+    assert not (tmp_path / "evil").exists()
 
 
 @pytest.mark.slow

@@ -44,6 +44,15 @@ def changed_since(stage: Stage) -> str:
     return stage.answered().stderr
 
 
+@situation("zot: extension …: … has changed since it was checked; nothing may write there while it starts")
+def writes_while_it_starts(stage: Stage) -> str:
+    of_the_project(stage)
+    hello = '{"type":"hello","name":"desk"}'
+    stage.file(".zot/extensions/desk/run", f"#!/bin/sh\ntouch cache\necho '{hello}'\nexec cat\n")
+    stage.zot.run("ext", "trust", "desk", "--yes")
+    return stage.answered().stderr
+
+
 @situation("… reloaded; its source is newer: zot ext update …")
 def source_is_newer(stage: Stage) -> str:
     made = stage.extension("echo")
