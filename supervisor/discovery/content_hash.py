@@ -218,13 +218,15 @@ class _Walk:
         real = os.path.realpath(path)
         if self._is_inside(real):
             return
-        self._stamp(path, found)
+        is_folder = stat.S_ISDIR(found.st_mode)
+        if not (is_folder and self._is_above(real)):
+            self._stamp(path, found)
         if real in self._seen:
             return
         self._seen.add(real)
         if stat.S_ISREG(found.st_mode):
             yield from self._file(real, shown)
-        elif stat.S_ISDIR(found.st_mode):
+        elif is_folder:
             self._add(shown, b"folder")
             if not self._is_above(real):
                 yield from self._folder(real, shown)

@@ -49,6 +49,13 @@ def test_a_change_is_named(folder, path, change):
     assert seal.first_change() == os.path.join(folder, path).rstrip("/")
 
 
+def test_a_folder_that_holds_the_extension_may_change(folder):
+    (folder / "root").symlink_to("../../..")
+    seal = Seal(manifest(), hash_content(folder, manifest()).stamps)
+    (folder.parents[2] / "made meanwhile").write_text("")
+    assert seal.first_change() == ""
+
+
 def test_reading_changes_nothing(folder):
     seal = Seal(manifest(), hash_content(folder, manifest()).stamps)
     (folder / "lib" / "rules").read_text()
