@@ -6,7 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from benchmarks.programs.faults import fault_at
+import msgspec
+
+from benchmarks.programs.faults import FLOODER, fault_at
 from benchmarks.workshop import CHILDREN, PROGRAMS, Workshop
 from supervisor.discovery.discover import Found, Scope
 from wire.manifest import Limits, Manifest, Restart, Timeouts
@@ -30,6 +32,7 @@ ALWAYS = Restart(policy="permanent", max=1000, window_s=1, backoff_s=(0.5, 3.0))
 LIMITS = Limits(
     rss_mb=96, processes=12, frames_per_s=50_000, output_bytes=256 * 1024, log_mb=1, open_files=256, breaches=2
 )  # fmt: skip
+LARGE_FRAMES = msgspec.structs.replace(LIMITS, output_bytes=None)
 
 
 @dataclass(frozen=True)
@@ -133,12 +136,14 @@ def echo(workshop: Workshop, name: str) -> list[str]:
 
 
 def hostile(workshop: Workshop, count: int, *, seed: int, began: float, schedule: Schedule) -> tuple[Found, ...]:
-    """Makes the hostile extensions. Every tenth has the default restart policy, so the supervisor gives it up. Three
-    guard an event that a friend guards too; the fourth denies when it fails."""
+    """Makes the hostile extensions. Every tenth has the default restart policy, so the supervisor gives it up; another
+    tenth only floods, with the largest frames that a host takes. Three guard an event that a friend guards too; the
+    fourth denies when it fails."""
     times = [str(value) for value in (began, schedule.quiet_s, schedule.storm_s, schedule.fault_s)]
     found: list[Found] = []
     for i in range(count):
-        name = f"hostile{i}"
+        floods = i % 10 == 2
+        name = f"{FLOODER if floods else 'hostile'}{i}"
         guarded = [GUARDED_BY_BOTH] if i < 3 else [GUARDED_STRICTLY] if i == 3 else []
         argv = workshop.python(PROGRAMS / "hostile.py", name, str(seed), *times, *guarded)
         manifest = Manifest(
@@ -147,7 +152,7 @@ def hostile(workshop: Workshop, count: int, *, seed: int, began: float, schedule
             tuple(argv[1:]),
             timeouts=SHORT,
             restart=Restart() if i % 10 == 9 else ALWAYS,
-            limits=LIMITS,
+            limits=LARGE_FRAMES if floods else LIMITS,
             on_failure="deny" if i == 3 else "allow",
         )
         found.append(Found(workshop.folder, manifest, Scope.EXPLICIT, len(found)))

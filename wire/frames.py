@@ -170,7 +170,7 @@ class Log(Frame, frozen=True, tag="log"):
     message: str
     level: str | None = None
     """debug, info, warn or error; anything else is written as info."""
-    fields: dict[str, Any] | None = None
+    fields: dict[str, Raw] | None = None
 
 
 class PanelRender(Frame, frozen=True, tag="panel_render"):
@@ -343,7 +343,7 @@ class _Envelope(msgspec.Struct):
     id: Any = None
 
 
-_envelope = msgspec.json.Decoder(_Envelope)
+envelope = msgspec.json.Decoder(_Envelope)
 encoder = msgspec.json.Encoder()
 
 EXTENSION_TYPES = frozenset(cls.__struct_config__.tag for cls in FromExtension.__args__)
@@ -359,7 +359,7 @@ def decode_from_extension(line: bytes | bytearray) -> FromExtension | UnknownFra
     try:
         return _decode_from_extension(line)
     except UNREADABLE as error:
-        return _second_look(bytes(line), error, _from_extension, EXTENSION_TYPES)
+        return second_look(bytes(line), error, _from_extension, EXTENSION_TYPES)
 
 
 def decode_from_host(line: bytes) -> FromHost | UnknownFrame | Malformed:
@@ -367,7 +367,7 @@ def decode_from_host(line: bytes) -> FromHost | UnknownFrame | Malformed:
     try:
         return _from_host.decode(line)
     except UNREADABLE as error:
-        return _second_look(line, error, _from_host, HOST_TYPES)
+        return second_look(line, error, _from_host, HOST_TYPES)
 
 
 def encode(frame: Frame) -> bytes:
@@ -375,7 +375,7 @@ def encode(frame: Frame) -> bytes:
     return encoder.encode(frame) + b"\n"
 
 
-def _second_look(
+def second_look(
     line: bytes, error: Exception, decoder: msgspec.json.Decoder[Any], known: frozenset[Any]
 ) -> Any | UnknownFrame | Malformed:
     """The frame, if it can be decoded after a repair of its characters; else the error."""
@@ -388,12 +388,12 @@ def _second_look(
         except UNREADABLE as still:
             error = still
     try:
-        envelope = _envelope.decode(line)
+        named = envelope.decode(line)
     except UNREADABLE as not_json:
         return Malformed(f"not a JSON object: {reason(not_json)}")
-    frame_id = envelope.id if isinstance(envelope.id, str) else None
-    if not isinstance(envelope.type, str):
+    frame_id = named.id if isinstance(named.id, str) else None
+    if not isinstance(named.type, str):
         return Malformed("the frame has no type", id=frame_id)
-    if envelope.type not in known:
-        return UnknownFrame(envelope.type)
-    return Malformed(f"bad {envelope.type} frame: {reason(error)}", envelope.type, frame_id)
+    if named.type not in known:
+        return UnknownFrame(named.type)
+    return Malformed(f"bad {named.type} frame: {reason(error)}", named.type, frame_id)

@@ -2,16 +2,20 @@
 
 The time is linear in the number of bytes, and the result does not depend on how they are cut into chunks. Only LF ends
 a line: U+2028 and other Unicode line separators are legal inside JSON strings. A line longer than the limit is dropped
-and reported, and the stream goes on after the next LF; memory is bounded by the limit.
+and reported, and the stream goes on after the next LF; memory is bounded by the limit. The limit of a long line may
+depend on how the line begins.
 """
 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 DEFAULT_FRAME_LIMIT = 16 * 1024 * 1024
-"""Bytes, without the LF. zot's reader stops for good at 4 MiB; here a longer line costs only itself."""
+"""Bytes, without the LF, where nothing else is said. Lines of extensions have limits by kind: `dialects.long_lines`."""
 
 PREFIX_KEPT = 512
 """Bytes of an oversize line that are kept, to name the line in the error."""
@@ -30,16 +34,18 @@ class Oversize(NamedTuple):
     """Bytes of the whole line, without the LF."""
     prefix: bytes
     """Its first bytes, `PREFIX_KEPT` at most."""
+    limit: int
+    """Most bytes that it might have had."""
 
     @property
     def frame_type(self) -> str | None:
         """The frame's `type`, if it stands near the start."""
-        return _string_member(self.prefix, b"type")
+        return string_member(self.prefix, b"type")
 
     @property
     def frame_id(self) -> str | None:
         """The frame's `id`, if it stands near the start."""
-        return _string_member(self.prefix, b"id")
+        return string_member(self.prefix, b"id")
 
 
 class LineSplitter:
@@ -48,12 +54,16 @@ class LineSplitter:
     `feed` returns the complete lines in order, without their LF, with an `Oversize` in the place of each dropped line.
     """
 
-    __slots__ = ("_dropped", "_tail", "limit", "pending")
+    __slots__ = ("_allowed", "_dropped", "_limit_of", "_tail", "limit", "pending")
 
-    def __init__(self, limit: int = DEFAULT_FRAME_LIMIT) -> None:
+    def __init__(self, limit: int = DEFAULT_FRAME_LIMIT, limit_of: Callable[[bytes], int] | None = None) -> None:
+        """With `limit_of`, a longer line than `limit` may have as many bytes as that function says. It gets the first
+        bytes of the line, `PREFIX_KEPT` at most."""
         if limit < 1:
             raise ValueError(f"frame limit must be positive, not {limit}")
         self.limit = limit
+        self._limit_of = limit_of
+        self._allowed = limit  # bytes of the current line
         self._tail = bytearray()
         self._dropped = 0  # bytes of the current oversize line that were seen and not kept
         self.pending = 0
@@ -85,12 +95,13 @@ class LineSplitter:
 
     def _complete(self, last: bytes) -> Line | Oversize:
         self._hold(last)
-        kept, dropped = self._tail, self._dropped
+        kept, dropped, allowed = self._tail, self._dropped, self._allowed
         self._tail = bytearray()
         self.pending = 0
         self._dropped = 0
+        self._allowed = self.limit
         if dropped:
-            return Oversize(len(kept) + dropped, bytes(kept))
+            return Oversize(len(kept) + dropped, bytes(kept), allowed)
         return kept if len(kept) > COPIED else bytes(kept)
 
     def _hold(self, data: bytes) -> None:
@@ -98,8 +109,10 @@ class LineSplitter:
             self._dropped += len(data)
             return
         self._tail += data
-        if len(self._tail) > self.limit:
-            kept = min(PREFIX_KEPT, self.limit)
+        kept = min(PREFIX_KEPT, self.limit)
+        if len(self._tail) > self._allowed and self._limit_of is not None:
+            self._allowed = max(self.limit, self._limit_of(bytes(self._tail[:kept])))
+        if len(self._tail) > self._allowed:
             self._dropped = len(self._tail) - kept
             del self._tail[kept:]
         self.pending = len(self._tail)
@@ -109,7 +122,7 @@ _MEMBER = rb'\s*"(?P<key>[A-Za-z_]+)"\s*:\s*(?:"(?P<text>[^"\\]{0,200})"|(?P<oth
 _MEMBERS = re.compile(_MEMBER)
 
 
-def _string_member(prefix: bytes, key: bytes) -> str | None:
+def string_member(prefix: bytes, key: bytes) -> str | None:
     """A string member of the object that starts in `prefix`. The search ends at the first nested member."""
     start = prefix.find(b"{")
     if start < 0 or prefix[:start].strip():

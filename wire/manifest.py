@@ -86,7 +86,7 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     frames_per_s: Annotated[float, msgspec.Meta(gt=0)] | None = None
     """Frames that it sends in a second, between two samples. Absent: no limit."""
     output_bytes: Annotated[int, msgspec.Meta(ge=1024)] | None = None
-    """Bytes of one frame. A longer answer is dropped and its call fails. Absent: 16 MiB."""
+    """Bytes of one frame. A longer answer is dropped and its call fails. Absent: as its kind allows, at most 6 MiB."""
     log_mb: Annotated[float, msgspec.Meta(gt=0)] | None = None
     """Megabytes of all its log files together. Absent: 5."""
     file_mb: Annotated[float, msgspec.Meta(gt=0)] | None = None

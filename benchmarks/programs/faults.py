@@ -276,21 +276,58 @@ class Stubborn(Fault):
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
+class LargestFrames(Fault):
+    """Sends the largest frames of one kind that a host takes, as often as `FLOOD` allows. Subclasses have the kinds."""
+
+    ticks = True
+    head, tail, size = b"", b"", 0
+    next_at = 0.0
+
+    @classmethod
+    def frame(cls):
+        return cls.head + b"A" * (cls.size - len(cls.head + cls.tail)) + cls.tail
+
+    def tick(self, now):
+        if now >= self.next_at and self.program.is_greeted:
+            self.next_at = now + self.size / FLOOD
+            self.program.say(self.frame() + b"\n")
+
+
+def largest(size, kind, before, after=b""):
+    """A fault: frames of this kind with `size` bytes, of which most stand in a text between these members."""
+    ends = {"head": b'{"type":"%b",%b"' % (kind.encode(), before), "tail": b'"%b}' % after, "size": size}
+    return type(f"Largest {kind}", (LargestFrames,), ends)
+
+
+MIB, SHORT = 1 << 20, 1 << 18
+FLOODS = (
+    largest(6 * MIB, "tool_result", b'"id":"0","content":[{"type":"image","mime_type":"image/png","data":', b"}]"),
+    largest(SHORT, "log", b'"message":"m","fields":{"a":', b"}"),
+    largest(6 * MIB, "event_intercept_response", b'"id":"0","replace_text":'),
+    largest(SHORT, "notify", b'"message":'),
+    largest(4 * MIB, "command_response", b'"id":"0","display":'),
+    largest(SHORT, "panel_render", b'"panel_id":"p","lines":[', b"]"),
+    largest(MIB, "register_tool", b'"name":"t","description":'),
+    largest(SHORT, "no_such_kind", b'"text":'),
+)
 FAULTS = (
     Fault, Late, Silent, Junk, Drip, Half, NoteFlood, ErrorFlood, Exit, Killed, Mute, NoHello, Deaf, Stopped, Leak,
     Forks, TooLong, WrongTypes, Twice, WrongAnswer, Stubborn,
 )  # fmt: skip
 STRIDE = 5
-"""Step from one fault to the next. It shares no factor with the number of faults, so every fault is reached."""
+"""Step from one fault to the next. It shares no factor with either number of faults, so every fault is reached."""
+FLOODER = "flooder"
 ANSWERS = {b"tool_call": b"tool_result", b"event_intercept": b"event_intercept_response"}
 
 
 def fault_at(elapsed: float, name: str, seed: object, quiet_s: float, storm_s: float, fault_s: float) -> "type[Fault]":
-    """The class of the fault at `elapsed` seconds of the run. Each extension begins at another fault."""
+    """The class of the fault at `elapsed` seconds of the run. Each extension begins at another fault. Those that are
+    called flooders have `FLOODS` only."""
     cycle, within = divmod(elapsed, quiet_s + storm_s)
     if within < quiet_s:
         return Fault
     in_a_storm = max(1, round(storm_s / fault_s))
     turn = int(cycle) * in_a_storm + min(int((within - quiet_s) / fault_s), in_a_storm - 1)
     start = sum(position * byte for position, byte in enumerate(f"{name} {seed}".encode(), 1))
-    return FAULTS[(start + STRIDE * turn) % len(FAULTS)]
+    faults: tuple[type[Fault], ...] = FLOODS if name.startswith(FLOODER) else FAULTS
+    return faults[(start + STRIDE * turn) % len(faults)]

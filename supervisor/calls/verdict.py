@@ -33,6 +33,10 @@ REPLACEABLE = frozenset({"assistant_message", "user_prompt"})
 """Events whose text a guard may replace."""
 REMARK_LENGTH = 600
 """Most characters of a remark."""
+REASON_LENGTH = 10_000
+"""Most characters of the reason of a block."""
+ARGS_LIMIT = 1024 * 1024
+"""Bytes of rewritten arguments. A model writes fewer, and each MiB can take 50 ms to read."""
 
 
 class VerdictKind(Enum):
@@ -118,9 +122,11 @@ def read_verdict(event: str, answer: InterceptResponse) -> Verdict:
     """The verdict in a frame. A rewrite of the arguments that is not a JSON object is no verdict; a rewrite that the
     event does not allow is ignored. The reason of a guard that does not block is kept as a remark."""
     if answer.block:
-        return Verdict(VerdictKind.DENY, answer.reason or DEFAULT_REASONS[event])
+        return Verdict(VerdictKind.DENY, (answer.reason or DEFAULT_REASONS[event])[:REASON_LENGTH])
     remark = one_line(answer.reason, REMARK_LENGTH) if answer.reason else ""
     if answer.modified_args is not UNSET and event == "tool_call":
+        if len(answer.modified_args) > ARGS_LIMIT:
+            return Verdict(VerdictKind.NO_VERDICT, f"modified_args has more than {ARGS_LIMIT} bytes")
         try:
             value, text = read(bytes(answer.modified_args))
         except UNREADABLE as error:

@@ -9,7 +9,7 @@ from msgspec import Raw
 
 from supervisor.control.connection import Connection
 from wire import control, frames
-from wire.dialects.zot import describe_oversize
+from wire.dialects.long_lines import describe_oversize
 from wire.framing import Oversize
 from wire.lenient_json import UNREADABLE
 
@@ -67,7 +67,7 @@ class Client:
 
     def _on_line(self, line: Line | Oversize) -> None:
         if isinstance(line, Oversize):
-            described = describe_oversize(line, self._connection.frame_limit)
+            described = describe_oversize(line)
             self.fail(described.id, described.reason)
             return
         text = bytes(line)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from wire.lenient_json import UNREADABLE
 from wire.log_times import HOST, LETTERS, STDERR, UNKNOWN, entry, header, times_name
 from wire.text import _BREAKS, one_line
 
@@ -64,9 +65,13 @@ class ExtensionLog:
         """Appends a line of the host."""
         self._append(f"[zot] {one_line(text, LINE_LIMIT)}\n".encode(), HOST)
 
-    def add_frame(self, level: str, message: str, fields: Mapping[str, object] | None = None) -> None:
+    def add_frame(self, level: str, message: str, fields: Mapping[str, msgspec.Raw] | None = None) -> None:
         """Appends a line that the extension sent as a `log` frame."""
-        said = " ".join([message, *(f"{name}={_value(value)}" for name, value in (fields or {}).items())])
+        said = message
+        for name, value in (fields or {}).items():
+            if len(said) > 4 * FRAME_LINE_LIMIT:
+                break  # `one_line` reads no further
+            said += f" {name}={_value(value)}"
         shown = level if level in LEVELS else "info"
         self._append(f"[{shown}] {one_line(said, FRAME_LINE_LIMIT)}\n".encode("utf-8", "replace"), shown)
 
@@ -185,8 +190,14 @@ def _replace(newer: Path, older: Path) -> None:
         pass  # there is none yet, or the folder cannot be written
 
 
-def _value(value: object) -> str:
-    """Returns a text without white space and quotes as it is, any other value as JSON."""
+def _value(raw: msgspec.Raw) -> str:
+    """Returns a text without white space and quotes as it is, any other value as JSON. A value that will be cut is not
+    decoded."""
+    text = bytes(raw)
+    try:
+        value = msgspec.json.decode(text if len(text) <= FRAME_LINE_LIMIT else b"")
+    except UNREADABLE:
+        return text[: 4 * FRAME_LINE_LIMIT].decode("utf-8", "replace")
     if isinstance(value, str) and value and not _BREAKS.search(value) and '"' not in value:
         return value
     return msgspec.json.encode(value).decode()

@@ -19,7 +19,7 @@ from supervisor.loop.future import Failure
 from supervisor.process.child import EXIT_FOLLOWS_S, Child, SpawnError
 from supervisor.registry.worker_registry import Registry
 from wire import frames
-from wire.dialects.zot import describe_oversize
+from wire.dialects.long_lines import describe_oversize
 from wire.framing import Oversize
 
 if TYPE_CHECKING:
@@ -243,11 +243,14 @@ class Worker(PendingRequests):
         account.frames_in += count
         self.frames_in += count
         for line in lines:
-            if type(line) is Oversize:
+            if type(line) is bytes:
+                message = decode(line)
+                handlers[type(message)](message)
+            elif type(line) is Oversize:
                 self._on_oversize(line)
                 account.frames_in -= 1
             else:
-                message = decode(line)  # type: ignore[arg-type]
+                message = self._dialect.decode_long(line)  # type: ignore[arg-type]
                 handlers[type(message)](message)
         self._last_frame = self._loop.pass_time
         if self._splitter.pending > LARGE_FRAME:
@@ -305,7 +308,10 @@ class Worker(PendingRequests):
             self._notices.warn("frame", f"{frame.reason}; ignored")
 
     def _on_oversize(self, line: Oversize) -> None:
-        frame = describe_oversize(line, self._splitter.limit)
+        frame = describe_oversize(line)
+        if frame.type == "hello":
+            self._on_malformed(frame)
+            return
         self.account.junk_lines += 1
         if not self._fail_for_bad_frame(frame):
             self._notices.warn("oversize", frame.reason)

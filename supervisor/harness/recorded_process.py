@@ -19,8 +19,9 @@ from supervisor.harness.messages import host_info
 from supervisor.harness.script import Side
 from supervisor.registry.worker_registry import Registry
 from wire import frames
-from wire.dialects.zot import ZotDialect, describe_oversize
-from wire.framing import Line, LineSplitter, Oversize
+from wire.dialects.long_lines import decode_long, describe_oversize
+from wire.dialects.zot import ZotDialect
+from wire.framing import Line, Oversize
 from wire.lenient_json import UNREADABLE
 from wire.text import printable
 
@@ -134,7 +135,7 @@ class RecordedProcess(Worker):
         self.registry = Registry(loop, dialect, self._on_warning, self.remarks.append)
         self._on_said = on_said
         self._on_exit_seen = on_exit
-        self._tap = LineSplitter()
+        self._tap = dialect.splitter()
 
     @property
     def phase(self) -> HandshakePhase:
@@ -189,7 +190,7 @@ class RecordedProcess(Worker):
         super()._on_stdout(data)
 
     def _hear(self, line: Line | Oversize) -> None:
-        said = understood(line, self._tap.limit, self._clock())
+        said = understood(line, self._clock())
         self.has_acked |= isinstance(said.message, frames.ShutdownAck)
         self.heard.append(said)
         self._note(said)
@@ -237,12 +238,12 @@ class RecordedProcess(Worker):
             super().ask_to_stop()
 
 
-def understood(line: Line | Oversize, limit: int, now: float) -> RecordedLine:
+def understood(line: Line | Oversize, now: float) -> RecordedLine:
     """Decodes a line of an extension: to JSON for the comparison, and to a message as a host does."""
     if isinstance(line, Oversize):
-        malformed = describe_oversize(line, limit)
+        malformed = describe_oversize(line)
         return RecordedLine(Side.EXTENSION, None, now, malformed.reason, _cut(line.prefix), malformed)
-    judged = frames.decode_from_extension(line)
+    judged = decode_long(line)
     fault = judged.reason if isinstance(judged, frames.Malformed) else ""
     try:
         frame = msgspec.json.decode(bytes(line).decode("utf-8", "replace"))

@@ -11,13 +11,26 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from benchmarks.programs.faults import FLOODS
 from tests.support.marked_processes import MARK, marked
 from tests.support.warm_start import ROOT
+from wire.dialects.long_lines import LIMITS, SHORT, decode_long
+from wire.frames import Malformed
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="finds processes by /proc")
+
+
+def test_the_floods_are_the_largest_frames_that_a_host_takes():
+    for flood in FLOODS:
+        frame = flood.frame()
+        kind = str(json.loads(frame)["type"])
+        assert len(frame) == LIMITS.get(kind, SHORT)
+        assert not isinstance(decode_long(frame), Malformed)
+        assert isinstance(decode_long(frame[:-1] + b" }"), Malformed) or len(frame) == SHORT
+    assert {str(json.loads(flood.frame())["type"]) for flood in FLOODS} > set(LIMITS)
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ STREAM = st.lists(st.sampled_from([b"\n", b"\n\n", b"\r\n", b"a", b"bc", b"\xe2\
 
 def split_by_model(data: bytes, limit: int) -> tuple[list[bytes | Oversize], bytes | Oversize | None]:
     def judge(line: bytes) -> bytes | Oversize:
-        return line if len(line) <= limit else Oversize(len(line), line[: min(PREFIX_KEPT, limit)])
+        return line if len(line) <= limit else Oversize(len(line), line[: min(PREFIX_KEPT, limit)], limit)
 
     *whole, rest = data.split(b"\n")
     return [judge(line) for line in whole], judge(rest) if rest else None
@@ -90,7 +90,7 @@ def oversize(frame: str | bytes) -> Oversize:
     data = frame.encode() if isinstance(frame, str) else frame
     (line,) = LineSplitter(64).feed(data.ljust(2000) + b"\n")
     assert isinstance(line, Oversize)
-    return Oversize(line.size, data[:PREFIX_KEPT])
+    return Oversize(line.size, data[:PREFIX_KEPT], 64)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_an_oversize_frame_is_named_by_its_own_members_only(frame: str | bytes, 
 
 @given(st.binary(max_size=PREFIX_KEPT))
 def test_naming_never_raises(prefix: bytes):
-    dropped = Oversize(10**9, b'{"' + prefix)
+    dropped = Oversize(10**9, b'{"' + prefix, 64)
     assert dropped.frame_type is None or isinstance(dropped.frame_type, str)
     assert dropped.frame_id is None or isinstance(dropped.frame_id, str)
 

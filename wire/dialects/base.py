@@ -42,9 +42,10 @@ Message = frames.FromExtension | frames.UnknownFrame | frames.Malformed
 class Dialect(Protocol):
     """Encodes and decodes the messages of one extension protocol.
 
-    `decode` reads one line of an extension. All methods that return bytes or a `Question` make frames for an extension:
-    `greet` answers its hello, `call` calls a tool and `invoke` a command, `cancel` takes back one of both, `question`
-    asks for a verdict, `tell` reports an event, and `stop` asks it to exit. `args` of `call` are JSON text.
+    `decode` reads one line of an extension, `decode_long` one that the splitter returns as a bytearray. All methods
+    that return bytes or a `Question` make frames for an extension: `greet` answers its hello, `call` calls a tool and
+    `invoke` a command, `cancel` takes back one of both, `question` asks for a verdict, `tell` reports an event, and
+    `stop` asks it to exit. `args` of `call` are JSON text.
     """
 
     observable: frozenset[str]
@@ -54,6 +55,7 @@ class Dialect(Protocol):
 
     def splitter(self) -> LineSplitter: ...
     def decode(self, line: bytes | bytearray) -> Message: ...
+    def decode_long(self, line: bytes | bytearray) -> Message: ...
     def greet(self, host: HostInfo, extension_dir: str, data_dir: str) -> bytes: ...
     def call(self, call_id: str, tool: str, args: bytes) -> bytes: ...
     def invoke(self, call_id: str, command: str, args: str) -> bytes: ...

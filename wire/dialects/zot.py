@@ -6,7 +6,8 @@ from msgspec import Raw
 
 from wire import frames
 from wire.dialects.base import HostInfo, PanelChange, Question
-from wire.framing import DEFAULT_FRAME_LIMIT, LineSplitter, Oversize
+from wire.dialects.long_lines import LONGEST, SHORT, decode_long, limit_of
+from wire.framing import LineSplitter
 
 OBSERVABLE = frozenset(
     {
@@ -22,18 +23,20 @@ _BREAKS_TO_SPACES = bytes.maketrans(b"\n\r", b"  ")
 
 
 class ZotDialect:
-    """The dialect of zot. `frame_limit` is the most bytes of a frame from an extension."""
+    """The dialect of zot. `frame_limit` is the most bytes of a frame from an extension, if the limit of its kind is
+    not lower."""
 
     observable = OBSERVABLE
     guardable = GUARDABLE
 
-    def __init__(self, frame_limit: int = DEFAULT_FRAME_LIMIT) -> None:
+    def __init__(self, frame_limit: int = LONGEST) -> None:
         self._frame_limit = frame_limit
 
     def splitter(self) -> LineSplitter:
-        return LineSplitter(self._frame_limit)
+        return LineSplitter(min(SHORT, self._frame_limit), lambda start: min(limit_of(start), self._frame_limit))
 
     decode = staticmethod(frames.decode_from_extension)
+    decode_long = staticmethod(decode_long)
 
     def greet(self, host: HostInfo, extension_dir: str, data_dir: str) -> bytes:
         return frames.encode(
@@ -79,11 +82,3 @@ def json_on_one_line(json_text: bytes) -> Raw:
     """JSON text with spaces in place of line breaks, so that it fits a frame. JSON has line breaks only between tokens;
     in strings they are escaped."""
     return Raw(json_text.translate(_BREAKS_TO_SPACES))
-
-
-def describe_oversize(line: Oversize, limit: int) -> frames.Malformed:
-    """The error for a frame over the limit, with its type and id if they are near its start."""
-    kind = f"{line.frame_type} frame" if line.frame_type else "line"
-    return frames.Malformed(
-        f"a {kind} of {line.size} bytes is over the limit of {limit} bytes; dropped", line.frame_type, line.frame_id
-    )

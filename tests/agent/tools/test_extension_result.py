@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
-from agent.tools.extension_result import parts_of, within_bounds
+from agent.tools.extension_result import IMAGE_LIMIT, parts_of, within_bounds
 from agent.transcript import Image, Text
 from tests.support.faulty_run import guarded, observe, program
 from wire.frames import ContentBlock
@@ -29,6 +30,25 @@ NONE = "from extension e; its bytes are no PNG, JPEG, GIF or WebP"
 def test_an_image_is_what_its_type_says_or_a_text(mime_type: str, data: str, part: Text | Image):
     block = ContentBlock("image", mime_type=mime_type, data=data)
     assert parts_of([block], "e/tool") == ((part,), False)
+
+
+def test_an_image_that_no_model_takes_is_a_text_and_is_not_decoded():
+    largest = PIXEL[:8] + "GgoA" + "A" * (IMAGE_LIMIT // 3 * 4 - 12)
+    for data, shown in (
+        (largest, Image("image/png", largest)),
+        (largest + "!", Text("[an image from extension e; it has more than 3932160 bytes]")),
+    ):
+        assert parts_of([ContentBlock("image", mime_type="image/png", data=data)], "e/tool") == ((shown,), False)
+
+
+def test_only_the_start_of_a_long_text_is_divided_into_lines(tmp_path: Path):
+    tracemalloc.start()
+    try:
+        (cut,) = within_bounds((Text("\n" * 2_000_000),), tmp_path)
+        assert tracemalloc.get_traced_memory()[1] < 10_000_000, "each line as a string would take fifty times as much"
+    finally:
+        tracemalloc.stop()
+    assert "this is the start of 2000000 bytes, 2000001 lines" in cut.text
 
 
 def test_a_long_result_of_a_guard_is_cut_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -11,7 +11,9 @@ from msgspec import Raw
 
 from supervisor.calls.verdict import (
     ALLOW,
+    ARGS_LIMIT,
     DEFAULT_REASONS,
+    REASON_LENGTH,
     UNTOUCHED,
     Judgement,
     Missing,
@@ -126,6 +128,17 @@ def test_a_deeply_nested_rewrite_is_no_verdict():
     deep = Raw(b'{"a":' + b"[" * 50_000 + b"]" * 50_000 + b"}")
     verdict = read_verdict("tool_call", InterceptResponse("1", modified_args=deep))
     assert verdict == Verdict(VerdictKind.NO_VERDICT, "modified_args is not JSON: nested too deeply")
+
+
+def test_more_arguments_than_a_model_writes_are_no_verdict():
+    answer = InterceptResponse("1", modified_args=Raw(b'{"a":[%b0]}' % (b"0," * (ARGS_LIMIT // 2))))
+    verdict = read_verdict("tool_call", answer)
+    assert (verdict.kind, verdict.reason) == (VerdictKind.NO_VERDICT, "modified_args has more than 1048576 bytes")
+
+
+def test_the_reason_of_a_block_is_cut():
+    verdict = read_verdict("tool_call", InterceptResponse("1", block=True, reason="no " * 1_000_000))
+    assert len(verdict.reason) == REASON_LENGTH
 
 
 def test_only_what_an_event_has_can_be_rewritten():

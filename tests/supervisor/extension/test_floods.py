@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING
 
 import psutil
 import pytest
+from msgspec import Raw
 
 from supervisor.extension.lifecycle import State
 from supervisor.loop.future import Failure
 from tests.support.host import Host
+from wire.frames import Event
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,6 +28,13 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.usefixtures("healthy")
 READY = 'hello()\nsend(type="ready")\n'
 FLOOD = READY + "data = %s\nwhile True: os.write(%d, data)"
+GUARD = """
+hello(intercept=["tool_call"])
+send(type="ready")
+for frame in frames():
+    send(type="event_intercept_response", id=frame["id"])
+"""
+CALL = Event("tool_call", tool_id="1", tool_name="bash", tool_args=Raw(b"{}"))
 CALLS = 20
 FLOODS = {
     "stderr": (2, 'b"e" * 65536'),
@@ -35,7 +44,13 @@ FLOODS = {
     "unknown frames": (1, 'b\'{"type":"a"}\\n\' * 5000'),
     "bad frames": (1, 'b\'{"type":"notify","message":5}\\n\' * 2000'),
     "notes": (1, 'b\'{"type":"notify","message":"x"}\\n\' * 2000'),
-    "large notes": (1, 'b\'{"type":"notify","message":"\' + b"x" * 4_000_000 + b\'"}\\n\''),
+    "large notes": (1, 'b\'{"type":"notify","message":"\' + b"x" * 250_000 + b\'"}\\n\''),
+    "notes over the limit": (1, 'b\'{"type":"notify","message":"\' + b"x" * 4_000_000 + b\'"}\\n\''),
+    "logs of many fields": (
+        1,
+        """b'{"type":"log","message":"","fields":{' + b",".join(b'"%x":0' % n for n in range(25_000)) + b'}}\\n'""",
+    ),
+    "the largest answers": (1, """b'{"type":"tool_result","id":"1","x":[' + b"[]," * 2_000_000 + b"0]}\\n\""""),
     "answers to nobody": (1, 'b\'{"type":"tool_result","id":"1"}\\n\' * 2000'),
     "tools with large schemas": (
         1,
@@ -77,6 +92,49 @@ def test_a_flood_does_not_starve_others_and_is_kept_nowhere(host: Host, flood: s
     assert len(host.said_of("flood")) <= 11
     assert len([note for note in host.notes if note[0] == "flood"]) < 200
     assert all(len(line) < 1000 and line.isprintable() for _, line in host.said_of("flood"))
+
+
+LARGE_FRAMES = 12
+
+
+def test_guards_of_others_answer_between_the_largest_frames_of_one(host: Host):
+    """One pass of the loop works off one large frame of an extension at most, and then looks at the others."""
+    host.write("guard", GUARD)
+    frame = """b'{"type":"tool_result","id":"1","x":"' + b"x" * 6_000_000 + b'"}\\n'"""
+    host.write("flood", FLOOD % (frame, 1))
+    host.start()
+    dialect = host.extension("flood").lead._dialect
+    decode, decoded_in = dialect.decode_long, []
+    dialect.decode_long = lambda line: decoded_in.append(host.loop.passes) or decode(line)
+    answers = 0
+    while len(decoded_in) < LARGE_FRAMES:
+        assert host.supervisor.intercept(CALL).missing == ()
+        answers += 1
+    assert len(set(decoded_in)) == len(decoded_in)
+    assert answers >= 3
+
+
+REFUSED = """
+hello("t")
+send(type="ready")
+for frame in frames():
+    send(type="log", message="x" * 300_000)
+    send(type="tool_progress", id=frame["id"], text="x" * 300_000)
+"""
+
+
+def test_a_call_whose_frame_is_too_long_for_its_kind_fails_at_once(host: Host):
+    host.write("wordy", REFUSED, timeouts={"tool_call": 60})
+    host.start()
+    answer = host.call("t")
+    assert answer.failure is Failure.BAD_ANSWER
+    assert answer.reason == "a tool_progress frame of 300048 bytes is over the limit of 262144 bytes; dropped"
+    log = "a log frame of 300030 bytes is over the limit of 262144 bytes; dropped"
+    assert ("warning", log) in host.said_of("wordy")
+    for _ in range(3):
+        host.call("t")
+    assert [line for _, line in host.said_of("wordy")].count(log) == 1, "later ones are in its log only"
+    assert host.log("wordy").count(log) == 4
 
 
 # --- stderr ---------------------------------------------------------------------------------------------------

@@ -81,11 +81,18 @@ def test_a_hello_without_a_name_ends_it(host: Host, hello: str, line: str):
 
 
 def test_a_hello_by_another_name_is_noted_in_the_log(host: Host):
-    host.write("known", 'send(type="hello", name="n" * 1_000_000)\nsend(type="ready")\nfor _ in frames(): pass')
+    host.write("known", 'send(type="hello", name="n" * 200_000)\nsend(type="ready")\nfor _ in frames(): pass')
     host.start()
     assert host.said_of("known") == []
     assert "says hello as 'nnn" in host.log("known")
     assert len(host.log("known")) < 1000
+
+
+def test_a_hello_over_the_limit_ends_it_at_once(host: Host):
+    host.write("long", 'send(type="hello", name="n" * 300_000)\nfor _ in frames(): pass', timeouts={"hello": 60})
+    host.start()
+    line = only_line(host, "long")
+    assert line.startswith("a hello frame of 300029 bytes is over the limit of 262144 bytes; dropped (log: ")
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Raw
 
 from supervisor.extension.log import LOG_LIMIT, LOGS_KEPT, ExtensionLog
 from wire.log_times import LogTimes, Written, times_name
@@ -43,6 +44,26 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
+
+
+def test_fields_are_written_until_the_line_is_full(log: ExtensionLog):
+    written = []
+
+    class Fields(dict):
+        def items(self):
+            for item in super().items():
+                written.append(item)
+                yield item
+
+    log.add_frame("info", "m", Fields({f"field{n}": Raw(b'"value"') for n in range(1_000_000)}))
+    assert len(log.path.read_text()) < 4100
+    assert len(written) < 2000
+
+
+def test_fields_are_shown_as_texts_or_as_json(log: ExtensionLog):
+    shown = {"a": b'"plain"', "b": b'"two words"', "c": b'{"x": "\\u00e9"}', "d": b'"\xff"', "e": b"1e999", "f": b'""'}
+    log.add_frame("info", "m", {name: Raw(value) for name, value in shown.items()})
+    assert log.path.read_text() == '[info] m a=plain b="two words" c={"x":"é"} d="\ufffd" e=1e999 f=""\n'
 
 
 def test_log_files_are_private(log: ExtensionLog):

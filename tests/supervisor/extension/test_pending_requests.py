@@ -38,7 +38,7 @@ def test_an_oversize_answer_fails_its_call_at_once_and_later_ones_work(host: Hos
     assert seconds < 10
     assert answer.failure is Failure.BAD_ANSWER
     assert answer.reason.startswith("a tool_result frame of 20971")
-    assert answer.reason.endswith("bytes is over the limit of 16777216 bytes; dropped")
+    assert answer.reason.endswith("bytes is over the limit of 6291456 bytes; dropped")
     assert host.text("huge") == "small"
     assert host.said_of("huge_line") == [("warning", f"its tool huge failed: {answer.reason}")]
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from tests.support.any_message import JSON, TEXT, any_of, plain
 from wire import frames
 from wire.dialects.base import HostInfo
-from wire.dialects.zot import GUARDABLE, OBSERVABLE, ZotDialect, describe_oversize, json_on_one_line
+from wire.dialects.long_lines import describe_oversize
+from wire.dialects.zot import GUARDABLE, OBSERVABLE, ZotDialect, json_on_one_line
 from wire.framing import LineSplitter, Oversize
 
 DIALECT = ZotDialect()
@@ -95,5 +96,5 @@ def test_an_oversize_line_is_described(line: bytes, reason: str):
     assert isinstance(splitter, LineSplitter)
     (dropped,) = splitter.feed(line.ljust(200, b"x") + b"\n")
     assert isinstance(dropped, Oversize)
-    frame = describe_oversize(dropped, 100)
+    frame = describe_oversize(dropped)
     assert (frame.reason, frame.id) == (reason, "7" if b"id" in line else None)
