@@ -60,7 +60,7 @@ ROWS = [
         (("late", {}), ("late", {})),
         ("timeout waiting for answers_late/late", ""),
     ),
-    Row("huge_line", "20971", (("huge", {}), ("huge", {})), ("over the limit of 16777216 bytes", "small")),
+    Row("huge_line", "20971", (("huge", {}), ("huge", {})), ("over the limit of 6291456 bytes", "small")),
     Row("junk_between", "lines that are not frames to its stdout"),
     Row("wrong_types", "register_tool"),
     Row("ignores_shutdown", ""),

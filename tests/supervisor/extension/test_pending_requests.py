@@ -73,7 +73,7 @@ ANSWERS = {
     ),
     "no type": ('send(id=frame["id"], content=[])', "the frame has no type"),
     "too many blocks": (
-        'send(type="tool_result", id=frame["id"], content=[{"type": "text"}] * 500_000)',
+        'send(type="tool_result", id=frame["id"], content=[{"type": "text"}] * 20_000)',
         "bad tool_result frame: Expected `array` of length <= 10000 - at `$.content`",
     ),
 }
