@@ -7,7 +7,7 @@ limit. When the process ends, its pending requests fail at once, with the reason
 from __future__ import annotations
 
 import signal
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from supervisor.accounting.rates import TreeUse
 from supervisor.extension.crash_cause.last_words import LastWords
@@ -123,9 +123,9 @@ class Worker(PendingRequests):
 
     def _handlers_once_greeted(self) -> dict[type, Callable[..., None]]:
         return {
-            frames.RegisterTool: self._on_register_tool,
-            frames.RegisterCommand: self._on_register_command,
-            frames.UnregisterTool: self._on_unregister_tool,
+            frames.RegisterTool: self._registering(self.registry.add_tool),
+            frames.RegisterCommand: self._registering(self.registry.add_command),
+            frames.UnregisterTool: self._registering(self.registry.remove_tool),
             frames.ToolProgress: self._on_progress,
             frames.Log: self._on_log,
             frames.Subscribe: self._on_subscribe,
@@ -261,17 +261,14 @@ class Worker(PendingRequests):
         self.last_words.tail.write(data)
         self._owner.log.write(data)
 
-    def _on_register_tool(self, frame: frames.RegisterTool) -> None:
-        if self.registry.add_tool(frame):
-            self._owner.registered(self)
+    def _registering(self, change: Callable[[Any], bool]) -> Callable[[Any], None]:
+        """Returns the handler of a frame that may change the registry; `change` says whether it has."""
 
-    def _on_register_command(self, frame: frames.RegisterCommand) -> None:
-        if self.registry.add_command(frame):
-            self._owner.registered(self)
+        def on_frame(frame: object) -> None:
+            if change(frame):
+                self._owner.registered(self)
 
-    def _on_unregister_tool(self, frame: frames.UnregisterTool) -> None:
-        if self.registry.remove_tool(frame):
-            self._owner.registered(self)
+        return on_frame
 
     def _on_log(self, frame: frames.Log) -> None:
         self._owner.log.add_frame(frame.level or "info", frame.message, frame.fields)
