@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from agent.transcript import Image, Text, Thinking, ToolCall, ToolResult
+from supervisor.home.zot_home import private_folder
 from wire.dialects.zot import json_on_one_line
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ class SessionFile:
             self.close()
 
     def _open(self) -> None:
-        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_folder(self.path.parent)
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         self._fd = os.open(self.path, flags, 0o600)
         fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

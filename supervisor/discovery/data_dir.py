@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from supervisor.home.small_file import read_file
+from supervisor.home.zot_home import private_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -54,8 +55,7 @@ def prepare(found: Found, data: Path | None) -> DataDir:
     try:
         if not own.is_dir() and state_in(found.folder):
             return DataDir(found.folder)
-        data.mkdir(mode=0o700, parents=True, exist_ok=True)
-        own.mkdir(mode=0o700, exist_ok=True)
+        private_folder(own)
     except OSError as error:
         return DataDir(
             found.folder, f"its data folder {own} cannot be made: {error.strerror}; it keeps its data in {found.folder}"

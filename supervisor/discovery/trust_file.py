@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from supervisor.home.small_file import read_file, replace_file
+from supervisor.home.zot_home import private_folder
 from wire.lenient_json import UNREADABLE, reason
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class TrustFile:
         """Locks the file and gives its rows to the block. After the block all changes are written in one rename. Raises
         `TrustError` if that fails; the file then stays unchanged."""
         try:
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            private_folder(self.path.parent)
             lock = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise self._unwritable(error) from None

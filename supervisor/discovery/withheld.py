@@ -14,6 +14,7 @@ import msgspec
 from supervisor.discovery.environment import HOST_SECRETS, withheld
 from supervisor.home.config import NAME as CONFIG
 from supervisor.home.small_file import read_file, replace_file
+from supervisor.home.zot_home import private_folder
 from wire.lenient_json import UNREADABLE
 from wire.text import one_line
 
@@ -105,5 +106,5 @@ def _read(home: Path) -> Told:
 
 def _write(home: Path, told: Told) -> None:
     with suppress(OSError, UnicodeEncodeError):
-        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_folder(home)
         replace_file(home / NAME, msgspec.json.encode(_File(told)) + b"\n", mode=0o600)

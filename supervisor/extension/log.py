@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from supervisor.home.zot_home import private_folder
 from wire.lenient_json import UNREADABLE
 from wire.log_times import HOST, LETTERS, STDERR, UNKNOWN, entry, header, times_name
 from wire.text import _BREAKS, one_line
@@ -80,7 +81,7 @@ class ExtensionLog:
             try:
                 self._fd = _opened(self.path)
             except FileNotFoundError:
-                self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                private_folder(self.path.parent)
                 self._fd = _opened(self.path)
             found = os.fstat(self._fd)
         except OSError as error:

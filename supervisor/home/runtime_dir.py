@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from supervisor.home.zot_home import zot_home
+from supervisor.home.zot_home import private_folder, zot_home
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,7 +48,7 @@ def _is_ours(path: str) -> bool:
 def prepare(folder: Path) -> None:
     """Makes the folder, and makes sure that no other user can enter it. Raises `UnusableError` if that fails."""
     try:
-        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_folder(folder.parent)
         folder.mkdir(mode=0o700, exist_ok=True)
         found = os.lstat(folder)  # not stat: a link could lead to a folder that others may write to
         if not stat.S_ISDIR(found.st_mode):

@@ -17,3 +17,12 @@ def zot_home() -> Path:
     return (
         user_data_path("zot", appauthor=False) if sys.platform == "darwin" else user_state_path("zot", appauthor=False)
     )
+
+
+def private_folder(path: Path) -> Path:
+    """Makes a folder, and those above it that are missing, for the user only (0700), whatever the umask. Returns the
+    path. Leaves the modes of folders that exist. Raises `OSError`."""
+    for folder in (*reversed(path.parents), path):
+        if not folder.is_dir():
+            folder.mkdir(mode=0o700, exist_ok=True)
+    return path

@@ -5,18 +5,24 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 from typing import TYPE_CHECKING
 
 from supervisor.discovery import data_dir
+from supervisor.discovery.data_dir import RECORD
 from supervisor.discovery.discover import Found
-from supervisor.install import tree
+from supervisor.home.zot_home import private_folder
+from supervisor.install import staging, tree
+from supervisor.install.installed import look_at
 from wire.manifest import Manifest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from supervisor.install.installed import Installed
+
+NAME_BYTES = 240
+"""Bytes of a name that has to make room for `.kept` and a number."""
 
 
 def folder_of(extension: Installed, home: Path) -> Path:
@@ -26,9 +32,9 @@ def folder_of(extension: Installed, home: Path) -> Path:
 
 
 def left_by(extension: Installed) -> list[str]:
-    """Returns the data files in an extension's folder: files that did not come from its source. Without a record these
-    are files with typical names of data. Leaves out what tools make, such as caches and `node_modules`. Raises
-    `OSError`."""
+    """Returns the data in an extension's folder: files, and whole folders, that did not come from its source. Without a
+    record these are files with typical names of data. Leaves out what tools make, such as caches and `node_modules`.
+    Raises `OSError`."""
     if extension.is_link or not extension.folder.is_dir():
         return []
     if extension.record is None:
@@ -41,19 +47,50 @@ def left_by(extension: Installed) -> list[str]:
 
 
 def foreign(extension: Installed) -> list[str]:
-    """Returns all files and links in an extension's folder that did not come from its source; none without a record."""
+    """Returns all files, links and folders in an extension's folder that did not come from its source; none without a
+    record. A folder stands for all that is in it, and is not read: it may be of any depth."""
     if extension.record is None:
         return []
     installed = frozenset(extension.record.files)
-    return [path for path in tree.files(extension.folder) if path not in installed]
+    folders = _folders_of(installed)
+    return [
+        entry.path
+        for entry in tree.entries(extension.folder, into=folders.__contains__)
+        if entry.path not in installed
+        and (entry.is_file or entry.is_link or (entry.is_folder and entry.path not in folders))
+    ]
+
+
+def _folders_of(files: Iterable[str]) -> frozenset[str]:
+    """The folders in which these files are, and the folders above them."""
+    found: set[str] = set()
+    for path in files:
+        above = path.rpartition("/")[0]
+        while above and above not in found:
+            found.add(above)
+            above = above.rpartition("/")[0]
+    return frozenset(found)
+
+
+def opened(extension: Installed) -> Installed:
+    """Gives the user all rights to the extension's own folders and its record, which it may have closed. Returns the
+    extension as it is then, with what can be read now."""
+    if extension.is_link:
+        return extension
+    for path in ("", RECORD):
+        staging.open_up(extension.folder / path)
+    extension = look_at(extension.folder, extension.scope)
+    for path in sorted(_folders_of(() if extension.record is None else extension.record.files)):
+        staging.open_up(extension.folder / path)
+    return extension
 
 
 def carry_over(paths: list[str], old: Path, new: Path) -> list[str]:
     """Links data into the new version's folder. If the new version has a file of the same name, the data is kept beside
     this file, as `NAME.kept`, and the path is in the returned list. The running extension still writes to the data
-    until its restart: hard links keep that too. Raises `OSError`."""
+    until its restart: hard links keep that too. Raises `OSError`, and `InstallError` for data that is too deep."""
     in_the_way = []
-    for path in paths:
+    for path in (inside for each in paths for inside in _files_at(old, each)):
         target = new / path
         if _is_blocked(new, path):
             in_the_way.append(path)
@@ -64,20 +101,27 @@ def carry_over(paths: list[str], old: Path, new: Path) -> list[str]:
         except FileNotFoundError:
             continue  # a temporary file that is gone again
         except (OSError, NotImplementedError):
-            if (old / path).is_symlink():
-                os.symlink(os.readlink(old / path), target)
-            else:
-                tree.copy_file(old / path, target)
+            _copy_file(old / path, target)
     return in_the_way
 
 
+def _files_at(root: Path, path: str) -> list[str]:
+    """Returns the files and links in a folder, or the path itself if it is no folder."""
+    folder = root / path
+    if folder.is_symlink() or not folder.is_dir():
+        return [path]
+    return [f"{path}/{entry.path}" for entry in tree.bounded(folder) if entry.is_file or entry.is_link]
+
+
 def move_away(paths: list[str], folder: Path, data: Path) -> list[Path]:
-    """Moves data out of a folder that will be deleted. Returns the new paths. Overwrites nothing. Raises `OSError`."""
+    """Moves data out of a folder that will be deleted. Returns the new paths. Overwrites nothing. Raises `OSError`, and
+    `InstallError` for data that is too deep to be copied to another file system."""
     moved = []
     for path in paths:
-        data.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_folder(data)
         target = _free(data, path) if _is_blocked(data, path) else data / path
-        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_folder(target.parent)
+        staging.open_up(folder / path)
         try:
             os.rename(folder / path, target)
         except FileNotFoundError:
@@ -85,9 +129,23 @@ def move_away(paths: list[str], folder: Path, data: Path) -> list[Path]:
         except OSError as error:
             if error.errno != errno.EXDEV:
                 raise
-            shutil.move(folder / path, target)  # the target is on another file system
+            _copy(folder / path, target)  # the target is on another file system
         moved.append(target)
     return moved
+
+
+def _copy(source: Path, target: Path) -> None:
+    for path in _files_at(source.parent, source.name):
+        at = target / path.removeprefix(source.name).lstrip("/")
+        private_folder(at.parent)
+        _copy_file(source.parent / path, at)
+
+
+def _copy_file(source: Path, target: Path) -> None:
+    if source.is_symlink():
+        os.symlink(os.readlink(source), target)
+    else:
+        tree.copy_file(source, target)
 
 
 def _is_blocked(root: Path, path: str) -> bool:
@@ -102,8 +160,9 @@ def _is_blocked(root: Path, path: str) -> bool:
 def _free(root: Path, path: str) -> Path:
     """Returns a free name beside the path, or at the root if the path's folder does not exist."""
     base = root / path if (root / path).parent.is_dir() else root / path.replace("/", "-")
+    name = os.fsdecode(os.fsencode(base.name)[:NAME_BYTES])
     number = 0
-    while os.path.lexists(free := base.with_name(f"{base.name}.kept{number or ''}")):
+    while os.path.lexists(free := base.with_name(f"{name}.kept{number or ''}")):
         number += 1
     return free
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from supervisor.discovery.data_dir import RECORD
-from supervisor.discovery.discover import read_manifest
+from supervisor.discovery.discover import Scope, read_manifest
 from supervisor.install import git, tree
 from supervisor.install.errors import InstallError
 from supervisor.install.record import Record, write_record
@@ -99,6 +99,7 @@ def _check_clone(source: GitSource, folder: Path) -> None:
     (folder / RECORD).unlink(missing_ok=True)
     try:
         tree.check(folder)
+        tree.without_left_out(folder)
     except InstallError as error:
         raise InstallError(str(error).replace(str(folder), source.shown)) from None
 
@@ -113,18 +114,19 @@ def finish(stage: StagingFolder, fetched: Fetched, now: Callable[[], datetime]) 
 
 
 @contextmanager
-def new_stage(parent: Path, label: str) -> Iterator[StagingFolder]:
-    """Gives the block a stage in the folder of extensions, and makes this folder if it does not exist. A failure leaves
-    nothing behind. Raises `InstallError`."""
+def new_stage(parent: Path, scope: Scope, label: str) -> Iterator[StagingFolder]:
+    """Gives the block a stage in the folder of extensions, and makes this folder if it does not exist: `$ZOT_HOME` for
+    the user only, a project's as the umask says. A failure leaves nothing behind. Raises `InstallError`."""
     made: list[Path] = []
     try:
         for folder in (*reversed(parent.parents), parent):
             if not folder.exists():
-                folder.mkdir(exist_ok=True)
+                folder.mkdir(mode=0o777 if scope is Scope.PROJECT else 0o700, exist_ok=True)
                 made.append(folder)
-        sweep(parent)
+        stays = sweep(parent)
         with locked(parent):
             stage = StagingFolder(parent, label)
+        stage.warnings += stays
         with stage:
             yield stage
     except BaseException as error:

@@ -10,9 +10,9 @@ import sys
 import time
 from typing import IO, TYPE_CHECKING
 
+from supervisor.home.delete_tree import delete
 from supervisor.install.errors import InstallError
 from supervisor.install.source import HEX
-from supervisor.install.staging import delete
 from wire.text import one_line
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class GitError(InstallError):
 
 
 def fetch(source: GitSource, tree: Path, timeout_s: float = TIMEOUT_S) -> str:
-    """Makes `tree` with the files of the repository, and returns their commit. An interrupt kills git. Raises
+    """Makes `tree` with the repository's files and its `.git`, and returns their commit. An interrupt kills git. Raises
     `GitError`."""
     git = _Git(source, timeout_s)
     url, ref = source.public_url, source.ref
@@ -57,9 +57,7 @@ def fetch(source: GitSource, tree: Path, timeout_s: float = TIMEOUT_S) -> str:
         delete(tree)  # the ref is neither a branch nor a tag, and the server gives no single commits
         git.run("clone", "--quiet", "--no-checkout", "--", url, str(tree))
         git.run("-C", str(tree), "checkout", "--quiet", "--detach", ref, "--")
-    commit = git.run("-C", str(tree), "rev-parse", "HEAD").strip()
-    delete(tree / ".git")
-    return commit
+    return git.run("-C", str(tree), "rev-parse", "HEAD").strip()
 
 
 class _Git:

@@ -61,7 +61,7 @@ def install(
                 raise ConflictError(f"{source.shown}: is installed already, by a link to it; an edit needs no update")
             raise ConflictError(f"{source.shown}: is installed already, there")
         _need_place(name, scope, folders, force=force)
-    with new_stage(parent, source.label) as stage:
+    with new_stage(parent, scope, source.label) as stage:
         fetched = fetch(source, stage, parent, git_timeout_s)
         target = parent / fetched.manifest.name
         finish(stage, fetched, now)
@@ -76,7 +76,7 @@ def install(
     is_trusted, trouble = _trust(placed, folders)
     found = placed.found
     warnings += [] if found is None else details.start_warnings(found)
-    return InstallResult(placed, before, (*warnings, *trouble), is_trusted)
+    return InstallResult(placed, before, (*warnings, *trouble, *stage.warnings), is_trusted)
 
 
 def link(source: LocalSource, scope: Scope, folders: ExtensionFolders, *, force: bool = False) -> InstallResult:
@@ -90,7 +90,7 @@ def link(source: LocalSource, scope: Scope, folders: ExtensionFolders, *, force:
     if os.path.realpath(source.folder.parent) == os.path.realpath(parent):
         raise ConflictError(f"{source.shown}: is installed already, there")
     moved: list[Path] = []
-    with new_stage(parent, source.label) as stage:
+    with new_stage(parent, scope, source.label) as stage:
         os.symlink(source.folder, stage.tree)
         with staging.locked(parent):
             before = _need_place(manifest.name, scope, folders, force=force, for_link=True)
@@ -98,6 +98,7 @@ def link(source: LocalSource, scope: Scope, folders: ExtensionFolders, *, force:
                 _place(stage.tree, target, scope)
             else:
                 if not before.is_link:
+                    before = data.opened(before)
                     moved = data.move_away(data.left_by(before), before.folder, data.folder_of(before, folders.home))
                 staging.swap(stage.tree, target)
     placed = look_at(target, scope)
@@ -106,7 +107,7 @@ def link(source: LocalSource, scope: Scope, folders: ExtensionFolders, *, force:
     if before is not None and before.manifest is not None and manifest.is_enabled is not before.manifest.is_enabled:
         warnings.append(f"it is {'enabled' if manifest.is_enabled else 'disabled'} now, as its own manifest says")
     warnings += [] if placed.found is None else details.start_warnings(placed.found)
-    return InstallResult(placed, before, (*warnings, *trouble), is_trusted)
+    return InstallResult(placed, before, (*warnings, *trouble, *stage.warnings), is_trusted)
 
 
 def replace(
@@ -114,6 +115,7 @@ def replace(
 ) -> list[str]:
     """Replaces `before` by the staged extension, and keeps its data and `enabled`. Returns warnings for the user. The
     parent must be locked. Raises `InstallError` and `OSError`."""
+    before = data.opened(before)
     if before.manifest is not None and before.manifest.is_enabled is not fetched.manifest.is_enabled:
         write_enabled(stage.tree, on=before.manifest.is_enabled)
     kept = data.foreign(before) if before.record is not None else data.left_by(before)

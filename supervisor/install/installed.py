@@ -17,7 +17,7 @@ from wire.manifest import Manifest, ManifestError
 from wire.suggest import no_such
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from supervisor.discovery.trust_rules import TrustJudgement
@@ -91,16 +91,20 @@ def look_at(folder: Path, scope: Scope) -> Installed:
     return Installed(folder, scope, manifest, record, trouble, record_trouble)
 
 
-def installed(folders: ExtensionFolders, scopes: Iterable[Scope] = BOTH) -> list[Installed]:
+def installed(
+    folders: ExtensionFolders, scopes: Iterable[Scope] = BOTH, tell: Callable[[str], None] = lambda _line: None
+) -> list[Installed]:
     """Returns all extensions of these scopes: those of the project first, each scope sorted by folder. First cleans up
-    after killed commands. Raises `OSError` for a folder that cannot be read."""
+    after killed commands; `tell` gets a line for what cannot be deleted. Raises `OSError` for a folder that cannot be
+    read."""
     found = []
     wanted = tuple(scopes)
     for scope in wanted:
         parent = folders.parent(scope)
         if scope is Scope.PROJECT and Scope.GLOBAL in wanted and _is_same(parent, folders.parent(Scope.GLOBAL)):
             continue  # the project's .zot is $ZOT_HOME
-        sweep(parent)
+        for line in sweep(parent):
+            tell(line)
         try:
             names = sorted(os.listdir(parent))
         except (FileNotFoundError, NotADirectoryError):

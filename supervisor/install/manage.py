@@ -36,13 +36,17 @@ class Removal:
     """The extension's data folder; None if it has none any more."""
     purged: bool
     """Whether the data folder was deleted."""
+    warnings: tuple[str, ...] = ()
+    """What could not be deleted, and why."""
 
 
 def remove(extension: Installed, home: Path, others: Iterable[Installed], *, purge: bool = False) -> Removal:
     """Deletes the extension's folder, or only the link if the folder is a link. The data stays, unless `purge` is set
     and none of `others` has the same data folder. Raises `InstallError`."""
+    extension = data.opened(extension)
     folder = data.folder_of(extension, home)
     moved: list[Path] = []
+    warnings: list[str] = []
     try:
         with staging.locked(extension.folder.parent):
             if extension.is_link:
@@ -52,18 +56,18 @@ def remove(extension: Installed, home: Path, others: Iterable[Installed], *, pur
             else:
                 if not purge:
                     moved = data.move_away(data.left_by(extension), extension.folder, folder)
-                staging.take_away(extension.folder)
+                warnings += staging.take_away(extension.folder)
         _revoke(extension, home)
         purged = purge and folder.is_dir() and not any(data.folder_of(other, home) == folder for other in others)
         if purged:
-            staging.sweep(folder.parent)
+            warnings += staging.sweep(folder.parent)
             with staging.locked(folder.parent):
-                staging.take_away(folder)
+                warnings += staging.take_away(folder)
     except OSError as error:
         raise InstallError(
             f"{error.filename or extension.folder}: cannot be removed: {error.strerror or error}"
         ) from error
-    return Removal(tuple(moved), folder if folder.is_dir() else None, purged)
+    return Removal(tuple(moved), folder if folder.is_dir() else None, purged, tuple(warnings))
 
 
 def _revoke(extension: Installed, home: Path) -> None:

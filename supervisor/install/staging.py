@@ -14,19 +14,20 @@ import errno
 import fcntl
 import os
 import secrets
-import shutil
+import stat
 import sys
 import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from supervisor.discovery.staging_names import STAGING, is_staging
+from supervisor.home.delete_tree import delete
 from supervisor.install.errors import InstallError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
-    from typing import Any, Self
+    from typing import Self
 
 LOCK_S = 10.0
 """Seconds to wait for another command."""
@@ -73,12 +74,15 @@ class StagingFolder:
         self._fd = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         _lock(self._fd)
         self.tree = self.folder / "tree"
+        self.warnings: list[str] = []
+        """After the end: what could not be deleted, and why."""
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        delete(self.folder)
+        if left := delete(self.folder):
+            self.warnings.append(f"some of it cannot be deleted: {left}; each later zot ext tries again")
         os.close(self._fd)
 
     def flush(self) -> None:
@@ -122,6 +126,7 @@ def place(tree: Path, target: Path) -> None:
 def swap(tree: Path, target: Path, *, in_one_step: bool = True) -> None:
     """Replaces the folder `target` by a tree, and deletes the old folder. The parent must be locked. If the process
     dies, one of the two is at the target, or the next `sweep` puts it back. Raises `OSError`."""
+    open_up(target)
     if in_one_step and _exchange(tree, target):
         sync(target.parent)
         return  # the old folder is now in the stage, which deletes it
@@ -139,46 +144,72 @@ def swap(tree: Path, target: Path, *, in_one_step: bool = True) -> None:
         old.folder = _renamed_to_gone(old.folder)
 
 
-def take_away(target: Path) -> None:
-    """Deletes a folder. First renames it, so that it is never half there. The parent must be locked."""
+def take_away(target: Path) -> list[str]:
+    """Deletes a folder. First renames it, so that it is never half there. Returns a warning if some of it could not be
+    deleted; each later `sweep` tries again. The parent must be locked. Raises `OSError`."""
+    open_up(target)
     with StagingFolder(target.parent, target.name, "gone") as gone:
         try:
             os.rename(target, gone.tree)
         except OSError as error:
             if error.errno != errno.EXDEV:
                 raise
-            delete(target)  # overlay file systems (containers) cannot rename folders of lower layers
+            if left := delete(target):  # overlay file systems (containers) cannot rename folders of lower layers
+                raise OSError(errno.EIO, left, str(target)) from None
         sync(target.parent)
+    return gone.warnings
 
 
-def sweep(parent: Path) -> None:
+def open_up(path: Path) -> None:
+    """Gives the user all rights to a file or folder, if it is the user's. A folder that is not writable cannot be moved
+    by anybody but root."""
+    with suppress(OSError, ValueError):
+        mode = os.lstat(path).st_mode
+        needed = 0o700 if stat.S_ISDIR(mode) else 0o600
+        if not stat.S_ISLNK(mode) and mode & needed != needed:
+            os.chmod(path, stat.S_IMODE(mode) | needed)
+
+
+def sweep(parent: Path) -> list[str]:
     """Deletes the remains of killed commands, and puts back the folders that they were replacing. Does nothing while
-    another command holds the lock. Never raises `OSError`: the next sweep tries again."""
+    another command holds the lock. Returns a line for each folder that stays, with the reason: the next sweep tries
+    again. Raises nothing."""
+    stays = []
     try:
         if not any(is_staging(name) for name in os.listdir(parent)):
-            return
+            return []
         with locked(parent, patience_s=0.0):
             for name in os.listdir(parent):
-                if (kind := STAGING.fullmatch(name)) is not None:
-                    with suppress(OSError):
-                        _settle(parent / name, kind["kind"])
+                if (kind := STAGING.fullmatch(name)) is None:
+                    continue
+                try:
+                    left = _settle(parent / name, kind["kind"])
+                except OSError as error:
+                    left = f"{parent / name}: {error.strerror}"
+                if left:
+                    stays.append(f"what an earlier command has left cannot be deleted: {left}")
     except (OSError, InstallError):
-        return
+        pass
+    return stays
 
 
-def _settle(left: Path, kind: str) -> None:
-    fd = os.open(left, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+def _settle(left: Path, kind: str) -> str:
+    open_up(left)
+    try:
+        fd = os.open(left, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return ""  # its command has just finished
     try:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            return
+            return ""
         if kind == "old":
             for name in os.listdir(left):
                 if not os.path.lexists(left.parent / name):
                     os.rename(left / name, left.parent / name)
             left = _renamed_to_gone(left)  # a half deleted folder must not be put back
-        delete(left)
+        return delete(left)
     finally:
         os.close(fd)
 
@@ -187,22 +218,6 @@ def _renamed_to_gone(old: Path) -> Path:
     gone = old.with_name(old.name.removesuffix("old") + "gone")
     os.rename(old, gone)
     return gone
-
-
-def delete(folder: Path) -> None:
-    """Deletes as much of the folder as possible. Makes read-only folders writable for that."""
-
-    def open_up(_: Any, path: str, __: Any) -> None:
-        with suppress(OSError):
-            os.chmod(os.path.dirname(path), 0o700)
-            if os.path.isdir(path) and not os.path.islink(path):
-                os.chmod(path, 0o700)
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                os.unlink(path)
-
-    shutil.rmtree(folder, onerror=open_up)
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _exchange(folder: Path, other: Path) -> bool:

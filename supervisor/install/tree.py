@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from supervisor.discovery.content_hash import file_state, hash_states, link_state
 from supervisor.discovery.data_dir import RECORD
+from supervisor.home.delete_tree import delete
 from supervisor.install.errors import InstallError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
+    from collections.abc import Callable, Iterable, Iterator
 
 LEFT_OUT = frozenset({".git", "__pycache__"})
 """Names that are not installed, at any depth: history and caches."""
+DEEPEST = 64
+"""Folders within each other that are installed. Linux opens no path of more than 4096 bytes."""
+LONGEST_PATH = 1024
+"""Bytes of a path, from the root, that is installed."""
 KEPT_MODE = 0o755
 """The bits of a mode that are installed: nobody but the owner may write, and no program runs as somebody else."""
 PIECE = 1 << 20
@@ -45,9 +51,12 @@ class TreeEntry:
         return stat.S_ISREG(self.stat.st_mode)
 
 
-def entries(root: Path, without: Path | None = None) -> Iterator[TreeEntry]:
+def entries(
+    root: Path, without: Path | None = None, into: Callable[[str], bool] = lambda _path: True
+) -> Iterator[TreeEntry]:
     """Yields everything below the root except `LEFT_OUT`, the record and the folder `without`. Sorted by name; a folder
-    comes before its content. Raises `OSError`."""
+    comes before its content, which is read if `into` says so for the folder's path. Raises `OSError`, also for a path
+    that is too long for the system."""
     try:
         skipped = None if without is None else os.stat(without)
     except OSError:
@@ -64,7 +73,7 @@ def entries(root: Path, without: Path | None = None) -> Iterator[TreeEntry]:
             if path == RECORD or (skipped is not None and os.path.samestat(entry.stat, skipped)):
                 continue
             yield entry
-            if entry.is_folder:
+            if entry.is_folder and into(path):
                 folders.append(path)
         pending += reversed(folders)
 
@@ -74,11 +83,23 @@ def files(root: Path) -> tuple[str, ...]:
     return tuple(sorted(entry.path for entry in entries(root) if entry.is_file or entry.is_link))
 
 
+def bounded(root: Path, without: Path | None = None) -> Iterator[TreeEntry]:
+    """Yields as `entries`. Raises `InstallError` for the first entry that is deeper than `DEEPEST`, or whose path is
+    longer than `LONGEST_PATH`; and `OSError`."""
+    for entry in entries(root, without):
+        top = root / entry.path.split("/", 1)[0]
+        if entry.is_folder and entry.path.count("/") >= DEEPEST:
+            raise InstallError(f"{top}: holds more than {DEEPEST} folders within each other; make it less deep")
+        if len(os.fsencode(entry.path)) > LONGEST_PATH:
+            raise InstallError(f"{top}: holds a path of more than {LONGEST_PATH} bytes; shorten the names in it")
+        yield entry
+
+
 def check(root: Path, without: Path | None = None) -> list[TreeEntry]:
-    """Returns all entries. Raises `InstallError` for the first entry that cannot be installed."""
+    """Returns all entries. Raises `InstallError` for the first entry that cannot be installed, and `OSError`."""
     found = []
     real_root = os.path.realpath(root)
-    for entry in entries(root, without):
+    for entry in bounded(root, without):
         try:
             entry.path.encode()
         except UnicodeEncodeError:
@@ -168,3 +189,17 @@ def _state(path: Path) -> bytes:
             os.close(fd)
     except (FileNotFoundError, NotADirectoryError):
         return b"missing"
+
+
+def without_left_out(root: Path) -> None:
+    """Deletes what is not installed (`LEFT_OUT`) from a tree that `check` has passed. Raises `OSError`."""
+    pending = [root]
+    while pending:
+        with os.scandir(pending.pop()) as found:
+            inside = list(found)
+        for item in inside:
+            if item.name in LEFT_OUT:
+                if trouble := delete(Path(item.path)):
+                    raise OSError(errno.EIO, trouble)
+            elif item.is_dir(follow_symlinks=False):
+                pending.append(Path(item.path))

@@ -81,7 +81,7 @@ def update(
     record = _record_of(extension)
     source = _source_of(extension, record)
     parent = extension.folder.parent
-    with new_stage(parent, extension.folder.name) as stage:
+    with new_stage(parent, extension.scope, extension.folder.name) as stage:
         fetched = fetch(source, stage, parent, git_timeout_s)
         if fetched.manifest.name != extension.name:
             raise InstallError(
@@ -110,6 +110,7 @@ def update(
             if look_at(extension.folder, extension.scope) != extension:
                 raise InstallError(f"{extension.name!r} was changed by another command meanwhile; try again")
             warnings = replace(extension, stage, fetched, now)
+    warnings += stage.warnings
     placed = look_at(extension.folder, extension.scope)
     if extension.scope is Scope.PROJECT and was_trusted and (trouble := trust(placed, folders.home)):
         warnings.append(f"it is not trusted any more, and will not be started: {trouble}")

@@ -46,7 +46,7 @@ def _run(*, project: bool, everywhere: bool, cwd: str | None, as_json: bool) -> 
     from supervisor.install.installed import installed
 
     folders = folders_at(cwd)
-    found = installed(folders, scopes_from(project=project, everywhere=everywhere))
+    found = installed(folders, scopes_from(project=project, everywhere=everywhere), say)
     if as_json:
         for extension in found:
             print_json(_record(extension, folders.home))

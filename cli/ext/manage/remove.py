@@ -80,6 +80,7 @@ def _run(name: str, where: tuple[bool, bool], cwd: str | None, *, yes: bool, pur
                 "data_dir": None if done.data is None else str(done.data),
                 "moved": [str(path) for path in done.moved],
                 "purged": done.purged,
+                "warnings": done.warnings,
             }
         )
     else:
@@ -100,6 +101,8 @@ def _tell(extension: Installed, done: Removal, target: str, *, purge: bool) -> N
         names = ", ".join(str(path.relative_to(done.data)) for path in done.moved[:5])
         more = f" and {len(done.moved) - 5} more" if len(done.moved) > 5 else ""
         say(f"  moved out of it first: {names}{more}")
+    for warning in done.warnings:
+        say(f"  {warning}")
     if done.purged:
         say("  its data is deleted")
     elif done.data is not None and purge:

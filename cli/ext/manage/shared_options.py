@@ -87,8 +87,10 @@ def complain(command: str, text: str) -> None:
 
 
 def say(text: str = "") -> None:
-    """Prints a line for a person, on stderr."""
-    print(text, file=sys.stderr, flush=True)  # noqa: T201
+    """Prints a line for a person, on stderr, without what controls a terminal."""
+    from wire.text import printable
+
+    print(printable(text).replace("\n", " "), file=sys.stderr, flush=True)  # noqa: T201
 
 
 def ask(question: str) -> bool:
@@ -133,7 +135,7 @@ def find_installed(name: str, folders: ExtensionFolders, *, project: bool, every
     """The installed extension of this name. Raises `MisuseError` for an unknown or ambiguous name."""
     from supervisor.install.installed import installed, named
 
-    return named(name, installed(folders, scopes_from(project=project, everywhere=everywhere)))
+    return named(name, installed(folders, scopes_from(project=project, everywhere=everywhere), say))
 
 
 def shown(text: object, limit: int = 200) -> str:

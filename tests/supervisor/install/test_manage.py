@@ -37,7 +37,7 @@ def test_data_stays_after_a_removal(here, guard):
     (guard.folder / "node_modules" / "y" / "z.js").write_text("")
     done = remove(guard, here.home, [])
     assert done.data == data
-    assert sorted(done.moved) == [data / "sub" / "x", data / "todos.json.kept"]
+    assert sorted(done.moved) == [data / "sub", data / "todos.json.kept"]
     assert (data / "todos.json").read_text() == "new"
     assert (data / "todos.json.kept").read_text() == "old"
     assert contents(guard.folder.parent) == []

@@ -19,7 +19,7 @@ def test_json_of_an_install_and_a_removal(zot, made):
     outcome = run(zot, "ext", "remove", "guard", "-y", "--json")
     assert outcome.json_lines[0] == {
         "action": "removed", "name": "guard", "scope": "project", "dir": str(folder), "data_dir": None, "moved": [],
-        "purged": False,
+        "purged": False, "warnings": [],
     }  # fmt: skip
     assert outcome.stderr == ""
 
