@@ -16,6 +16,7 @@ from supervisor.install.source import HEX
 from wire.text import one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from supervisor.install.source import GitSource
@@ -29,6 +30,13 @@ OF_ANOTHER_REPOSITORY = (
 """Variables that git sets for its hooks. They would lead git to the hook's repository."""
 GONE_S = 1.0
 """Seconds that the end of a killed git waits for the end of its children."""
+GIVE_CREDENTIALS = (
+    """!f() { [ "$1" != get ] || printf 'username=%s\\npassword=%s\\n' "$ZOT_GIT_USER" "$ZOT_GIT_PASSWORD"; }; f"""
+)
+"""A credential helper: git starts a shell with this text, which answers from its environment. All users may read
+command lines; an environment only its own user."""
+REFUSED = "Authentication failed"
+WANTS_CREDENTIALS = ("terminal prompts disabled", "could not read Username", "could not read Password", REFUSED)
 FULL_COMMIT = 40
 """Hex digits of a whole commit id."""
 
@@ -64,15 +72,26 @@ class _Git:
     def __init__(self, source: GitSource, timeout_s: float) -> None:
         self._source = source
         self._timeout_s = timeout_s
-        self._env = _environment(source)
+        self._envs = _environments(source)
 
     def run(self, *args: str) -> str:
-        """Runs git and returns its output. Raises `GitError`."""
+        """Runs git and returns its output. Tries the next of the environments if the server refuses the credentials of
+        the first. Raises `GitError`."""
+        while True:
+            status, out, err = self._run_once(args)
+            if not status:
+                return out.decode("utf-8", "replace")
+            if REFUSED.encode() not in err or len(self._envs) == 1:
+                raise GitError(f"{self._source.shown}: {self._complaint(err, status)}")
+            del self._envs[0]
+
+    def _run_once(self, args: Sequence[str]) -> tuple[int, bytes, bytes]:
+        """Returns the exit status, stdout and stderr."""
         settings = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "advice.detachedHead=false")
         try:
             process = subprocess.Popen(
                 ["git", *settings, *args],
-                env=self._env,
+                env=self._envs[0],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -92,9 +111,7 @@ class _Git:
             ) from None
         finally:
             _end(process)
-        if process.returncode:
-            raise GitError(f"{self._source.shown}: {self._complaint(err, process.returncode)}")
-        return out.decode("utf-8", "replace")
+        return process.returncode, out, err
 
     def _complaint(self, err: bytes, status: int) -> str:
         lines = err.decode("utf-8", "replace").splitlines()
@@ -104,8 +121,11 @@ class _Git:
         for secret in self._source.secrets:
             text = text.replace(secret, "")
         hint = ""
-        if "terminal prompts disabled" in text or "could not read Username" in text:
-            hint = "; it wants credentials: give git a credential helper, or use ssh"
+        if any(sign in text for sign in WANTS_CREDENTIALS):
+            hint = (
+                "; it wants credentials: give git a credential helper, or use ssh, or zot ext install --force"
+                f" {self._source.origin.replace('://', '://USER:PASSWORD@')}/…, which records none"
+            )
         return f"git says: {text.removeprefix('fatal: ').rstrip('.')}{hint}"
 
 
@@ -134,16 +154,27 @@ def _await_end_of(pipe: IO[bytes] | None) -> None:
             return
 
 
-def _environment(source: GitSource) -> dict[str, str]:
+def _environments(source: GitSource) -> list[dict[str, str]]:
+    """Returns the environments for git, to be tried in this order. A name without a password may be a token, for which
+    the password is empty; or a user whose password the user's own credential helper knows."""
     env = {name: value for name, value in os.environ.items() if name not in OF_ANOTHER_REPOSITORY}
     env |= {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", "GIT_ALLOW_PROTOCOL": "https:http:ssh:git:file"}
-    if source.url != source.public_url:
-        # Every user of the machine can read command lines, so the credentials go through the environment.
-        given = env.get("GIT_CONFIG_COUNT", "")
-        count = int(given) if given.isdecimal() else 0
-        env["GIT_CONFIG_COUNT"] = str(count + 1)
-        env[f"GIT_CONFIG_KEY_{count}"] = f"url.{source.url}.insteadOf"
-        env[f"GIT_CONFIG_VALUE_{count}"] = source.public_url
+    if source.credentials is None:
+        return [env]
+    name, password = source.credentials
+    key = f"credential.{source.origin}"
+    # The empty helper drops the user's own, which would answer first, and would store what it is told.
+    ours = _with_settings(env, (f"{key}.helper", ""), (f"{key}.helper", GIVE_CREDENTIALS))
+    ours |= {"ZOT_GIT_USER": name, "ZOT_GIT_PASSWORD": password}
+    return [ours] if password else [ours, _with_settings(env, (f"{key}.username", name))]
+
+
+def _with_settings(env: dict[str, str], *settings: tuple[str, str]) -> dict[str, str]:
+    given = env.get("GIT_CONFIG_COUNT", "")
+    count = int(given) if given.isdecimal() else 0
+    env = {**env, "GIT_CONFIG_COUNT": str(count + len(settings))}
+    for number, (key, value) in enumerate(settings, count):
+        env |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
     return env
 
 

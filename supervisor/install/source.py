@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
+from urllib.parse import unquote
 
 from supervisor.install.errors import MisuseError
 
@@ -42,7 +43,7 @@ class GitSource:
     """A git repository, with a branch, tag or commit."""
 
     url: str
-    """The URL as given. It may have credentials: only git gets it; never show or record it."""
+    """The URL as given. It may have credentials: nobody else gets it; never show, record or pass it on."""
     ref: str | None = None
 
     def __repr__(self) -> str:
@@ -61,13 +62,31 @@ class GitSource:
         return re.split(r"[/:]", self.public_url.rstrip("/"))[-1].removesuffix(".git") or "repository"
 
     @property
+    def origin(self) -> str:
+        """Scheme, host and port of a URL."""
+        return "/".join(self.public_url.split("/", 3)[:3])
+
+    @property
+    def credentials(self) -> tuple[str, str] | None:
+        """User name, or token, and password of a web address; the password may be empty."""
+        if not self.url.lower().startswith(("https://", "http://")) or not self._user_info:
+            return None
+        name, _, password = self._user_info.partition(":")
+        return unquote(name), unquote(password)
+
+    @property
+    def _user_info(self) -> str:
+        return self.url.partition("://")[2].split("/", 1)[0].rpartition("@")[0]
+
+    @property
     def secrets(self) -> tuple[str, ...]:
         """Texts to remove from the output of git."""
         if self.url == self.public_url:
             return ()
-        user_info = self.url.split("://", 1)[1].split("/", 1)[0].rpartition("@")[0]
-        password = user_info.partition(":")[2]
-        return tuple(secret for secret in (self.url, f"{user_info}@" if user_info else "", password) if secret)
+        info = self._user_info
+        password = info.partition(":")[2]
+        known = (self.url, f"{info}@" if info else "", password, unquote(password))
+        return tuple(secret for secret in known if secret)
 
 
 Source = LocalSource | GitSource
@@ -129,11 +148,17 @@ def _git(text: str, path_from: int) -> GitSource:
     marked = re.search(r"\.git/?@", path)
     at = marked.end() - 1 if marked else path.rfind("@")
     if at <= 0 or (path[at - 1] == "/" and not marked):
-        return GitSource(text)
+        return _checked(GitSource(text))
     url, ref = text[: path_from + at], path[at + 1 :]
     if not ref or ref.startswith("-") or ref.endswith((".", "/", ".lock")) or _UNFIT_REF.search(ref):
         raise MisuseError(f"{without_credentials(url)}: {ref[:80]!r} cannot be a branch, tag or commit")
-    return GitSource(url, ref)
+    return _checked(GitSource(url, ref))
+
+
+def _checked(source: GitSource) -> GitSource:
+    if any(char in text for text in source.credentials or () for char in "\0\r\n"):
+        raise MisuseError(f"{source.public_url}: its credentials hold a line break, which git cannot take")
+    return source
 
 
 def _not_a_folder(text: str, folder: Path, here: Path) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cli.ext.manage.own_command_line import blot_out
 from cli.ext.manage.shared_options import Cwd, GitTimeout, folders_at, managing, say, scopes_from, shown
 from cli.json_line import print_json
 from cli.parameters import Json
@@ -84,6 +85,8 @@ def _run(
     source = parse_source(text, Path.cwd())
     scope = Scope.PROJECT if project else Scope.GLOBAL
     if isinstance(source, GitSource):
+        if source.secrets:
+            blot_out(text)
         if linked:
             raise MisuseError(
                 f"--link needs a folder; {source.shown} is a repository: clone it, then link to the clone"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import socket
 import stat
 from datetime import UTC, datetime
@@ -127,32 +126,6 @@ def test_credentials_are_in_no_message(here, tmp_path):
 def test_a_url_that_git_names_with_more_than_is_shown_is_still_named(tmp_path):
     with pytest.raises(InstallError, match=r"unable to access 'https://127\.0\.0\.1:9/guard/?'"):
         install(parse_source("https://127.0.0.1:9/guard#part", tmp_path), Scope.GLOBAL, shelves(tmp_path))
-
-
-def test_a_repository_that_needs_credentials_is_cloned_with_them(here, tmp_path, monkeypatch):
-    """Only git gets the URL with its credentials."""
-    made = repository(tmp_path / "repo")
-    fake = tmp_path / "bin"
-    fake.mkdir()
-    script = f"""#!/bin/sh
-    echo "$*" >> {tmp_path}/argv
-    env >> {tmp_path}/env
-    for word; do
-        [ "$word" = https://127.0.0.1:9/guard ] && word=file://{made}
-        set -- "$@" "$word"
-        shift
-    done
-    exec {shutil.which("git")} "$@"
-    """
-    (fake / "git").write_text(script.replace("\n    ", "\n"))
-    (fake / "git").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{fake}:{os.environ['PATH']}")
-    extension = install(parse_source("https://me:s3cr3t@127.0.0.1:9/guard", tmp_path), Scope.GLOBAL, here).now
-    assert extension.record is not None
-    assert extension.record.source == "https://127.0.0.1:9/guard"
-    assert "s3cr3t" not in (tmp_path / "argv").read_text()
-    assert "GIT_CONFIG_KEY_0=url.https://me:s3cr3t@127.0.0.1:9/guard.insteadOf" in (tmp_path / "env").read_text()
-    assert "s3cr3t" not in "".join(path.read_text() for path in extension.folder.rglob("*") if path.is_file())
 
 
 def test_git_of_another_repository_is_not_disturbed(here, tmp_path, monkeypatch):
