@@ -10,6 +10,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,6 +19,7 @@ from supervisor.loop.loop import Loop
 from supervisor.process import spawn_limits
 from supervisor.process.child import Child, SpawnError
 from supervisor.process.spawn_limits import Confinement, find_program, launch, limit_core, prefixed
+from tests.support.git_server import command_lines
 from wire.manifest import Limits
 
 if TYPE_CHECKING:
@@ -138,15 +140,61 @@ def test_arguments_arrive_as_they_were(arguments):
     assert out.split(b"\0")[:-1] == [b"x", *map(os.fsencode, arguments)]
 
 
-def test_variables_whose_names_are_no_shells_pass_too(shell: str, teller: Path, tmp_path: Path):
-    odd = {"BASH_FUNC_f%%": "() { :; }", "a-b": "1", "c.d": " $(touch made) ", "1": "one"}
-    env = {"PATH": os.environ["PATH"], "PLAIN": "x\ny", "IFS": "a", "ENV": "/nowhere", **odd}
-    _, out, errors = start([str(teller)], ASKED, tmp_path, env)
-    there = json.loads(out)["env"]
-    assert {name: there.get(name) for name in odd} == odd
-    assert (there["PLAIN"], there["PATH"], there["ENV"]) == ("x\ny", env["PATH"], "/nowhere")
+ODD = {"BASH_FUNC_f%%": "() { :; }", "a-b": "1", "c.d": " $(touch made) ", "1": "one"}
+"""Variables that a shell cannot have."""
+
+
+@pytest.mark.parametrize("locale", [{}, {"LC_CTYPE": "C"}, {"LC_ALL": "C", "LC_CTYPE": ""}])
+def test_the_environment_stays_as_it_is_also_with_names_that_no_shell_has(tmp_path: Path, locale: dict[str, str]):
+    env = {"PATH": os.environ["PATH"], "PLAIN": "x\ny", "IFS": "a", "ENV": "/nowhere", "PYTHONHOME": "/no", **ODD}
+    (tmp_path / "a=b").symlink_to("/usr/bin/env")
+    _, out, errors = start([f"{tmp_path}/a=b", "-0"], ASKED, tmp_path, env | locale)
+    there = dict(os.fsdecode(entry).split("=", 1) for entry in out.split(b"\0")[:-1])
+    assert there == env | locale
     assert errors == ""
     assert not (tmp_path / "made").exists()
+
+
+def test_limits_do_not_depend_on_the_names_of_variables(teller: Path, tmp_path: Path):
+    join = tmp_path / "cgroup.procs"
+    join.touch()
+    confinement = msgspec.structs.replace(Confinement.of(Limits(open_files=64, file_mb=0.5)), join_file=join)
+    odd_bytes = os.fsdecode(b"\xff $(touch made)")
+    pid, out, errors = start([str(teller), odd_bytes], confinement, tmp_path, dict(os.environ) | ODD)
+    said = json.loads(out)
+    assert said["limits"] == {"CORE": [0, 0], "NOFILE": [64, 64], "FSIZE": [512 * 1024] * 2}
+    assert (said["pid"], join.read_text(), errors) == (pid, f"{pid}\n", "")
+    assert bytes.fromhex(said["argv"][1]) == os.fsencode(odd_bytes)
+    unset = Confinement(open_files=10**18, join_file=tmp_path / "gone" / "cgroup.procs")
+    done = subprocess.run(prefixed([str(teller)], unset, ODD), capture_output=True, timeout=PATIENCE_S, check=True)
+    assert done.stderr.decode().splitlines() == [
+        "zot: could not limit open files to 1000000000000000000; goes on without",
+        f"zot: could not join the cgroup {tmp_path / 'gone'}; goes on outside",
+    ]
+
+
+def test_signals_are_as_a_direct_start_leaves_them(tmp_path: Path):
+    ask = program(tmp_path / "ask", "#!/bin/sh\nkill -PIPE $$\necho survived\n")
+    assert start([str(ask)], ASKED, tmp_path, ODD)[1] == start([str(ask)], Confinement(), tmp_path, ODD)[1] == b""
+
+
+def test_no_value_of_a_variable_is_in_a_command_line(shell: str, tmp_path: Path):
+    pipe = tmp_path / "cgroup.procs"
+    os.mkfifo(pipe)
+    env = {"PATH": os.environ["PATH"], "BASH_FUNC_secret%%": "s3cr3t", "a.b": "s3cr3t", "PLAIN": "s3cr3t"}
+    waits = program(tmp_path / "waits", "#!/bin/sh\nread line\n")
+    command = launch([str(waits)], Confinement(join_file=pipe), cwd=str(tmp_path), env=env)
+    assert "s3cr3t" not in "".join(command)
+    seen = []
+    with subprocess.Popen(command, env=env, cwd=tmp_path, stdin=subprocess.PIPE) as child:
+        with pipe.open("rb", buffering=0) as joined:  # it is the shell, or Python, that opens the other end
+            seen.append(command_lines())
+            joined.read()
+        while not any(line.endswith(b"waits\0") and b"cgroup.procs" not in line for line in command_lines()):
+            assert child.poll() is None
+        seen.append(command_lines())
+        child.communicate(b"\n", timeout=PATIENCE_S)
+    assert all(b"s3cr3t" not in line for lines in seen for line in lines)
 
 
 def test_a_program_is_found_as_it_would_be_without(teller: Path, tmp_path: Path):

@@ -1,0 +1,51 @@
+"""A program: sets the limits of its own process, then becomes another program with the same environment.
+
+It takes the place of the shell of `spawn_limits` if a variable has a name that shells drop. Arguments: most open files,
+most bytes of a file, the file to join a cgroup by (each may be empty), `=` and the value of LC_CTYPE or nothing, then
+the program and its arguments. Imports nothing of zot, and runs with `python -I -S`.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import sys
+
+
+def main(open_files: str, file_bytes: str, join_file: str, lc_ctype: str, *argv: str) -> None:
+    for kind, value, what, shown in (
+        (resource.RLIMIT_CORE, "0", "core files", "0"),
+        (resource.RLIMIT_NOFILE, open_files, "open files", open_files),
+        (resource.RLIMIT_FSIZE, file_bytes, "file size", file_bytes),
+    ):
+        try:
+            if value:
+                resource.setrlimit(kind, (int(value), int(value)))
+        except (OSError, ValueError, OverflowError):
+            _warn(f"could not limit {what} to {shown}; goes on without")
+    if join_file:
+        try:
+            with open(join_file, "w") as file:
+                file.write(f"{os.getpid()}\n")
+        except OSError:
+            _warn(f"could not join the cgroup {os.path.dirname(join_file)}; goes on outside")
+    # What Python has changed in its own process would be inherited.
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_DFL)
+    os.environ.pop("LC_CTYPE", None)
+    if lc_ctype:
+        os.environ["LC_CTYPE"] = lc_ctype[1:]
+    try:
+        os.execv(argv[0], argv)  # noqa: S606  (a shell would drop variables)
+    except OSError as error:
+        _warn(f"{argv[0]}: {error.strerror}")
+        os._exit(126)
+
+
+def _warn(text: str) -> None:
+    os.write(2, os.fsencode(f"zot: {text}\n"))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
