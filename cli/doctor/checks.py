@@ -25,7 +25,7 @@ from supervisor.discovery.discover import discover
 from supervisor.discovery.environment import child_environment
 from supervisor.home.config import ConfigError, load_config
 from supervisor.home.runtime_dir import is_alive, runtime_dir, runtime_dirs, sockets_in
-from supervisor.home.zot_home import zot_home
+from supervisor.home.zot_home import open_to_others, zot_home
 from supervisor.loop.loop import Loop
 from supervisor.process import fd_limit
 from supervisor.process.cgroup_survey import WANTED, Unavailable, survey
@@ -188,9 +188,8 @@ def _folder(name: str, path: Path, variable: str) -> Iterator[Check]:
     found = os.stat(there)
     if there == path and found.st_uid != os.geteuid():
         yield Check(name, Level.WARN, f"{path} belongs to another user", f"set {variable} to a folder of your own")
-    elif there == path and found.st_mode & 0o022:
-        advice = f"chmod go-w {path}"
-        yield Check(name, Level.WARN, f"others may write to {path}, and so decide what is run from it", advice)
+    elif there == path and (warning := open_to_others(path)):
+        yield Check(name, Level.WARN, *warning.split(": ", 1))
     else:
         yield Check(name, Level.OK, f"{path}, {space}" + ("" if there == path else "; it will be made when needed"))
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cli.choices import CommandLineError
 from cli.duration import seconds_from
 from cli.logs.log_tail import rotation, tail
+from supervisor.extension.log import MARK, NoMark
 from wire.log_times import LogTimes, Written, times_name
 from wire.text import printable
 
@@ -96,10 +97,29 @@ def last_timed_lines(log: Path, count: int) -> list[TimedLine]:
     return [*lines, *reader.flush()][-count:] if count else []
 
 
+class Shown:
+    """Makes the text of a log fit for a terminal. The text may come in pieces of lines. Without its control characters
+    too nothing looks like a line of the host but what the host wrote."""
+
+    def __init__(self) -> None:
+        self._no_mark = NoMark()
+        self._is_line_start = True
+
+    def text(self, piece: bytes) -> str:
+        """The next piece of the text. Of a host's line, the first has the whole mark."""
+        shown = printable(piece.decode("utf-8", "replace")).encode()
+        if self._is_line_start and piece.startswith(MARK + b" "):
+            self._no_mark.interrupt()
+        else:
+            shown = self._no_mark.clean(shown)
+        self._is_line_start = piece.endswith(b"\n")
+        return shown.decode()
+
+
 def with_time(line: TimedLine) -> str:
     """The line with its time and level before it, fit for a terminal, without its end. The level that a line of the
     host or of a `log` frame begins with is said once."""
-    text = printable(line.text.decode("utf-8", "replace")).rstrip("\n")
+    text = Shown().text(line.text).rstrip("\n")
     if line.written is None:
         return f"{NO_TIME:<29} {NO_TIME:<6} {text}"
     level = line.written.level

@@ -1,6 +1,8 @@
 """The log file of one extension: its stderr, its `log` frames, and lines of the host, which begin with `[zot]`.
 
-Beside it lies a file with the time and the level of each line, see `wire.log_times`.
+What the extension says cannot look like a line of the host: its `[zot]` becomes `[zot)`, wherever it stands, and a line
+of the host begins on a line of its own. Beside the log lies a file with the time and the level of each line, see
+`wire.log_times`.
 """
 
 from __future__ import annotations
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+MARK = b"[zot]"
+"""Lines of the host begin with it and a space. Only its first byte is a `[`, which `NoMark` relies on."""
+NO_MARK = b"[zot)"
 LOG_LIMIT = 1024 * 1024
 """Bytes of one file before it is rotated."""
 LOGS_KEPT = 5
@@ -33,6 +38,31 @@ FRAME_LINE_LIMIT = 4000
 LEVELS = frozenset({"debug", "info", "warn", "error"})
 RESOLUTION_S = 0.01
 """Lines of one level that follow each other within this time share the time of the first one."""
+
+
+class NoMark:
+    """Keeps the host's mark out of a text that another program wrote, also where the mark comes in pieces. The length
+    stays."""
+
+    def __init__(self) -> None:
+        self._begun = b""  # the end of the last piece, if the mark may go on after it
+
+    def clean(self, data: bytes) -> bytes:
+        """The next piece of the text without the mark."""
+        if MARK in data:
+            data = data.replace(MARK, NO_MARK)
+        begun = self._begun
+        missing = MARK[len(begun) :]
+        if begun and data.startswith(missing):
+            data = missing[:-1] + NO_MARK[-1:] + data[len(missing) :]
+        end = (begun + data)[-len(MARK) + 1 :] if len(data) < len(MARK) else data[-len(MARK) + 1 :]
+        at = end.rfind(MARK[:1])
+        self._begun = end[at:] if at >= 0 and MARK.startswith(end[at:]) else b""
+        return data
+
+    def interrupt(self) -> None:
+        """Something else stands between the last piece and the next."""
+        self._begun = b""
 
 
 class ExtensionLog:
@@ -54,17 +84,19 @@ class ExtensionLog:
         self._fd = self._times_fd = -1
         self._times_size = 0
         self._end = -1  # of what this object has written last
+        self._ends_line = True  # whether that was a line feed
+        self._no_mark = NoMark()
         self._entry: tuple[float, str] = (0.0, "")  # the last entry: its time and level
         self._unknown_from: int | None = None  # the position of the first entry that could not be written
         self._open()
 
     def write(self, data: bytes) -> None:
         """Appends a piece of the extension's stderr. The piece may end within a line."""
-        self._append(data, STDERR)
+        self._append(self._no_mark.clean(data), STDERR)
 
     def add(self, text: str) -> None:
         """Appends a line of the host."""
-        self._append(f"[zot] {one_line(text, LINE_LIMIT)}\n".encode(), HOST)
+        self._add_line(MARK + f" {one_line(text, LINE_LIMIT)}\n".encode(), HOST)
 
     def add_frame(self, level: str, message: str, fields: Mapping[str, msgspec.Raw] | None = None) -> None:
         """Appends a line that the extension sent as a `log` frame."""
@@ -74,7 +106,13 @@ class ExtensionLog:
                 break  # `one_line` reads no further
             said += f" {name}={_value(value)}"
         shown = level if level in LEVELS else "info"
-        self._append(f"[{shown}] {one_line(said, FRAME_LINE_LIMIT)}\n".encode("utf-8", "replace"), shown)
+        line = f"[{shown}] {one_line(said, FRAME_LINE_LIMIT)}\n".encode("utf-8", "replace")
+        self._add_line(line.replace(MARK, NO_MARK), shown)
+
+    def _add_line(self, line: bytes, level: str) -> None:
+        """Appends a line, on a line of its own even if the extension's stderr has not ended one."""
+        self._no_mark.interrupt()
+        self._append(line, level, is_line=True)
 
     def _open(self) -> None:
         try:
@@ -106,17 +144,20 @@ class ExtensionLog:
         if is_first and self.on_error is not None:
             self.on_error(self.error)
 
-    def _append(self, data: bytes, level: str) -> None:
+    def _append(self, data: bytes, level: str, *, is_line: bool = False) -> None:
         for start in range(0, len(data), self._limit):
             piece = data[start : start + self._limit]
             if self._fd < 0:
                 return
             try:
-                position = self._make_room(len(piece))
+                position = self._make_room(len(piece) + is_line)
                 if self._fd < 0:
                     return
+                if is_line and not start and position and not self._is_line_end(position):
+                    piece = b"\n" + piece
                 self._note_time(position, level)
                 self._end = position + os.write(self._fd, piece)
+                self._ends_line = piece.endswith(b"\n")
             except OSError as error:
                 self._fail(error)
                 self.close()
@@ -131,6 +172,10 @@ class ExtensionLog:
             self._rotate()
             rotations += 1  # the file that is now at the path may be another host's, and full as well
         return 0
+
+    def _is_line_end(self, position: int) -> bool:
+        """Whether the byte before this position, which may be another host's, ends a line."""
+        return self._ends_line if position == self._end else os.pread(self._fd, 1, position - 1) == b"\n"
 
     def _note_time(self, position: int, level: str) -> None:
         """Writes an entry for what comes at this position, unless the last entry is right for it. The entry is written
@@ -181,7 +226,7 @@ class ExtensionLog:
 
 
 def _opened(path: Path, flags: int = 0) -> int:
-    return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | flags, 0o600)
+    return os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | flags, 0o600)
 
 
 def _replace(newer: Path, older: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from pathlib import Path
 
@@ -26,3 +27,20 @@ def private_folder(path: Path) -> Path:
         if not folder.is_dir():
             folder.mkdir(mode=0o700, exist_ok=True)
     return path
+
+
+def open_to_others(home: Path) -> str:
+    """What to tell the user if others may put extensions into `$ZOT_HOME`, which zot would run as the user; else "".
+    zot makes it for the user only, but leaves the modes of a folder that is there: it may be shared on purpose."""
+    shared = []
+    for folder in (home, home / "extensions"):
+        try:
+            if stat.S_IMODE(os.stat(folder).st_mode) & 0o022:
+                shared.append(str(folder))
+        except OSError:
+            continue
+    if not shared:
+        return ""
+    return (
+        f"others may write to {' and '.join(shared)}, and so decide what is run from it: chmod go-w {' '.join(shared)}"
+    )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from supervisor.discovery.discover import Scope
 from supervisor.discovery.staging_names import is_staging
+from supervisor.home.zot_home import open_to_others
 from supervisor.install import data, details, staging
 from supervisor.install.errors import ConflictError
 from supervisor.install.fetch import Fetched, fetch, finish, manifest_of, new_stage
@@ -76,7 +77,7 @@ def install(
     is_trusted, trouble = _trust(placed, folders)
     found = placed.found
     warnings += [] if found is None else details.start_warnings(found)
-    return InstallResult(placed, before, (*warnings, *trouble, *stage.warnings), is_trusted)
+    return InstallResult(placed, before, (*warnings, *trouble, *stage.warnings, *_shared(folders, scope)), is_trusted)
 
 
 def link(source: LocalSource, scope: Scope, folders: ExtensionFolders, *, force: bool = False) -> InstallResult:
@@ -107,7 +108,7 @@ def link(source: LocalSource, scope: Scope, folders: ExtensionFolders, *, force:
     if before is not None and before.manifest is not None and manifest.is_enabled is not before.manifest.is_enabled:
         warnings.append(f"it is {'enabled' if manifest.is_enabled else 'disabled'} now, as its own manifest says")
     warnings += [] if placed.found is None else details.start_warnings(placed.found)
-    return InstallResult(placed, before, (*warnings, *trouble, *stage.warnings), is_trusted)
+    return InstallResult(placed, before, (*warnings, *trouble, *stage.warnings, *_shared(folders, scope)), is_trusted)
 
 
 def replace(
@@ -173,6 +174,11 @@ def _place(tree: Path, target: Path, scope: Scope) -> None:
     except FileExistsError:
         there = look_at(target, scope)
         raise ConflictError(f"{there.name!r} has just been installed by another command: {there.where}") from None
+
+
+def _shared(folders: ExtensionFolders, scope: Scope) -> list[str]:
+    warning = "" if scope is Scope.PROJECT else open_to_others(folders.home)
+    return [warning] if warning else []
 
 
 def _trust(extension: Installed, folders: ExtensionFolders) -> tuple[bool, list[str]]:

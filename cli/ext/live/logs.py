@@ -9,16 +9,14 @@ from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from cli.choices import CommandLineError
+from cli.json_line import json_line
 from cli.logs.log_tail import Follower, all_since, rotation, tail
-from cli.logs.timed_lines import LineReader, TimesBeside, as_record, since_ms, with_time
+from cli.logs.timed_lines import LineReader, Shown, TimesBeside, as_record, since_ms, with_time
 from supervisor.control.client import HostError
 from supervisor.home.zot_home import zot_home
 from wire.exit_codes import Status
 from wire.suggest import no_such
-from wire.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -51,9 +49,7 @@ def run_logs(
         if not known:
             raise HostError(f"there are no logs of extensions in {folder}")
         raise CommandLineError(no_such("log of an extension", name, known))
-    printer: _RawPrinter | _LinePrinter = _RawPrinter()
-    if as_json or timestamps or since_when is not None or os.isatty(1):
-        printer = _LinePrinter(path, name if as_json else None, timestamps=timestamps, since=since_when)
+    printer = _Printer(path, name if as_json else None, timestamps=timestamps, since=since_when)
     try:
         return _show(path, printer, follow=follow, lines=lines)
     except KeyboardInterrupt:
@@ -76,7 +72,7 @@ def _named_by_its_folder(name: str) -> str | None:
     return None
 
 
-def _show(path: Path, printer: _RawPrinter | _LinePrinter, *, follow: bool, lines: int | None) -> int:
+def _show(path: Path, printer: _Printer, *, follow: bool, lines: int | None) -> int:
     follower = Follower(path) if follow else None
     try:
         end = None if follower is None else follower.position
@@ -106,29 +102,16 @@ def _wait_for_a_while() -> None:
         raise BrokenPipeError
 
 
-class _RawPrinter:
-    """Writes the bytes as they are."""
-
-    def begin(self, path: Path, lines: int | None, end: int | None) -> None:
-        self.write(tail(path, LINES_SHOWN if lines is None else lines, end))
-
-    def write(self, pieces: Iterable[Piece]) -> None:
-        for piece in pieces:
-            _put(piece.data)
-
-    def flush(self) -> None:
-        pass
-
-
-class _LinePrinter:
-    """Writes line by line: without control characters to a terminal, with times, or as JSON objects with this name.
-    With `since`, in milliseconds since the epoch, only lines that are not older."""
+class _Printer:
+    """Writes line by line, without control characters: plain, with times, or as JSON objects with this name. With
+    `since`, in milliseconds since the epoch, only lines that are not older. A pipe gets what a terminal gets: it often
+    ends on one."""
 
     def __init__(self, path: Path, name: str | None, *, timestamps: bool, since: int | None) -> None:
         self._name = name
         self._since = since
         self._timestamps = timestamps
-        self._is_terminal = os.isatty(1)
+        self._shown = Shown()
         self._times = TimesBeside(path)
         self._reader = LineReader(self._times)
 
@@ -163,11 +146,11 @@ class _LinePrinter:
 
     def _put(self, line: TimedLine) -> None:
         if self._name is not None:
-            _put(msgspec.json.encode({"extension": self._name, **as_record(line)}) + b"\n")
+            _put(json_line({"extension": self._name, **as_record(line)}))
         elif self._timestamps:
             _put(with_time(line).encode() + b"\n")
         else:
-            _put(printable(line.text.decode("utf-8", "replace")).encode() if self._is_terminal else line.text)
+            _put(self._shown.text(line.text).encode())
 
 
 def _put(data: bytes) -> None:

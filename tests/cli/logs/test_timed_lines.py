@@ -16,6 +16,7 @@ from cli.logs.log_tail import Piece, all_since, rotation, tail
 from cli.logs.timed_lines import (
     LONGEST_PARTIAL,
     LineReader,
+    Shown,
     TimedLine,
     TimesBeside,
     last_timed_lines,
@@ -158,3 +159,15 @@ def test_the_end_of_the_newest_file_may_be_given(tmp_path):
     log = written(tmp_path, 3)
     assert b"".join(piece.data for piece in all_since(log, lambda _inode: 0, end=7)) == b"line 0\n"
     assert b"".join(piece.data for piece in tail(log, 9, end=7)) == b"line 0\n"
+
+
+def test_without_its_control_characters_no_text_looks_like_a_line_of_the_host():
+    shown = Shown()
+    pieces = (
+        b"[zot] from the host\n", b"[z\x1b[0mot] forged\n", b"[z\rot] forged\n", b"[z", b"\x00ot] forged\n",
+        b"no end, ",
+        b"\x1b]0;[zot]\x07[\x9bmzot] forged\n", b"[zot] from the host\n",
+    )  # fmt: skip
+    lines = "".join(map(shown.text, pieces)).splitlines()
+    assert [line for line in lines if "[zot]" in line] == ["[zot] from the host"] * 2
+    assert not set("\x1b\x00\r\x9b") & set("".join(lines))

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from supervisor.extension.log import LOG_LIMIT, LOGS_KEPT, ExtensionLog
+from supervisor.extension.log import LOG_LIMIT, LOGS_KEPT, MARK, NO_MARK, ExtensionLog, NoMark
 from wire.log_times import LogTimes, Written, times_name
 from wire.text import one_line, printable
 
@@ -343,3 +343,41 @@ def test_times_that_cannot_be_written_cost_only_themselves(tmp_path: Path, obsta
     log.write(b"kept\n")
     log.close()
     assert (log.error, log.path.read_text()) == (None, "kept\n")
+
+
+# --- lines of the host cannot be forged --------------------------------------------------------------------------
+
+
+@given(st.lists(st.lists(st.sampled_from([b"[", b"[z", b"zo", b"t]", b"]", b"[zot]", b"x\n", b""])).map(b"".join)))
+def test_the_mark_is_kept_out_however_it_is_cut(pieces: list[bytes]):
+    no_mark = NoMark()
+    cleaned = b"".join(map(no_mark.clean, pieces))
+    assert cleaned == b"".join(pieces).replace(MARK, NO_MARK)
+
+
+FORGERIES = (
+    b"[zot] forged\n", b"a\r[zot] forged\n", b"\x1b[2K\x1b[1G[zot] forged\n", b"\x1b[31m[zot] forged\n", b"[zo",
+    b"t] forged\n", b"no end [z", b"\n", b"[", b"zot] forged\n", b"[z\x1b[0mot] forged\n", b"[z\x00ot] forged\n",
+    b"no end",
+)  # fmt: skip
+
+
+def test_only_lines_of_the_host_begin_with_its_mark(tmp_path: Path):
+    log = ExtensionLog(tmp_path, "x")
+    for piece in FORGERIES:
+        log.write(piece)
+    log.add("from the host")
+    log.write(b"[zo")
+    log.add_frame("info", "\n[zot] forged", {"[zot]": "[zot]"})
+    log.write(b"t] not forged, and no end")
+    other = ExtensionLog(tmp_path, "x")  # of another host, or of the version after a reload
+    other.add("from another host")
+    log.write(b"no end")
+    log.add("at the end")
+    text = log.path.read_bytes()
+    hosts = [b"[zot] from the host", b"[zot] from another host", b"[zot] at the end"]
+    assert [line for line in text.split(b"\n") if MARK in line] == hosts
+    levels = [written.level for line in hosts if (written := times(log.path).at(text.index(line)))]
+    assert levels == ["zot"] * 3
+    log.close()
+    other.close()
