@@ -1,6 +1,6 @@
 """The file beside a log that says when each of its lines was written, and at which level. Pure.
 
-The log itself stays byte for byte what was written. `ext-NAME.times` belongs to `ext-NAME.log`, `ext-NAME.times.1` to
+The log itself holds no times. `ext-NAME.times` belongs to `ext-NAME.log`, `ext-NAME.times.1` to
 `ext-NAME.log.1`, and so on. It is text, one entry per line, and only grows:
 
     log 4194313
