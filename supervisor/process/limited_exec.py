@@ -33,9 +33,9 @@ def main(open_files: str, file_bytes: str, join_file: str, lc_ctype: str, *argv:
     # What Python has changed in its own process would be inherited.
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
-    os.environ.pop("LC_CTYPE", None)
+    os.unsetenv("LC_CTYPE")
     if lc_ctype:
-        os.environ["LC_CTYPE"] = lc_ctype[1:]
+        os.putenv("LC_CTYPE", lc_ctype[1:])
     try:
         os.execv(argv[0], argv)  # noqa: S606  (a shell would drop variables)
     except OSError as error:

@@ -125,7 +125,7 @@ def test_the_last_lines_of_all_files(zot, log):
     log.with_name("ext-one.log.1").write_text("b1\nb2 is c")
     log.write_text("ut\nc1\n\x1b[31mred\n")
     assert zot.run("ext", "logs", "one", "-n", "2").text == "c1\nred\n"
-    assert zot.run("ext", "logs", "one", "-n", "5").text == "a49999\nb1\nb2 is cut\nc1\n\x1b[31mred\n"
+    assert zot.run("ext", "logs", "one", "-n", "5").text == "a49999\nb1\nb2 is cut\nc1\nred\n"
     assert len(zot.run("ext", "logs", "one", "-n", "40000").text.splitlines()) == 40_000
     assert len(zot.run("ext", "logs", "one", "-n", "99999").text.splitlines()) == 50_004
     assert zot.run("ext", "logs", "one", "-n", "0").text == ""
@@ -172,8 +172,8 @@ def test_times_levels_and_since(zot):
     assert [line[1:] for line in shown] == [["warn", "low on disk"], ["stderr", "new"]]
     assert [datetime.fromisoformat(line[0]).timestamp() for line in shown] == [1_800_000_060, 1_800_003_600]
     moment = datetime.fromtimestamp(1_800_000_030, UTC).isoformat()
-    assert zot.run("ext", "logs", "one", "--since", moment).stdout == b"[warn] low on disk\n\x1b[31mnew\n"
-    assert zot.run("ext", "logs", "one", "--since", moment, "-n", "1").stdout == b"\x1b[31mnew\n"
+    assert zot.run("ext", "logs", "one", "--since", moment).stdout == b"[warn] low on disk\nnew\n"
+    assert zot.run("ext", "logs", "one", "--since", moment, "-n", "1").stdout == b"new\n"
     records = [json.loads(line) for line in zot.run("ext", "logs", "one", "--json").stdout.splitlines()]
     assert [(record["level"], record["stream"], record["line"]) for record in records] == [
         ("stderr", "stderr", "old"),

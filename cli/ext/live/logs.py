@@ -125,32 +125,30 @@ class _Printer:
         pieces = all_since(path, lambda inode: self._times.of(inode).first_since(since), end)
         found = (line for piece in pieces for line in self._wanted(self._reader.feed(piece)))
         for line in found if lines is None else deque(found, maxlen=lines):
-            self._put(line)
+            _put(self._bytes_of(line))
 
     def write(self, pieces: Iterable[Piece]) -> None:
         if self._timestamps or self._name is not None or self._since is not None:
             self._times.refresh()
         for piece in pieces:
-            for line in self._wanted(self._reader.feed(piece)):
-                self._put(line)
+            _put(b"".join(map(self._bytes_of, self._wanted(self._reader.feed(piece)))))
 
     def flush(self) -> None:
         """Writes a line that has no end yet. To be called when no more bytes come at the moment."""
         for line in self._wanted(self._reader.flush()):
-            self._put(line)
+            _put(self._bytes_of(line))
 
     def _wanted(self, lines: Iterable[TimedLine]) -> Iterable[TimedLine]:
         if self._since is None:
             return lines
         return (line for line in lines if line.written is not None and line.written.time_ms >= self._since)
 
-    def _put(self, line: TimedLine) -> None:
+    def _bytes_of(self, line: TimedLine) -> bytes:
         if self._name is not None:
-            _put(json_line({"extension": self._name, **as_record(line)}))
-        elif self._timestamps:
-            _put(with_time(line).encode() + b"\n")
-        else:
-            _put(self._shown.text(line.text).encode())
+            return json_line({"extension": self._name, **as_record(line)})
+        if self._timestamps:
+            return with_time(line).encode() + b"\n"
+        return self._shown.text(line.text).encode()
 
 
 def _put(data: bytes) -> None:
