@@ -118,7 +118,7 @@ def move_away(paths: list[str], folder: Path, data: Path) -> list[Path]:
     `InstallError` for data that is too deep to be copied to another file system."""
     moved = []
     for path in paths:
-        private_folder(data)
+        staging.open_up(private_folder(data))
         target = _free(data, path) if _is_blocked(data, path) else data / path
         private_folder(target.parent)
         staging.open_up(folder / path)

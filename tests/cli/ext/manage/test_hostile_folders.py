@@ -51,6 +51,8 @@ def test_what_an_extension_has_made_is_removed_and_its_data_stays(zot, clean, in
         (folder / "todos.json").write_text("{}")
         (folder / ".zot-install.json").chmod(0o000)
         folder.chmod(0o000)
+        if again:
+            data.chmod(0o000)
         for words in (["list"], ["info", "guard"], ["list", "--json"]):
             assert "Traceback" not in run(zot, "ext", *words).text
         outcome = run(zot, "ext", "remove", "guard", "--yes")
