@@ -114,7 +114,8 @@ def end_leftovers(facts: HostFacts, record: str) -> None:
 
 
 def _remove_record(path: str, token: str) -> None:
-    """Removes the file, unless it is by now the record of another host with the same pid."""
+    """Removes the file and the socket of the host, unless it is by now the record of another host with the same
+    pid."""
     import os
 
     try:
@@ -122,6 +123,7 @@ def _remove_record(path: str, token: str) -> None:
             is_ours = token in file.read(READ)
         if is_ours:
             os.unlink(path)
+            os.unlink(path.removesuffix(".json") + ".sock")
     except OSError:
         pass
 

@@ -274,3 +274,11 @@ def test_the_example_of_the_documentation(zot):
             check=True,
         )
     assert done.stdout == "['echo']\nhi\n{'type': 'event_intercept_response', 'id': '3'}\n"
+
+
+def test_the_socket_of_a_killed_host_goes_with_its_record(zot):
+    with hosting(zot, extension(zot.folder, "echo")) as host:
+        run = zot.home / "run"
+        assert {path.suffix for path in run.iterdir()} == {".sock", ".json"}
+        host.running.signal(signal.SIGKILL)
+        wait_until(lambda: not list(run.iterdir()))
