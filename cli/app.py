@@ -12,6 +12,7 @@ from cli.ext import ext_app
 from cli.help.command_classes import HelpTyper
 from cli.help.completion import command_names, schemas
 from cli.host_commands import register
+from cli.os_errors import exit_after
 from cli.root_group import RootGroup
 from cli.run.command import root
 
@@ -168,7 +169,7 @@ def main() -> None:
     except typer.TyperException as error:
         text = error.format_message().removesuffix(".")
         if isinstance(error, NoArgsIsHelpError):  # then the text is the help
-            print(text)  # noqa: T201
+            _print(text)
         elif text:
             context = getattr(error, "ctx", None)
             command = context.command_path if context is not None else getattr(error, "command", None) or "zot"
@@ -176,10 +177,15 @@ def main() -> None:
             print(f"zot: {text}{dash} (see {command} --help)", file=sys.stderr)  # noqa: T201
         sys.exit(error.exit_code)
     except OSError as error:  # the help could not be written: its reader has gone, or the disk is full
-        from cli.os_errors import exit_after
-
         exit_after(error)
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _print(text: str) -> None:
+    try:
+        print(text, flush=True)  # noqa: T201
+    except OSError as error:
+        exit_after(error)
 
 
 def _is_about_a_flag_of_a_prompt(error: typer.TyperException) -> bool:

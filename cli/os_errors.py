@@ -5,11 +5,14 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+UNNAMED = dict.fromkeys((errno.ENOSPC, errno.EFBIG, errno.EIO, errno.EBADF, errno.EDQUOT), "standard output")
+"""What an error is about that names no file: writes name none, and files are written where the error is handled."""
 
 
 def exit_with(command: str, run: Callable[[], int]) -> None:
@@ -24,24 +27,21 @@ def exit_with(command: str, run: Callable[[], int]) -> None:
     except HostError as error:
         print(f"zot {command}: {one_line(str(error), 2000)}", file=sys.stderr)  # noqa: T201
         status = 1
-    except BrokenPipeError:
-        discard_output()
-        status = 130
     except OSError as error:
-        discard_output()
-        who = f"zot {command}".rstrip()
-        print(f"{who}: {one_line(words(error), 2000)}", file=sys.stderr)  # noqa: T201
-        status = 1
+        exit_after(error, command)
     sys.exit(status)
 
 
-def exit_after(error: OSError) -> None:
+def exit_after(error: OSError, command: str = "") -> None:
     """Exits as `exit_with` does after this error."""
-    exit_with("", partial(_raise, error))
+    from wire.text import one_line
 
-
-def _raise(error: OSError) -> int:
-    raise error
+    discard_output()
+    if isinstance(error, BrokenPipeError):
+        sys.exit(130)
+    who = f"zot {command}".rstrip()
+    print(f"{who}: {one_line(words(error), 2000)}", file=sys.stderr)  # noqa: T201
+    sys.exit(1)
 
 
 def flush() -> None:
@@ -58,9 +58,11 @@ def words(error: OSError) -> str:
     """The text of a system error for a person."""
     if isinstance(error, FileNotFoundError) and error.filename is None:  # raised by `getcwd`
         return "the current folder is not there any more; change to one that is"
+    if error.errno is None:
+        return str(error)
     if error.errno == errno.EMFILE:
         return f"{error.filename or 'failed'}: too many open files; raise the limit (ulimit -n), see zot doctor"
-    return f"{error.filename or 'failed'}: {error.strerror or error}"
+    return f"{error.filename or UNNAMED.get(error.errno, 'failed')}: {error.strerror or error}"
 
 
 def discard_output() -> None:

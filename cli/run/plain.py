@@ -10,6 +10,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from cli.duration import limit_from, seconds_from
+from cli.os_errors import exit_after
 from cli.run.plain_flags import COMMANDS, FLAGS
 from cli.run.request import FlagError, request_from
 
@@ -54,8 +55,6 @@ def carry_out(asked: PlainRun) -> None:
     try:
         status = run(asked.request, asked.words, literal=asked.literal, as_json=asked.as_json, no_stdin=asked.no_stdin)
     except OSError as error:
-        from cli.os_errors import exit_after
-
         exit_after(error)
     else:
         sys.exit(status)

@@ -51,13 +51,34 @@ def test_drive_without_standard_input_is_one_line(in_a_folder_with_one):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
-@pytest.mark.parametrize("command", [["--help"], ["ext", "--help"], ["--version"]])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["--help"],
+        ["ext", "--help"],
+        ["--version"],
+        [],
+        ["ext"],
+        ["help"],
+        ["schema"],
+        ["schema", "manifest"],
+        ["doctor"],
+    ],
+)
 def test_help_that_cannot_be_written_is_one_line(zot, command):
     with open("/dev/full", "w") as full:
         outcome = zot.run(*command, stdout=full)
-    assert (outcome.status, outcome.stderr.splitlines()[-1]) == (1, "zot: failed: No space left on device")
+    assert (outcome.status, outcome.stderr) == (1, "zot: standard output: No space left on device\n")
 
 
 def test_without_descriptors_it_is_said_what_to_raise():
     said = words(OSError(errno.EMFILE, "Too many open files", "/x"))
     assert said == "/x: too many open files; raise the limit (ulimit -n), see zot doctor"
+
+
+@pytest.mark.parametrize("command", [["--version"], [], ["help"], ["schema"], ["ext", "list"]])
+def test_output_that_is_closed_from_the_start_goes_nowhere(zot, command):
+    """As with /dev/null: the caller wants none of it, and the status is that of the command."""
+    closed = zot.run(*command, command=["sh", "-c", 'exec "$@" >&-', "sh", *zot.command])
+    shown = zot.run(*command)
+    assert (closed.status, closed.stdout, closed.stderr) == (shown.status, b"", shown.stderr)

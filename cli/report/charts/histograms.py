@@ -19,6 +19,8 @@ OPEN = 12
 PER_DOUBLING = 4
 """Bars for each doubling of the time: half as many as the buckets of the host, so that a bar is two whole buckets."""
 FINEST_MS = 1e-4
+LONGEST_MS = 1e10
+"""Four months. A damaged recording may name any time: a longer one is drawn as this one."""
 WIDTH, HEIGHT = 1000.0, 100.0
 _INWARDS = ";transform:translateX(-100%)"
 
@@ -50,7 +52,7 @@ def histograms(figures: Sequence[Figures], ids: dict[str, str]) -> str:
 
 def _extent(figures: Iterable[Figures]) -> tuple[float, float]:
     values = [
-        value
+        min(value, LONGEST_MS)
         for extension in figures
         for value in (extension.p50_ms, extension.p99_ms, *(upper for upper, _ in extension.latency_ms))
         if value is not None and value > 0
@@ -62,7 +64,7 @@ def bars(latency_ms: Iterable[tuple[float, int]]) -> dict[int, int]:
     """The count of answers in each bar. Bar `n` ends at `FINEST_MS * 2 ** (n / PER_DOUBLING)` milliseconds."""
     counts: dict[int, int] = {}
     for upper, count in latency_ms:
-        bar = max(0, ceil(PER_DOUBLING * log2(max(upper, FINEST_MS) / FINEST_MS) - 1e-3))
+        bar = max(0, ceil(PER_DOUBLING * log2(min(max(upper, FINEST_MS), LONGEST_MS) / FINEST_MS) - 1e-3))
         counts[bar] = counts.get(bar, 0) + count
     return counts
 
