@@ -23,6 +23,7 @@ from supervisor.home.runtime_dir import runtime_dir
 from supervisor.home.zot_home import zot_home
 from supervisor.install.newer_source import ReadBudget, advice, newer_source
 from supervisor.loop.loop import Loop
+from supervisor.preload import preload
 from supervisor.reload.reloader import Reloader
 from supervisor.reload.watch_mode import parents_of, watch
 from supervisor.supervisor import Supervisor
@@ -188,6 +189,7 @@ class Host:
     def start(self) -> None:
         """Serves the control socket and starts all extensions, without waiting for them. If the socket cannot be
         served, raises `CannotServeError` and starts nothing."""
+        preload()
         if (trouble := self.control.start()) is not None:
             raise CannotServeError(trouble)
         self.phase = Phase.SERVING

@@ -24,9 +24,9 @@ from supervisor.extension.lifecycle import State
 from supervisor.loop.timestamp import Timestamp
 from supervisor.monitoring import stats
 from supervisor.monitoring.sampler import Sampler
+from supervisor.preload import preload
 from supervisor.process import fd_limit
 from supervisor.process.shared_table import SharedProcessTable
-from supervisor.process.table import become_subreaper
 from supervisor.process.teardown import end_descendants, stop_all
 from supervisor.registry.checkers import Checkers
 from wire.dialects.zot import ZotDialect
@@ -128,7 +128,7 @@ class Supervisor:
         """Prepares the cleanup of children. `start` calls it, too. With cgroups it must be called before the first
         child of this process starts."""
         if self._owns_process:
-            self._shared_table.is_subreaper = become_subreaper()
+            self._shared_table.adopt_orphans()
             os.environ[TOKEN] = self.token  # marks all children of this process
         self._shared_table.hold()
         if self._tracker is not None:
@@ -147,10 +147,12 @@ class Supervisor:
             self._start(each)
         if self.extensions:
             self.sampler.start()
+            preload()  # beside the start of the processes, which takes longer
         self._tell_reaper()
 
     def add(self, found: Found) -> Extension:
         """Starts one more extension and puts it into its place in guard order."""
+        preload()
         self.provide_for(found.manifest.workers)
         extension = self._start(found)
         self._tell_reaper()

@@ -15,6 +15,7 @@ from cli.run.status_line import StatusLine
 from cli.run.stdin import is_terminal, read_prompt
 from cli.version import VERSION
 from supervisor.monitoring.stats_error import StatsFileError
+from supervisor.process import fd_limit
 from wire.exit_codes import Status
 from wire.text import printable
 
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 
 def run(request: RunRequest, words: tuple[str, ...], *, literal: bool, as_json: bool, no_stdin: bool = False) -> int:
     """Returns the exit status. With `literal` the words are a prompt even if they look like a command; with `no_stdin`
-    stdin is not read."""
+    stdin is not read. Raises `OSError`."""
+    fd_limit.check_least()
     try:
         key_on_stdin = request.api_key_file == STDIN
         if key_on_stdin and (not words or STDIN in words):

@@ -10,7 +10,6 @@ import os
 from typing import TYPE_CHECKING
 
 from supervisor.cleanup.env_marks import EXTENSION, START, TOKEN
-from supervisor.process.shared_table import reap_adopted
 
 if TYPE_CHECKING:
     from supervisor.cleanup.tracker import ProcessTracker
@@ -43,7 +42,6 @@ class Orphans:
     def _sort(self, table: ProcessTable) -> dict[str, list[tuple[int, str]]]:
         known: dict[Identity, Origin | None] = {}
         found: dict[str, list[tuple[int, str]]] = {}
-        reap_adopted(self._loop, table)
         for pid in table.children_of(os.getpid()):
             if pid in self._loop.children or table.by_pid[pid].is_zombie:
                 continue

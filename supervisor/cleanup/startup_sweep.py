@@ -24,6 +24,7 @@ from supervisor.cleanup.host_record import (
     unlink,
 )
 from supervisor.cleanup.kill_leftovers import HostMarks, LeftoverKiller
+from supervisor.home import runtime_dir
 from supervisor.process.cgroup_files import remove_leaves
 from supervisor.process.table import read_process
 
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from supervisor.loop.loop import Loop, Timer
+
+
+BLIND_S = 1.0
+"""Seconds until the next step after one in which the process table could not be read."""
 
 
 class SweptHost(msgspec.Struct, frozen=True):
@@ -98,8 +103,12 @@ class StartupSweep:
         if self._timer is not None:
             self._timer.cancel()
         for host in self._hosts:
-            host.killer.kill_now()
-            if host.killer.left:
+            try:
+                host.killer.kill_now()
+                is_over = not host.killer.left
+            except OSError:
+                is_over = False
+            if not is_over:
                 host.file.close()
             else:
                 self._on_swept(host.finish(self._folder))
@@ -116,13 +125,18 @@ class StartupSweep:
         status = host_status(record)
         if status is HostStatus.OF_ANOTHER_BOOT or (status is HostStatus.FOREIGN and file.age_s > EXPIRY_S):
             file.remove()
+            if status is HostStatus.OF_ANOTHER_BOOT:
+                _remove_socket(self._folder, pid)
         return status is HostStatus.DEAD
 
     def _step(self) -> None:
         self._timer = None
         delays = []
         for host in list(self._hosts):
-            delay = host.killer.step()
+            try:
+                delay = host.killer.step()
+            except OSError:  # no descriptor is left to read the process table with
+                delay = BLIND_S
             if delay is not None:
                 delays.append(delay)
                 continue
@@ -152,11 +166,17 @@ class _DeadHost:
         left = len(self.killer.left)
         if not left:
             remove_leaves(self.marks.cgroup)
-            if read_process(self.record.pid) is None:
-                unlink(folder / f"{self.record.pid}.sock")
+            _remove_socket(folder, self.record.pid)
             self.file.remove()
         self.file.close()
         return SweptHost(self.record.pid, len(self.killer.seen) - left, left)
+
+
+def _remove_socket(folder: Path, pid: int) -> None:
+    """Removes the socket of a dead host, unless a process has its pid: that may be a host with a socket of this
+    name."""
+    if not runtime_dir.is_alive(pid):
+        unlink(runtime_dir.socket_of(folder, pid))
 
 
 def _own_cgroup(cgroup: str | None, pid: int) -> str | None:

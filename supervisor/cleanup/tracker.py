@@ -12,11 +12,12 @@ from supervisor.cleanup.host_record import HostRecord
 from supervisor.cleanup.reaper import Reaper
 from supervisor.cleanup.startup_sweep import StartupSweep
 from supervisor.home import runtime_dir
+from supervisor.process import fd_limit
 from supervisor.process.cgroup_survey import Unavailable
 from supervisor.process.cgroups import Cgroups, Leaf
-from supervisor.process.shared_table import reap_adopted
+from supervisor.process.child import SpawnError, spawn_reason
+from supervisor.process.shared_table import collect_orphans
 from supervisor.process.spawn_limits import Confinement, launch, limit_core
-from supervisor.process.table import ProcessTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -100,7 +101,14 @@ class ProcessTracker:
         self, name: str, argv: Sequence[str], limits: Limits, *, cwd: str, env: Mapping[str, str]
     ) -> tuple[list[str], Leaf | None]:
         """Returns the command to start in place of `argv`, and the leaf that this command joins, if its limits need
-        one. Raises `SpawnError` if the program cannot be started."""
+        one. Raises `SpawnError` if the program cannot be started, and if the host would have too few descriptors
+        left."""
+        try:
+            fd_limit.check_room()
+        except OSError as error:
+            failed = SpawnError(spawn_reason(argv[0], cwd, error))
+            failed.may_pass = True
+            raise failed from error
         self._remove_used()
         leaf = None
         if isinstance(self.cgroups, Cgroups) and self.cgroups.is_needed(limits):
@@ -190,5 +198,5 @@ class ProcessTracker:
         deadline = self._loop.clock() + EMPTY_S
         while not self._remove_used() and self._loop.clock() < deadline:
             if self._owns_process:
-                reap_adopted(self._loop, ProcessTable.read())
+                collect_orphans(self._loop)
             self._loop.run_until(lambda: False, self._loop.clock() + EMPTY_POLL_S)

@@ -15,6 +15,7 @@ import msgspec
 from supervisor.control import unix_socket
 from supervisor.control.requests import RequestHandler
 from supervisor.control.session import Client
+from supervisor.process import fd_limit
 from wire import control
 from wire.events import encode
 from wire.text import valid_text
@@ -145,6 +146,8 @@ class ControlServer:
             _refuse(sock, f"this host belongs to user {own}, and serves nobody else")
         elif len(self._clients) >= CLIENTS_LIMIT:
             _refuse(sock, f"this host has {CLIENTS_LIMIT} clients, and takes no more; try again later")
+        elif sock.fileno() >= fd_limit.first_of_host():
+            _refuse(sock, f"this host has hardly any descriptor left ({fd_limit.advice()}); try again later")
         else:
             self._clients.add(Client(self._loop, sock, self._handler, self._clients.discard))
 

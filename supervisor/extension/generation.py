@@ -143,7 +143,7 @@ class Generation:
     def start(self, env: Mapping[str, str], data: Path | None) -> None:
         """Starts all workers. `data` is the folder that contains the data folders of all extensions."""
         self.log.add(f"starting {self.name} {self.manifest.version or ''}".rstrip())
-        if self.log.error is not None:
+        if self.log.error is not None and not self.log.lacks_descriptors:
             self.notices.log_failed(self.log.error)
         self.log.on_error = self.notices.log_failed
         if self.manifest.remark:

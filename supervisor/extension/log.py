@@ -7,6 +7,7 @@ of the host begins on a line of its own. Beside the log lies a file with the tim
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from supervisor.home.zot_home import private_folder
+from supervisor.process import fd_limit
 from wire.lenient_json import UNREADABLE
 from wire.log_times import HOST, LETTERS, STDERR, UNKNOWN, entry, header, times_name
 from wire.text import _BREAKS, one_line
@@ -70,7 +72,7 @@ class ExtensionLog:
     `total` bytes together. `clock` gives seconds since the epoch.
 
     If the log cannot be written (disk full, read-only home), everything else goes on. `error` then says why, `on_error`
-    gets this reason once.
+    gets this reason once. A lack of descriptors is no news for `on_error`: the start of the worker fails as well.
     """
 
     def __init__(
@@ -82,6 +84,8 @@ class ExtensionLog:
         self.error: str | None = None
         self.on_error: Callable[[str], None] | None = None
         self._fd = self._times_fd = -1
+        self.lacks_descriptors = False
+        """Whether the log is closed for want of descriptors. The next line of the host tries again."""
         self._times_size = 0
         self._end = -1  # of what this object has written last
         self._ends_line = True  # whether that was a line feed
@@ -95,7 +99,9 @@ class ExtensionLog:
         self._append(self._no_mark.clean(data), STDERR)
 
     def add(self, text: str) -> None:
-        """Appends a line of the host."""
+        """Appends a line of the host. Opens the log again if there was no descriptor for it before."""
+        if self._fd < 0 and self.lacks_descriptors:
+            self._open()
         self._add_line(MARK + f" {one_line(text, LINE_LIMIT)}\n".encode(), HOST)
 
     def add_frame(self, level: str, message: str, fields: Mapping[str, msgspec.Raw] | None = None) -> None:
@@ -115,7 +121,10 @@ class ExtensionLog:
         self._append(line, level, is_line=True)
 
     def _open(self) -> None:
+        self.lacks_descriptors = False
         try:
+            if self._end < 0:  # else a rotation has just closed as many as it needs
+                fd_limit.check_room()
             try:
                 self._fd = _opened(self.path)
             except FileNotFoundError:
@@ -125,6 +134,7 @@ class ExtensionLog:
         except OSError as error:
             self._fail(error)
         else:
+            self.error = None
             self._open_times(found.st_ino, is_new=found.st_size == 0)
 
     def _open_times(self, inode: int, *, is_new: bool) -> None:
@@ -140,8 +150,9 @@ class ExtensionLog:
 
     def _fail(self, error: OSError) -> None:
         is_first = self.error is None
+        self.lacks_descriptors = error.errno in (errno.EMFILE, errno.ENFILE)
         self.error = f"cannot write {self.path}: {error.strerror}"
-        if is_first and self.on_error is not None:
+        if is_first and not self.lacks_descriptors and self.on_error is not None:
             self.on_error(self.error)
 
     def _append(self, data: bytes, level: str, *, is_line: bool = False) -> None:

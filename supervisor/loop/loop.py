@@ -111,6 +111,8 @@ class Loop:
         self._no_spin_until = 0.0
         self.children: set[int] = set()
         """Pids of the host's own children whose exit status is not collected yet."""
+        self.on_child_end: Callable[[], None] | None = None
+        """Called within `signals` when a child of this process has ended: its own, or an orphan that it has adopted."""
 
     # --- what to watch ------------------------------------------------------------------------------------
 
@@ -151,8 +153,8 @@ class Loop:
     @contextmanager
     def signals(self, numbers: Iterable[signal.Signals], handler: Callable[[signal.Signals], None]) -> Iterator[None]:
         """Delivers these signals to `handler` as ordinary callbacks, until the block ends. Main thread only."""
-        inbox = _SignalInbox(handler)
-        before = {number: signal.signal(number, _ignore) for number in numbers}
+        inbox = _SignalInbox(handler, self._child_ended)
+        before = {number: signal.signal(number, _ignore) for number in (*numbers, signal.SIGCHLD)}
         old_fd = signal.set_wakeup_fd(inbox.write_fd, warn_on_full_buffer=False)
         self.watch(inbox, read=True)
         try:
@@ -163,6 +165,10 @@ class Loop:
             for number, old in before.items():
                 signal.signal(number, old)
             inbox.close()
+
+    def _child_ended(self) -> None:
+        if self.on_child_end is not None:
+            self.on_child_end()
 
     # --- waiting ------------------------------------------------------------------------------------------
 
@@ -296,15 +302,20 @@ class Loop:
         self._selector.close()
 
 
+_CHILD_END = bytes([signal.SIGCHLD])
+
+
 def _ignore(_number: int, _frame: object) -> None:
     """Does nothing: the signal is delivered through the wake-up descriptor."""
 
 
 class _SignalInbox:
-    """Reads the wake-up pipe: each signal is one byte, its number."""
+    """Reads the wake-up pipe: each signal is one byte, its number. Many ends of children are one call of
+    `on_child_end`."""
 
-    def __init__(self, handler: Callable[[signal.Signals], None]) -> None:
+    def __init__(self, handler: Callable[[signal.Signals], None], on_child_end: Callable[[], None]) -> None:
         self._handler = handler
+        self._on_child_end = on_child_end
         self._read_fd, self.write_fd = os.pipe()
         os.set_blocking(self._read_fd, False)
         os.set_blocking(self.write_fd, False)
@@ -317,8 +328,10 @@ class _SignalInbox:
             numbers = os.read(self._read_fd, budget)
         except BlockingIOError:
             return
-        for number in numbers:
+        for number in numbers.replace(_CHILD_END, b""):
             self._handler(signal.Signals(number))
+        if _CHILD_END in numbers:
+            self._on_child_end()
 
     def on_writable(self) -> None:
         pass

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from supervisor.process.fd_limit import first_spare
 from supervisor.process.table import ON_LINUX, Process, ProcessTable, parse_stat, read_stat
 
 if TYPE_CHECKING:
@@ -74,12 +75,17 @@ class TableReader:
             return read_stat(pid)
 
     def _keep(self, pid: int) -> None:
-        """Keeps a descriptor of this process open. If the pid has been reused meanwhile, the start time shows it."""
+        """Keeps a descriptor of this process open, if the spare ones stay free. If the pid has been reused meanwhile,
+        the start time shows it."""
         if len(self._files) < KEPT:
             try:
-                self._files[pid] = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
+                fd = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
             except OSError:
-                pass
+                return
+            if fd < first_spare():
+                self._files[pid] = fd
+            else:
+                os.close(fd)
 
     def close(self) -> None:
         for fd in self._files.values():

@@ -9,6 +9,7 @@ import subprocess
 from typing import TYPE_CHECKING, NamedTuple
 
 from supervisor.loop.pipes import PipeReader, PipeWriter
+from supervisor.process import fd_limit
 from supervisor.process.table import Identity, peak_rss, read_process
 
 if TYPE_CHECKING:
@@ -89,9 +90,7 @@ class Child:
             child_in, to_child = _pipe(opened) if stdin else (subprocess.DEVNULL, -1)
             from_child, child_out = _pipe(opened)
             errors, child_err = _pipe(opened) if on_stderr else (-1, subprocess.STDOUT)
-            self._process = subprocess.Popen(
-                argv, cwd=cwd, env=env, stdin=child_in, stdout=child_out, stderr=child_err, start_new_session=True
-            )
+            self._process = _start(argv, cwd, env, child_in, child_out, child_err)
         except (OSError, ValueError) as error:
             for fd in opened:
                 os.close(fd)
@@ -197,6 +196,27 @@ class Child:
         return peak_rss(self.pid)
 
 
+def _start(
+    argv: Sequence[str], cwd: str, env: Mapping[str, str], stdin: int, stdout: int, stderr: int
+) -> subprocess.Popen[bytes]:
+    """Starts the process, with the limit of descriptors that the user has set."""
+
+    def start() -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            argv, cwd=cwd, env=env, stdin=stdin, stdout=stdout, stderr=stderr, start_new_session=True
+        )
+
+    try:
+        with fd_limit.users_limit():
+            return start()
+    except OSError as error:
+        if error.errno != errno.EMFILE:
+            raise
+    process = start()  # the host has more descriptors open than the user's limit
+    fd_limit.give_users_limit(process.pid)
+    return process
+
+
 def _pipe(opened: list[int]) -> tuple[int, int]:
     """Makes a pipe. Returns the reading and the writing end, and adds both to `opened`."""
     ends = os.pipe()
@@ -221,7 +241,8 @@ def spawn_reason(program: str, cwd: str, error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror == "Exec format error":
         return f"cannot start {program}: not a program for this machine (a script needs a #! line)"
     if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
-        return f"cannot start {program}: Too many open files (raise ulimit -n)"
+        why = fd_limit.advice() if error.errno == errno.EMFILE else "in the whole system"
+        return f"cannot start {program}: Too many open files ({why})"
     return f"cannot start {program}: {error}"
 
 

@@ -1,13 +1,38 @@
-"""Raises the limit of open descriptors for many workers."""
+"""The limit of open descriptors: raised for many workers, divided between them and the host, and given to children as
+the user has set it."""
 
 from __future__ import annotations
 
+import errno
+import os
 import resource
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 OF_HOST = 256
 """Descriptors that the host needs besides its workers."""
 OF_WORKER = 8
-"""Descriptors of one worker: three pipes, the pidfd, the log, its /proc/PID/stat, and two to spare."""
+"""Descriptors of one worker: three pipes, the pidfd, the log and its times, its /proc/PID/stat, and one to spare."""
+SPARE = 48
+"""Descriptors that no worker may take, so that the host can still serve clients, take samples and stop: at most a
+quarter of the limit."""
+OF_CLIENTS = 4
+"""The spare descriptors that clients leave to the host are one part in so many."""
+
+LEAST = 32
+"""Descriptors without which nothing can be served."""
+
+
+class _Known:
+    """What `provide` has done in this process."""
+
+    raised_from: int | None = None
+    """The soft limit before it was raised; None until then."""
+    wanted = 0
+    """The largest number of descriptors that was asked for."""
 
 
 def needed(workers: int) -> int:
@@ -17,8 +42,9 @@ def needed(workers: int) -> int:
 
 def provide(workers: int) -> int:
     """Raises this process's soft limit for this many workers, at most to the hard limit. Returns how many descriptors
-    are still missing. Children inherit the limit."""
+    are still missing. Children that are started within `users_limit` get the limit as it was before."""
     wanted = needed(workers)
+    _Known.wanted = max(_Known.wanted, wanted)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or soft >= wanted:
         return 0
@@ -27,4 +53,81 @@ def provide(workers: int) -> int:
         resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
     except (OSError, ValueError):
         allowed = soft
+    else:
+        _Known.raised_from = soft if _Known.raised_from is None else _Known.raised_from
     return wanted - allowed
+
+
+# --- what is left -------------------------------------------------------------------------------------------
+
+
+def soft_limit() -> int:
+    """The number of descriptors that this process may have; a large number if there is no limit."""
+    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return 1 << 30 if soft == resource.RLIM_INFINITY else soft
+
+
+def advice() -> str:
+    """What to raise, for a person who has read that too many files are open."""
+    to = f" to {_Known.wanted}" if _Known.wanted > soft_limit() else ""
+    return f"raise ulimit -n{to}, now {soft_limit()}"
+
+
+def check_least() -> None:
+    """Raises `OSError` with a text for the user if this process may have fewer than `LEAST` descriptors."""
+    if soft_limit() < LEAST:
+        raise OSError(f"this process may open {soft_limit()} files, and needs {LEAST} at least: raise ulimit -n")
+
+
+def spare(soft: int) -> int:
+    """The descriptors that no worker may take, of so many. Pure."""
+    return min(SPARE, soft // 4)
+
+
+def first_spare() -> int:
+    """The number of the first spare descriptor. The kernel gives the lowest number that is free, so a descriptor below
+    it leaves the spare ones free."""
+    soft = soft_limit()
+    return soft - spare(soft)
+
+
+def first_of_host() -> int:
+    """The number of the first descriptor that clients may not take either."""
+    soft = soft_limit()
+    return soft - spare(soft) // OF_CLIENTS
+
+
+def check_room(descriptors: int = OF_WORKER) -> None:
+    """Raises `OSError` (EMFILE), unless so many more descriptors leave the spare ones free."""
+    fd = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+    os.close(fd)
+    if fd + descriptors > first_spare():
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+
+# --- children -----------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def users_limit() -> Iterator[None]:
+    """A child that is started in this block gets the soft limit that this process was started with. In the block few
+    descriptors can be opened, perhaps none."""
+    if _Known.raised_from is None:
+        yield
+        return
+    raised, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(_Known.raised_from, raised), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (raised, hard))
+
+
+def give_users_limit(pid: int) -> None:
+    """Gives a child that was started outside of `users_limit` that limit (Linux). The child already runs."""
+    if _Known.raised_from is not None and hasattr(resource, "prlimit"):
+        try:
+            hard = resource.prlimit(pid, resource.RLIMIT_NOFILE)[1]
+            resource.prlimit(pid, resource.RLIMIT_NOFILE, (_Known.raised_from, hard))
+        except (OSError, ValueError):
+            pass  # it has ended already, or has lowered its limits

@@ -5,16 +5,20 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from supervisor.process.table import ProcessTable, children_of
+from supervisor.process.table import ProcessTable, become_subreaper, children_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from supervisor.loop.loop import Loop
+    from supervisor.loop.loop import Loop, Timer
 
 READ_PAUSE = 4.0
 """Minimum pause between two reads, as a multiple of the last read's duration: reads then take at most a fifth of the
 host's time, even when a hundred extensions end at a hundred different moments."""
+REAPED_AT_ONCE = 200
+"""Most orphans that are collected in one pass of the loop, in about a millisecond."""
+REAP_AGAIN_S = 0.02
+"""Seconds until orphans are looked for again, while the end of a child of the host's own hides them."""
 
 
 class SharedProcessTable:
@@ -24,11 +28,28 @@ class SharedProcessTable:
     def __init__(self, loop: Loop) -> None:
         self._loop = loop
         self._reserve = -1
+        self._again: Timer | None = None
         self._table = ProcessTable(())
         self._read_at = -1.0
         self._next_read_at = -1.0
         self.is_subreaper = False
         """Whether all orphans below this process become its children."""
+
+    def adopt_orphans(self) -> None:
+        """Makes this process the parent of all orphans below it, and collects each when it ends. Where the system
+        cannot do that, orphans belong to process 1."""
+        self.is_subreaper = become_subreaper()
+        if self.is_subreaper:
+            self._loop.on_child_end = self._collect_orphans
+
+    def _collect_orphans(self) -> None:
+        again_s = collect_orphans(self._loop)
+        if again_s is not None and self._again is None:
+            self._again = self._loop.call_later(again_s, self._collect_again)
+
+    def _collect_again(self) -> None:
+        self._again = None
+        self._collect_orphans()
 
     def can_serve(self, not_before: float) -> bool:
         """Whether `table` can answer now, from the last read or by a new one."""
@@ -78,7 +99,8 @@ class SharedProcessTable:
             self._read_at = began
             ended = self._loop.clock()
             self._next_read_at = ended + READ_PAUSE * (ended - began)
-            reap_adopted(self._loop, self._table)
+            if self.is_subreaper:
+                self._collect_orphans()
         return self._table
 
     def _read(self) -> ProcessTable | None:
@@ -96,11 +118,21 @@ class SharedProcessTable:
             self.hold()
 
 
-def reap_adopted(loop: Loop, table: ProcessTable) -> None:
-    """Collects the ended orphans that the host has adopted, so that none stays a zombie."""
-    for pid in table.children_of(os.getpid()):
-        if table.by_pid[pid].is_zombie and pid not in loop.children:
-            try:
-                os.waitpid(pid, os.WNOHANG)
-            except ChildProcessError:
-                pass
+def collect_orphans(loop: Loop, most: int = REAPED_AT_ONCE) -> float | None:
+    """Collects so many ended orphans at most. Returns the seconds after which to call it again; None if no orphan has
+    ended. The exit status of a child of the host's own is left to its owner: while that child is the first that the
+    kernel reports, orphans behind it wait."""
+    for _ in range(most):
+        try:
+            found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        except ChildProcessError:
+            return None
+        if found is None:
+            return None
+        if found.si_pid in loop.children:
+            return REAP_AGAIN_S
+        try:
+            os.waitpid(found.si_pid, os.WNOHANG)
+        except ChildProcessError:
+            pass
+    return 0.0

@@ -55,9 +55,23 @@ def read_process(pid: int) -> Process | None:
 
 
 def is_alive(identity: Identity) -> bool:
-    """Whether exactly this process runs. A zombie does not."""
-    found = read_process(identity.pid)
+    """Whether exactly this process runs. A zombie does not. If no descriptor is left to look with, it counts as running
+    while its pid is in use."""
+    try:
+        found = read_stat(identity.pid) if ON_LINUX else _read_portable(identity.pid)
+    except OSError:
+        return _is_in_use(identity.pid)
     return found is not None and found.identity == identity and not found.is_zombie
+
+
+def _is_in_use(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
 
 
 def read_stat(pid: int) -> Process | None:

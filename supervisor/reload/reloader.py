@@ -196,7 +196,12 @@ class Reloader:
             extension.handover.stop(reason, done)
 
     def _start(self, found: Found, done: Done) -> None:
-        extension = self._supervisor.add(found)
+        try:
+            extension = self._supervisor.add(found)
+        except (OSError, ImportError) as error:  # an import, before the first extension of a run
+            skipped = ReloadOutcome(found.manifest.name, "skipped", f"cannot load what it needs: {error}")
+            self._loop.call_later(0, lambda: done(skipped))
+            return
 
         def settled() -> None:
             outcome = ReloadOutcome(extension.name, "started")

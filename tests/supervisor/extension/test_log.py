@@ -368,7 +368,7 @@ def test_only_lines_of_the_host_begin_with_its_mark(tmp_path: Path):
         log.write(piece)
     log.add("from the host")
     log.write(b"[zo")
-    log.add_frame("info", "\n[zot] forged", {"[zot]": "[zot]"})
+    log.add_frame("info", "\n[zot] forged", {"[zot]": Raw(b'"[zot]"')})
     log.write(b"t] not forged, and no end")
     other = ExtensionLog(tmp_path, "x")  # of another host, or of the version after a reload
     other.add("from another host")

@@ -262,6 +262,7 @@ def test_an_embedded_host_leaves_the_other_children_of_its_process_alone(tmp_pat
         embedded.add("grandchild", tmp_path / "pid")
         embedded.start()
         assert embedded.stop() < 3
-        assert is_gone(int((tmp_path / "pid").read_text()))
+        left = read_process(int((tmp_path / "pid").read_text()))
+        assert left is None or left.is_zombie  # an orphan that this process adopts is not the host's to collect
         assert other.poll() is None
         other.kill()

@@ -1,0 +1,16 @@
+"""Imports what serving extensions needs and what nothing has imported yet.
+
+A callback of the loop must import nothing: an import opens files, and it fails if no descriptor is left or the package
+has been moved while the host runs. The imports stay out of the start of a run without extensions, which needs none.
+"""
+
+from __future__ import annotations
+
+
+def preload() -> None:
+    """Imports it; takes 15 ms the first time. Raises `OSError` and `ImportError`."""
+    import difflib  # noqa: F401  (names that come close to a wrong one)
+
+    import jsonschema_rs  # noqa: F401  (arguments of tools)
+
+    from supervisor.discovery import trust_store  # noqa: F401  (reloads)

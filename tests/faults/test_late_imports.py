@@ -1,0 +1,103 @@
+"""What serves imports nothing any more: an import opens files, and there may be no descriptor or no package by then."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from supervisor.control.client import HostError
+from tests.support.everything_served import Lines, everything, use_everything
+from tests.support.hosting import Hosted, hosting
+from tests.support.late_imports import PROGRAM, late_imports
+from tests.support.replay_script import Script, ok
+from tests.support.zot_process import ROOT, wait_until
+from wire import control
+from wire.exit_codes import Status
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.support.zot_process import Zot
+
+
+@pytest.fixture
+def report(zot: Zot) -> Path:
+    """The file in which each `zot` of this test tells of late imports."""
+    path = zot.folder / "late-imports"
+    zot.command = [sys.executable, str(PROGRAM), str(path)]
+    return path
+
+
+def flags_of_everything(zot: Zot) -> tuple[str, ...]:
+    return ("--watch", "--stats", str(zot.folder / "stats"), "--metrics", str(zot.folder / "metrics"))
+
+
+def test_a_host_imports_nothing_while_it_serves(zot: Zot, report: Path) -> None:
+    made = everything(zot.folder)
+    with hosting(zot, made, flags=flags_of_everything(zot)) as host, Lines(host.socket) as lines:
+        answers = use_everything(host, lines)
+        assert [answer["type"] for answer in answers].count("error") >= 8, answers
+        assert is_well(host)
+        assert host.call("all_say", "crowd") == "crowd"
+        wait_until(lambda: host.stats()["all"].limit_breaches)
+        host.running.signal(signal.SIGHUP)
+        wait_until(lambda: "reloading" in host.running.errors())
+        lines.ask({"type": "stop"})
+        assert host.running.finish().status == 0, host.running.errors()
+    assert late_imports(report) == {}
+
+
+def test_a_host_without_extensions_has_imported_what_the_first_one_needs(zot: Zot, report: Path) -> None:
+    zot.home.mkdir()
+    with hosting(zot) as host:
+        everything(zot.folder).rename(zot.home / "ext-all")
+        (zot.home / "extensions").mkdir()
+        (zot.home / "ext-all").rename(zot.home / "extensions" / "all")
+        assert host.client.ask(control.Reload("r"), control.Reloaded).outcomes[0].outcome == "started"
+        with pytest.raises(HostError, match="invalid args"):
+            host.call("all_say", "HELLO")
+        host.client.ask(control.StopHost("s"), control.Ok)
+        assert host.running.finish().status == 0
+    assert late_imports(report) == {}
+
+
+@pytest.mark.parametrize("mode", ["--json", "-p"])
+def test_a_run_imports_nothing_once_its_extensions_have_been_started(zot: Zot, report: Path, mode: str) -> None:
+    made = everything(zot.folder)
+    script = Script(zot.cwd, extra={"all_say": ""})
+    script.call(("all_say", {"text": "hi"}), results=[ok("hi")])
+    script.call(("bash", {"command": "true"}), ("write", {"path": "a", "content": "x\n"}))
+    script.call(("edit", {"path": "a", "edits": [{"old": "x", "new": "y"}]}), ("read", {"path": "a"}))
+    script.call(("all_say", {"text": "HELLO"}), ("all_say", {"text": "crash"}), ("no_such", {}))
+    cassette = script.answer("Done.").write(zot.folder / "cassette.jsonl")
+    outcome = zot.run(mode, "--replay", cassette, "-e", made, *flags_of_everything(zot), "go")
+    assert "Traceback" not in outcome.stderr
+    assert outcome.status in (Status.OK.exit_code, Status.ERROR.exit_code), outcome.stderr
+    assert late_imports(report) == {}
+
+
+def test_a_host_whose_packages_are_moved_away_serves_on(zot: Zot) -> None:
+    """Its own reaper started before; what a later start of Python needs is not moved."""
+    packages = zot.folder / "packages"
+    tree = zot.folder / "tree"
+    packages.symlink_to(next(entry for entry in sys.path if entry.endswith("site-packages")))
+    tree.symlink_to(ROOT)
+    zot.command = [sys.executable, "-S", "-B", "-m", "pyzot"]
+    zot.env["PYTHONPATH"] = f"{tree}:{packages}"
+    zot.env["PYTHONSAFEPATH"] = "1"
+    with hosting(zot, everything(zot.folder), flags=flags_of_everything(zot)[1:]) as host, Lines(host.socket) as lines:
+        packages.unlink()
+        tree.unlink()
+        use_everything(host, lines)
+        assert is_well(host)
+        lines.ask({"type": "stop"})
+        outcome = host.running.finish()
+    assert outcome.status == 0
+    assert "Traceback" not in outcome.stderr
+
+
+def is_well(host: Hosted) -> bool:
+    return bool(wait_until(lambda: host.stats()["all"].state == "ready" and host.call("all_say", "hi") == "hi"))
