@@ -16,6 +16,7 @@ from supervisor.home.config import ConfigError
 from supervisor.home.zot_home import zot_home
 from supervisor.host import CannotServeError, Host, HostEvent, Phase
 from supervisor.monitoring.stats_error import StatsFileError
+from supervisor.process import fd_limit
 from wire.exit_codes import Status
 from wire.text import valid_text
 
@@ -38,18 +39,21 @@ def run_host(
     log_level: LogLevel = LogLevel.info,
 ) -> int:
     """Returns the exit status: 0 after a stop, 130 if a second signal cut it short or Ctrl-C answered a question, 1 if
-    the host cannot serve, 9 without a required extension."""
+    the host cannot serve, 9 without a required extension. Raises `OSError`."""
+    fd_limit.check_least()
     try:
         _check_files(stats_file, metrics_file, stats_interval_s, openmetrics=openmetrics)
         consent = Consent(whole_project=trust_project)
         (folder,) = _checked("the working folder", (project_folder(cwd),))
+        (home,) = _checked("zot's folder ($ZOT_HOME)", (str(zot_home()),))
         if discover and not trust_project:
-            consent = ask(extensions, folder, zot_home())
+            consent = ask(extensions, folder, Path(home))
         host = Host(
             version=VERSION,
             extensions=_checked("--ext", extensions),
             discover_more=discover,
             cwd=folder,
+            home=Path(home),
             strict_guards=strict_guards,
             stats_file=None if stats_file is None else Path(stats_file).absolute(),
             metrics_file=None if metrics_file is None else Path(metrics_file).absolute(),

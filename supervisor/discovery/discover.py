@@ -16,6 +16,7 @@ from supervisor.discovery.staging_names import is_staging
 from supervisor.discovery.steps import finish
 from supervisor.home.small_file import read_file
 from wire.manifest import FILE, Manifest, ManifestError, parse_manifest
+from wire.text import valid_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -215,6 +216,8 @@ def broken_link(folder: Path) -> str:
 def read_manifest(folder: Path) -> Manifest:
     """Reads the manifest in the folder. Raises `ManifestError`, with one line that names the fault."""
     path = folder / MANIFEST
+    if str(folder) != valid_text(str(folder)):
+        raise ManifestError("its path is not valid UTF-8, and the extension could not be told of it")
     try:
         return parse_manifest(read_file(path))
     except FileNotFoundError:

@@ -117,3 +117,15 @@ def test_an_extension_that_cannot_be_loaded_is_one_line(zot):
     assert outcome.warnings[0] == f"zot: extension load: {missing}: read manifest: no such folder"
     (record,) = outcome.of(Extension)
     assert (record.extension, record.event) == ("missing", "failed")
+
+
+@pytest.mark.parametrize("variable", ["HOME", "ZOT_HOME"])
+@pytest.mark.parametrize("command", [["host"], ["-p", "go"]])
+def test_a_home_that_is_not_utf8_is_one_line(zot, variable, command):
+    """Extensions are told where their data lies, in JSON. No file is made below such a home."""
+    odd = os.fsencode(zot.folder) + b"/home-\xff"
+    zot.env = {name: value for name, value in zot.env.items() if name not in ("HOME", "ZOT_HOME")}
+    outcome = zot.run(*command, env={variable: os.fsdecode(odd)})
+    assert (outcome.status, outcome.stdout, len(outcome.warnings)) == (Status.USAGE.exit_code, b"", 1), outcome
+    assert "not valid UTF-8" in outcome.stderr
+    assert not os.path.exists(odd)

@@ -207,3 +207,12 @@ def test_how_exec_is_resolved(exec_: str, program: str | None):
 )
 def test_downloaders_have_longer_to_say_hello(exec_: str, seconds: float):
     assert Found(Path("/f"), Manifest("a", exec_), Scope.EXPLICIT).default_hello_s == seconds
+
+
+def test_an_extension_whose_path_is_not_utf8_is_skipped(places: Places):
+    folder = places.put(Scope.PROJECT, os.fsdecode(b"odd-\xff"), "odd")
+    places.put(Scope.PROJECT, "good")
+    found = places.discover()
+    assert [each.manifest.name for each in found.found] == ["good"]
+    assert [(each.folder, each.is_error) for each in found.skipped] == [(folder, True)]
+    assert "not valid UTF-8" in found.skipped[0].reason
