@@ -86,6 +86,7 @@ def test_an_orphan_is_collected_when_it_ends_without_a_look_at_the_table(tmp_pat
     with Host(tmp_path) as host, host.loop.signals([], print):
         host.write("forker", ORPHANS)
         host.start()
+        host.supervisor.sampler.stop()
         before = host.supervisor._shared_table._read_at
         pids = host.text("leave").split()
         host.until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in pids))
