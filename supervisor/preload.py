@@ -8,9 +8,7 @@ from __future__ import annotations
 
 
 def preload() -> None:
-    """Imports it; takes 15 ms the first time. Raises `OSError` and `ImportError`."""
+    """Imports it; takes some milliseconds the first time. Raises `OSError` and `ImportError`."""
     import difflib  # noqa: F401  (names that come close to a wrong one)
-
-    import jsonschema_rs  # noqa: F401  (arguments of tools)
 
     from supervisor.discovery import trust_store  # noqa: F401  (reloads)

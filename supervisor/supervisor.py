@@ -125,8 +125,7 @@ class Supervisor:
     # --- start --------------------------------------------------------------------------------------------
 
     def prepare(self) -> None:
-        """Prepares the cleanup of children. `start` calls it, too. With cgroups it must be called before the first
-        child of this process starts."""
+        """Prepares the cleanup of children. With cgroups, to be called before this process starts its first child."""
         if self._owns_process:
             self._shared_table.adopt_orphans()
             os.environ[TOKEN] = self.token  # marks all children of this process
@@ -136,8 +135,7 @@ class Supervisor:
 
     def start(self, found: Iterable[Found], env: Environment, data: Path | None = None) -> None:
         """Starts all extensions at the same time and returns; `settle` waits for them. `env` is the environment of all,
-        or a function that returns that of each. `data` contains their data folders; without it each uses its own
-        folder."""
+        or a function that returns that of each. `data` contains their data folders (default: each uses its own)."""
         found = list(found)
         self._env = env
         self.data_folder = data
