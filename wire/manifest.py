@@ -245,6 +245,7 @@ _decoder = msgspec.json.Decoder(Manifest)
 def parse_manifest(text: bytes) -> Manifest:
     """Reads and checks a manifest. Raises `ManifestError` with one line that names the field."""
     try:
+        fields = msgspec.json.decode(text)  # first: the typed decoder does not look into fields that it ignores
         manifest = _decoder.decode(text)
     except msgspec.ValidationError as error:
         raise _error(f"manifest: {_explained(error, text)}", text) from None
@@ -255,7 +256,7 @@ def parse_manifest(text: bytes) -> Manifest:
         raise _error(f"parse manifest: {where}{what}{quoted}", text) from None
     if twice := repeated(text, VOCABULARY.guarding):
         raise _error(f"manifest: {_twice(twice)}", text)
-    unknown = VOCABULARY.unknown(msgspec.json.decode(text))
+    unknown = VOCABULARY.unknown(fields)
     for each in unknown:
         if each.is_near_miss:
             raise _error(f"manifest: {_near_miss(each)}", text)
@@ -292,6 +293,11 @@ def all_faults(text: bytes) -> list[Fault]:
             _mend(fields, fault_steps(str(error)))
         else:
             break
+    if not found:  # of a name that is there twice, the last value counts above, and the typed decoder judges each
+        try:
+            _decoder.decode(text)
+        except msgspec.ValidationError as error:
+            found.append(fault(fault_path(str(error)), _explained(error, text)))
     return sorted(found, key=lambda each: (each.place is not None, each.place and each.place[:2]))
 
 

@@ -98,6 +98,7 @@ def load_config(home: Path) -> Config:
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
     try:
+        fields = msgspec.json.decode(text)  # first: the typed decoder does not look into fields that it ignores
         config = _decoder.decode(text)
     except msgspec.ValidationError as error:
         raise ConfigError(f"{path}: {explain(Config, str(error))}") from None
@@ -106,7 +107,7 @@ def load_config(home: Path) -> Config:
         where = "" if place is None else f":{place.line}:{place.column}"
         quoted = "" if place is None or not place.quoted else f" (the line: {place.quoted})"
         raise ConfigError(f"{path}{where}: {what}{quoted}") from None
-    unknown = VOCABULARY.unknown(msgspec.json.decode(text))
+    unknown = VOCABULARY.unknown(fields)
     for each in unknown:
         if each.is_near_miss:
             raise ConfigError(f"{path}: {each.place}: no such field; {each.hint}")

@@ -42,6 +42,13 @@ def test_what_is_no_file_is_refused_at_once(make: Callable[[Path], None], said: 
         load_config(tmp_path)
 
 
+@pytest.mark.parametrize("text", [b'{"theme":"\xff"}', b'{"limits":{"rss_mb":5},"x":["\xff"]}'])
+def test_bytes_that_are_not_utf_8_are_refused_also_in_fields_of_others(text: bytes, tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_bytes(text)
+    with pytest.raises(ConfigError, match="this is not UTF-8"):
+        load_config(tmp_path)
+
+
 def test_the_fields_of_zot_pass(tmp_path: Path) -> None:
     text = json.dumps({**dict.fromkeys(ZOTS, "x"), "$schema": "https://example.org", "limits": {"rss_mb": 5}})
     config = load(tmp_path, text)
