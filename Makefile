@@ -5,13 +5,15 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 VENV := .venv
 BIN := $(VENV)/bin
 PYTEST_FLAGS ?= -n 4 --dist worksteal -q
+FUZZ_INPUTS ?= 1000000
 
-.PHONY: help demo test setup lint types contract schemas docs-check unit test-slow bench clean
+.PHONY: help demo test setup lint types contract schemas docs-check unit test-slow fuzz bench clean
 
 help:
 	@echo "make demo       set up, then show a complete run (no key needed)"
 	@echo "make test       set up, then check everything and run the tests"
 	@echo "make test-slow  run the tests that make test leaves out: kill storms, benchmarks, a soak"
+	@echo "make fuzz       feed a million faulty inputs of each kind (about an hour; FUZZ_INPUTS=10000 for fewer)"
 	@echo "make bench      set up, then run all benchmarks (about seventeen minutes)"
 	@echo "make clean      remove the environment and caches"
 
@@ -45,6 +47,9 @@ unit: $(VENV)/.dev
 test-slow: $(VENV)/.dev
 	$(BIN)/python -m pytest -m slow $(PYTEST_FLAGS)
 
+fuzz: $(VENV)/.dev
+	$(BIN)/python -m tests.fuzz --inputs $(FUZZ_INPUTS)
+
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.startup
 	$(BIN)/python -m benchmarks.intercept
@@ -69,5 +74,5 @@ $(VENV)/.dev: $(VENV)/.python pyproject.toml cli/version.py
 	@touch $@ $(VENV)/.installed
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache dist build
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .fuzz .import_linter_cache dist build
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

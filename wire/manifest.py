@@ -293,12 +293,18 @@ def all_faults(text: bytes) -> list[Fault]:
             _mend(fields, fault_steps(str(error)))
         else:
             break
-    if not found:  # of a name that is there twice, the last value counts above, and the typed decoder judges each
-        try:
-            _decoder.decode(text)
-        except msgspec.ValidationError as error:
-            found.append(fault(fault_path(str(error)), _explained(error, text)))
+    if not found and (refusal := _refusal(text)) is not None:
+        found.append(fault(fault_path(str(refusal)), _explained(refusal, text)))
     return sorted(found, key=lambda each: (each.place is not None, each.place and each.place[:2]))
+
+
+def _refusal(text: bytes) -> msgspec.ValidationError | None:
+    """The first fault in the order of the text. Of a name that is there twice it may be in the first value."""
+    try:
+        _decoder.decode(text)
+    except msgspec.ValidationError as error:
+        return error
+    return None
 
 
 def _mend(fields: dict[str, Any], steps: tuple[str | int, ...]) -> None:

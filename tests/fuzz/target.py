@@ -1,0 +1,68 @@
+"""A kind of input, and what a run of inputs has found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+CPU_CONSTANT_S = 0.2
+"""Seconds of processor time that any input may take."""
+CPU_PER_BYTE_S = 4e-6
+"""Seconds of processor time for each byte of an input."""
+GROWTH_LIMIT = 50 * 2**20
+"""Bytes by which the process may grow over the whole run."""
+
+
+class Target(NamedTuple):
+    """One kind of input. `open` gives the function that takes an input; its folder is empty, and removed after the
+    run."""
+
+    name: str
+    seeds: Callable[[], list[bytes]]
+    open: Callable[[Path], AbstractContextManager[Callable[[bytes], None]]]
+    in_suite: int
+    """Inputs in the suite: about half a second of processor time."""
+    share: float = 1.0
+    """The part of the inputs of `make fuzz` that this target gets: less for those that are slow."""
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """An input that fails."""
+
+    target: str
+    seed: int
+    """Of the run, see `Mutator.input`."""
+    number: int
+    """Of the input."""
+    kind: str
+    """traceback, slow, growth, leak, crash or hang."""
+    mark: str
+    """What failures with the same cause have in common: the error, and the place in the product that raised it."""
+    detail: str
+    file: str = ""
+    """The file with the input."""
+
+    def __str__(self) -> str:
+        replay = f"python -m tests.fuzz {self.target} --input {self.file}"
+        said = f"{self.target}: {self.kind}: {self.mark} (seed {self.seed}, input {self.number})\n  {replay}"
+        return said + "".join(f"\n  | {line}" for line in self.detail.splitlines()[-12:])
+
+
+class Figures(msgspec.Struct, frozen=True):
+    """What a run has used."""
+
+    inputs: int
+    cpu_s: float
+    growth: int
+    """Bytes."""
+
+
+def cpu_limit_s(size: int) -> float:
+    """The processor time that an input of so many bytes may take."""
+    return CPU_CONSTANT_S + CPU_PER_BYTE_S * size

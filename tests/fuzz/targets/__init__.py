@@ -1,0 +1,8 @@
+"""The targets, one for each kind of input, by their names."""
+
+from __future__ import annotations
+
+from tests.fuzz.targets import control, frames, model, recordings, small_files, tools, trees
+
+MODULES = (frames, control, model, tools, small_files, recordings, trees)
+TARGETS = {target.name: target for module in MODULES for target in module.TARGETS}

@@ -1,0 +1,204 @@
+"""The small files that people and other programs write: manifests, settings, trust, records, scripts, durations."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from agent.configure import UsageError, prepare
+from agent.options import RunRequest
+from cli.duration import limit_from
+from supervisor.cleanup.host_record import HostRecord, open_record
+from supervisor.discovery.discover import Found, Scope, discover
+from supervisor.discovery.trust_store import TrustError, TrustStore
+from supervisor.discovery.withheld import untold
+from supervisor.harness.script import ScriptError, parse_script
+from supervisor.home.config import Config, ConfigError, load_config
+from supervisor.install.installed import look_at
+from supervisor.install.record import Record
+from tests.fuzz import seeds
+from tests.fuzz.prompt import without_fsync
+from tests.fuzz.target import Target
+from wire.manifest import Manifest, ManifestError, all_faults, parse_manifest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+CONFIG = {
+    "provider": "anthropic", "model": "claude-sonnet-4-5", "reasoning": "low", "secrets": ["AWS_*"],
+    "limits": {"rss_mb": 200, "action": "restart"}, "env_policy": "inherit", "env_allow": ["LANG"],
+    "env_grant": {"desk": ["JIRA_TOKEN"]}, "theme": "dark",
+}  # fmt: skip
+DURATIONS = (b"30", b"1.5", b"500ms", b"90s", b"5m", b"2h", b"1h30m", b"1d", b"1d2h3m4s5ms", b".5", b"1e3")
+
+
+@contextmanager
+def manifests(_folder: Path) -> Iterator[Callable[[bytes], None]]:
+    """A manifest is read or refused; the doctor finds faults in those that are refused, and in no other."""
+
+    def take(data: bytes) -> None:
+        try:
+            manifest = parse_manifest(data)
+        except ManifestError:
+            assert all_faults(data), "the doctor finds the fault for which it is refused"
+        else:
+            assert not all_faults(data), "no fault in what is not refused"
+            assert manifest.remark is not None
+
+    yield take
+
+
+@contextmanager
+def settings(folder: Path) -> Iterator[Callable[[bytes], None]]:
+    """`config.json`, as each run reads it."""
+    file = folder / "config.json"
+
+    def take(data: bytes) -> None:
+        file.write_bytes(data)
+        try:
+            load_config(folder)
+        except ConfigError:
+            return
+        try:
+            prepare(RunRequest(cwd=str(folder), home=folder, base_url="http://127.0.0.1:9"))
+        except UsageError:
+            pass
+
+    yield take
+
+
+@contextmanager
+def trust(folder: Path) -> Iterator[Callable[[bytes], None]]:
+    """`trust.json` at a look, when a folder is trusted, and when its trust is taken back."""
+    place = folder / "extension"
+    place.mkdir()
+    (place / "extension.json").write_text('{"name":"x","exec":"./x"}')
+    manifest = Manifest("x", "./x")
+    store = TrustStore(folder)
+
+    def take(data: bytes) -> None:
+        store.path.write_bytes(data.replace(b"/HERE", os.fsencode(place)))
+        try:
+            store.entries()
+            judged = store.examine(place, manifest)
+            assert "sha256:" not in judged.reason
+            store.trust(place, manifest)
+            assert store.examine(place, manifest).is_trusted
+            assert store.revoke(place)
+        except TrustError:
+            pass
+
+    with without_fsync():
+        yield take
+
+
+def trust_files() -> list[bytes]:
+    record = {
+        "hash": "sha256:" + "0" * 64,
+        "name": "x",
+        "env": ["A"],
+        "time": "2026-01-01T00:00:00Z",
+        "parts": {"a": "b"},
+    }
+    return [
+        seeds.as_line({"version": 1, "extensions": {"/HERE": record, "/other": {"hash": "h", "name": "n"}}}),
+        seeds.as_line({"version": 1, "extensions": {}}),
+    ]
+
+
+@contextmanager
+def withheld(folder: Path) -> Iterator[Callable[[bytes], None]]:
+    """`withheld.json`: damage means that the user is told again."""
+    found = [Found(folder, Manifest("x", "./x"), Scope.EXPLICIT)]
+    file = folder / "withheld.json"
+
+    def take(data: bytes) -> None:
+        file.write_bytes(data)
+        untold(folder, found, Config(), {"GITHUB_TOKEN": "t", "A_PASSWORD": "p"})
+
+    with without_fsync():
+        yield take
+
+
+@contextmanager
+def records(folder: Path) -> Iterator[Callable[[bytes], None]]:
+    """The record of an installation, as `zot ext list` reads it; and a manifest beside it with the same bytes."""
+    place = folder / "x"
+    place.mkdir()
+
+    def take(data: bytes) -> None:
+        (place / ".zot-install.json").write_bytes(data)
+        (place / "extension.json").write_bytes(data)
+        look_at(place, Scope.GLOBAL)
+        discover([str(place)], None, None)
+
+    yield take
+
+
+def some_records() -> list[bytes]:
+    record = Record("/from", "path", None, None, "sha256:0", "sha256:0", ("a", "b/c"), "1", "2026-01-01T00:00:00Z")
+    return [msgspec.json.encode(record), *seeds.manifests()[:3]]
+
+
+@contextmanager
+def host_records(folder: Path) -> Iterator[Callable[[bytes], None]]:
+    """The record of a host, as the next host finds it."""
+    path = folder / "4711.json"
+
+    def take(data: bytes) -> None:
+        path.write_bytes(data)
+        if (opened := open_record(path)) is not None:
+            opened.close()
+
+    yield take
+
+
+@contextmanager
+def scripts(folder: Path) -> Iterator[Callable[[bytes], None]]:
+    """Scripts of `zot ext test`."""
+    name = str(folder / "script.jsonl")
+
+    def take(data: bytes) -> None:
+        try:
+            parse_script(data, name)
+        except ScriptError:
+            pass
+
+    yield take
+
+
+def some_scripts() -> list[bytes]:
+    lines = [line + b"\n" for whole in seeds.conversations() for line in whole.splitlines()]
+    about = seeds.as_line(
+        {"about": {"title": "t", "ignore": ["log"], "exit": 1, "project": {"a/b.txt": "x", "c": "y"}}}
+    )
+    return [about, *dict.fromkeys(lines), *(whole for whole in seeds.conversations() if len(whole) < 3000)]
+
+
+@contextmanager
+def durations(_folder: Path) -> Iterator[Callable[[bytes], None]]:
+    """`--timeout`, as it comes from the command line."""
+
+    def take(data: bytes) -> None:
+        try:
+            assert 0 < limit_from(os.fsdecode(data)) < float("inf")
+        except ValueError:
+            pass
+
+    yield take
+
+
+TARGETS = (
+    Target("manifests", lambda: list(seeds.manifests()), manifests, 2000),
+    Target("settings", lambda: [seeds.as_line(CONFIG), b"{}"], settings, 1500),
+    Target("trust_files", trust_files, trust, 700, 0.2),
+    Target("withheld_files", lambda: [seeds.as_line({"told": {"x": ["GITHUB_TOKEN"], "y": []}})], withheld, 1500),
+    Target("install_records", some_records, records, 1500),
+    Target("host_records", lambda: [msgspec.json.encode(HostRecord.of_this_process("t", "1"))], host_records, 2000),
+    Target("scripts", some_scripts, scripts, 2000),
+    Target("durations", lambda: list(DURATIONS), durations, 4000),
+)
