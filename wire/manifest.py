@@ -234,7 +234,8 @@ VOCABULARY = Vocabulary(
 _EXECS = ("command", "cmd", "executable", "run", "main", "entry", "entrypoint", "program", "script")
 """Names that other programs give to `exec`."""
 _NAME_RULE = "name must be 1 to 64 characters, without slashes or control characters, and not start with a dot"
-_FIELD = re.compile(rb"""["']?([A-Za-z_][\w .-]*)["']?\s*:\s*(?:["']?(\w+))?""")
+_FIELD = re.compile(rb"""["']?([A-Za-z_][\w .-]{0,39})["']?\s{0,99}:\s{0,99}(?:["']?(\w{1,40}))?""")
+"""Its parts are bounded: else the search would take the square of the text's length."""
 MOST_FAULTS = 20
 """Each fault takes a reading of the whole text."""
 _STAND_INS: tuple[Any, ...] = ("X", 1, {})

@@ -27,10 +27,12 @@ def unfit(args: bytes) -> str | None:
         return f"invalid args: not valid JSON: {error}"
     if not isinstance(value, dict):
         return f"invalid args: must be a JSON object, not {args[:QUOTED].decode('utf-8', 'replace')}"
-    if is_deeper(value, ARGUMENTS_DEPTH):
-        return f"invalid args: nested deeper than {ARGUMENTS_DEPTH} levels"
     try:
+        if is_deeper(value, ARGUMENTS_DEPTH):
+            raise RecursionError
         json.loads(args, object_pairs_hook=_unique)
+    except RecursionError:  # also in a value that `value` does not have, since its name occurs again
+        return f"invalid args: nested deeper than {ARGUMENTS_DEPTH} levels"
     except _RepeatedNameError as repeated:
         return f"invalid args: the name {repeated.name} occurs twice in one object"
     return None

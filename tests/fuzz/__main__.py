@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 import time
 from pathlib import Path
@@ -30,6 +31,7 @@ def main() -> int:
         if len(chosen) != 1:
             parser.error("--input needs one target")
         return replay(chosen[0].name, given.input.read_bytes())
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the end of this process ends the others
     counts = {target.name: max(1, int(given.inputs * target.share)) for target in chosen}
     outcomes = []
     for outcome in run(chosen, seed=given.seed, inputs=counts, kept=given.kept, jobs=given.jobs):

@@ -24,6 +24,7 @@ def nested(levels: int) -> bytes:
         (nested(ARGUMENTS_DEPTH + 1), "invalid args: nested deeper than 100 levels"),
         (nested(900), "invalid args: nested deeper than 100 levels"),
         (nested(100_000), "invalid args: not valid JSON: "),
+        (b'{"a":' + b"[" * 1000 + b"]" * 1000 + b',"a":1}', "invalid args: nested deeper than 100 levels"),
         (b'{"command": "ls", "command": "rm -rf /"}', 'invalid args: the name "command" occurs twice in one object'),
         (b'{"command": 1, "\\u0063ommand": 2}', 'the name "command" occurs twice'),
         (b'{"edits": [{"oldText": "a", "b": 1, "oldText": "a"}]}', 'the name "oldText" occurs twice'),

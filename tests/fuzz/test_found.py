@@ -1,0 +1,25 @@
+"""Inputs that `make fuzz` has found: each once raised an error, or took for ever."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fuzz.feeding import workplace
+from tests.fuzz.targets import TARGETS
+
+FOUND = (
+    (
+        "manifests",
+        b'{"name":"x","y":"' + b"a" * 200_000 + b'"x}',
+    ),  # no end: quadratic search for fields of what is no JSON
+    ("manifests", b'{"name":"x","exec":"x","y":"\xff"}'),
+    ("manifests", b'{"name":"x","exec":1,"exec":"x"}'),
+    ("settings", b'{"theme":"\xff"}'),
+    ("tool_arguments", b'{"a":' + b"[" * 1000 + b"]" * 1000 + b',"a":1}'),
+)
+
+
+@pytest.mark.parametrize(("name", "data"), FOUND, ids=lambda value: str(value[:30]))
+def test_what_was_found_does_no_harm_any_more(name: str, data: bytes) -> None:
+    with workplace() as folder, TARGETS[name].open(folder) as take:
+        take(data)
