@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from tests.fuzz.feeding import failure, serve
+from tests.fuzz.feeding import failure, serve, workplace
 from tests.fuzz.mutation import Mutator
 from tests.fuzz.target import Failure, Figures
 
@@ -62,6 +62,8 @@ class _Child:
         self._number = -1
         self._since = time.monotonic()
         self._said = b""
+        self._place = workplace()
+        folder = self._place.__enter__()
         self.fd, out = os.pipe()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # pytest-xdist has a thread
@@ -71,7 +73,7 @@ class _Child:
             try:
                 os.close(self.fd)
                 _use_null()
-                serve(self.target, self._seed, first, self._end - first, self._progress, out, self._kept)
+                serve(self.target, self._seed, first, self._end - first, self._progress, out, self._kept, folder)
                 status = 0
             except BaseException:
                 os.write(out, b"!" + traceback.format_exc().encode().replace(b"\n", b"\r") + b"\n")
@@ -84,8 +86,7 @@ class _Child:
         if data := os.read(self.fd, 1 << 16):
             self._said += data
             return False
-        os.close(self.fd)
-        _, status = os.waitpid(self.pid, 0)
+        status = self._collect()
         figures = self._judge_said()
         if figures is not None:
             self.outcome.inputs += figures.inputs
@@ -93,6 +94,17 @@ class _Child:
             self.outcome.growth = max(self.outcome.growth, figures.growth)
             return True
         return self._go_on_behind(f"ended with {os.waitstatus_to_exitcode(status)}", "crash")
+
+    def end(self) -> None:
+        """Ends the child."""
+        os.kill(self.pid, signal.SIGKILL)
+        self._collect()
+
+    def _collect(self) -> int:
+        os.close(self.fd)
+        _, status = os.waitpid(self.pid, 0)
+        self._place.__exit__(None, None, None)
+        return status
 
     def _judge_said(self) -> Figures | None:
         *lines, _ = self._said.split(b"\n")
@@ -114,9 +126,7 @@ class _Child:
             return False
         if now - self._since < self._hang_s:
             return False
-        os.kill(self.pid, signal.SIGKILL)
-        os.waitpid(self.pid, 0)
-        os.close(self.fd)
+        self.end()
         self._judge_said()
         if number != self._tried_again:  # the machine may have given the child no time
             self._tried_again = number
@@ -161,9 +171,7 @@ def run(
                     running[child.fd] = child
     finally:
         for child in running.values():
-            os.kill(child.pid, signal.SIGKILL)
-            os.waitpid(child.pid, 0)
-            os.close(child.fd)
+            child.end()
 
 
 def _use_null() -> None:

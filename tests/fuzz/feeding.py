@@ -46,9 +46,9 @@ class Feeder:
         self._mutator = Mutator(target.seeds())
         self._seen: set[str] = set()
 
-    def feed(self, first: int, count: int, progress: mmap) -> Figures:
+    def feed(self, first: int, count: int, progress: mmap, folder: Path) -> Figures:
         """Feeds so many inputs. Writes the number of each into `progress` before."""
-        with workplace() as folder, self._target.open(folder) as take:
+        with self._target.open(folder) as take:
             for seed in self._mutator.seeds:  # what is imported or made once is no growth
                 _ignoring_faults(take, seed.text)
             before = _left_open()
@@ -152,7 +152,9 @@ def _left_open() -> tuple[int, bool]:
     return len(os.listdir("/dev/fd")), True
 
 
-def serve(target: Target, seed: int, first: int, count: int, progress: mmap, out: int, kept: Path) -> None:
+def serve(
+    target: Target, seed: int, first: int, count: int, progress: mmap, out: int, kept: Path, folder: Path
+) -> None:
     """The whole life of a child that feeds a target. Writes each failure as a line, and at last the figures."""
 
     def say(struct: Any) -> None:
@@ -161,4 +163,4 @@ def serve(target: Target, seed: int, first: int, count: int, progress: mmap, out
     warnings.simplefilter("error")
     gc.collect()
     gc.freeze()
-    say(Feeder(target, seed, say, kept).feed(first, count, progress))
+    say(Feeder(target, seed, say, kept).feed(first, count, progress, folder))
