@@ -9,6 +9,7 @@ from unittest import mock
 from agent.abort import Abort
 from agent.options import Options
 from agent.output.event_writer import EventWriter
+from agent.run.conversation import Conversation
 from agent.run.run import Run
 from agent.sessions.file import SessionFile
 from agent.tools.toolbox import Toolbox
@@ -34,11 +35,12 @@ def prompt(loop: Loop, provider: Provider, folder: Path, *, session: bool = Fals
     supervisor = Supervisor(loop, host=HostInfo("1", "fuzz", "none", str(folder)), logs=folder / "logs")
     writer = EventWriter(loop, abort, lambda record: sink(events.encode(record)))
     writer._open = True
-    toolbox = Toolbox(loop, supervisor, abort, cwd=str(folder), enabled=(), on_progress=lambda _call, _text: None)
+    toolbox = Toolbox(loop, supervisor, cwd=str(folder), enabled=(), on_progress=lambda _call, _text: None)
     kept = SessionFile(folder, cwd=str(folder), provider="fuzz", model="m", version="1") if session else None
     run = Run(
         Options(cwd=str(folder), home=folder, model="m", max_tokens=100, system="s", max_steps=STEPS),
-        supervisor=supervisor, provider=provider, toolbox=toolbox, event_writer=writer, session=kept, abort=abort,
+        supervisor=supervisor, provider=provider, toolbox=toolbox, event_writer=writer, conversation=Conversation(kept),
+        abort=abort,
     )  # fmt: skip
     try:
         return run.prompt("go")

@@ -140,10 +140,12 @@ def _no_processes() -> ProcessTable:
 
 @contextmanager
 def pretended_children() -> Iterator[None]:
-    """In this block, extensions and the model's worker are no processes, and the process table is empty."""
+    """In this block, extensions, the model's worker and the checkers of arguments are no processes, and the process
+    table is empty."""
     with (
         mock.patch("supervisor.extension.worker.Child", PretendedChild),
         mock.patch("agent.model.anthropic_provider.Child", PretendedChild),
+        mock.patch("supervisor.registry.checkers.Child", PretendedChild),
         mock.patch("supervisor.process.table.ProcessTable.read", _no_processes),
     ):
         yield

@@ -125,7 +125,7 @@ def test_a_tool_registered_during_a_turn_is_offered_in_the_next(host: Host):
 def test_notes_reach_the_user_and_a_flood_does_not(host: Host):
     flood = 'for n in range(1000): send(type="notify", level="warn", message=f"n{n}")\n'
     host.write("loud", f'hello()\nsend(type="ready")\n{flood}for _ in frames(): pass')
-    notes = 'send(type="notify", message="m" * 1_000_000)\nsend(type="notify")\n'
+    notes = 'send(type="notify", message="m" * 200_000)\nsend(type="notify")\n'
     host.write("long", f'hello()\n{notes}send(type="ready")\nfor _ in frames(): pass')
     host.start()
     host.until(lambda: host.cost("loud").frames_in >= 1002)

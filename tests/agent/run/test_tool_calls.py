@@ -53,7 +53,10 @@ class Tools:
     def is_read_only(self, _name: str) -> bool:
         return self.read_only
 
-    def run_beside(self, calls, _wait):
+    def extension_of(self, _name: str) -> str:
+        return ""
+
+    def run_beside(self, calls, _wait, _abort):
         self.ran += [call.id for call, _ in calls]
         return [ToolResult(call.id, (self.content,)) for call, _ in calls]
 

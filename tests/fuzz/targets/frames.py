@@ -12,8 +12,9 @@ from tests.fuzz import seeds
 from tests.fuzz.stage import Stage, pieces, pretended_children
 from tests.fuzz.target import Target
 from wire import events, frames
-from wire.dialects.zot import describe_oversize
-from wire.framing import LineSplitter, Oversize
+from wire.dialects.long_lines import decode_long, describe_oversize
+from wire.dialects.zot import ZotDialect
+from wire.framing import Oversize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -118,16 +119,17 @@ def ask(stage: Stage, answers: list[Any]) -> None:
 @contextmanager
 def as_lines(_folder: Path) -> Iterator[Callable[[bytes], None]]:
     """The pieces in which bytes come change no line; decoding a line never raises."""
+    dialect = ZotDialect(LINE_LIMIT)
 
     def take(data: bytes) -> None:
-        splitter, whole = LineSplitter(LINE_LIMIT), LineSplitter(LINE_LIMIT)
+        splitter, whole = dialect.splitter(), dialect.splitter()
         lines = [*chain.from_iterable(map(splitter.feed, pieces(data))), splitter.finish()]
         assert lines == [*whole.feed(data), whole.finish()]
         for line in lines:
             if isinstance(line, Oversize):
-                describe_oversize(line, LINE_LIMIT)
+                describe_oversize(line)
             elif line is not None:
-                frames.decode_from_extension(line)
+                decode_long(line)
 
     yield take
 

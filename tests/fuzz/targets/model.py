@@ -13,13 +13,13 @@ from unittest import mock
 import orjson
 
 from agent.cassette import CassetteError, CassettePlayer
+from agent.cassette.reply_lines import problem_of_worker_line
 from agent.model import worker_main
 from agent.model.access import find_access
 from agent.model.anthropic_provider import AnthropicProvider
 from agent.model.connection import Connection
 from agent.model.replay_provider import ReplayProvider
 from agent.model.request import blocks_from_worker
-from agent.model.worker_lines import problem_of
 from agent.sessions.file import SessionFile
 from agent.transcript import Message, Text, ToolCall, ToolResult
 from supervisor.loop.loop import Loop
@@ -146,7 +146,7 @@ def streams(folder: Path) -> Iterator[Callable[[bytes], None]]:
         lines = [orjson.loads(line) for line in os.pread(out, 1 << 24, 0).splitlines()]
         assert [line["type"] in ("final", "error") for line in lines] == [False] * (len(lines) - 1) + [True]
         for line in lines:
-            assert (problem := problem_of(line)) is None, problem
+            assert (problem := problem_of_worker_line(line)) is None, problem
 
     with (
         mock.patch("agent.model.worker_main.Connection", SayingConnection),
@@ -237,7 +237,8 @@ def _messages(data: bytes) -> list[Message]:
     found = [Message("assistant", (ToolCall("t", "n", data),), "now")]
     try:
         blocks = orjson.loads(data)
-        if isinstance(blocks, list) and all(isinstance(block, dict) for block in blocks):
+        final = {"type": "final", "content": blocks, "stop_reason": "end_turn", "usage": {}}
+        if problem_of_worker_line(final) is None:
             found.append(Message("assistant", blocks_from_worker(blocks), "now"))
     except (ValueError, RecursionError):
         found.append(Message("tool", (ToolResult("t", (Text(data.decode("utf-8", "replace")),)),), "now"))

@@ -12,7 +12,7 @@ from agent.configure import UsageError, prepare
 from agent.options import RunRequest
 from cli.duration import limit_from
 from supervisor.cleanup.host_record import HostRecord, open_record
-from supervisor.discovery.discover import Found, Scope, discover
+from supervisor.discovery.discover import Found, Scope, discover, read_manifest
 from supervisor.discovery.trust_store import TrustError, TrustStore
 from supervisor.discovery.withheld import untold
 from supervisor.harness.script import ScriptError, parse_script
@@ -77,7 +77,7 @@ def trust(folder: Path) -> Iterator[Callable[[bytes], None]]:
     place = folder / "extension"
     place.mkdir()
     (place / "extension.json").write_text('{"name":"x","exec":"./x"}')
-    manifest = Manifest("x", "./x")
+    manifest = read_manifest(place)
     store = TrustStore(folder)
 
     def take(data: bytes) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from agent.tools import arguments, bash
 from agent.tools.call_arguments import unfit
 from agent.tools.outcome import ToolError
-from supervisor.calls import tool_call
+from supervisor.registry.arguments import fault_at_once
 from supervisor.registry.registration import RefusedError, judge_tool
 from tests.fuzz import seeds
 from tests.fuzz.stage import Stage, pretended_children
@@ -82,7 +82,7 @@ def call_arguments(folder: Path) -> Iterator[Callable[[bytes], None]]:
             if unfit(data) is not None:
                 return
             for tool in owned:
-                tool_call.unfit(tool, data)
+                fault_at_once(tool.tool, data)
             read_by_builtins(data)
 
         try:
@@ -109,7 +109,8 @@ def read_by_builtins(data: bytes) -> None:
 
 @contextmanager
 def schemas(_folder: Path) -> Iterator[Callable[[bytes], None]]:
-    """A schema is refused, or arguments are judged by it."""
+    """A schema is refused, or the host checks arguments against it, if it is plain. A process checks all others, with a
+    limit of its own."""
 
     def take(data: bytes) -> None:
         schema, _, args = data.partition(SPLIT)
@@ -118,7 +119,7 @@ def schemas(_folder: Path) -> Iterator[Callable[[bytes], None]]:
         except RefusedError:
             return
         if unfit(args) is None:
-            tool.checker.fault(args)
+            fault_at_once(tool, args)
 
     yield take
 
