@@ -65,7 +65,7 @@ def test_what_takes_many_steps_is_left_to_a_checker():
     assert fault({"properties": {"a": {"$ref": "#"}}}, {}) is None
 
 
-def test_what_is_no_json_is_not_check_ended():
+def test_what_is_no_json_is_not_checked():
     assert fault_at_once(judge_tool(RegisterTool("tool")), b"{") == ""
 
 

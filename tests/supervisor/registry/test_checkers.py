@@ -152,7 +152,7 @@ ENDS_WELL = {"values that are all different"}
 
 
 @pytest.mark.parametrize("which", HOSTILE)
-def test_the_loop_goes_on_while_a_hostile_schema_is_check_ended(court: Court, which: str):
+def test_the_loop_goes_on_while_a_hostile_schema_is_checked(court: Court, which: str):
     court.fault({"pattern": "a"}, "a")
     hostile = court.ask(*HOSTILE[which], extension="hostile")
     passes = court.loop.passes
