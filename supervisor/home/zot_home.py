@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import sys
@@ -25,7 +26,10 @@ def private_folder(path: Path) -> Path:
     path. Leaves the modes of folders that exist. Raises `OSError`."""
     for folder in (*reversed(path.parents), path):
         if not folder.is_dir():
-            folder.mkdir(mode=0o700, exist_ok=True)
+            try:
+                folder.mkdir(mode=0o700, exist_ok=True)
+            except FileExistsError:
+                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder)) from None
     return path
 
 

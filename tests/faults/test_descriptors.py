@@ -111,6 +111,7 @@ def test_a_host_whose_descriptors_run_out_serves_on_and_recovers(zot: Zot, free:
         hosting(zot, everything(zot.folder, restart=restart), extension(zot.folder, "echo"), flags=flags) as host,
         Lines(host.socket) as lines,
     ):
+        lines.ask({"type": "info"})  # by then the host has accepted the connection
         soft = resource.prlimit(host.pid, resource.RLIMIT_NOFILE)[0]
         allow(host, len(os.listdir(f"/proc/{host.pid}/fd")) + free)
         use_everything(host, lines)

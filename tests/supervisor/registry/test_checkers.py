@@ -262,7 +262,8 @@ def test_without_descriptors_it_is_said_and_tried_again(court: Court):
         failure, reason = court.failure({"pattern": "a"}, "a")
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    assert (failure, reason.partition(": ")[2]) == (Failure.DIED, "Too many open files (raise ulimit -n)")
+    assert failure is Failure.DIED
+    assert reason.partition(": ")[2].startswith("Too many open files (raise ulimit -n")
     assert court.fault({"pattern": "a"}, "a") == ""
 
 

@@ -22,7 +22,7 @@ def made(zot):
 @pytest.fixture
 def broken(zot):
     folder = source(zot.home / "extensions" / "broken")
-    (folder / "extension.json").write_text('{"name": "x\\u001b[31m"')
+    (folder / "extension.json").write_text('{"name": "x\\u001b[31m"}')
     return folder
 
 
