@@ -25,7 +25,9 @@ def lives(marks: Path) -> int:
 
 
 def is_gone(pid: int) -> bool:
-    return read_process(pid) is None
+    """Whether the process has ended, also if nobody has collected it yet."""
+    found = read_process(pid)
+    return found is None or found.is_zombie
 
 
 def turn_start(host: Host) -> None:
