@@ -21,7 +21,7 @@ from supervisor.extension.notices import RECORDED_ONLY
 from supervisor.home.config import load_config
 from supervisor.home.runtime_dir import runtime_dir
 from supervisor.home.zot_home import zot_home
-from supervisor.install.newer_source import ReadBudget, advice, newer_source
+from supervisor.install.newer_source import advice, allowance_in_the_loop, newer_source
 from supervisor.loop.loop import Loop
 from supervisor.preload import preload
 from supervisor.reload.reloader import Reloader
@@ -271,11 +271,11 @@ class Host:
 
     def _reloaded(self, outcomes: tuple[ReloadOutcome, ...]) -> None:
         """Tells the user which folders were skipped, and which sources are newer. All other outcomes have notices."""
-        budget = ReadBudget.within_a_loop()
+        allowance = allowance_in_the_loop()
         for outcome in outcomes:
             if outcome.outcome == "skipped":
                 self._tell_once("skipped", f"extension load: {outcome.name}: {outcome.reason}", "error")
-            elif outcome.folder and (source := newer_source(Path(outcome.folder), budget)) is not None:
+            elif outcome.folder and (source := newer_source(Path(outcome.folder), allowance)) is not None:
                 told = one_line(advice(outcome.name, source), LINE_LIMIT)
                 self.tell(HostEvent("newer_source", told, "warning", outcome.name))
 

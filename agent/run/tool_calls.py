@@ -39,7 +39,7 @@ class ToolCalls:
         self._toolbox = toolbox
         self._event_writer = event_writer
         self._abort = abort
-        self._room = 0
+        self._left = 0
         """Characters that the further results of this turn may have."""
 
     def announce(self, call: ToolCall) -> None:
@@ -52,7 +52,7 @@ class ToolCalls:
         """Runs the calls one after another in the model's order, but neighbouring calls of read-only tools at the same
         time. Returns their results in that order."""
         results = []
-        self._room = RESULTS_CHARACTERS
+        self._left = RESULTS_CHARACTERS
         for group in side_by_side(calls, self._toolbox.is_read_only):
             for call, ran in zip(group, self._run_group(group), strict=True):
                 result = self._fitted(self._judge_result(call, ran))
@@ -75,7 +75,7 @@ class ToolCalls:
         """The arguments to run the call with, or the result that says why it is not run."""
         if self._abort.is_requested():
             return self._aborted(call)
-        if self._room <= 0:
+        if self._left <= 0:
             return failed(call.id, f"not run: {FULL}; call it again")
         if not self._toolbox.knows(call.name):
             return failed(call.id, f'unknown tool "{call.name}"')
@@ -112,8 +112,8 @@ class ToolCalls:
     def _fitted(self, result: ToolResult) -> ToolResult:
         """The result, or a text in its place if it does not fit into what is left of `RESULTS_CHARACTERS`."""
         size = sum(len(part.data if isinstance(part, Image) else part.text) for part in result.content)
-        self._room -= size
-        if self._room >= 0 or size <= SHORT_RESULT:
+        self._left -= size
+        if self._left >= 0 or size <= SHORT_RESULT:
             return result
         return failed(result.call_id, f"the call has run, but its result of {size} characters is left out: {FULL}")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cli.choices import CommandLineError
 from cli.duration import seconds_from
 from cli.logs.log_tail import rotation, tail
-from supervisor.extension.log import MARK, NoMark
+from supervisor.extension.log import HOST_PREFIX, PrefixFilter
 from wire.log_times import LogTimes, Written, times_name
 from wire.text import printable
 
@@ -98,20 +98,20 @@ def last_timed_lines(log: Path, count: int) -> list[TimedLine]:
 
 
 class Shown:
-    """Makes the text of a log fit for a terminal. The text may come in pieces of lines. Without its control characters
-    too nothing looks like a line of the host but what the host wrote."""
+    """Makes the text of a log fit for a terminal. The text may come in pieces of lines. Also without control
+    characters nothing looks like a line of the host but what the host wrote."""
 
     def __init__(self) -> None:
-        self._no_mark = NoMark()
+        self._filter = PrefixFilter()
         self._is_line_start = True
 
     def text(self, piece: bytes) -> str:
-        """The next piece of the text. Of a host's line, the first has the whole mark."""
+        """The next piece of the text. Of a line of the host, the first piece has the whole prefix."""
         shown = printable(piece.decode("utf-8", "replace")).encode()
-        if self._is_line_start and piece.startswith(MARK + b" "):
-            self._no_mark.interrupt()
+        if self._is_line_start and piece.startswith(HOST_PREFIX + b" "):
+            self._filter.interrupt()
         else:
-            shown = self._no_mark.clean(shown)
+            shown = self._filter.clean(shown)
         self._is_line_start = piece.endswith(b"\n")
         return shown.decode()
 

@@ -104,7 +104,7 @@ class ProcessTracker:
         one. Raises `SpawnError` if the program cannot be started, and if the host would have too few descriptors
         left."""
         try:
-            fd_limit.check_room()
+            fd_limit.require_free()
         except OSError as error:
             failed = SpawnError(spawn_reason(argv[0], cwd, error))
             failed.may_pass = True

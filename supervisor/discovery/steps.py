@@ -22,7 +22,7 @@ MAX_BYTES = 512 * 2**20
 
 
 class Allowance(msgspec.Struct):
-    """How much may be read: for one extension, or for all extensions of one start together."""
+    """How much may be read, and how much has been: for one extension, or for several together."""
 
     files: int = MAX_FILES
     """Files, folders and links."""

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-MARK = b"[zot]"
-"""Lines of the host begin with it and a space. Only its first byte is a `[`, which `NoMark` relies on."""
-NO_MARK = b"[zot)"
+HOST_PREFIX = b"[zot]"
+"""Lines of the host begin with it and a space. Only its first byte is a `[`, which `PrefixFilter` relies on."""
+BROKEN_PREFIX = b"[zot)"
 LOG_LIMIT = 1024 * 1024
 """Bytes of one file before it is rotated."""
 LOGS_KEPT = 5
@@ -42,24 +42,25 @@ RESOLUTION_S = 0.01
 """Lines of one level that follow each other within this time share the time of the first one."""
 
 
-class NoMark:
-    """Keeps the host's mark out of a text that another program wrote, also where the mark comes in pieces. The length
-    stays."""
+class PrefixFilter:
+    """Keeps the host's prefix out of a text that another program wrote, also where the prefix comes in pieces. The
+    length stays."""
 
     def __init__(self) -> None:
-        self._begun = b""  # the end of the last piece, if the mark may go on after it
+        self._begun = b""  # the end of the last piece, if the prefix may go on after it
 
     def clean(self, data: bytes) -> bytes:
-        """The next piece of the text without the mark."""
-        if MARK in data:
-            data = data.replace(MARK, NO_MARK)
+        """The next piece of the text without the prefix."""
+        if HOST_PREFIX in data:
+            data = data.replace(HOST_PREFIX, BROKEN_PREFIX)
         begun = self._begun
-        missing = MARK[len(begun) :]
+        missing = HOST_PREFIX[len(begun) :]
         if begun and data.startswith(missing):
-            data = missing[:-1] + NO_MARK[-1:] + data[len(missing) :]
-        end = (begun + data)[-len(MARK) + 1 :] if len(data) < len(MARK) else data[-len(MARK) + 1 :]
-        at = end.rfind(MARK[:1])
-        self._begun = end[at:] if at >= 0 and MARK.startswith(end[at:]) else b""
+            data = missing[:-1] + BROKEN_PREFIX[-1:] + data[len(missing) :]
+        most = len(HOST_PREFIX) - 1
+        end = ((begun + data) if len(data) <= most else data)[-most:]
+        at = end.rfind(HOST_PREFIX[:1])
+        self._begun = end[at:] if at >= 0 and HOST_PREFIX.startswith(end[at:]) else b""
         return data
 
     def interrupt(self) -> None:
@@ -89,20 +90,20 @@ class ExtensionLog:
         self._times_size = 0
         self._end = -1  # of what this object has written last
         self._ends_line = True  # whether that was a line feed
-        self._no_mark = NoMark()
+        self._filter = PrefixFilter()
         self._entry: tuple[float, str] = (0.0, "")  # the last entry: its time and level
         self._unknown_from: int | None = None  # the position of the first entry that could not be written
         self._open()
 
     def write(self, data: bytes) -> None:
         """Appends a piece of the extension's stderr. The piece may end within a line."""
-        self._append(self._no_mark.clean(data), STDERR)
+        self._append(self._filter.clean(data), STDERR)
 
     def add(self, text: str) -> None:
         """Appends a line of the host. Opens the log again if there was no descriptor for it before."""
         if self._fd < 0 and self.lacks_descriptors:
             self._open()
-        self._add_line(MARK + f" {one_line(text, LINE_LIMIT)}\n".encode(), HOST)
+        self._add_line(HOST_PREFIX + f" {one_line(text, LINE_LIMIT)}\n".encode(), HOST)
 
     def add_frame(self, level: str, message: str, fields: Mapping[str, msgspec.Raw] | None = None) -> None:
         """Appends a line that the extension sent as a `log` frame."""
@@ -113,18 +114,18 @@ class ExtensionLog:
             said += f" {name}={_value(value)}"
         shown = level if level in LEVELS else "info"
         line = f"[{shown}] {one_line(said, FRAME_LINE_LIMIT)}\n".encode("utf-8", "replace")
-        self._add_line(line.replace(MARK, NO_MARK), shown)
+        self._add_line(line.replace(HOST_PREFIX, BROKEN_PREFIX), shown)
 
     def _add_line(self, line: bytes, level: str) -> None:
         """Appends a line, on a line of its own even if the extension's stderr has not ended one."""
-        self._no_mark.interrupt()
+        self._filter.interrupt()
         self._append(line, level, is_line=True)
 
     def _open(self) -> None:
         self.lacks_descriptors = False
         try:
             if self._end < 0:  # else a rotation has just closed as many as it needs
-                fd_limit.check_room()
+                fd_limit.require_free()
             try:
                 self._fd = _opened(self.path)
             except FileNotFoundError:

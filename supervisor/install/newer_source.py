@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
 from pathlib import Path
 
+from supervisor.discovery.steps import Allowance
 from supervisor.install import tree
 from supervisor.install.record import RecordError, read_record
 
 
-@dataclass
-class ReadBudget:
-    """How much may still be read for the comparison of sources. Several comparisons may share one."""
-
-    files: int = 20_000
-    bytes: int = 512 * 2**20
-
-    @classmethod
-    def within_a_loop(cls) -> ReadBudget:
-        """A budget for a host, whose loop must not be held up: some milliseconds of reading."""
-        return cls(files=1000, bytes=4 * 2**20)
+def allowance_in_the_loop() -> Allowance:
+    """What a host may read, whose loop must not be held up: some milliseconds of reading."""
+    return Allowance(files=1000, bytes=4 * 2**20)
 
 
 def source_of(folder: Path) -> Path | None:
@@ -33,20 +25,21 @@ def source_of(folder: Path) -> Path | None:
     return Path(record.source) if record is not None and record.kind == "path" else None
 
 
-def newer_source(folder: Path, budget: ReadBudget) -> Path | None:
+def newer_source(folder: Path, allowance: Allowance) -> Path | None:
     """Returns the source of an extension, as `source_of`, if its content has changed since it was installed. Returns
-    None if it has not, and if that is unknown: the source is gone, cannot be read, or is larger than the budget."""
+    None if it has not, and if that is unknown: the source is gone, cannot be read, or is larger than the allowance.
+    Several comparisons may share one."""
     if (source := source_of(folder)) is None:
         return None
     try:
         record = read_record(folder)
         files = []
         for entry in tree.entries(source, folder.parent):
-            budget.files -= 1
+            allowance.used_files += 1
             if entry.is_file or entry.is_link:
                 files.append(entry.path)
-                budget.bytes -= entry.stat.st_size
-            if budget.files < 0 or budget.bytes < 0:
+                allowance.used_bytes += entry.stat.st_size
+            if allowance.used_files > allowance.files or allowance.used_bytes > allowance.bytes:
                 return None
         return source if record is not None and tree.content_hash(source, files) != record.source_hash else None
     except (OSError, RecordError, ValueError):

@@ -97,7 +97,7 @@ def first_of_host() -> int:
     return soft - spare(soft) // OF_CLIENTS
 
 
-def check_room(descriptors: int = OF_WORKER) -> None:
+def require_free(descriptors: int = OF_WORKER) -> None:
     """Raises `OSError` (EMFILE), unless so many more descriptors leave the spare ones free."""
     fd = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
     os.close(fd)

@@ -15,15 +15,16 @@ FAULTS_NAMED = 5
 FAULT_LENGTH = 200
 """Characters of one fault. Of a longer one the middle is cut: it begins with the value and ends with what is wrong."""
 
-Place = tuple["Place", str | int] | None
-"""A place in a value: the place around it, and a name or an index. None for the value itself."""
+Location = tuple["Location", str | int] | None
+"""Where a value lies in another one: the location of what contains it, and its name or index there. None for the
+outermost value."""
 
 
-def steps(place: Place) -> list[str]:
-    """The names and indexes that lead to a place."""
+def path_to(location: Location) -> list[str]:
+    """The names and indexes that lead to a location."""
     found: list[str] = []
-    while place is not None:
-        place, step = place
+    while location is not None:
+        location, step = location
         found.append(str(step))
     return found[::-1]
 

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Sized
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from supervisor.registry.fault_text import FAULTS_NAMED, quoted, steps
+from supervisor.registry.fault_text import FAULTS_NAMED, path_to, quoted
 from supervisor.registry.schema_rules import NAMED_SCHEMAS, ONE_SCHEMA, SCHEMA_LISTS, TYPES, is_number
 
 if TYPE_CHECKING:
-    from supervisor.registry.fault_text import Place
+    from supervisor.registry.fault_text import Location
 
 ANNOTATIONS = frozenset({
     "$comment", "default", "deprecated", "description", "examples", "format", "readOnly", "title", "writeOnly",
@@ -69,36 +69,36 @@ def count_values(value: Any, most: int) -> int:
 def plain_faults(schema: dict[str, Any], value: Any) -> list[tuple[list[str], str]]:
     """The first faults of a value, each with its path. The schema must be valid and plain."""
     faults = islice(_faults(schema, value, None), FAULTS_NAMED)
-    return [(steps(place), say(rule, wrong)) for place, say, rule, wrong in faults]
+    return [(path_to(location), say(rule, wrong)) for location, say, rule, wrong in faults]
 
 
 # --- the check ----------------------------------------------------------------------------------------------------
 
-_Faults = Iterator[tuple["Place", Callable[[Any, Any], str], Any, Any]]
-"""Of each fault: its place, the function that puts it into words, and what that function needs: the keyword's value and
-the value that does not fit. A fault is put into words only if it is told: a long value takes time."""
+_Faults = Iterator[tuple["Location", Callable[[Any, Any], str], Any, Any]]
+"""Of each fault: its location, the function that puts it into words, and what that function needs: the keyword's value
+and the value that does not fit. A fault is put into words only if it is told: a long value takes time."""
 
 
-def _faults(schema: Any, value: Any, place: Place) -> _Faults:
+def _faults(schema: Any, value: Any, location: Location) -> _Faults:
     if schema is False:
-        yield place, _say_nothing_fits, schema, value
+        yield location, _say_nothing_fits, schema, value
     if type(schema) is bool:
         return
     for word, rule in schema.items():
         if word in SIMPLE:
             fits, say = SIMPLE[word]
             if not fits(rule, value):
-                yield place, say, rule, value
+                yield location, say, rule, value
         elif rule is False and word == "additionalProperties":
-            yield from _faults_of_others(schema, value, place)
+            yield from _faults_of_others(schema, value, location)
         elif word in INNER:
             for inner, item, step in INNER[word](schema, rule, value):
-                yield from _faults(inner, item, (place, step) if step is not None else place)
+                yield from _faults(inner, item, (location, step) if step is not None else location)
 
 
-def _faults_of_others(schema: dict[str, Any], value: Any, place: Place) -> _Faults:
+def _faults_of_others(schema: dict[str, Any], value: Any, location: Location) -> _Faults:
     if others := _others(schema, value):
-        yield place, _say_additional, others, value
+        yield location, _say_additional, others, value
 
 
 def _others(schema: dict[str, Any], value: Any) -> list[str]:

@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from supervisor.registry.fault_text import quoted, short, steps
+from supervisor.registry.fault_text import path_to, quoted, short
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from supervisor.registry.fault_text import Place
+    from supervisor.registry.fault_text import Location
 
 ONE_SCHEMA = frozenset({
     "additionalProperties", "contains", "contentSchema", "else", "if", "items", "not", "propertyNames", "then",
@@ -43,32 +43,32 @@ TYPES: dict[str, Callable[[Any], bool]] = {
 
 
 def schema_fault(schema: dict[str, Any]) -> str | None:
-    """Returns the first fault of a schema with its place, or None. The outermost `$schema` does not count."""
-    waiting: list[tuple[Any, Place]] = [({word: rule for word, rule in schema.items() if word != "$schema"}, None)]
-    for part, place in waiting:  # the list grows meanwhile
+    """Returns the first fault of a schema with its location, or None. The outermost `$schema` does not count."""
+    waiting: list[tuple[Any, Location]] = [({word: rule for word, rule in schema.items() if word != "$schema"}, None)]
+    for part, location in waiting:  # the list grows meanwhile
         if type(part) is bool:
             continue
         if type(part) is not dict:
-            return _told(_wrong(part, "boolean", "object"), place)
+            return _told(_wrong(part, "boolean", "object"), location)
         for word, rule in part.items():
             if word in RULES and (fault := RULES[word](rule)):
-                return _told(fault, (place, word))
+                return _told(fault, (location, word))
             if word in ONE_SCHEMA:
-                waiting.append((rule, (place, word)))
+                waiting.append((rule, (location, word)))
             elif word in SCHEMA_LISTS:
-                around = place, word
+                around = location, word
                 waiting += [(inner, (around, index)) for index, inner in enumerate(rule)]
             elif word in NAMED_SCHEMAS:
-                around = place, word
+                around = location, word
                 waiting += [(inner, (around, name)) for name, inner in rule.items()]
             elif word == "dependencies":
-                around = place, word
+                around = location, word
                 waiting += [(inner, (around, name)) for name, inner in rule.items() if type(inner) is not list]
     return None
 
 
-def _told(fault: str, place: Place) -> str:
-    return f"{short(fault)} (at {short('/'.join(steps(place))) or 'top level'})"
+def _told(fault: str, location: Location) -> str:
+    return f"{short(fault)} (at {short('/'.join(path_to(location))) or 'top level'})"
 
 
 # --- the rule of each keyword: what is wrong with its value; "" if nothing is -------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from supervisor.install.newer_source import ReadBudget, advice, newer_source, source_of
+from supervisor.install.newer_source import advice, allowance_in_the_loop, newer_source, source_of
 from supervisor.reload.file_watcher import FileWatcher
 
 if TYPE_CHECKING:
@@ -101,6 +101,6 @@ class _Sources:
     def changed(self, name: str) -> None:
         if self._supervisor.closed or name in self._told or name not in self._known:
             return
-        if (source := newer_source(self._known[name][0], ReadBudget.within_a_loop())) is not None:
+        if (source := newer_source(self._known[name][0], allowance_in_the_loop())) is not None:
             self._told.add(name)
             self._say(f"zot: extension {name}: {advice(name, source)}")

@@ -82,10 +82,11 @@ def _show(host: int, outcome: ReloadOutcome, *, as_json: bool) -> None:
     import msgspec
 
     from cli.json_line import print_json
-    from supervisor.install.newer_source import ReadBudget, advice, newer_source
+    from supervisor.discovery.steps import Allowance
+    from supervisor.install.newer_source import advice, newer_source
     from wire.text import one_line
 
-    source = newer_source(Path(outcome.folder), ReadBudget()) if outcome.folder else None
+    source = newer_source(Path(outcome.folder), Allowance()) if outcome.folder else None
     if as_json:
         print_json(
             {"host": host, **msgspec.structs.asdict(outcome), "newer_source": None if source is None else str(source)}

@@ -16,7 +16,7 @@ from supervisor.install.errors import InstallError
 from supervisor.install.install import install
 from supervisor.install.installed import ExtensionFolders, installed, look_at
 from supervisor.install.manage import remove, switch
-from supervisor.install.newer_source import ReadBudget, newer_source
+from supervisor.install.newer_source import allowance_in_the_loop, newer_source
 from supervisor.install.source import LocalSource
 from tests.fuzz import seeds
 from tests.fuzz.prompt import without_fsync
@@ -155,7 +155,7 @@ def _commands(source: Path, project: Path, home: Path) -> None:
     discover([str(source)], project, home)
     everything = installed(folders)
     for extension in everything:
-        newer_source(extension.folder, ReadBudget.within_a_loop())
+        newer_source(extension.folder, allowance_in_the_loop())
         try:
             switch(extension, home, on=False)
             remove(extension, home, everything, purge=True)

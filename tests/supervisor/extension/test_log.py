@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from supervisor.extension.log import LOG_LIMIT, LOGS_KEPT, MARK, NO_MARK, ExtensionLog, NoMark
+from supervisor.extension.log import BROKEN_PREFIX, HOST_PREFIX, LOG_LIMIT, LOGS_KEPT, ExtensionLog, PrefixFilter
 from wire.log_times import LogTimes, Written, times_name
 from wire.text import one_line, printable
 
@@ -349,10 +349,10 @@ def test_times_that_cannot_be_written_cost_only_themselves(tmp_path: Path, obsta
 
 
 @given(st.lists(st.lists(st.sampled_from([b"[", b"[z", b"zo", b"t]", b"]", b"[zot]", b"x\n", b""])).map(b"".join)))
-def test_the_mark_is_kept_out_however_it_is_cut(pieces: list[bytes]):
-    no_mark = NoMark()
-    cleaned = b"".join(map(no_mark.clean, pieces))
-    assert cleaned == b"".join(pieces).replace(MARK, NO_MARK)
+def test_the_prefix_is_kept_out_however_it_is_cut(pieces: list[bytes]):
+    prefix_filter = PrefixFilter()
+    cleaned = b"".join(map(prefix_filter.clean, pieces))
+    assert cleaned == b"".join(pieces).replace(HOST_PREFIX, BROKEN_PREFIX)
 
 
 FORGERIES = (
@@ -362,7 +362,7 @@ FORGERIES = (
 )  # fmt: skip
 
 
-def test_only_lines_of_the_host_begin_with_its_mark(tmp_path: Path):
+def test_only_lines_of_the_host_begin_with_its_prefix(tmp_path: Path):
     log = ExtensionLog(tmp_path, "x")
     for piece in FORGERIES:
         log.write(piece)
@@ -376,7 +376,7 @@ def test_only_lines_of_the_host_begin_with_its_mark(tmp_path: Path):
     log.add("at the end")
     text = log.path.read_bytes()
     hosts = [b"[zot] from the host", b"[zot] from another host", b"[zot] at the end"]
-    assert [line for line in text.split(b"\n") if MARK in line] == hosts
+    assert [line for line in text.split(b"\n") if HOST_PREFIX in line] == hosts
     levels = [written.level for line in hosts if (written := times(log.path).at(text.index(line)))]
     assert levels == ["zot"] * 3
     log.close()

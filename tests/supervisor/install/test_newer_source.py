@@ -7,9 +7,10 @@ import shutil
 
 import pytest
 
+from supervisor.discovery.steps import Allowance
 from supervisor.install.install import install, link
 from supervisor.install.manage import switch
-from supervisor.install.newer_source import ReadBudget, newer_source, source_of
+from supervisor.install.newer_source import newer_source, source_of
 from supervisor.install.source import LocalSource, parse_source
 from tests.support.installing import Scope, repository, shelves, source
 
@@ -53,22 +54,22 @@ def test_what_counts_as_newer(here, made, change):
     assert source_of(placed.folder) == made
     act, is_newer = CHANGES[change]
     act(made)
-    assert newer_source(placed.folder, ReadBudget()) == (made if is_newer else None)
+    assert newer_source(placed.folder, Allowance()) == (made if is_newer else None)
 
 
 def test_changes_of_the_copy_are_no_changes_of_the_source(here, made):
     placed = install(LocalSource(made), Scope.GLOBAL, here).now
     switch(placed, here.home, on=False)
     (placed.folder / "todos.json").write_text("[]")
-    assert newer_source(placed.folder, ReadBudget()) is None
+    assert newer_source(placed.folder, Allowance()) is None
 
 
 def test_a_project_that_is_its_own_extension(here):
     made = source(here.project)
     placed = install(LocalSource(made), Scope.PROJECT, here).now
-    assert newer_source(placed.folder, ReadBudget()) is None
+    assert newer_source(placed.folder, Allowance()) is None
     (made / "new").write_text("")
-    assert newer_source(placed.folder, ReadBudget()) == made
+    assert newer_source(placed.folder, Allowance()) == made
 
 
 def test_only_copies_of_folders_have_a_source_to_compare(here, tmp_path, made):
@@ -81,14 +82,14 @@ def test_only_copies_of_folders_have_a_source_to_compare(here, tmp_path, made):
     (damaged / ".zot-install.json").write_text("{")
     for folder in (cloned.folder, linked.folder, by_hand, damaged, here.home / "nowhere"):
         assert source_of(folder) is None
-        assert newer_source(folder, ReadBudget()) is None
+        assert newer_source(folder, Allowance()) is None
 
 
-def test_no_more_is_read_than_the_budget_allows(here, made):
+def test_no_more_is_read_than_is_allowed(here, made):
     placed = install(LocalSource(made), Scope.GLOBAL, here).now
     (made / "lib" / "rules").write_text("2" * 1000)
-    assert newer_source(placed.folder, ReadBudget(files=3)) is None
-    assert newer_source(placed.folder, ReadBudget(bytes=999)) is None
-    shared = ReadBudget(files=6)
+    assert newer_source(placed.folder, Allowance(files=3)) is None
+    assert newer_source(placed.folder, Allowance(bytes=999)) is None
+    shared = Allowance(files=6)
     assert newer_source(placed.folder, shared) == made
     assert newer_source(placed.folder, shared) is None
