@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import stat
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 from supervisor.discovery.content_hash import ContentError, hash_content
 from supervisor.discovery.discover import Scope, discover
 from supervisor.discovery.staging_names import is_staging
+from supervisor.home.delete_tree import delete
 from supervisor.install.errors import InstallError
 from supervisor.install.install import install
 from supervisor.install.installed import ExtensionFolders, installed, look_at
@@ -47,7 +47,6 @@ RECIPES = (
 )
 DEEPEST = 1200
 """Most folders within each other that a recipe makes."""
-LONGEST_PATH = 1000
 """Bytes."""
 ENTRIES = 200
 """Most entries of a recipe that are made."""
@@ -133,7 +132,7 @@ def trees(folder: Path) -> Iterator[Callable[[bytes], None]]:
             _commands(source, project, home)
         finally:
             for used in (source, project, home):
-                discard(used)
+                assert not delete(used), "a folder cannot be deleted"
 
     with without_fsync():
         yield take
@@ -161,26 +160,6 @@ def _commands(source: Path, project: Path, home: Path) -> None:
             remove(extension, home, everything, purge=True)
         except InstallError:
             pass
-
-
-def discard(folder: Path) -> None:
-    """Removes a folder however deep it is, and whatever its modes."""
-    if not os.path.lexists(folder):
-        return
-    waiting = [os.fspath(folder)]
-    moved = 0
-    while waiting:  # opens what is locked, and moves up what is deeper than the kernel takes
-        path = waiting.pop()
-        os.chmod(path, 0o700)
-        with os.scandir(path) as entries:
-            inner = [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
-        for below in inner:
-            waiting.append(below)
-            if len(below) > LONGEST_PATH:
-                moved += 1
-                waiting[-1] = os.path.join(folder, f".moved-{moved}")
-                os.rename(below, waiting[-1])
-    shutil.rmtree(folder)
 
 
 TARGETS = (Target("install_trees", lambda: [seeds.as_line(recipe) for recipe in RECIPES], trees, 60, 0.02),)
