@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any
 
 import msgspec
@@ -121,8 +122,6 @@ def _problem(value: Any, kind: Any) -> str | None:
 
 def _in_words(value: Any, fault: str) -> str:
     """msgspec's error, with the value that it is about."""
-    import json
-
     from wire.field_errors import explain, fault_steps
 
     said = explain(Final, fault)
