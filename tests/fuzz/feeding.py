@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from tests.fuzz.mutation import Mutator
-from tests.fuzz.open_faults import OPEN_FAULTS
 from tests.fuzz.target import GROWTH_LIMIT, Failure, Figures, cpu_limit_s
 
 if TYPE_CHECKING:
@@ -83,9 +82,7 @@ class Feeder:
                 self._found(number, data, "slow", "processor time", f"{spent_s:.2f} s for {len(data)} bytes")
 
     def _raised(self, number: int, data: bytes, error: BaseException) -> None:
-        mark = mark_of(error)
-        if f"{self._target.name}: {mark}" not in OPEN_FAULTS:
-            self._found(number, data, "traceback", mark, "".join(traceback.format_exception(error)))
+        self._found(number, data, "traceback", mark_of(error), "".join(traceback.format_exception(error)))
 
     def _check_left(self, number: int, data: bytes, before: tuple[int, bool]) -> tuple[int, bool]:
         if os.getppid() != self._parent:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.fuzz import __main__ as command
-from tests.fuzz import feeding, target
+from tests.fuzz import target
 from tests.fuzz.crew import run
 from tests.fuzz.mutation import Mutator
 from tests.fuzz.target import Target
@@ -124,9 +124,3 @@ def test_the_command_prints_a_row_for_each_target(tmp_path: Path, monkeypatch, c
     rows = {row.split()[0]: row.split()[1:3] for row in said.out.splitlines() if row}
     assert (rows["planted"], rows["durations"]) == (["2000", "1"], ["2000", "0"])
     assert "TypeError in wire/manifest.py::parse_manifest" in said.err
-
-
-def test_a_known_fault_is_not_reported(tmp_path: Path, monkeypatch) -> None:
-    known = "planted: TypeError in wire/manifest.py::parse_manifest"
-    monkeypatch.setattr(feeding, "OPEN_FAULTS", frozenset({known}))
-    assert outcome_of(toy("planted", raises), tmp_path).failures == []
