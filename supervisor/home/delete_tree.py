@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -15,12 +17,14 @@ LISTINGS = 5
 """At most this many times a folder is listed while it is deleted: something may write into it."""
 NAMES_SHOWN = 4
 """Names of a path in the reason for a failure."""
+OCTAL = re.compile(rb"\\([0-7]{3})")
+MOUNTS = "/proc/self/mountinfo"
 OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def delete(path: Path) -> str:
     """Deletes a file, or a folder with everything in it: any depth, any names, and what its modes protect. Does not
-    follow links, and leaves other file systems that are mounted in it. Deletes as much as possible; returns what could
+    follow links, and leaves what is mounted in it, also a folder of the same file system. Deletes as much as possible; returns what could
     not be deleted, and why, or "". Raises nothing."""
     try:
         if not stat.S_ISDIR(os.lstat(path).st_mode):
@@ -31,7 +35,7 @@ def delete(path: Path) -> str:
         return ""
     except OSError as error:
         return f"{path}: {error.strerror}"
-    deletion = _Deletion(path, above)
+    deletion = _Deletion(path, above, _mounted_in(path))
     try:
         deletion.run()
     except OSError as error:
@@ -62,6 +66,8 @@ class _Deletion:
     root: Path
     here: int
     """The descriptor of the folder in which the walk is. At the start it is the root's parent."""
+    mounted: frozenset[tuple[int, int]]
+    """What is mounted in the root."""
     trouble: str = ""
     levels: list[_Level] = field(default_factory=list)
 
@@ -87,8 +93,9 @@ class _Deletion:
                 os.chmod(name, 0o700, dir_fd=self.here)
                 inner = os.open(name, OPEN_FOLDER, dir_fd=self.here)
             found = os.fstat(inner)
-            if len(self.levels) > 1 and found.st_dev != self.levels[1].identity[0]:
-                raise OSError(errno.EBUSY, "another file system is mounted there")
+            is_elsewhere = len(self.levels) > 1 and found.st_dev != self.levels[1].identity[0]
+            if is_elsewhere or _identity(found) in self.mounted:
+                raise OSError(errno.EBUSY, "something is mounted there")
             if stat.S_IMODE(found.st_mode) & 0o700 != 0o700:
                 os.fchmod(inner, 0o700)
             os.stat("..", dir_fd=inner)  # fails if there would be no way back
@@ -153,6 +160,24 @@ class _Deletion:
 
     def close(self) -> None:
         os.close(self.here)
+
+
+def _mounted_in(root: Path) -> frozenset[tuple[int, int]]:
+    """What is mounted at or below the root (Linux). A folder of the same file system can be mounted, too (`mount
+    --bind`, containers): its device does not tell."""
+    try:
+        with open(MOUNTS, "rb") as file:
+            lines = file.read().splitlines()
+    except OSError:
+        return frozenset()
+    at = os.path.realpath(os.fsencode(root))
+    found = set()
+    for line in lines:
+        point = OCTAL.sub(lambda code: bytes([int(code[1], 8)]), line.split(b" ")[4])
+        if point == at or point.startswith(at + b"/"):
+            with suppress(OSError):
+                found.add(_identity(os.stat(point)))
+    return frozenset(found)
 
 
 def _identity(found: os.stat_result) -> tuple[int, int]:

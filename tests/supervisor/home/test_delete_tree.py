@@ -133,22 +133,24 @@ import os, sys
 from pathlib import Path
 from supervisor.home.delete_tree import delete
 folder = Path(sys.argv[1])
-(folder / "mounted" / "mine").write_text("")
+(folder / "mounted here" / "mine").write_text("")
 print(delete(folder))
 print(sorted(path.name for path in folder.rglob("*")))
 """
 
 
-def test_a_mounted_file_system_is_left_alone(folder):
-    (folder / "mounted").mkdir()
+@pytest.mark.parametrize("mount", ["-t tmpfs none", '--bind "$OTHER"'], ids=["tmpfs", "bind"])
+def test_a_mounted_file_system_is_left_alone(folder, tmp_path, mount):
+    (folder / "mounted here").mkdir()
     (folder / "file").write_text("")
+    (tmp_path / "other place").mkdir()  # on the same file system
     command = [sys.executable, "-c", MOUNTED, str(folder)]
-    mount = f'mount -t tmpfs none "{folder}/mounted" && exec "$@"'
+    mount = f'mount {mount} "{folder}/mounted here" && exec "$@"'
     done = subprocess.run(
         ["unshare", "-m", "sh", "-c", mount, "sh", *command],
+        env={**os.environ, "OTHER": str(tmp_path / "other place")},
         capture_output=True, text=True, cwd=Path(__file__).parents[3], check=False,
     )  # fmt: skip
     if done.returncode:
         pytest.skip("no mount may be made here")
-    said = f"{folder}/mounted: another file system is mounted there\n['mine', 'mounted']\n"
-    assert done.stdout == said
+    assert done.stdout == f"{folder}/mounted here: something is mounted there\n['mine', 'mounted here']\n"
