@@ -24,8 +24,8 @@ OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 def delete(path: Path) -> str:
     """Deletes a file, or a folder with everything in it: any depth, any names, and what its modes protect. Does not
-    follow links, and leaves what is mounted in it, also a folder of the same file system. Deletes as much as possible; returns what could
-    not be deleted, and why, or "". Raises nothing."""
+    follow links, and leaves what is mounted in it, be it a folder of the same file system. Deletes as much as possible;
+    returns what could not be deleted, and why, or "". Raises nothing."""
     try:
         if not stat.S_ISDIR(os.lstat(path).st_mode):
             os.unlink(path)

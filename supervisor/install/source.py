@@ -12,6 +12,7 @@ from urllib.parse import unquote
 from supervisor.install.errors import MisuseError
 
 _URL = re.compile(r"^(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://")
+_HOST = re.compile(r"(\[[^\]]*\]|[^:]*)(:\d+)?")
 _SCP = re.compile(r"^[A-Za-z0-9_.-]+@[A-Za-z0-9_.-]+:(?!/?$)")
 SCHEMES = ("https", "http", "ssh", "git", "file")
 HEX = re.compile(r"^[0-9a-f]{7,64}$")
@@ -102,6 +103,9 @@ def parse_source(text: str, here: Path) -> Source:
             raise MisuseError("the URL is not valid UTF-8")
         if url["scheme"].lower() not in SCHEMES:
             raise MisuseError(f"{without_credentials(text)}: {url['scheme']}:// is none of {', '.join(SCHEMES)}")
+        if not _HOST.fullmatch(text[url.end() :].split("/", 1)[0].rpartition("@")[2]):
+            # What looks like the port may be the start of a password: it is not shown.
+            raise MisuseError(f"{url[0]}…: its port is not a number; write the / in a password as %2F")
         return _git(text, url.end())
     folder = Path(os.path.realpath(here / os.path.expanduser(text)))  # Path.expanduser raises for ~nobody
     if not _is_text(str(folder)):

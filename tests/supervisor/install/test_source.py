@@ -28,6 +28,9 @@ TOKEN = "s3cr3tT0ken"
         ("git@example.org:me/guard.git", "git@example.org:me/guard.git", None),
         ("git@example.org:me/guard.git@v1", "git@example.org:me/guard.git", "v1"),
         ("git@example.org:guard@0123abc", "git@example.org:guard", "0123abc"),
+        ("https://me:a:b@example.org:8080/x", "https://me:a:b@example.org:8080/x", None),
+        ("https://[::1]/x", "https://[::1]/x", None),
+        ("https://me@[::1]:8080/x", "https://me@[::1]:8080/x", None),
         ("file:///srv/guard", "file:///srv/guard", None),
         ("file:///srv/guard@v1", "file:///srv/guard", "v1"),
         ("file:///srv/@scope/guard", "file:///srv/@scope/guard", None),
@@ -55,6 +58,8 @@ def test_a_repository(tmp_path, text, url, ref):
         ("./gaurd", "did you mean"),
         ("guard@v1", "a branch or tag needs a URL: file://"),
         ("a-file", "not a folder"),
+        ("https://example.org:port/x", "its port is not a number"),
+        ("ssh://git@example.org:me/x", "its port is not a number"),
     ],
 )
 def test_what_is_no_source(tmp_path, text, complaint):
@@ -63,6 +68,13 @@ def test_what_is_no_source(tmp_path, text, complaint):
     with pytest.raises(MisuseError, match=r"^[^\n]+$") as caught:
         parse_source(text, tmp_path)
     assert complaint in str(caught.value)
+
+
+@pytest.mark.parametrize("password", ["p/secret", "/secret", "p/secret@v1", "?/secret", "p?q/secret"])
+def test_a_password_with_a_slash_is_refused_and_not_shown(tmp_path, password):
+    with pytest.raises(MisuseError, match="write the / in a password as %2F") as caught:
+        parse_source(f"https://me:{password}@example.org/x", tmp_path)
+    assert "secret" not in str(caught.value)
 
 
 def test_a_folder_by_any_spelling(tmp_path, monkeypatch):
