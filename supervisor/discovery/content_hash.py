@@ -43,6 +43,8 @@ MAX_DEPTH = 100
 """Folders within one another."""
 ENTRY_COST = 8 * 1024
 """Looking at one entry takes as long as hashing so many bytes."""
+MAX_LINKS = 40
+"""No system follows more of them in one path."""
 PREFIX = "sha256:"
 PART = 16
 """Hexadecimal digits of the hash of a part. It serves only to tell which parts have changed."""
@@ -156,6 +158,8 @@ class _Walk:
 
     def all(self) -> Steps[None]:
         """Covers all that the extension's folder contains."""
+        for link in _links_to(self._name):
+            self._stamp(link, self._stat(link))
         self._stamp(self._name, self._stat(self._root))
         yield from self._folder(self._root, "")
         if self._text is not None and FILE not in self._files:  # it is a link
@@ -329,6 +333,25 @@ class _Walk:
             f"with {self._name} more than {bound} would be read before each start; {which}; move what it does not need"
             " out of it (caches, build output, data), or name it with --ext"
         )
+
+
+def _links_to(path: str) -> Iterator[str]:
+    """Yields the symbolic links that this path goes through. One that led elsewhere for a moment has another state."""
+    at, left, links = "/", os.path.abspath(path).split("/"), 0
+    while left and links < MAX_LINKS:
+        name = left.pop(0)
+        if name in ("", ".", ".."):
+            at = os.path.dirname(at) if name == ".." else at
+            continue
+        try:
+            target = os.readlink(os.path.join(at, name))
+        except OSError:
+            at = os.path.join(at, name)  # no link
+            continue
+        yield os.path.join(at, name)
+        links += 1
+        at = "/" if os.path.isabs(target) else at
+        left = target.split("/") + left
 
 
 def _cut(path: str) -> str:

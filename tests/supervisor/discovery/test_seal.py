@@ -61,3 +61,22 @@ def test_reading_changes_nothing(folder):
     (folder / "lib" / "rules").read_text()
     assert list(folder.iterdir())
     assert seal.first_change() == ""
+
+
+@pytest.mark.parametrize("turned", ["outer", "inner"])
+def test_a_link_to_the_folder_that_led_elsewhere_for_a_moment_is_named(folder, tmp_path, turned):
+    (tmp_path / "inner").symlink_to(folder.parent)
+    (tmp_path / "outer").symlink_to("./inner")
+    other = tmp_path / "elsewhere"
+    other.symlink_to(tmp_path)
+    seal = Seal(manifest(), hash_content(tmp_path / "outer" / folder.name, manifest()).stamps)
+    assert seal.first_change() == ""
+    before = os.lstat(tmp_path / "outer").st_ctime_ns
+    while os.stat(folder.parent).st_ctime_ns <= before:  # until the clock of the file system has ticked
+        os.utime(folder.parent)
+    link = tmp_path / turned
+    for _ in range(2):  # there and back, as a program that wins each race
+        link.rename(tmp_path / "third")
+        other.rename(link)
+        (tmp_path / "third").rename(other)
+    assert seal.first_change() == str(link)
