@@ -13,7 +13,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Raw
 
-from wire.lenient_json import UNREADABLE
+from wire.lenient_json import UNREADABLE, is_deeper
 
 SCHEMA_VERSION = 1
 """Increased when a field is removed or changes its meaning, but not for new fields and new record types."""
@@ -361,13 +361,17 @@ def decode(line: bytes) -> AnyRecord:
     return _decoder.decode(line)
 
 
+ARGUMENTS_DEPTH = 100
+"""Levels of nesting of the arguments of a call. Many readers and encoders of JSON give up at 250 levels or 1,000."""
+
+
 def raw_json(text: bytes) -> Raw:
-    """JSON text as a value for a record; null when it is not JSON."""
+    """JSON text as a value for a record; null when it is not JSON, or nested deeper than `ARGUMENTS_DEPTH`."""
     try:
-        msgspec.json.decode(text)
+        value = msgspec.json.decode(text)
     except UNREADABLE:
         return Raw(b"null")
-    return Raw(text)
+    return Raw(b"null") if is_deeper(value, ARGUMENTS_DEPTH) else Raw(text)
 
 
 def to_builtins(record: Record) -> dict[str, Any]:

@@ -9,6 +9,8 @@ import orjson
 
 from agent.model import catalogue
 from agent.transcript import Block, Image, Message, Text, Thinking, ToolCall, ToolResult
+from wire.events import ARGUMENTS_DEPTH
+from wire.lenient_json import is_deeper
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -140,7 +142,8 @@ def _tool_result(result: ToolResult) -> Json:
 
 
 def _tool_input(args: bytes) -> Json:
-    """The arguments as an object. Other arguments become `{}`, since the API takes only objects.
+    """The arguments as an object. Other arguments become `{}`, since the API takes only objects, and so do arguments
+    nested deeper than `ARGUMENTS_DEPTH`, since encoders refuse them.
 
     The result of such a call is an error that quotes the model's text.
     """
@@ -148,4 +151,4 @@ def _tool_input(args: bytes) -> Json:
         value = orjson.loads(args)
     except orjson.JSONDecodeError:
         return {}
-    return value if isinstance(value, dict) else {}
+    return value if isinstance(value, dict) and not is_deeper(value, ARGUMENTS_DEPTH) else {}

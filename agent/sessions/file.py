@@ -19,6 +19,8 @@ import orjson
 from agent.transcript import Image, Text, Thinking, ToolCall, ToolResult
 from supervisor.home.zot_home import private_folder
 from wire.dialects.zot import json_on_one_line
+from wire.events import ARGUMENTS_DEPTH
+from wire.lenient_json import is_deeper
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -127,9 +129,12 @@ def _block(block: Block) -> dict[str, Any]:
 
 
 def _arguments(args: bytes) -> Any:
-    """Valid JSON as it is; any other text as a JSON string, which every reader can load."""
+    """Valid JSON as it is; any other text, and JSON nested deeper than `ARGUMENTS_DEPTH`, as a JSON string, which every
+    reader can load."""
     try:
-        orjson.loads(args)
+        is_readable = not is_deeper(orjson.loads(args), ARGUMENTS_DEPTH)
     except orjson.JSONDecodeError:
+        is_readable = False
+    if not is_readable:
         return args.decode("utf-8", "replace")
     return orjson.Fragment(bytes(json_on_one_line(args)))

@@ -6,11 +6,10 @@ import json
 
 import orjson
 
+from wire.events import ARGUMENTS_DEPTH
 from wire.lenient_json import is_deeper
 from wire.text import one_line
 
-ARGUMENTS_DEPTH = 100
-"""Levels of nesting. The arguments go back to the model with the next request, where encoders give up at 250 levels."""
 QUOTED = 80
 """Bytes or characters that a reason quotes."""
 

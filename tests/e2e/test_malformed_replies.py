@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
-from tests.support.messages_server import MessagesServer, events_reply, message_events, text_block, tool_block
+from tests.support.messages_server import (
+    MessagesServer,
+    events_reply,
+    message_events,
+    raw_tool_reply,
+    text_block,
+    text_reply,
+    tool_block,
+)
 from tests.support.zot_process import check_transcript
-from wire.events import Done, Result, TurnEnd, Usage
+from wire.events import Done, Result, ToolCall, TurnEnd, Usage
 from wire.exit_codes import Status
 
 
@@ -71,6 +80,19 @@ def test_a_malformed_reply_ends_with_one_error_and_a_whole_stream(zot, server: M
     assert "Traceback" not in outcome.stderr
     assert not (zot.cwd / "made").exists()
     check_transcript(zot.session_rows())
+
+
+@pytest.mark.parametrize("levels", [240, 1_000])
+def test_arguments_nested_too_deeply_cost_their_call_only(zot, server: MessagesServer, levels):
+    args = '{"command": "touch made", "x": ' + "[" * levels + "]" * levels + "}"
+    server.add(raw_tool_reply(args, name="bash"), text_reply("I see."))
+    flags = "--json", "--base-url", server.base_url, "--record", "tape.jsonl"
+    outcome = zot.run(*flags, "go").check(Status.OK)
+    assert outcome.tool_texts() == ["invalid args: nested deeper than 100 levels"]
+    assert not (zot.cwd / "made").exists()
+    assert outcome.of(ToolCall)[0].args == msgspec.Raw(b"null")
+    check_transcript(zot.session_rows())
+    assert zot.run("--json", "--replay", "tape.jsonl", "go").check(Status.OK).result.text == "I see."
 
 
 def test_what_came_before_the_fault_is_counted_and_kept(zot, server: MessagesServer):

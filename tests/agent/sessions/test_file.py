@@ -74,6 +74,14 @@ def test_every_kind_of_block(session):
     ]
 
 
+def test_arguments_that_readers_may_not_be_able_to_load_are_a_text(session):
+    deep = b"[" * 1_000 + b"]" * 1_000
+    calls = [ToolCall("a", "bash", b"{bad"), ToolCall("b", "bash", deep)]
+    session.message(Message("assistant", tuple(calls), "t"))
+    content = rows(session)[1]["message"]["content"]
+    assert [block["arguments"] for block in content] == ["{bad", deep.decode()]
+
+
 def test_usage_rows_say_the_running_totals_and_zero_for_an_unknown_cost(session):
     session.message(say("hi"))
     session.usage(Totals(1, 2, 3, 4, None))

@@ -7,8 +7,9 @@ import json
 import pytest
 from hypothesis import given
 
-from agent.tools.call_arguments import ARGUMENTS_DEPTH, unfit
+from agent.tools.call_arguments import unfit
 from tests.support.any_message import JSON
+from wire.events import ARGUMENTS_DEPTH
 
 
 def nested(levels: int) -> bytes:
