@@ -39,7 +39,8 @@ class Headless:
 
     `before_line` is called before a line goes to `stderr`.
 
-    Stops at SIGINT, SIGTERM and SIGHUP with a complete stream; a second signal kills all children at once.
+    Stops at SIGINT, SIGTERM and SIGHUP with a complete stream; a second signal kills all children at once. With
+    `stdout` and `owns_process`, the process ignores these signals once the stream is complete: it is about to end.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class Headless:
         self.has_answer = False
         """After `run`: whether the text of the result is an answer, as in `PromptResult`."""
         self._options = options
+        self._owns_process = owns_process
         self._started = time.monotonic()
         self._loop = Loop()
         self._abort = Abort()
@@ -105,7 +107,9 @@ class Headless:
         started has ended. A prompt like `/name args` runs a command of an extension, unless `literal` is set."""
         command = None if literal else parse(prompt)
         stoppable = [number for number in STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
-        with self._loop.signals(stoppable, self._on_signal):
+        # A signal after the last record must not make the exit status another than the one in the result.
+        ignored = self._owns_process and self._stdout is not None
+        with self._loop.signals(stoppable, self._on_signal, ignored_afterwards=ignored):
             if self._options.timeout is not None:
                 self._loop.call_at(self._started + self._options.timeout, self._on_timeout)
             if (trouble := self._control.start()) is not None:

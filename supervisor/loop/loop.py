@@ -151,8 +151,15 @@ class Loop:
         return self.call_at(self.clock() + seconds, callback)
 
     @contextmanager
-    def signals(self, numbers: Iterable[signal.Signals], handler: Callable[[signal.Signals], None]) -> Iterator[None]:
-        """Delivers these signals to `handler` as ordinary callbacks, until the block ends. Main thread only."""
+    def signals(
+        self,
+        numbers: Iterable[signal.Signals],
+        handler: Callable[[signal.Signals], None],
+        *,
+        ignored_afterwards: bool = False,
+    ) -> Iterator[None]:
+        """Delivers these signals to `handler` as ordinary callbacks, until the block ends. After it they do what they
+        did before, or nothing with `ignored_afterwards`. Main thread only."""
         inbox = _SignalInbox(handler, self._child_ended)
         before = {number: signal.signal(number, _ignore) for number in (*numbers, signal.SIGCHLD)}
         old_fd = signal.set_wakeup_fd(inbox.write_fd, warn_on_full_buffer=False)
@@ -163,7 +170,8 @@ class Loop:
             self.watch(inbox)
             signal.set_wakeup_fd(old_fd)
             for number, old in before.items():
-                signal.signal(number, old)
+                is_ignored = ignored_afterwards and number != signal.SIGCHLD
+                signal.signal(number, signal.SIG_IGN if is_ignored else old)
             inbox.close()
 
     def _child_ended(self) -> None:

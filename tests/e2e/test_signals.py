@@ -49,6 +49,14 @@ def test_a_second_signal_kills_what_does_not_want_to_stop(zot):
     check_transcript(zot.session_rows())
 
 
+def test_signals_until_the_end_leave_the_exit_status_that_the_result_has(zot):
+    with hanging(zot, "bash") as running:
+        while running.process.poll() is None:
+            running.signal(signal.SIGTERM)
+            time.sleep(0.0005)
+        running.finish().check(Status.INTERRUPTED)
+
+
 def test_a_hang_up_ends_the_run_unless_it_is_ignored(zot):
     with hanging(zot, "bash") as running:
         running.signal(signal.SIGHUP)
