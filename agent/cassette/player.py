@@ -12,6 +12,7 @@ from agent.cassette.difference import differences
 from agent.cassette.errors import CassetteError, CassetteMismatch
 from agent.cassette.placeholders import Names
 from agent.cassette.reply_lines import problem_of_reply
+from wire.lenient_json import is_deeper
 from wire.text import counted
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ Json = dict[str, Any]
 
 VERSION = 1
 SHOWN_DIFFERENCES = 5
+REQUEST_DEPTH = 254
+"""Levels of nesting of a recorded request: the most that can be written."""
 
 
 class CassettePlayer:
@@ -119,6 +122,11 @@ def _check_header(file: Path, header: Any) -> None:
 def _problem(record: Any) -> str | None:
     if not isinstance(record, dict) or record.get("type") != "exchange":
         return 'not an exchange ({"type":"exchange",…})'
-    if not isinstance(record.get("request"), dict):
+    request = record.get("request")
+    if not isinstance(request, dict):
         return "the exchange has no `request` object"
+    if is_deeper(request, REQUEST_DEPTH):
+        return f"the request is nested deeper than {REQUEST_DEPTH} levels"
+    if not isinstance(request.get("model", ""), str):
+        return "request.model must be text"
     return problem_of_reply(record.get("reply"))

@@ -106,6 +106,11 @@ EXCHANGE = json.dumps({"type": "exchange", "request": {}, "reply": [FINAL]}).enc
             ":2: reply[0].content[0].type is required",
         ),
         (HEADER + b'{"type":"exchange","request":{},"reply":[]}\n', ":2: the reply does not end"),
+        (HEADER + b'{"type":"exchange","request":{"model":5},"reply":[]}\n', ":2: request.model must be text"),
+        (
+            HEADER + b'{"type":"exchange","request":{"messages":' + b"[" * 900 + b"]" * 900 + b'},"reply":[]}\n',
+            ":2: the request is nested deeper than 254 levels",
+        ),
         (
             HEADER + b'{"type":"exchange","request":{},"reply":[{"type":"message_start","usage":{}}]}\n',
             ":2: the reply does not end",
