@@ -18,6 +18,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections import deque
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,10 @@ Json = dict[str, Any]
 
 _LOG = re.compile(r"/zot-(?:bash-[0-9a-f]+\.log|result-[0-9a-f]+\.txt)(?!\w)")
 """Files of `agent.tools.shell.full_log` and of `agent.tools.extension_result`."""
+PATH_LENGTH = 4096
+"""Characters of the path of a log at most."""
+PATH_PARTS = 64
+"""Names in the path of a log at most."""
 _LOG_NAME = re.compile(r"log\d+")
 _NOT_IN_A_PATH = frozenset(" \t\r\n\"'\\")
 _DATE = re.compile(r"^(Current date: )\d{4}-\d{2}-\d{2}$", re.MULTILINE)
@@ -135,19 +140,23 @@ class _Encoder:
 
     def __init__(self, values: Mapping[str, Sequence[str]], forms: Callable[[str], set[str]]) -> None:
         self._names: dict[str, str] = {}
+        self._logs: dict[str, str] = {}
         for name, texts in values.items():
+            names = self._logs if _LOG_NAME.fullmatch(name) else self._names
             for form in set().union(*map(forms, texts)):
-                self._names.setdefault(form, name)
-        needles = sorted(self._names, key=len, reverse=True)  # cwd may be inside home
-        logs = [re.escape(needle) for needle in needles if _LOG_NAME.fullmatch(self._names[needle])]
-        directories = [re.escape(needle) for needle in needles if not _LOG_NAME.fullmatch(self._names[needle])]
-        alternatives = [_PLACEHOLDER, *logs]
+                names.setdefault(form, name)
+        directories = [re.escape(needle) for needle in sorted(self._names, key=len, reverse=True)]  # cwd may be in home
+        alternatives = [_PLACEHOLDER]
         if directories:
             alternatives.append(f"{_BEFORE}(?:{'|'.join(directories)}){_AFTER}")
         self._pattern = re.compile("|".join(alternatives))
 
     def encode(self, text: str) -> str:
-        return self._pattern.sub(lambda match: self._placeholder(match[0]), text)
+        parts, position = [], 0
+        for start, end, placeholder in self._found(text):
+            parts += [text[position:start], placeholder]
+            position = end
+        return "".join([*parts, text[position:]]) if parts else text
 
     def encode_pieces(self, pieces: Sequence[str]) -> list[str]:
         whole = "".join(pieces)
@@ -166,14 +175,41 @@ class _Encoder:
                 encoded[index].append(whole[position:stop])
                 position = stop
 
-        for match in self._pattern.finditer(whole):
-            copy_until(match.start())
+        for start, end, placeholder in self._found(whole):
+            copy_until(start)
             while borders[index + 1] <= position:
                 index += 1
-            encoded[index].append(self._placeholder(match[0]))
-            position = match.end()
+            encoded[index].append(placeholder)
+            position = end
         copy_until(len(whole))
         return ["".join(parts) for parts in encoded]
+
+    def _found(self, text: str) -> Iterator[tuple[int, int, str]]:
+        """What is to be replaced: start, end and placeholder, in order. A log comes before a directory that it is in."""
+        logs = deque(self._logs_in(text)) if self._logs else deque()
+        position = 0
+        for match in self._pattern.finditer(text):
+            while logs and logs[0][0] <= match.start():
+                yield (log := logs.popleft())
+                position = log[1]
+            if position <= match.start() and not (logs and logs[0][0] < match.end()):
+                yield match.start(), match.end(), self._placeholder(match[0])
+        yield from logs
+
+    def _logs_in(self, text: str) -> Iterator[tuple[int, int, str]]:
+        """The known logs. Looks from the end of each name back to where its path may begin: a search for all paths
+        would take the product of their number, their length and that of the text."""
+        position = 0
+        for match in _LOG.finditer(text):
+            lowest, start, known = max(position, match.end() - PATH_LENGTH), match.end(), None
+            for _ in range(PATH_PARTS):
+                if (start := text.rfind("/", lowest, start)) < 0:
+                    break
+                if (name := self._logs.get(text[start : match.end()])) is not None:
+                    known = (start, match.end(), "{{" + name + "}}")
+            if known is not None:
+                yield known
+            position = match.end()
 
     def _placeholder(self, text: str) -> str:
         name = self._names.get(text)
@@ -228,11 +264,15 @@ def _unmarked(block: Json) -> Json:
 
 
 def _logs(text: str) -> Iterator[str]:
+    """The paths of the log files that a text names. None begins before the end of the one before it, so that the work,
+    and all paths together, are no longer than the text."""
+    read = 0
     for match in _LOG.finditer(text):
         start = match.start()
-        while start > 0 and text[start - 1] not in _NOT_IN_A_PATH:
+        while start > read and text[start - 1] not in _NOT_IN_A_PATH:
             start -= 1
-        yield text[text.index("/", start) : match.end()]
+        read = match.end()
+        yield text[text.index("/", start) : read]
 
 
 def _texts(value: Any) -> Iterator[str]:

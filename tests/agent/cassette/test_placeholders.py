@@ -80,6 +80,32 @@ def test_logs_are_numbered_as_they_are_named_first() -> None:
     assert request["messages"][0]["content"][0]["text"] == "({{log1}}) then {{log2}} and {{log1}}"
 
 
+def test_names_of_logs_without_a_space_between_them_are_no_longer_than_their_text() -> None:
+    text = "/zot-bash-0.log/tmp/zot-bash-1.log" * 5_000
+    messages = [{"role": "user", "content": [{"type": "text", "text": text}]}]
+    request = canonical({"messages": messages}, cwd=CWD)
+    assert request["messages"][0]["content"][0]["text"] == "{{log1}}{{log2}}" * 5_000
+
+
+def test_any_number_of_logs_is_replaced_in_time_that_grows_with_the_text() -> None:
+    long = "/" * 100_000
+    text = " ".join(f"/tmp/zot-bash-{number:x}.log" for number in range(5_000)) + f" {long}/zot-bash-ff.log {long * 10}"
+    messages = [{"role": "user", "content": [{"type": "text", "text": text}]}]
+    said = canonical({"messages": messages}, cwd=CWD)["messages"][0]["content"][0]["text"]
+    assert said.startswith("{{log1}} {{log2}} ")
+    assert " {{log5000}} /" in said
+    assert said.endswith(long * 10)
+
+
+def test_a_log_in_the_working_directory_is_a_log() -> None:
+    log = f"{CWD}/tmp/zot-bash-01.log"
+    given = [{"role": "user", "content": [{"type": "text", "text": f"{CWD} {log}"}]}]
+    found = names(messages=given)
+    lines = [{"type": "text_delta", "delta": f"{CWD}/x {{{{cwd}}}} file:{log}{log} {CWD}"}]
+    assert [line["delta"] for line in found.recorded(lines)] == ["{{cwd}}/x {{lit:cwd}} file:{{log1}}{{log1}} {{cwd}}"]
+    assert found.played(found.recorded(lines)) == lines
+
+
 def test_the_request_itself_is_left_alone() -> None:
     params = {"messages": [{"role": "user", "content": [{"type": "text", "text": CWD, "cache_control": {}}]}]}
     before = json.dumps(params)
