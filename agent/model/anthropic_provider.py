@@ -35,8 +35,8 @@ MAX_RETRIES = 2
 """Retries before the stream has begun: for connection errors, 408, 409, 429 and 5xx, after Retry-After."""
 IDLE_TIMEOUT_S = 300.0
 """Seconds. A request fails if the server sends nothing for so long, not even a ping."""
-REQUEST_LIMIT = 256 * 1024 * 1024
-"""Bytes of the requests that wait for the worker."""
+REQUEST_LIMIT = 64 * 1024 * 1024
+"""Bytes of one request: twice what Anthropic takes."""
 LINE_LIMIT = 64 * 1024 * 1024
 """Bytes of one line from the worker. The longest has a whole reply, of which each character may take six bytes."""
 LINES_WAITING = 1_000
@@ -92,7 +92,7 @@ class AnthropicProvider:
                 on_stdout=self._on_stdout,
                 on_stderr=self._on_stderr,
                 on_exit=self._on_exit,
-                outbox_limit=REQUEST_LIMIT,
+                outbox_limit=2 * REQUEST_LIMIT,
             )
         except SpawnError as error:
             self.child = None
@@ -109,6 +109,9 @@ class AnthropicProvider:
         self._requests += 1
         self._model = str(params.get("model", ""))
         line = orjson.dumps({"type": "request", "id": str(self._requests), "params": params}) + b"\n"
+        if len(line) > REQUEST_LIMIT:
+            self._fail(f"the conversation makes a request of more than {REQUEST_LIMIT} bytes")
+            return stream
         if self.child is None or not self.child.is_running:
             self.start()
         if self.child is None:

@@ -62,6 +62,12 @@ def test_a_model_worker_that_fails_is_the_reason_of_the_request(loop, provider, 
     assert error_of(loop, provider.request({})).startswith(reason)
 
 
+def test_a_request_beyond_the_limit_is_not_sent(loop, provider, monkeypatch):
+    monkeypatch.setattr(anthropic_provider, "REQUEST_LIMIT", 1_000)
+    reason = "the conversation makes a request of more than 1000 bytes"
+    assert error_of(loop, provider.request({"system": "x" * 1_000})) == reason
+
+
 def test_a_worker_is_read_no_faster_than_the_run_takes_its_lines(loop, provider, tmp_path, monkeypatch):
     count = 20_000
     line = '{"type":"text_delta","id":"1","delta":"x"}'
