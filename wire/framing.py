@@ -24,6 +24,11 @@ COPIED = 64 * 1024
 """Bytes. A longer line that came in pieces is returned as the bytearray that collected the pieces: a copy would take as
 long as receiving the line."""
 
+CROWD = 1000
+"""Lines of one chunk that are all decoded, however short they are."""
+SHORTEST_FRAME = 12
+"""Bytes of the shortest object with a `type` of one letter."""
+
 Line = bytes | bytearray
 
 
@@ -116,6 +121,14 @@ class LineSplitter:
             self._dropped = len(self._tail) - kept
             del self._tail[kept:]
         self.pending = len(self._tail)
+
+
+def drop_scraps(lines: list[Line | Oversize]) -> int:
+    """Removes the lines after the first `CROWD` ones that are too short to be frames; returns how many. To decode such
+    a line takes as long as a frame of a hundred bytes, and a chunk may have tens of thousands of them."""
+    before = len(lines)
+    lines[CROWD:] = [line for line in lines[CROWD:] if type(line) is Oversize or len(line) >= SHORTEST_FRAME]
+    return before - len(lines)
 
 
 _MEMBER = rb'\s*"(?P<key>[A-Za-z_]+)"\s*:\s*(?:"(?P<text>[^"\\]{0,200})"|(?P<other>-?[0-9.eE+]+|true|false|null))\s*,?'

@@ -20,7 +20,7 @@ from supervisor.process.child import EXIT_FOLLOWS_S, Child, SpawnError
 from supervisor.registry.worker_registry import Registry
 from wire import frames
 from wire.dialects.long_lines import describe_oversize
-from wire.framing import Oversize
+from wire.framing import CROWD, Oversize, drop_scraps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -58,8 +58,7 @@ class WorkerOwner(Protocol):
     def got_ready(self, worker: Worker) -> None: ...
 
     def ended(self, worker: Worker, ending: WorkerEnding, reason: str) -> None:
-        """The process has ended by itself, or the host has given the worker up. In the second case the owner ends the
-        process."""
+        """The process has ended by itself, or the host has given the worker up: then the owner ends the process."""
 
     def collected(self, worker: Worker) -> None:
         """The process has been waited for. Processes that it started may live on."""
@@ -242,6 +241,8 @@ class Worker(PendingRequests):
         count = len(lines)
         account.frames_in += count
         self.frames_in += count
+        if count > CROWD:
+            account.junk_lines += drop_scraps(lines)
         for line in lines:
             if type(line) is bytes:
                 message = decode(line)
@@ -316,8 +317,7 @@ class Worker(PendingRequests):
     # --- end ----------------------------------------------------------------------------------------------
 
     def _on_mute(self) -> None:
-        """Called at the end of the process's stdout. Mostly the process is ending, too; if it is not, the worker is
-        given up after `EXIT_FOLLOWS_S`."""
+        """Gives the worker up if its process does not end within `EXIT_FOLLOWS_S` of the end of its stdout."""
         self._loop.call_later(EXIT_FOLLOWS_S, lambda: self.give_up(MUTE, Cause.REFUSED))
 
     def ask_to_stop(self) -> None:
@@ -334,8 +334,7 @@ class Worker(PendingRequests):
             self.child.stdin.end()
 
     def give_up(self, reason: str, cause: Cause) -> None:
-        """Fails the worker with this reason; its owner then ends the process. Does nothing if the worker is stopping or
-        has ended."""
+        """Fails the worker with this reason; its owner then ends the process. No effect once it is stopping."""
         if not self.state.is_settled or self.state is State.READY:
             self._end(reason, reason, Trigger.REFUSED, cause, None)
 

@@ -25,6 +25,10 @@ DIGEST_S = 0.5e-3
 frame, or eight thousand empty lines."""
 SMALLEST_READ = 512
 """Bytes."""
+LAST_DIGEST_S = 50e-3
+"""Seconds of processor time for what a writer has left in the pipe when it exits."""
+LAST_READ = 16 * 1024
+"""Bytes of it that are read at once."""
 F_SETPIPE_SZ = getattr(fcntl, "F_SETPIPE_SZ", None)
 
 
@@ -112,17 +116,18 @@ class PipeReader:
                 pass  # the user's quota of pipe memory is used up: the old size stays
 
     def drain(self, limit: int = LARGE_PIPE) -> None:
-        """Reads what the pipe holds now, at most `limit` bytes, then closes. For a writer that has exited. Does not
-        wait for end of file: the writer's own children may hold the pipe open."""
+        """Reads what the pipe holds now, as `take_waiting`, then closes. For a writer that has exited. Does not wait
+        for end of file: the writer's own children may hold the pipe open."""
         self.take_waiting(limit)
         self.close()
 
     def take_waiting(self, limit: int = LARGE_PIPE) -> None:
-        """Reads what the pipe holds now, `limit` bytes at most."""
-        taken = 0
-        while self.is_open and taken < limit:
+        """Reads what the pipe holds now, `limit` bytes at most. Stops early if the handling takes `LAST_DIGEST_S`: a
+        pipe full of empty lines would take seconds."""
+        taken, began = 0, self._work_clock()
+        while self.is_open and taken < limit and self._work_clock() - began < LAST_DIGEST_S:
             try:
-                data = os.read(self._fd, FULL_READ)
+                data = os.read(self._fd, LAST_READ)
             except OSError:
                 break
             if not data:

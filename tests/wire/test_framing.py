@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from wire.framing import DEFAULT_FRAME_LIMIT, PREFIX_KEPT, LineSplitter, Oversize
+from wire.framing import CROWD, DEFAULT_FRAME_LIMIT, PREFIX_KEPT, SHORTEST_FRAME, LineSplitter, Oversize, drop_scraps
 
 STREAM = st.lists(st.sampled_from([b"\n", b"\n\n", b"\r\n", b"a", b"bc", b"\xe2\x80\xa8", b"\xff", b"x" * 30])).map(
     b"".join
@@ -118,6 +118,17 @@ def test_naming_never_raises(prefix: bytes):
     dropped = Oversize(10**9, b'{"' + prefix, 64)
     assert dropped.frame_type is None or isinstance(dropped.frame_type, str)
     assert dropped.frame_id is None or isinstance(dropped.frame_id, str)
+
+
+def test_of_many_short_lines_only_those_that_may_be_frames_are_kept():
+    """The oversize line is a tuple of three, and stays."""
+    dropped = oversize("x" * 100)
+    shortest = b'{"type":"a"}'
+    assert len(shortest) == SHORTEST_FRAME
+    lines = [b""] * CROWD + [b"", shortest, b"{", dropped, b"x" * 11, shortest]
+    assert drop_scraps(lines) == 3
+    assert lines == [b""] * CROWD + [shortest, dropped, shortest]
+    assert drop_scraps([b""] * CROWD) == 0
 
 
 def test_the_limit_is_above_zots():

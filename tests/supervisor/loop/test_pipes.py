@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from supervisor.loop.loop import BACKGROUND_READ, Loop
-from supervisor.loop.pipes import FULL_READ, LARGE_READ, PipeReader, PipeWriter
+from supervisor.loop.pipes import FULL_READ, LARGE_READ, LAST_DIGEST_S, LAST_READ, PipeReader, PipeWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -210,6 +210,28 @@ def test_pieces_that_take_long_to_work_off_become_smaller_and_larger_again() -> 
         inlet.close()
         os.close(write)
         loop.close()
+
+
+def test_a_full_pipe_of_a_writer_that_has_exited_is_worked_off_for_a_short_time_only() -> None:
+    """A mebibyte of empty lines takes more than a second. Only the work moves the clock."""
+    now = 0.0
+    sizes: list[int] = []
+
+    def work_off(data: bytes) -> None:
+        nonlocal now
+        sizes.append(len(data))
+        now += len(data) * 1e-6
+
+    loop = Loop()
+    read, write = os.pipe()
+    reader = PipeReader(loop, read, work_off, lambda: None, work_clock=lambda: now)
+    os.set_blocking(write, False)
+    held = os.write(write, bytes(1024 * 1024))
+    reader.drain()
+    os.close(write)
+    loop.close()
+    assert min(held, LAST_DIGEST_S * 1e6) <= sum(sizes) <= LAST_DIGEST_S * 1e6 + LAST_READ
+    assert not reader.is_open
 
 
 # --- writing ----------------------------------------------------------------------------------------------------
