@@ -32,6 +32,9 @@ PER_SECOND = 128 * 1024.0
 """Bytes of schemas that are read per second. Each MiB takes a third of a second, while all other extensions wait."""
 OVERHEAD = 512
 """Bytes that each registration costs besides its schema."""
+REGISTERED_LIMIT = 2 * 1024 * 1024
+"""Bytes of schemas and characters of descriptions that are registered at one time: a schema takes ten times as much
+memory as text, and the tools are part of every request to the model."""
 UNKNOWN_NAMED = 10
 """Unknown events of one subscription that the log names."""
 
@@ -52,6 +55,8 @@ class Registry:
         self._warn = warn
         self._remark = remark
         self._gate = TokenBucket(loop.clock(), BURST, PER_SECOND)
+        self._sizes: dict[str, int] = {}
+        """What counts towards `REGISTERED_LIMIT`, by tool, and by command with its slash."""
 
     def add_tool(self, frame: frames.RegisterTool) -> bool:
         """Adds a tool. Returns False if the tool is left out; the reason is then reported."""
@@ -69,7 +74,20 @@ class Registry:
         except RefusedError as error:
             self._warn(f"tool {frame.name}", f"{error}; the tool is left out")
             return False
+        if not self._fits(tool.name, size + len(tool.description)):
+            return False
         self.tools[tool.name] = tool
+        return True
+
+    def _fits(self, key: str, size: int) -> bool:
+        """Counts a registration, in the place of the older one of the same key, unless that is over the limit."""
+        if sum(self._sizes.values()) - self._sizes.get(key, 0) + size > REGISTERED_LIMIT:
+            self._warn(
+                "registered",
+                f"its schemas and descriptions have more than {REGISTERED_LIMIT} bytes; the rest are left out",
+            )
+            return False
+        self._sizes[key] = size
         return True
 
     def remove_tool(self, frame: frames.UnregisterTool) -> bool:
@@ -77,6 +95,7 @@ class Registry:
         if self.tools.pop(frame.name, None) is None:
             self._remark(f"took back the tool {frame.name[:80]!r}, which it has not registered; ignored")
             return False
+        del self._sizes[frame.name]
         return True
 
     def add_command(self, frame: frames.RegisterCommand) -> bool:
@@ -88,7 +107,10 @@ class Registry:
             self._warn("commands", f"registered more than {COMMANDS_LIMIT} commands; the rest are left out")
             return False
         description = (frame.description or "")[:DESCRIPTION_LIMIT]
-        self.commands.setdefault(frame.name, Command(frame.name, description))
+        if frame.name not in self.commands:
+            if not self._fits(f"/{frame.name}", len(description)):
+                return False
+            self.commands[frame.name] = Command(frame.name, description)
         return True
 
     def subscribe(self, frame: frames.Subscribe) -> None:

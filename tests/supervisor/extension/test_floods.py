@@ -213,6 +213,32 @@ def test_ten_thousand_bad_tools_are_reported_in_eleven_lines(host: Host):
     assert len(host.log("many").splitlines()) < 200
 
 
+def test_schemas_and_descriptions_are_kept_up_to_a_limit_for_all_of_an_extension(host: Host):
+    """A name that is taken back, or registered again, makes room."""
+    host.write(
+        "large",
+        """
+hello()
+large = {"description": "d" * 60_000, "schema": {"title": "t" * 60_000}}
+for n in range(20):
+    send(type="register_tool", name=f"t{n}", **large)
+    send(type="register_command", name=f"c{n}", description="d" * 60_000)
+send(type="unregister_tool", name="t0")
+send(type="register_tool", name="t1", **large)
+send(type="register_tool", name="last", **large)
+send(type="ready")
+list(frames())
+""",
+    )
+    host.start()
+    assert host.tools() == {"echo", "last", *(f"t{n}" for n in range(1, 11))}
+    assert set(host.extension("large").commands) == {f"c{n}" for n in range(12)}
+    assert host.said_of("large")[0] == (
+        "warning",
+        "its schemas and descriptions have more than 2097152 bytes; the rest are left out",
+    )
+
+
 def test_two_thousand_commands_are_too_many(host: Host):
     code = 'for n in range(2000): send(type="register_command", name=f"c{n}")\n'
     code += 'send(type="register_command", name="x" * 1000)\n'
