@@ -88,7 +88,10 @@ class ToolCalls:
             return self._aborted(call)
         if judgement.is_blocked:
             return failed(call.id, judgement.reason)
-        return call.args if judgement.args is None else judgement.args
+        if judgement.args is None:
+            return call.args
+        reason = unfit(judgement.args)
+        return judgement.args if reason is None else failed(call.id, f"rewritten by a guard: {reason}")
 
     def _judge_result(self, call: ToolCall, result: ToolResult) -> ToolResult:
         """The result that the model, readers and observers get. After an abort the guards are not asked, so a result

@@ -118,3 +118,17 @@ def test_a_malformed_verdict_on_a_result_follows_on_failure(tmp_path: Path, on_f
     seen = guarded(tmp_path, result={"modified_result": {"content": "text"}}, manifest={"on_failure": on_failure})
     assert expected in seen.answer_of("t1.0")[0]
     assert "no_verdict" in seen.events_of("guard")
+
+
+def test_arguments_that_a_guard_has_rewritten_must_be_as_clear_as_those_of_the_model(tmp_path: Path) -> None:
+    """The next guard may read the first of two values, and the tool the last."""
+    source = """
+hello(intercept=["tool_call"])
+send(type="ready")
+for frame in frames():
+    raw = '{"text": "harmless", "text": "harmful"}'
+    print('{"type": "event_intercept_response", "id": "%s", "modified_args": %s}' % (frame["id"], raw), flush=True)
+"""
+    seen = observe(tmp_path, program(tmp_path, "guard", source), batches=[[ECHO]])
+    told = 'rewritten by a guard: invalid args: the name "text" occurs twice in one object'
+    assert seen.answer_of("t1.0") == (told, True)
