@@ -6,15 +6,18 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from supervisor.registry.registration import EMPTY_SCHEMA, Tool
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from supervisor.extension.extension import Extension
-    from supervisor.registry.registration import Command, Tool
+    from supervisor.registry.registration import Command
 
 
 LOST_KEPT = 1000
-"""Most unregistered tools that are remembered. A late call of a remembered tool fails with the right reason."""
+"""Most unregistered tools that are remembered, without description and schema. A late call of a remembered tool fails
+with the right reason."""
 
 
 class MergedRegistrations:
@@ -71,6 +74,8 @@ class MergedRegistrations:
         lost = [name for name, owned in self._tools.items() if _is_lost(owned)]
         for name in lost[:-LOST_KEPT]:
             del self._tools[name]
+        for name in lost[-LOST_KEPT:]:
+            self._tools[name] = OwnedTool(Tool(name, "", EMPTY_SCHEMA), self._tools[name].owner)
         if len(self._clashes) > LOST_KEPT:
             self._clashes = {(owner, name) for owner, name in self._clashes if any(
                 extension.name == owner and (name in extension.tools or name[1:] in extension.commands)

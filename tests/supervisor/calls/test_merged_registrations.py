@@ -8,6 +8,7 @@ import pytest
 
 from supervisor.calls.merged_registrations import LOST_KEPT
 from supervisor.loop.future import Failure
+from supervisor.registry.registration import EMPTY_SCHEMA
 from tests.support.host import LATER, SOON, Host
 from wire import frames
 
@@ -106,6 +107,25 @@ for frame in frames():
     assert host.text("kept") == "done"
     assert host.tools() == {"kept"}
     assert len(host.supervisor.registrations._tools) <= LOST_KEPT + 1
+
+
+def test_of_a_lost_tool_only_the_name_is_remembered(host: Host):
+    host.write(
+        "x",
+        """
+send(type="hello", name="x")
+send(type="register_tool", name="once", description="d" * 1000, schema={"type": "object", "title": "t" * 1000})
+send(type="ready")
+for frame in frames():
+    send(type="unregister_tool", name="once")
+    result(frame, "done")
+""",
+    )
+    host.start()
+    assert host.text("once") == "done"
+    assert host.tools() == set()
+    lost = host.supervisor.registrations._tools["once"]
+    assert (lost.owner.name, lost.tool.description, lost.tool.schema) == ("x", "", EMPTY_SCHEMA)
 
 
 def test_a_command_whose_name_is_taken_is_hidden_and_reported_once(host: Host):
