@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from supervisor.loop.loop import Loop
 
 PROVIDERS = ("anthropic", "replay")
-MAX_TOKENS = 32_000
-"""The most tokens of a reply, unless the model's own limit is lower."""
-MAX_TOKENS_UNKNOWN_MODEL = 8_192
 
 
 class UsageError(ValueError):
@@ -61,12 +58,11 @@ def prepare(request: RunRequest) -> Prepared:
     player = _player(request.replay, cwd) if request.replay is not None else None
     model = request.model or (player.model if player is not None else None) or catalogue.DEFAULT_MODEL
     recorder = _recorder(request.record, cwd) if request.record is not None else None
-    info = catalogue.find(model)
     worked_out: dict[str, Any] = {
         "cwd": cwd,
         "home": home,
         "model": model,
-        "max_tokens": min(MAX_TOKENS, info.max_output) if info is not None else MAX_TOKENS_UNKNOWN_MODEL,
+        "max_tokens": catalogue.max_tokens(model),
         "system": _system_prompt(request, home, cwd),
         "limits": config.limits,
         "config": config,

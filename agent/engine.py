@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from agent.output.event_writer import EventWriter
     from agent.output.stderr_notices import StderrNotices
     from agent.run.slash_commands import Invocation
-    from agent.transcript import ToolResult
+    from agent.transcript import Image, ToolResult
     from supervisor.discovery.discover import Skipped
     from supervisor.loop.loop import Loop
     from supervisor.loop.timestamp import Timestamp
@@ -82,18 +82,19 @@ class Engine:
         self._options = options
         self._version = version
         self._provider = provider
-        self._provider_name = "none" if isinstance(provider, ProviderUnavailable) else provider.name
+        self.provider_name = "none" if isinstance(provider, ProviderUnavailable) else provider.name
         self._event_writer = event_writer
         self._notices = notices
-        self._conversation = Conversation(self._open_session() if options.session else None)
-        self.session_id = self._conversation.id or os.urandom(8).hex()
+        self.conversation = Conversation(self._open_session() if options.session else None)
+        self.session_id = self.conversation.id or os.urandom(8).hex()
+        self._run: Run | None = None
         self._skipped: Sequence[Skipped] = ()
         self._is_model_started = False
         self._needs_all_extensions = True
         """False for a slash command that ends the prompt: it needs only its own extension."""
         self.supervisor = Supervisor(
             loop,
-            host=HostInfo(version, self._provider_name, options.model, options.cwd),
+            host=HostInfo(version, self.provider_name, options.model, options.cwd),
             logs=options.home / "logs",
             strict_guards=options.strict_guards,
             owns_process=owns_process,
@@ -106,7 +107,7 @@ class Engine:
             on_show=on_show,
         )
         self.reloader = starting.make_reloader(options, self.supervisor)
-        self._toolbox = Toolbox(
+        self.toolbox = Toolbox(
             loop,
             self.supervisor,
             cwd=options.cwd,
@@ -115,7 +116,22 @@ class Engine:
             on_ran=on_tool_ran,
         )
 
-    def prompt(self, text: str, abort: Abort, command: Invocation | None = None) -> PromptResult:
+    @property
+    def model(self) -> str:
+        """The model of the next request."""
+        return self._options.model
+
+    def set_model(self, model: str) -> None:
+        """Asks this model from the next turn on, also of a prompt that runs. Extensions that start from now on are told
+        of it."""
+        self._options = msgspec.structs.replace(self._options, model=model, max_tokens=catalogue.max_tokens(model))
+        self.supervisor.set_model(model)
+        if self._run is not None:
+            self._run.options = self._options
+
+    def prompt(
+        self, text: str, abort: Abort, command: Invocation | None = None, images: tuple[Image, ...] = ()
+    ) -> PromptResult:
         """Carries out one prompt, or a slash command that may turn into one. It takes up the conversation where the
         prompt before has left it."""
         self._follow(abort)
@@ -134,47 +150,50 @@ class Engine:
             starting.settle(self._options, self.supervisor, self._provider, abort)
             self._notices.has_begun = True
         self.supervisor.panels.begin_prompt()
-        run = Run(
+        run = self._run = Run(
             self._options,
             supervisor=self.supervisor,
             provider=self._provider,
-            toolbox=self._toolbox,
+            toolbox=self.toolbox,
             event_writer=self._event_writer,
-            conversation=self._conversation,
+            conversation=self.conversation,
             abort=abort,
         )
-        end = run.prompt(text)
+        end = run.prompt(text, images)
         return PromptResult(end.status, end.reason, run.text, run.steps, run.usage, end.has_answer)
 
     def stop(self, *, at_once: bool) -> None:
         """Stops all children at the same time; with `at_once` it kills them without asking."""
         provider = self._provider
         others = (
-            [] if isinstance(provider, ProviderUnavailable) else [*provider.stoppables(), *self._toolbox.stoppables()]
+            [] if isinstance(provider, ProviderUnavailable) else [*provider.stoppables(), *self.toolbox.stoppables()]
         )
         self.supervisor.stop(others, at_once=at_once, wanted_all=self._needs_all_extensions)
 
     def kill_now(self) -> None:
         """SIGKILL to the extensions and the tools, without asking."""
         self.supervisor.kill_now()
-        self._toolbox.kill_now()
+        self.toolbox.kill_now()
 
     def close(self) -> None:
         """Tells the user what could not be written to the session or the cassette. To be called after `stop`."""
-        for error in (self._conversation.error, self._provider.error):
+        for error in (self.conversation.error, self._provider.error):
             if error:
                 self._notices.say(f"zot: {error}")
-        self._conversation.close()
+        self.conversation.close()
 
     # --- the start ----------------------------------------------------------------------------------------
 
-    def start(self, abort: Abort, command: Invocation | None = None) -> PromptResult | None:
+    def start(
+        self, abort: Abort, command: Invocation | None = None, *, needs_model: bool = True
+    ) -> PromptResult | None:
         """Starts the extensions and the model side by side. With a command as the first prompt the model is not
-        started: the command may not need it. Returns the result if no prompt can be carried out."""
+        started: the command may not need it. Returns the result if no prompt can be carried out; without `needs_model`
+        a model that is unavailable is no such case: then each prompt says so."""
         self._follow(abort)
         for line in self._options.remarks:
             self._notices.say(f"zot: {line}")
-        if command is None and isinstance(self._provider, ProviderUnavailable):
+        if command is None and needs_model and isinstance(self._provider, ProviderUnavailable):
             self._begin()
             return PromptResult(self._provider.status, self._provider.reason)
         found = starting.find_extensions(self._options)
@@ -187,10 +206,10 @@ class Engine:
             self._start_model(provider)
         self._notices.gather()
         unloaded = starting.start_extensions(found, self.supervisor, self.reloader, self._notices)
-        if provider is not None:
-            starting.settle(self._options, self.supervisor, provider, abort)
-        elif command is not None:
+        if command is not None:
             starting.settle_for(command.name, self.supervisor, abort)
+        else:
+            starting.settle(self._options, self.supervisor, provider, abort)
         self._begin(tell_late=command is None)
         self._notices.tell_gathered()
         missing = found.missing or starting.missing_extension(self.supervisor, self._event_writer, abort)
@@ -204,7 +223,7 @@ class Engine:
         """Lets an abort end whatever waits from now on."""
         self._event_writer.abort = abort
         abort.on_request(self.supervisor.cancel_pending)
-        abort.on_request(self._toolbox.cancel_pending)
+        abort.on_request(self.toolbox.cancel_pending)
 
     def _start_model(self, provider: Provider) -> None:
         self._is_model_started = True
@@ -221,7 +240,7 @@ class Engine:
                 schema_version=events.SCHEMA_VERSION,
                 zot_version=self._version,
                 id=self.session_id,
-                provider=self._provider_name,
+                provider=self.provider_name,
                 model=self._options.model,
                 cwd=self._options.cwd,
                 extensions=tuple(extension.name for extension in extensions),
@@ -243,7 +262,7 @@ class Engine:
         return SessionFile(
             options.home,
             cwd=options.cwd,
-            provider=self._provider_name,
+            provider=self.provider_name,
             model=options.model,
             version=self._version,
         )

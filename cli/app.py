@@ -30,6 +30,7 @@ Examples:
     zot --json --record run.jsonl "go on"     keep the model's answers …
     zot --json --replay run.jsonl "go on"     … and run again without the model
     zot ext new hello; zot ext install hello  write an extension, install it
+    zot rpc                                   a program drives the agent by stdin and stdout
     zot host -e ./guard                       extensions without an agent
     zot top                                   what each extension uses, live
 
@@ -65,6 +66,26 @@ def demo(
     from cli.run.demo import run_demo
 
     sys.exit(run_demo(as_json=json, stats=stats))
+
+
+@app.command("rpc")
+def rpc() -> None:
+    """Let a program drive the agent: requests on stdin, responses and events on stdout, one JSON object per line.
+
+    It takes all flags of a run, see zot --help; --timeout holds for each prompt, and no session is kept. With
+    ZOTCORE_RPC_TOKEN in its environment, the first line must be a hello with that token. Requests and responses:
+    docs/rpc.md.
+
+    Exit status: 0 stdin has ended, 1 the client does not read or has no token, 2 usage, 9 required extension missing,
+    130 by a signal or a closed stdout.
+
+    Examples:
+        echo '{"type":"prompt","message":"hello"}' | zot rpc            one prompt
+        zot rpc -C ./project --no-tools                                 flags of a run
+        zot --rpc -e ./guard                                            the same as zot rpc
+        echo '{"type":"ping"}' | zot rpc | jq .data                     is it alive?
+    """
+    raise AssertionError("it is read as the flag --rpc, see RootGroup")
 
 
 @app.command("doctor")

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from typer._click.core import Context
 
 
+RPC = "rpc"
+"""The sub-command that is short for the flag `--rpc`."""
 LITERAL = "zot.literal"
 """Key in a context's meta: whether `--` ended the flags. After `--`, a prompt like `/name` is text, not a command."""
 
@@ -17,10 +19,14 @@ LITERAL = "zot.literal"
 class RootGroup(HelpGroup):
     """A sub-command must be the first word: `zot demo` runs one, but `zot --json demo` sends the prompt "demo".
 
+    `zot rpc` takes the flags of a run, and is read as `zot --rpc`, but for its help.
+
     Without a sub-command, flags may stand before and after the words of the prompt, and `--` ends the flags.
     """
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
+        if args[:1] == [RPC] and not {"-h", "--help"} & set(args):
+            args = [f"--{RPC}", *args[1:]]
         if not args or args[0] in self.commands:
             return super().parse_args(ctx, args)
         ctx.allow_interspersed_args = True

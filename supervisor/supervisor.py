@@ -200,6 +200,10 @@ class Supervisor:
                 return extension
         raise KeyError(name)
 
+    def set_model(self, model: str) -> None:
+        """From now on extensions that start are told that this is the model."""
+        self._context.info = msgspec.structs.replace(self._context.info, model=model)
+
     def restart(self, name: str) -> None:
         """Stops an extension gracefully and starts it again, whatever its state. Raises `KeyError`."""
         self.find(name).restart()

@@ -15,6 +15,7 @@ import msgspec
 
 from wire import control, events, frames, stats
 from wire.manifest import Manifest
+from wire.rpc import requests, responses
 
 FOLDER = Path(__file__).with_name("schemas")
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -34,6 +35,9 @@ def definitions() -> dict[str, tuple[Any, str]]:
     found["stats"] = (stats.StatsLine, "any line of a stats file")
     found["control.request"] = (control.Request, "any line that a client of the control socket says")
     found["control.reply"] = (control.Reply, "any line that a host says on its control socket")
+    found["rpc.request"] = (requests.AnyRequest, "any line that a client of zot rpc says")
+    for command, data in responses.DATA.items():
+        found[f"rpc.response.{command}"] = (responses.Response[data], f"response to {command}")
     return found
 
 

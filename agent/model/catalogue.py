@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 DEFAULT_MODEL = "claude-sonnet-5-5"
 """zot's own default is claude-sonnet-4-5. The provider retires it on 2026-11-30 and names this model as successor."""
+MAX_TOKENS = 32_000
+"""The most tokens of a reply, unless the model's own limit is lower."""
+MAX_TOKENS_UNKNOWN_MODEL = 8_192
 
 
 class Thinking(Enum):
@@ -102,6 +105,12 @@ CATALOGUE: Mapping[str, ModelInfo] = {
 def find(model_id: str) -> ModelInfo | None:
     """The entry with exactly this id; None for a model that we do not know."""
     return CATALOGUE.get(model_id)
+
+
+def max_tokens(model_id: str) -> int:
+    """The most tokens that a reply of this model may have."""
+    info = find(model_id)
+    return MAX_TOKENS_UNKNOWN_MODEL if info is None else min(MAX_TOKENS, info.max_output)
 
 
 def thinking_of(model_id: str) -> Thinking:

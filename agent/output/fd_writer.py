@@ -37,6 +37,8 @@ class FdWriter:
         self._lossy = lossy
         self.outbox = Outbox()
         self.broken = False
+        self.stuck_since: float | None = None
+        """While bytes wait: the time at which the reader last took some, on the loop's clock. Otherwise None."""
         self._poll = select.poll()
         self._poll.register(fd, select.POLLOUT)
         self._is_pipe = False
@@ -88,11 +90,15 @@ class FdWriter:
 
     def _drain(self) -> None:
         try:
-            self.outbox.flush(self._write)
+            taken = self.outbox.flush(self._write)
         except OSError as error:
             self._break("" if error.errno in GONE else str(error.strerror))
-        else:
-            self._watch()
+            return
+        if self.is_flushed:
+            self.stuck_since = None
+        elif taken or self.stuck_since is None:
+            self.stuck_since = self._loop.clock()
+        self._watch()
 
     def _watch(self) -> None:
         """Watches a pipe all the time, to see its reader leave, and any other descriptor only while bytes wait."""
@@ -102,13 +108,12 @@ class FdWriter:
             pass  # a regular file: always writable, nothing to watch
 
     def _break(self, reason: str = "") -> None:
-        self.broken = True
-        self.outbox.clear()
-        self._watch()
+        self.close()
         self._on_broken(reason)
 
     def close(self) -> None:
         """Stops watching. The descriptor stays open: it belongs to the caller."""
         self.broken = True
         self.outbox.clear()
+        self.stuck_since = None
         self._watch()

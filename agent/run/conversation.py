@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from agent.run import cost
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from agent.sessions.file import SessionFile
     from agent.transcript import Message
     from wire.events import Totals
@@ -35,6 +37,12 @@ class Conversation:
         self.transcript.append(message)
         if self._session is not None:
             self._session.message(message)
+
+    def replace(self, messages: Sequence[Message]) -> None:
+        """Takes these messages instead of those so far. The use of the model stays. Only without a file, which could
+        not take them back."""
+        assert self._session is None
+        self.transcript = list(messages)
 
     def used(self, reply: Totals) -> Totals:
         """Adds what a reply has used. Returns the sum of all replies."""

@@ -11,7 +11,7 @@ from agent.output import event_content
 from agent.run import cost
 from agent.run.reply_builder import ModelReply, ReplyBuilder, retry_record
 from agent.run.tool_calls import ToolCalls
-from agent.transcript import Block, Message, Text, now, text_of
+from agent.transcript import Block, Image, Message, Text, now, text_of
 from supervisor.calls.verdict import Judgement
 from wire import events, frames
 from wire.exit_codes import Status
@@ -49,7 +49,8 @@ class Run:
         conversation: Conversation,
         abort: Abort,
     ) -> None:
-        self._options = options
+        self.options = options
+        """May be replaced while the prompt runs; the next request to the model is made with the new ones."""
         self._supervisor = supervisor
         self._provider = provider
         self._toolbox = toolbox
@@ -61,15 +62,17 @@ class Run:
         self.steps = 0
         self.text = ""
         """The last assistant message that readers may see."""
+        self._asked_model = options.model
+        """The model of the last request."""
         self._text_blocked = ""
         """Why a guard withheld the last message; "" if none did."""
 
-    def prompt(self, text: str) -> PromptEnd:
+    def prompt(self, text: str, images: tuple[Image, ...] = ()) -> PromptEnd:
         """Runs turns until the model is done, a failure, a guard or an abort ends the run, or `max_steps` are run."""
         judgement = self._supervisor.intercept(frames.Event("user_prompt", text=text))
         was_aborted = self._abort.is_requested()
         text = text if judgement.text is None else judgement.text
-        message = Message("user", (Text(text),), now())
+        message = Message("user", (Text(text), *images) if text or not images else images, now())
         self._emit(events.UserMessage(event_content.content(message.content), message.time))
         if judgement.is_blocked and was_aborted and self._abort.status is not None:
             return PromptEnd(self._abort.status, self._abort.reason)
@@ -77,12 +80,12 @@ class Run:
             return PromptEnd(Status.BLOCKED, judgement.reason)
         self._append(message)
         self._supervisor.tell(frames.Event("user_prompt", text=text))
-        while self._options.max_steps is None or self.steps < self._options.max_steps:
+        while self.options.max_steps is None or self.steps < self.options.max_steps:
             self.steps += 1
             end = self._turn(self.steps)
             if end is not None:
                 return end
-        return PromptEnd(Status.MAX_STEPS, f"max steps ({self._options.max_steps}) exceeded")
+        return PromptEnd(Status.MAX_STEPS, f"max steps ({self.options.max_steps}) exceeded")
 
     # --- one turn -----------------------------------------------------------------------------------------
 
@@ -126,7 +129,8 @@ class Run:
     # --- the model ----------------------------------------------------------------------------------------
 
     def _ask_model(self) -> ModelReply:
-        options = self._options
+        options = self.options
+        self._asked_model = options.model
         params = build_params(
             model=options.model,
             system=options.system,
@@ -190,7 +194,7 @@ class Run:
         return self._supervisor.intercept(frames.Event("assistant_message", text=text))
 
     def _report_usage(self, counts: dict[str, int]) -> None:
-        used = cost.totals(self._options.model, counts)
+        used = cost.totals(self._asked_model, counts)
         self.usage = cost.add(self.usage, used)
         cumulative = self._conversation.used(used)
         self._emit(events.Usage(used.input, used.output, used.cache_read, used.cache_write, used.cost_usd, cumulative))

@@ -54,6 +54,10 @@ def root(
     print_: Annotated[
         bool, typer.Option("-p", "--print", help="Print the final answer only.", rich_help_panel=_MODE)
     ] = False,
+    rpc: Annotated[
+        bool,
+        typer.Option("--rpc", help="Serve a program on stdin and stdout, as zot rpc does.", rich_help_panel=_MODE),
+    ] = False,
     provider: Annotated[
         str | None, typer.Option(help="anthropic (default) or replay.", metavar="NAME", rich_help_panel=_MODEL)
     ] = None,
@@ -179,9 +183,18 @@ def root(
     timeout: Annotated[
         float | None,
         typer.Option(
-            help="End the run after so long: 90, 500ms, 5m, 1h30m.",
+            help="End the run after so long: 90, 500ms, 5m, 1h30m. With --rpc each prompt.",
             metavar=METAVAR,
             parser=_limit,
+            rich_help_panel=_RUN,
+        ),
+    ] = None,
+    drain_timeout: Annotated[
+        float | None,
+        typer.Option(
+            help="With --rpc: at the end of stdin, let the prompt go on for so long. Default: 30s.",
+            metavar=METAVAR,
+            parser=_wait,
             rich_help_panel=_RUN,
         ),
     ] = None,
@@ -216,9 +229,11 @@ def root(
     if ctx.invoked_subcommand is not None:
         return
     words: tuple[str, ...] = tuple(ctx.obj or ())
-    if json and print_:
-        raise CommandLineError("choose one of --json and --print")
-    if not (json or print_):
+    if json + print_ + rpc > 1:
+        raise CommandLineError("choose one of --json, --print and --rpc")
+    if drain_timeout is not None and not rpc:
+        raise CommandLineError("--drain-timeout has no effect without --rpc")
+    if not (json or print_ or rpc):
         assert isinstance(ctx.command, RootGroup)
         known = sorted(ctx.command.list_commands(ctx))
         hint = did_you_mean(words[0], set(known) - {"help"}) if words else ""
@@ -228,6 +243,10 @@ def root(
         request = request_from(ctx.params)
     except FlagError as error:
         raise CommandLineError(str(error)) from None
+    if rpc:
+        from cli.run.rpc import serve
+
+        sys.exit(serve(request, words, drain_s=drain_timeout, no_stdin=no_stdin))
     from cli.run.headless import run
 
     sys.exit(run(request, words, literal=bool(ctx.meta.get(LITERAL)), as_json=json, no_stdin=no_stdin))

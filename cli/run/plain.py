@@ -32,16 +32,22 @@ class PlainRun:
         self.words = words
         self.literal = literal
         self.as_json = bool(parameters.get("json"))
+        self.as_rpc = bool(parameters.get("rpc"))
+        self.drain_s: float | None = parameters.get("drain_timeout")
         self.no_stdin = bool(parameters.get("no_stdin"))
 
 
 def read(arguments: Sequence[str]) -> PlainRun | None:
     """The run that the arguments of `zot` ask for; None if they are not plain."""
+    if arguments[:1] == ["rpc"]:
+        arguments = ["--rpc", *arguments[1:]]
     if not arguments or arguments[0] in COMMANDS or COMPLETION in os.environ:
         return None
     try:
         parameters, words, literal = _parse(arguments)
-        if ("json" in parameters) == ("print_" in parameters):
+        if len({"json", "print_", "rpc"} & parameters.keys()) != 1:
+            return None
+        if "drain_timeout" in parameters and "rpc" not in parameters:
             return None
         return PlainRun(parameters, words, literal=literal)
     except ValueError:  # also `FlagError`
@@ -50,10 +56,17 @@ def read(arguments: Sequence[str]) -> PlainRun | None:
 
 def carry_out(asked: PlainRun) -> None:
     """Runs it and exits with its status."""
-    from cli.run.headless import run
-
     try:
-        status = run(asked.request, asked.words, literal=asked.literal, as_json=asked.as_json, no_stdin=asked.no_stdin)
+        if asked.as_rpc:
+            from cli.run.rpc import serve
+
+            status = serve(asked.request, asked.words, drain_s=asked.drain_s, no_stdin=asked.no_stdin)
+        else:
+            from cli.run.headless import run
+
+            status = run(
+                asked.request, asked.words, literal=asked.literal, as_json=asked.as_json, no_stdin=asked.no_stdin
+            )
     except OSError as error:
         exit_after(error)
     else:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from agent.options import RunRequest
 
 BUILT_IN_TOOLS = ("read", "write", "edit", "bash")
-NOT_IN_A_REQUEST = ("json", "print_", "no_stdin", "version")
+NOT_IN_A_REQUEST = ("json", "print_", "rpc", "drain_timeout", "no_stdin", "version")
 
 
 class FlagError(ValueError):

@@ -43,12 +43,12 @@ class RestartGate:
             start_again()
 
 
-class HostContext(msgspec.Struct, frozen=True):
+class HostContext(msgspec.Struct):
     """What all extensions of a host share."""
 
     loop: Loop
     info: HostInfo
-    """What extensions are told about the host."""
+    """What extensions are told about the host when they start."""
     logs: Path
     """The folder of their logs."""
     shared_table: SharedProcessTable

@@ -108,7 +108,7 @@ def test_an_abort_ends_its_own_prompt_only(engine):
 
         made._event_writer._sink = on_record
         first, second = made.prompt("first", abort), made.prompt("second", Abort())
-        transcript = made._conversation.transcript
+        transcript = made.conversation.transcript
     assert (first.status, second.status, second.text) == (Status.INTERRUPTED, Status.OK, "Done.")
     results = {block.call_id: block for message in transcript if message.role == "tool" for block in message.content}
     assert "still here" in results["t2"].content[0].text

@@ -1,0 +1,110 @@
+"""What the client gets: responses, and the records of prompts. Bounded: a client that does not read is given up."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from agent.output.fd_writer import FdWriter
+from wire import events
+from wire.rpc import responses
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from supervisor.loop.loop import Loop, Timer
+
+WAITING_LIMIT = 64 * 1024 * 1024
+"""Bytes. A client for which more wait is given up when the next line is written."""
+STALLED_S = 60.0
+"""Seconds after which a client is given up that takes nothing."""
+HELD_LIMIT = 1000
+"""Most records that are kept before the first response; the oldest go first."""
+OF_NO_PROMPT = (
+    events.Session,
+    events.Extension,
+    events.ExtNotify,
+    events.ClearNotes,
+    events.PanelOpen,
+    events.PanelRender,
+    events.PanelClose,
+)
+"""Records of extensions and of the whole session: they may come at any time, and name no prompt."""
+
+
+class ClientOutput:
+    """Writes lines to the descriptor `fd`. Records that come before the first response are kept until then.
+
+    `on_gone` is called once when the descriptor takes no more data, with "" if the reader has gone. `on_unread` is
+    called once with a reason when the client does not read; the rest is dropped then.
+    """
+
+    def __init__(
+        self,
+        loop: Loop,
+        fd: int,
+        *,
+        on_gone: Callable[[str], None],
+        on_unread: Callable[[str], None],
+        stalled_s: float = STALLED_S,
+    ) -> None:
+        self._loop = loop
+        self._on_unread = on_unread
+        self._stalled_s = stalled_s
+        self._watchdog: Timer | None = None
+        self._is_open = False
+        self._first = b""
+        self._held: deque[bytes] = deque(maxlen=HELD_LIMIT)
+        self.prompt = ""
+        """The prompt whose records are written; "" if there is none."""
+        self.writer = FdWriter(loop, fd, on_gone)
+
+    def respond(self, response: responses.Response[Any], *, opens: bool = True) -> None:
+        """Writes a response. With `opens`, records are written from now on."""
+        self._write(responses.encode(response))
+        if opens and not self._is_open:
+            self._is_open = True
+            for line in (self._first, *self._held):
+                self._write(line)
+            self._held.clear()
+
+    def record(self, record: events.Record) -> None:
+        """Writes a record, with the prompt that it belongs to."""
+        line = events.encode(record)
+        if self.prompt and not isinstance(record, OF_NO_PROMPT):
+            line = b'%s,"prompt":"%s"}\n' % (line[:-2], self.prompt.encode())
+        if self._is_open:
+            self._write(line)
+        elif isinstance(record, events.Session):
+            self._first = line
+        else:
+            self._held.append(line)
+
+    def close(self) -> None:
+        """Writes nothing more."""
+        self.writer.close()
+        if self._watchdog is not None:
+            self._watchdog.cancel()
+
+    def _write(self, line: bytes) -> None:
+        if self.writer.outbox.queued > WAITING_LIMIT:
+            self._give_up(f"it has left more than {WAITING_LIMIT >> 20} MiB unread")
+            return
+        self.writer.write(line)
+        if self._watchdog is None and self.writer.stuck_since is not None:
+            self._watchdog = self._loop.call_later(self._stalled_s, self._look)
+
+    def _look(self) -> None:
+        """Gives the client up if it has taken nothing for `stalled_s`; else looks again when that may be so."""
+        self._watchdog = None
+        since = self.writer.stuck_since
+        if since is None:
+            return
+        if self._loop.clock() >= since + self._stalled_s:
+            self._give_up(f"it has read nothing for {self._stalled_s:g} s")
+        else:
+            self._watchdog = self._loop.call_at(since + self._stalled_s, self._look)
+
+    def _give_up(self, reason: str) -> None:
+        self.close()
+        self._on_unread(reason)

@@ -1,0 +1,144 @@
+"""Turns the transcript into messages for a client, and messages of a client into a transcript."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import TYPE_CHECKING
+
+from msgspec import UNSET
+
+from agent import transcript
+from agent.tools.files.image import HEAD_BYTES, MAX_BYTES, image_type
+from wire.events import raw_json
+from wire.rpc import messages
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+BLOCKS = {
+    "user": (messages.Text, messages.Image),
+    "assistant": (messages.Text, messages.Thinking, messages.ToolCall),
+    "tool": (messages.ToolResult,),
+}
+"""What the messages of each role may hold."""
+Part = transcript.Text | transcript.Image
+
+
+class UnfitError(ValueError):
+    """The model's API would refuse it; the text says what is wrong, and where."""
+
+
+# --- to a client --------------------------------------------------------------------------------------------
+
+
+def shown(transcribed: Iterable[transcript.Message], *, full: bool) -> tuple[messages.Message, ...]:
+    """The messages as zot shows them; with `full` nothing is left out."""
+    return tuple(
+        messages.Message(
+            message.role,
+            tuple(_shown(block, full) for block in message.content if full or not _is_thinking(block)),
+            message.time,
+        )
+        for message in transcribed
+    )
+
+
+def _is_thinking(block: transcript.Block) -> bool:
+    return isinstance(block, transcript.Thinking)
+
+
+def _shown(
+    block: transcript.Block, full: bool
+) -> messages.AnyBlock:
+    match block:
+        case transcript.Text() | transcript.Image():
+            return _shown_part(block, full)
+        case transcript.Thinking(text, signature, redacted):
+            return messages.Thinking(text, signature, redacted)
+        case transcript.ToolCall(call_id, name, args):
+            value = raw_json(args)
+            is_json = bytes(value) == args
+            return messages.ToolCall(
+                call_id, name, value, UNSET if is_json or not full else args.decode("utf-8", "replace")
+            )
+        case transcript.ToolResult(call_id, content, is_error):
+            return messages.ToolResult(call_id, is_error, tuple(_shown_part(part, full) for part in content))
+
+
+def _shown_part(part: Part, full: bool) -> messages.Text | messages.Image:
+    if isinstance(part, transcript.Text):
+        return messages.Text(part.text)
+    padding = part.data.count("=", -2)
+    return messages.Image(part.mime_type, len(part.data) // 4 * 3 - padding, part.data if full else UNSET)
+
+
+# --- from a client ------------------------------------------------------------------------------------------
+
+
+def taken(given: Sequence[messages.Message]) -> list[transcript.Message]:
+    """The transcript. Raises `UnfitError`."""
+    found = [_taken(message, f"messages[{number}]") for number, message in enumerate(given)]
+    if found and found[0].role != "user":
+        raise UnfitError(f"messages[0]: a conversation begins with role user, not {found[0].role}")
+    calls: list[str] = []
+    for number, message in enumerate(found):
+        results = [block.call_id for block in message.content if isinstance(block, transcript.ToolResult)]
+        if sorted(results) != sorted(calls):
+            raise UnfitError(
+                f"messages[{number}]: it has results of the calls {results}, and those before it are {calls}"
+            )
+        calls = [block.id for block in message.content if isinstance(block, transcript.ToolCall)]
+    if calls:
+        raise UnfitError(f"messages[{len(found) - 1}]: its calls {calls} have no results")
+    return found
+
+
+def _taken(message: messages.Message, where: str) -> transcript.Message:
+    for number, block in enumerate(message.content):
+        if not isinstance(block, BLOCKS[message.role]):
+            kind = block.__struct_config__.tag
+            raise UnfitError(f"{where}.content[{number}]: a message of role {message.role} has no block of type {kind}")
+    content = tuple(_taken_block(block, f"{where}.content[{number}]") for number, block in enumerate(message.content))
+    return transcript.Message(message.role, content, message.time or transcript.now())
+
+
+def _taken_block(
+    block: messages.AnyBlock, where: str
+) -> transcript.Block:
+    match block:
+        case messages.Thinking(text, signature, redacted):
+            return transcript.Thinking(text, signature, redacted)
+        case messages.ToolCall(call_id, name, args, text):
+            return transcript.ToolCall(call_id, name, text.encode() if isinstance(text, str) else bytes(args))
+        case messages.ToolResult(call_id, is_error, content):
+            parts = tuple(_taken_part(part, f"{where}.content[{number}]") for number, part in enumerate(content))
+            return transcript.ToolResult(call_id, parts, is_error)
+        case _:
+            return _taken_part(block, where)
+
+
+def _taken_part(part: messages.Text | messages.Image, where: str) -> Part:
+    if isinstance(part, messages.Text):
+        return transcript.Text(part.text)
+    if not isinstance(part.data, str):
+        raise UnfitError(f"{where}: an image needs its data; get_messages gives it with full")
+    return image(part.mime_type, part.data, where)
+
+
+def image(mime_type: str, data: str, where: str) -> transcript.Image:
+    """An image that models take. Raises `UnfitError`, which begins with `where`."""
+    try:
+        decoded = base64.b64decode(data, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise UnfitError(f"{where}.data: not base64: {error}") from None
+    if len(decoded) > MAX_BYTES:
+        raise UnfitError(f"{where}.data: more than {MAX_BYTES} bytes, which models do not take")
+    found = image_type(decoded[:HEAD_BYTES])
+    if not found:
+        raise UnfitError(f"{where}.data: no PNG, JPEG, GIF or WebP")
+    if mime_type != found:
+        raise UnfitError(f"{where}.mime_type: {mime_type[:80]!r}, but the bytes are {found}")
+    return transcript.Image(mime_type, data)
+
+

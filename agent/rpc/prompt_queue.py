@@ -1,0 +1,102 @@
+"""Which prompt is carried out next. First in, first out; does no I/O."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from agent.abort import Abort
+from wire.exit_codes import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agent.transcript import Image
+
+PROMPTS_LIMIT = 1000
+"""Most prompts that wait."""
+BYTES_LIMIT = 64 * 1024 * 1024
+"""Most characters of text and of base64 that wait."""
+
+
+class QueueFullError(Exception):
+    """The queue takes no more; the text says what it holds."""
+
+
+class Prompt(msgspec.Struct, eq=False):
+    """A prompt of the client. Its abort may be requested before it begins."""
+
+    id: str
+    text: str
+    images: tuple[Image, ...]
+    abort: Abort = msgspec.field(default_factory=Abort)
+
+    @property
+    def size(self) -> int:
+        """Characters."""
+        return len(self.text) + sum(len(image.data) for image in self.images)
+
+
+class PromptQueue:
+    """The prompt that runs and those that wait. An aborted prompt keeps its place: the records of two prompts are never
+    mixed."""
+
+    def __init__(self) -> None:
+        self.running: Prompt | None = None
+        self.waiting: deque[Prompt] = deque()
+        self._count = 0
+        self._size = 0
+
+    def __iter__(self) -> Iterator[Prompt]:
+        if self.running is not None:
+            yield self.running
+        yield from self.waiting
+
+    @property
+    def is_busy(self) -> bool:
+        return self.running is not None or bool(self.waiting)
+
+    def add(self, text: str, images: tuple[Image, ...]) -> tuple[Prompt, int]:
+        """Puts a prompt at the end. Returns it and how many are carried out before it. Raises `QueueFullError`."""
+        prompt = Prompt(f"p{self._count + 1}", text, images)
+        if len(self.waiting) >= PROMPTS_LIMIT:
+            raise QueueFullError(f"{PROMPTS_LIMIT} prompts wait already; wait until some are done")
+        if self.waiting and self._size + prompt.size > BYTES_LIMIT:
+            raise QueueFullError(f"prompts of {BYTES_LIMIT >> 20} MiB wait already; wait until some are done")
+        position = len(list(self))
+        self._count += 1
+        self._size += prompt.size
+        self.waiting.append(prompt)
+        return prompt, position
+
+    def begin(self) -> Prompt | None:
+        """Takes the prompt that has waited longest; it runs until `end`. None if none waits."""
+        assert self.running is None
+        if not self.waiting:
+            return None
+        self.running = self.waiting.popleft()
+        self._size -= self.running.size
+        return self.running
+
+    def end(self) -> None:
+        """The prompt that ran has ended."""
+        assert self.running is not None
+        self.running = None
+
+    # --- aborts -------------------------------------------------------------------------------------------
+
+    def abort(self, prompt_id: str | None, reason: str) -> None:
+        """Requests the abort of a prompt; without an id of the one that runs, or if none has begun of the first one
+        that waits. Does nothing if there is no such prompt."""
+        for prompt in self:
+            if prompt_id is None or prompt.id == prompt_id:
+                prompt.abort.request(Status.INTERRUPTED, reason)
+                return
+
+    def abort_all(self, reason: str, *, but_first: bool = False) -> None:
+        """Requests the abort of all prompts; with `but_first` the first one goes on."""
+        for number, prompt in enumerate(self):
+            if number or not but_first:
+                prompt.abort.request(Status.INTERRUPTED, reason)

@@ -1,0 +1,284 @@
+"""Answers the requests of the client: most at once, also while a prompt runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from agent.model.catalogue import CATALOGUE
+from agent.rpc import messages
+from agent.rpc.prompt_queue import QueueFullError
+from supervisor.control.requests import FRESH_S
+from supervisor.loop.future import Failure
+from wire.rpc import requests, responses
+from wire.suggest import no_such
+from wire.text import valid_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agent.engine import Engine
+    from agent.rpc.prompt_queue import PromptQueue
+    from supervisor.calls.command_call import CommandAnswer
+    from supervisor.calls.merged_registrations import OwnedCommand
+    from supervisor.loop.loop import Loop
+
+ABORTED = "aborted by the client"
+BUSY = "busy: a prompt runs or waits; abort it, or wait for its end"
+COMMANDS_LIMIT = 1000
+"""Most slash commands that run at the same time."""
+TEXT_SHOWN = 200
+"""Characters of a prompt's text in the answer to `queue`."""
+
+
+class RefusedError(Exception):
+    """The request is not carried out; the text says why."""
+
+
+class RequestHandler:
+    """Carries out requests. `respond` gets each response, in the order of the requests but for slash commands, which
+    are answered when they have ended."""
+
+    def __init__(
+        self,
+        loop: Loop,
+        engine: Engine,
+        queue: PromptQueue,
+        *,
+        version: str,
+        cwd: str,
+        respond: Callable[[responses.Response[Any]], None],
+    ) -> None:
+        self.commands_running = 0
+        """Slash commands without an answer so far."""
+        self.is_starting = True
+        self._loop = loop
+        self._engine = engine
+        self._queue = queue
+        self._version = version
+        self._cwd = valid_text(cwd)
+        self._respond = respond
+        self._handlers: dict[type, Callable[..., Any]] = {
+            requests.Hello: self._hello,
+            requests.Prompt: self._prompt,
+            requests.Abort: self._abort,
+            requests.GetState: self._get_state,
+            requests.GetMessages: self._get_messages,
+            requests.Clear: self._clear,
+            requests.SetModel: self._set_model,
+            requests.GetModels: self._get_models,
+            requests.Ping: lambda _request: responses.Pong(pong=True),
+            requests.Queue: self._list_queue,
+            requests.ListCommands: self._list_commands,
+            requests.ListTools: self._list_tools,
+            requests.ExtStats: self._ext_stats,
+            requests.SetMessages: self._set_messages,
+            requests.GetSchema: self._get_schema,
+            requests.PanelKey: self._panel,
+            requests.PanelResize: self._panel,
+            requests.PanelClose: self._panel,
+        }
+
+    def answer(self, request: requests.AnyRequest) -> None:
+        """Answers a request, or begins a slash command, whose answer comes later."""
+        try:
+            if isinstance(request, requests.RunCommand):
+                self._run_command(request)
+            else:
+                self._respond(success(request, self._handlers[type(request)](request)))
+        except RefusedError as refusal:
+            self._respond(failure(request, str(refusal)))
+
+    # --- the conversation ---------------------------------------------------------------------------------
+
+    def _hello(self, _request: requests.Hello) -> responses.Greeting:
+        engine = self._engine
+        return responses.Greeting(responses.PROTOCOL_VERSION, self._version, engine.provider_name, engine.model)
+
+    def _prompt(self, request: requests.Prompt) -> responses.Started:
+        text = request.message or ""
+        if not text.strip() and not request.images:
+            raise RefusedError("message: a prompt needs a text or an image")
+        try:
+            images = tuple(
+                messages.image(image.mime_type, image.data, f"images[{number}]")
+                for number, image in enumerate(request.images or ())
+            )
+            prompt, position = self._queue.add(text, images)
+        except (messages.UnfitError, QueueFullError) as error:
+            raise RefusedError(str(error)) from None
+        return responses.Started(started=True, prompt=prompt.id, position=position)
+
+    def _abort(self, request: requests.Abort) -> None:
+        self._queue.abort(request.prompt, ABORTED)
+
+    def _list_queue(self, _request: requests.Queue) -> responses.Queued:
+        return responses.Queued(
+            tuple(
+                responses.QueuedPrompt(
+                    prompt.id,
+                    running=prompt is self._queue.running,
+                    aborted=prompt.abort.requested,
+                    message=prompt.text[:TEXT_SHOWN],
+                )
+                for prompt in self._queue
+            )
+        )
+
+    def _get_state(self, _request: requests.GetState) -> responses.State:
+        conversation = self._engine.conversation
+        return responses.State(
+            provider=self._engine.provider_name,
+            model=self._engine.model,
+            cwd=self._cwd,
+            message_count=len(conversation.transcript),
+            busy=self._queue.is_busy,
+            usage=conversation.usage,
+            starting=self.is_starting,
+        )
+
+    def _get_messages(self, request: requests.GetMessages) -> responses.Messages:
+        return responses.Messages(messages.shown(self._engine.conversation.transcript, full=request.full))
+
+    def _clear(self, _request: requests.Clear) -> None:
+        self._refuse_if_busy()
+        self._engine.conversation.replace(())
+
+    def _set_messages(self, request: requests.SetMessages) -> responses.Count:
+        self._refuse_if_busy()
+        try:
+            found = messages.taken(request.messages)
+        except messages.UnfitError as error:
+            raise RefusedError(str(error)) from None
+        self._engine.conversation.replace(found)
+        return responses.Count(len(found))
+
+    def _refuse_if_busy(self) -> None:
+        if self._queue.is_busy:
+            raise RefusedError(BUSY)
+
+    def _set_model(self, request: requests.SetModel) -> responses.Model:
+        if not request.model.strip():
+            raise RefusedError("model: it is empty")
+        self._engine.set_model(request.model)
+        return responses.Model(request.model)
+
+    def _get_models(self, _request: requests.GetModels) -> responses.Models:
+        return responses.Models(
+            tuple(
+                responses.ModelInfo(info.id, "anthropic", info.context_window, info.max_output, reasoning=True)
+                for info in CATALOGUE.values()
+            )
+        )
+
+    # --- the extensions -----------------------------------------------------------------------------------
+
+    def _list_commands(self, _request: requests.ListCommands) -> responses.Commands:
+        return responses.Commands(
+            tuple(
+                responses.CommandInfo(name, owned.command.description, owned.owner.name)
+                for name, owned in self._engine.supervisor.registrations.commands().items()
+            )
+        )
+
+    def _list_tools(self, _request: requests.ListTools) -> responses.Tools:
+        toolbox = self._engine.toolbox
+        return responses.Tools(
+            tuple(
+                responses.ToolInfo(tool.name, tool.description, dict(tool.input_schema), toolbox.extension_of(tool.name))
+                for tool in toolbox.offered()
+            )
+        )
+
+    def _ext_stats(self, _request: requests.ExtStats) -> responses.ExtensionsStats:
+        supervisor = self._engine.supervisor
+        if self._loop.clock() - supervisor.sampled_at > FRESH_S:
+            supervisor.sample()
+        return responses.ExtensionsStats(supervisor.stats())
+
+    def _run_command(self, request: requests.RunCommand) -> None:
+        name = request.name.removeprefix("/")
+        commands = self._engine.supervisor.registrations.commands()
+        if name not in commands:
+            more = "; extensions are still starting" if self.is_starting else ""
+            raise RefusedError(no_such("command", f"/{name}", [f"/{known}" for known in commands]) + more)
+        if self.commands_running >= COMMANDS_LIMIT:
+            raise RefusedError(f"{COMMANDS_LIMIT} commands run already; wait for answers first")
+        owned = commands[name]
+        self.commands_running += 1
+
+        def ended(answer: CommandAnswer) -> None:
+            self.commands_running -= 1
+            try:
+                self._respond(success(request, _outcome(owned, answer)))
+            except RefusedError as refusal:
+                self._respond(failure(request, f"/{name}: {refusal}"))
+
+        self._engine.supervisor.begin_command(owned, request.args or "", ended)
+
+    def _panel(self, request: requests.PanelKey | requests.PanelResize | requests.PanelClose) -> None:
+        panels = self._engine.supervisor.panels
+        try:
+            match request:
+                case requests.PanelKey(extension=extension, panel_id=panel_id, key=key, text=text):
+                    panels.press(extension, panel_id, key, text)
+                case requests.PanelResize(extension=extension, panel_id=panel_id, width=width, height=height):
+                    panels.resize(extension, panel_id, width, height)
+                case requests.PanelClose(extension=extension, panel_id=panel_id):
+                    panels.close(extension, panel_id)
+        except KeyError:
+            known = [f"{panel.extension.name}/{panel.id}" for panel in panels.open_panels]
+            raise RefusedError(no_such("open panel", f"{request.extension}/{request.panel_id}", known)) from None
+
+    # --- schemas ------------------------------------------------------------------------------------------
+
+    def _get_schema(self, request: requests.GetSchema) -> responses.Schemas:
+        from wire import schema  # no other request needs it
+
+        names = schema.definitions()
+        if request.name is None:
+            return responses.Schemas(tuple(names), None)
+        if request.name not in names:
+            raise RefusedError(no_such("schema", request.name, names))
+        return responses.Schemas((), schema.generate(request.name))
+
+
+def success(request: requests.AnyRequest, data: Any) -> responses.Response[Any]:
+    """The response to a request that was carried out."""
+    return responses.Response(
+        id=request.id, command=_name(request), success=True, data=msgspec.UNSET if data is None else data
+    )
+
+
+def failure(request: requests.AnyRequest, error: str) -> responses.Response[Any]:
+    """The response to a request that was refused."""
+    return responses.Response(id=request.id, command=_name(request), success=False, error=error)
+
+
+def _name(request: requests.AnyRequest) -> str:
+    return str(request.__struct_config__.tag)
+
+
+def _outcome(owned: OwnedCommand, answer: CommandAnswer) -> responses.CommandOutcome:
+    """Raises `RefusedError` if the command failed."""
+    extension = valid_text(owned.owner.name)
+    if answer.frame is None:
+        within = " (timeouts.command in its manifest)" if answer.failure is Failure.TIMEOUT else ""
+        raise RefusedError(f"extension {extension} failed: {answer.reason}{within}")
+    said = answer.frame
+    if said.error:
+        raise RefusedError(said.error)
+    match said.action or "noop":
+        case "noop":
+            return responses.CommandOutcome(extension, "noop", "")
+        case "prompt":
+            return responses.CommandOutcome(extension, "prompt", said.prompt or "")
+        case "insert":
+            return responses.CommandOutcome(extension, "insert", said.insert or "")
+        case "display":
+            return responses.CommandOutcome(extension, "display", said.display or "")
+        case "open_panel":
+            return responses.CommandOutcome(extension, "open_panel", "")
+        case unknown:
+            raise RefusedError(f"extension {extension} failed: there is no action {unknown[:80]!r}")

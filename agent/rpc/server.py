@@ -1,0 +1,273 @@
+"""The process of `zot rpc`: requests come in on stdin, and responses and records go out on stdout.
+
+The loop answers requests whenever it runs, so also while a prompt waits for the model, for a tool or for a client that
+reads slowly. Prompts are carried out one after another.
+"""
+
+from __future__ import annotations
+
+import hmac
+import signal
+import time
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from agent.abort import Abort
+from agent.engine import PromptResult
+from agent.engine_host import EngineHost
+from agent.rpc.client_output import STALLED_S, ClientOutput
+from agent.rpc.prompt_queue import PromptQueue
+from agent.rpc.requests import RequestHandler, failure
+from agent.rpc.stdin_lines import StdinLines
+from supervisor.loop.loop import Loop
+from wire import events
+from wire.exit_codes import Status
+from wire.framing import Oversize
+from wire.rpc import requests
+from wire.rpc.responses import Response
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agent.model.provider import Provider, ProviderUnavailable
+    from agent.options import Options
+    from agent.rpc.prompt_queue import Prompt
+    from wire.framing import Line
+
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+STDIN_ENDED = "stdin has ended"
+
+
+class RpcServer:
+    """Serves one client until its stdin ends, it goes or does not read, or a signal comes. With a `token` the first
+    line must be a `hello` with it.
+
+    After the end of stdin the first prompt has `drain_s` seconds to end, and the prompts behind it are aborted. A
+    second signal kills all children at once.
+    """
+
+    def __init__(
+        self,
+        options: Options,
+        *,
+        version: str,
+        make_provider: Callable[[Loop], Provider | ProviderUnavailable],
+        token: str = "",
+        drain_s: float,
+        stalled_s: float = STALLED_S,
+        stdin: int = 0,
+        stdout: int = 1,
+        stderr: int = 2,
+        owns_process: bool = True,
+    ) -> None:
+        self._options = options
+        self._drain_s = drain_s
+        self._token = token
+        self._is_locked = bool(token)
+        self._started = time.monotonic()
+        self._loop = Loop()
+        self._ending = Abort()
+        """Ends the server, not only a prompt."""
+        self._queue = PromptQueue()
+        self._steps = 0
+        self._last_stop = ""
+        """How the last turn of the current prompt ended."""
+        self._has_input = True
+        self._ending.on_request(self._queue.abort_all)
+        self._stdin = StdinLines(self._loop, stdin, self._on_line, self._on_stdin_end)
+        self._client = ClientOutput(
+            self._loop, stdout, on_gone=self._on_client_gone, on_unread=self._on_unread, stalled_s=stalled_s
+        )
+        self._host = EngineHost(
+            self._loop,
+            options,
+            version=version,
+            provider=make_provider(self._loop),
+            abort=self._ending,
+            sink=self._write,
+            output=self._client.writer,
+            owns_process=owns_process,
+            stderr=stderr,
+        )
+        self._requests = RequestHandler(
+            self._loop,
+            self._host.engine,
+            self._queue,
+            version=version,
+            cwd=options.cwd,
+            respond=self._client.respond,
+        )
+
+    def run(self) -> int:
+        """Serves the client. Returns the exit status; by then every process that the server has started has ended."""
+        host = self._host
+        stoppable = [number for number in STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+        with self._loop.signals(stoppable, self._on_signal):
+            host.serve_control()
+            self._stdin.start()
+            try:
+                failed = host.engine.start(self._ending, needs_model=False)
+                self._requests.is_starting = False
+                if failed is not None:
+                    host.report_trouble(failed)
+                    self._stdin.stop()
+                    self._has_input = False
+                self._serve(failed)
+            except BaseException:
+                host.abandon()
+                raise
+            self._stdin.stop()
+            host.stop()
+            status = self._status(failed)
+            host.event_writer.abort = self._ending
+            if not host.event_writer.finish() and status is Status.OK:
+                status = Status.ERROR
+            host.finish_stats(self._whole_result(status))
+        host.close()
+        self._client.close()
+        self._loop.close()
+        return status.exit_code
+
+    def _status(self, failed: PromptResult | None) -> Status:
+        if self._ending.status is not None:
+            return self._ending.status
+        return Status.OK if failed is None else failed.status
+
+    def _whole_result(self, status: Status) -> events.Result:
+        used = self._host.engine.conversation.usage
+        whole = PromptResult(status, self._ending.reason, steps=self._steps, usage=used)
+        return self._host.result(whole, time.monotonic() - self._started)
+
+    # --- prompts ------------------------------------------------------------------------------------------
+
+    def _serve(self, failed: PromptResult | None) -> None:
+        """Carries out prompts until there is nothing left to do. With `failed` each prompt ends so at once."""
+        while True:
+            self._host.event_writer.abort = self._ending
+            self._host.event_writer.wait(lambda: bool(self._queue.waiting) or self._is_drained)
+            prompt = self._queue.begin()
+            if prompt is None:
+                return
+            self._client.prompt = prompt.id
+            self._carry_out(prompt, failed)
+            self._client.prompt = ""
+
+    @property
+    def _is_drained(self) -> bool:
+        return not (self._has_input or self._requests.commands_running)
+
+    def _carry_out(self, prompt: Prompt, failed: PromptResult | None) -> None:
+        began = time.monotonic()
+        self._last_stop = ""
+        self._host.event_writer.abort = prompt.abort
+        if prompt.abort.status is not None:
+            ran = PromptResult(prompt.abort.status, prompt.abort.reason)
+        elif failed is not None:
+            ran = failed
+        else:
+            ran = self._ask(prompt)
+        was_aborted = prompt.abort.status is ran.status
+        if was_aborted and self._last_stop != "aborted":
+            self._host.event_writer.emit(events.TurnEnd("aborted", ran.reason))
+        if ran is failed:
+            self._host.event_writer.emit(events.Error(ran.reason))
+        elif ran.status is not Status.INTERRUPTED:
+            self._host.report_trouble(ran)
+        self._steps += ran.steps
+        self._host.event_writer.emit(self._host.result(ran, time.monotonic() - began))
+        self._queue.end()
+        self._host.event_writer.emit(events.Done())
+
+    def _ask(self, prompt: Prompt) -> PromptResult:
+        limit = self._options.timeout
+        if limit is None:
+            return self._host.engine.prompt(prompt.text, prompt.abort, images=prompt.images)
+        too_long = f"timeout: the prompt took longer than {limit:g} s"
+        timer = self._loop.call_later(limit, lambda: prompt.abort.request(Status.TIMEOUT, too_long))
+        try:
+            return self._host.engine.prompt(prompt.text, prompt.abort, images=prompt.images)
+        finally:
+            timer.cancel()
+
+    def _write(self, record: events.Record) -> None:
+        if isinstance(record, events.TurnEnd):
+            self._last_stop = record.stop
+        self._client.record(record)
+
+    # --- the client ---------------------------------------------------------------------------------------
+
+    def _on_line(self, line: Line | Oversize) -> None:
+        if not isinstance(line, Oversize) and not line.strip():
+            return
+        request = _too_long(line) if isinstance(line, Oversize) else requests.decode(bytes(line))
+        if self._is_locked and not self._unlocks(request):
+            return
+        if isinstance(request, requests.Refusal):
+            self._client.respond(_response(request))
+        else:
+            self._requests.answer(request)
+
+    def _unlocks(self, request: requests.AnyRequest | requests.Refusal) -> bool:
+        """Whether the client has said the token; if not, this is its end."""
+        if isinstance(request, requests.Hello):
+            given = (request.token or "").encode("utf-8", "replace")
+            if hmac.compare_digest(given, self._token.encode("utf-8", "surrogateescape")):
+                self._is_locked = False
+                return True
+            response = failure(request, "invalid token")
+        elif isinstance(request, requests.Refusal):
+            response = _response(request._replace(error=f"{AUTH_REQUIRED}; {request.error}"))
+        else:
+            response = failure(request, AUTH_REQUIRED)
+        self._client.respond(response, opens=False)
+        self._host.notices.say("zot: rpc: the first line had not the token of ZOTCORE_RPC_TOKEN")
+        self._end(Status.ERROR, "the client has not said the token")
+        return False
+
+    def _end(self, status: Status, reason: str) -> None:
+        self._stdin.stop()
+        self._ending.request(status, reason)
+
+    # --- callbacks of the loop ----------------------------------------------------------------------------
+
+    def _on_stdin_end(self) -> None:
+        self._has_input = False
+        self._queue.abort_all(STDIN_ENDED, but_first=True)
+        self._loop.call_later(self._drain_s, self._on_drained_too_long)
+
+    def _on_drained_too_long(self) -> None:
+        reason = f"{STDIN_ENDED}, and {self._drain_s:g} s later this was not done (--drain-timeout)"
+        self._queue.abort_all(reason)
+        self._host.engine.supervisor.cancel_pending(reason)
+
+    def _on_signal(self, number: signal.Signals) -> None:
+        if not self._ending.requested:
+            self._end(Status.INTERRUPTED, f"interrupted by {number.name}")
+            return
+        self._ending.at_once = True
+        self._host.engine.kill_now()
+
+    def _on_client_gone(self, reason: str) -> None:
+        if reason:
+            self._end(Status.ERROR, f"cannot write to stdout: {reason}")
+            self._host.notices.say(f"zot: rpc: cannot write to stdout: {reason}")
+        else:
+            self._end(Status.INTERRUPTED, "the client has closed stdout")
+
+    def _on_unread(self, reason: str) -> None:
+        self._host.notices.say(f"zot: rpc: the client is given up: {reason}")
+        self._end(Status.ERROR, f"the client is given up: {reason}")
+
+
+AUTH_REQUIRED = "auth required: the first line must be hello with the token"
+
+
+def _response(refusal: requests.Refusal) -> Response[Any]:
+    return Response(id=refusal.id, command=refusal.command, success=False, error=refusal.error)
+
+
+def _too_long(line: Oversize) -> requests.Refusal:
+    id_ = msgspec.UNSET if line.frame_id is None else msgspec.Raw(msgspec.json.encode(line.frame_id))
+    said = f"a line of {line.size:,} bytes is over the limit of {requests.LINE_LIMIT >> 20} MiB"
+    return requests.Refusal(line.frame_type or "", id_, said)

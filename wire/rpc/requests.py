@@ -1,0 +1,253 @@
+"""The requests of an rpc client: one JSON object per line.
+
+Each may have an `id`, a string or a number, which its response repeats as it was written. Members that are not listed
+are ignored. Where null is allowed, it means the same as an absent member.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, NamedTuple
+
+import msgspec
+from msgspec import Raw
+
+from wire.field_errors import explain
+from wire.framing import DEFAULT_FRAME_LIMIT
+from wire.lenient_json import UNREADABLE, reason, repaired
+from wire.rpc.messages import Message
+from wire.suggest import did_you_mean
+
+LINE_LIMIT = DEFAULT_FRAME_LIMIT
+"""Bytes of one request, without the LF. A longer one is answered with an error."""
+NAME_SHOWN = 80
+"""Characters of an unknown command in the error about it."""
+_ID_STARTS = b'"-0123456789'
+
+Id = Annotated[Raw, msgspec.Meta(extra_json_schema={"type": ["string", "number"]})]
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
+    """Base of all requests; its `type` is the class's tag."""
+
+    id: Id | msgspec.UnsetType = msgspec.UNSET
+
+
+class ImageData(msgspec.Struct, frozen=True):
+    """An image of a prompt."""
+
+    mime_type: str
+    """`image/png`, `image/jpeg`, `image/gif` or `image/webp`; it must be what the bytes are."""
+    data: str
+    """Base64."""
+
+
+class Hello(Request, frozen=True, tag="hello"):
+    """Who is there? With a token in `ZOTCORE_RPC_TOKEN` it must be the first line."""
+
+    token: str | None = None
+    """Ignored if the server has no token."""
+
+
+class Prompt(Request, frozen=True, tag="prompt"):
+    """Sends a message to the model. It needs text or an image. Prompts are carried out in the order of their
+    arrival."""
+
+    message: str | None = None
+    images: tuple[ImageData, ...] | None = None
+
+
+class Abort(Request, frozen=True, tag="abort"):
+    """Ends a prompt early. Without `prompt` the one that runs; if none has begun, the first one that waits. Also
+    succeeds if there is none."""
+
+    prompt: str | None = None
+    """Ours: the id of a prompt that runs or waits."""
+
+
+class GetState(Request, frozen=True, tag="get_state"):
+    """How is the conversation?"""
+
+
+class GetMessages(Request, frozen=True, tag="get_messages"):
+    """All messages of the conversation."""
+
+    full: bool = False
+    """Ours: with the data of images, reasoning, and arguments that are not JSON: all that `set_messages` needs."""
+
+
+class Clear(Request, frozen=True, tag="clear"):
+    """Drops all messages. Refused while a prompt runs or waits."""
+
+
+class SetModel(Request, frozen=True, tag="set_model"):
+    """Another model of the same provider, from the next turn on."""
+
+    model: str
+    """Any id that `--model` takes."""
+
+
+class GetModels(Request, frozen=True, tag="get_models"):
+    """The known models of the provider."""
+
+
+class Ping(Request, frozen=True, tag="ping"):
+    """Is the server alive?"""
+
+
+class Queue(Request, frozen=True, tag="queue"):
+    """Ours. The prompts that run or wait."""
+
+
+class RunCommand(Request, frozen=True, tag="run_command"):
+    """Ours. Runs a slash command of an extension. Answered when it has ended; the model sees nothing of it."""
+
+    name: str
+    """With or without the slash."""
+    args: str | None = None
+
+
+class ListCommands(Request, frozen=True, tag="list_commands"):
+    """Ours. The slash commands of the extensions."""
+
+
+class ListTools(Request, frozen=True, tag="list_tools"):
+    """Ours. The tools that the model is offered in the next turn."""
+
+
+class ExtStats(Request, frozen=True, tag="ext_stats"):
+    """Ours. What each extension uses."""
+
+
+class SetMessages(Request, frozen=True, tag="set_messages"):
+    """Ours. Replaces all messages. Refused while a prompt runs or waits, and if the model's API would refuse them."""
+
+    messages: tuple[Message, ...]
+    """As `get_messages` gives them with `full`."""
+
+
+class GetSchema(Request, frozen=True, tag="get_schema"):
+    """Ours. A JSON Schema of anything that zot reads or writes."""
+
+    name: str | None = None
+    """As `zot schema` lists them; without a name the names are listed."""
+
+
+class PanelKey(Request, frozen=True, tag="panel_key"):
+    """Ours. A key for an open panel of an extension."""
+
+    extension: str
+    panel_id: str
+    key: str
+    """As in the extension protocol: up, down, enter, rune …"""
+    text: str | None = None
+
+
+class PanelResize(Request, frozen=True, tag="panel_resize"):
+    """Ours. How much room an open panel has, in characters."""
+
+    extension: str
+    panel_id: str
+    width: int
+    height: int
+
+
+class PanelClose(Request, frozen=True, tag="panel_close"):
+    """Ours. The user closes a panel."""
+
+    extension: str
+    panel_id: str
+
+
+AnyRequest = (
+    Hello
+    | Prompt
+    | Abort
+    | GetState
+    | GetMessages
+    | Clear
+    | SetModel
+    | GetModels
+    | Ping
+    | Queue
+    | RunCommand
+    | ListCommands
+    | ListTools
+    | ExtStats
+    | SetMessages
+    | GetSchema
+    | PanelKey
+    | PanelResize
+    | PanelClose
+)
+COMMANDS: dict[str, type[Request]] = {str(kind.__struct_config__.tag): kind for kind in AnyRequest.__args__}
+
+
+class Refusal(NamedTuple):
+    """Why a line is no request; the error response has these three."""
+
+    command: str
+    """The line's `type`; empty if it has none that can be read."""
+    id: Raw | msgspec.UnsetType
+    error: str
+
+
+class _Envelope(msgspec.Struct):
+    type: Any = None
+    id: Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+_envelope = msgspec.json.Decoder(_Envelope)
+_decoders: dict[str, msgspec.json.Decoder[Any]] = {name: msgspec.json.Decoder(kind) for name, kind in COMMANDS.items()}
+
+
+def decode(line: bytes) -> AnyRequest | Refusal:
+    """The request in a line, or why there is none. Invalid Unicode becomes U+FFFD."""
+    found = _decode(line)
+    if isinstance(found, Refusal) and (mended := repaired(line)) is not None:
+        return _decode(mended)
+    return found
+
+
+def _decode(line: bytes) -> AnyRequest | Refusal:
+    try:
+        envelope = _envelope.decode(line)
+        id_ = _checked_id(envelope.id)
+    except UNREADABLE as error:
+        return Refusal("", msgspec.UNSET, _malformed(error))
+    command = envelope.type if isinstance(envelope.type, str) else ""
+    if id_ is None:
+        return Refusal(command, msgspec.UNSET, "id: it must be a string or a number")
+    if command not in COMMANDS:
+        return Refusal(command, id_, _unknown(command))
+    try:
+        request: AnyRequest = _decoders[command].decode(line)
+    except msgspec.ValidationError as error:
+        return Refusal(command, id_, explain(COMMANDS[command], str(error)))
+    except UNREADABLE as error:
+        return Refusal(command, id_, _malformed(error))
+    return msgspec.structs.replace(request, id=id_)
+
+
+def _checked_id(written: Raw | msgspec.UnsetType) -> Raw | msgspec.UnsetType | None:
+    """The id as it was written; None if it is neither a string nor a number. Raises one of `UNREADABLE`."""
+    if written is msgspec.UNSET:
+        return msgspec.UNSET
+    text = bytes(written)
+    if text == b"null":
+        return msgspec.UNSET
+    if text[:1] not in _ID_STARTS:
+        return None
+    if text[:1] == b'"':
+        msgspec.json.decode(text)  # only a string can hold invalid Unicode
+    return written.copy()
+
+
+def _malformed(error: Exception) -> str:
+    return f"malformed json: {reason(error).removeprefix('JSON is malformed: ')}"
+
+
+def _unknown(command: str) -> str:
+    if not command:
+        return 'unknown command: a request needs a type, such as "ping"'
+    hint = did_you_mean(command, COMMANDS) or f"there are {', '.join(COMMANDS)}"
+    return f"unknown command {command[:NAME_SHOWN]!r}; {hint}"

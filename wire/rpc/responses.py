@@ -1,0 +1,211 @@
+"""The responses to the requests of an rpc client: one JSON object per line, between the records of prompts.
+
+Each request gets exactly one response: `success`, and then `data` if the command has any, or else `error`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Generic, Literal, TypeVar
+
+import msgspec
+
+from wire.events import Totals
+from wire.rpc.messages import Message
+from wire.rpc.requests import Id
+from wire.stats import ExtensionStats
+
+PROTOCOL_VERSION = 1
+"""Increased when a member is removed or changes its meaning, but not for new members, commands and records."""
+
+Data = TypeVar("Data")
+
+
+class Response(
+    msgspec.Struct, Generic[Data], frozen=True, kw_only=True, tag_field="type", tag="response", omit_defaults=True
+):
+    """The answer to a request."""
+
+    id: Id | msgspec.UnsetType = msgspec.UNSET
+    """As in the request; absent if that has none."""
+    command: str
+    """The `type` of the request; empty if it could not be read."""
+    success: bool
+    data: Data | msgspec.UnsetType = msgspec.UNSET
+    error: str | msgspec.UnsetType = msgspec.UNSET
+    """One line that a person can act on; only if `success` is false."""
+
+
+class Greeting(msgspec.Struct, frozen=True):
+    """Data of `hello`."""
+
+    protocol_version: int
+    version: str
+    provider: str
+    model: str
+
+
+class Started(msgspec.Struct, frozen=True):
+    """Data of `prompt`, on its arrival."""
+
+    started: bool
+    """Always true."""
+    prompt: str
+    """Ours: the id of the prompt, which its records repeat."""
+    position: int
+    """Ours: how many prompts are carried out before it, the running one included."""
+
+
+class State(msgspec.Struct, frozen=True):
+    """Data of `get_state`."""
+
+    provider: str
+    model: str
+    cwd: str
+    message_count: int
+    busy: bool
+    """Whether a prompt runs or waits."""
+    usage: Totals
+    """Of all prompts together."""
+    starting: bool
+    """Ours: whether extensions are still starting; prompts wait until they have."""
+
+
+class Messages(msgspec.Struct, frozen=True):
+    """Data of `get_messages`."""
+
+    messages: tuple[Message, ...]
+
+
+class Model(msgspec.Struct, frozen=True):
+    """Data of `set_model`."""
+
+    model: str
+
+
+class ModelInfo(msgspec.Struct, frozen=True):
+    id: str
+    provider: str
+    context_window: int
+    """Tokens."""
+    max_output: int
+    """Tokens."""
+    reasoning: bool
+
+
+class Models(msgspec.Struct, frozen=True):
+    """Data of `get_models`."""
+
+    models: tuple[ModelInfo, ...]
+
+
+class Pong(msgspec.Struct, frozen=True):
+    """Data of `ping`."""
+
+    pong: bool
+    """Always true."""
+
+
+class QueuedPrompt(msgspec.Struct, frozen=True):
+    prompt: str
+    running: bool
+    aborted: bool
+    """It ends as soon as it can, or as soon as it is its turn."""
+    message: str
+    """The start of its text."""
+
+
+class Queued(msgspec.Struct, frozen=True):
+    """Data of `queue`, in the order in which the prompts are carried out."""
+
+    prompts: tuple[QueuedPrompt, ...]
+
+
+class CommandOutcome(msgspec.Struct, frozen=True):
+    """Data of `run_command`."""
+
+    extension: str
+    action: Literal["noop", "prompt", "insert", "display", "open_panel"]
+    """What the extension wants to be done with `text`: nothing, send it as a prompt, offer it for the next prompt, or
+    show it. With `open_panel` a panel has been opened, and its records follow."""
+    text: str
+
+
+class CommandInfo(msgspec.Struct, frozen=True):
+    name: str
+    """Without the slash."""
+    description: str
+    extension: str
+
+
+class Commands(msgspec.Struct, frozen=True):
+    """Data of `list_commands`."""
+
+    commands: tuple[CommandInfo, ...]
+
+
+class ToolInfo(msgspec.Struct, frozen=True):
+    name: str
+    description: str
+    schema: dict[str, Any]
+    """JSON Schema of the arguments."""
+    extension: str
+    """Empty for a built-in tool."""
+
+
+class Tools(msgspec.Struct, frozen=True):
+    """Data of `list_tools`."""
+
+    tools: tuple[ToolInfo, ...]
+
+
+class ExtensionsStats(msgspec.Struct, frozen=True):
+    """Data of `ext_stats`."""
+
+    extensions: dict[str, ExtensionStats]
+    """By name, in the order in which guards are asked."""
+
+
+class Count(msgspec.Struct, frozen=True):
+    """Data of `set_messages`."""
+
+    message_count: int
+
+
+class Schemas(msgspec.Struct, frozen=True):
+    """Data of `get_schema`."""
+
+    names: tuple[str, ...]
+    """All names; empty if one was asked for."""
+    schema: dict[str, Any] | None
+    """The one that was asked for."""
+
+
+DATA: dict[str, Any] = {
+    "hello": Greeting,
+    "prompt": Started,
+    "abort": None,
+    "get_state": State,
+    "get_messages": Messages,
+    "clear": None,
+    "set_model": Model,
+    "get_models": Models,
+    "ping": Pong,
+    "queue": Queued,
+    "run_command": CommandOutcome,
+    "list_commands": Commands,
+    "list_tools": Tools,
+    "ext_stats": ExtensionsStats,
+    "set_messages": Count,
+    "get_schema": Schemas,
+    "panel_key": None,
+    "panel_resize": None,
+    "panel_close": None,
+}
+"""The data of each command's response; None if it has none."""
+
+_encoder = msgspec.json.Encoder()
+
+
+def encode(response: Response[Any]) -> bytes:
+    """The response as one line, LF included."""
+    return _encoder.encode(response) + b"\n"
