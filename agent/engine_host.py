@@ -1,5 +1,7 @@
-"""The host of an engine: what a process has around it, whoever sends the prompts. Notices on stderr, the control socket,
-the stats file and the metrics, and how a prompt is reported that has ended."""
+"""The host of an engine: what a process has around it, whoever sends the prompts.
+
+Notices on stderr, the control socket, the stats file and the metrics, and how a prompt is reported that has ended.
+"""
 
 from __future__ import annotations
 

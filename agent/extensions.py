@@ -97,8 +97,8 @@ def start_extensions(findings: Findings, supervisor: Supervisor, reloader: Reloa
 
 def settle(options: Options, supervisor: Supervisor, provider: Provider | None, abort: Abort) -> None:
     """Waits for the extensions before the first request: for `extension_wait`, by default until the model is ready, at
-    least `LEAST_S` and at most `SETTLE_S`; without a provider for `SETTLE_S`. Guards need no longer wait here: a verdict
-    waits for guards that are still starting."""
+    least `LEAST_S` and at most `SETTLE_S`, and for `SETTLE_S` without a provider. Guards need no longer wait here: a
+    verdict waits for guards that are still starting."""
     now = supervisor.loop.clock()
     if options.extension_wait is not None:
         supervisor.settle(now + options.extension_wait, abort.is_requested)

@@ -8,6 +8,8 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from supervisor.calls.command_call import CommandInFlight
 from supervisor.calls.event_sender import EventSender
 from supervisor.calls.guards import Guards
@@ -202,7 +204,7 @@ class Supervisor:
 
     def set_model(self, model: str) -> None:
         """From now on extensions that start are told that this is the model."""
-        self._context.info = msgspec.structs.replace(self._context.info, model=model)
+        self._context.info = replace(self._context.info, model=model)
 
     def restart(self, name: str) -> None:
         """Stops an extension gracefully and starts it again, whatever its state. Raises `KeyError`."""

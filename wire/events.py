@@ -13,7 +13,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Raw
 
-from wire.lenient_json import UNREADABLE, is_deeper
+from wire.lenient_json import UNREADABLE, is_deeper, json_on_one_line
 
 SCHEMA_VERSION = 1
 """Increased when a field is removed or changes its meaning, but not for new fields and new record types."""
@@ -366,12 +366,13 @@ ARGUMENTS_DEPTH = 100
 
 
 def raw_json(text: bytes) -> Raw:
-    """JSON text as a value for a record; null when it is not JSON, or nested deeper than `ARGUMENTS_DEPTH`."""
+    """JSON text as a value for a record, on one line; null when it is not JSON, or nested deeper than
+    `ARGUMENTS_DEPTH`."""
     try:
         value = msgspec.json.decode(text)
     except UNREADABLE:
         return Raw(b"null")
-    return Raw(b"null") if is_deeper(value, ARGUMENTS_DEPTH) else Raw(text)
+    return Raw(b"null") if is_deeper(value, ARGUMENTS_DEPTH) else json_on_one_line(text)
 
 
 def to_builtins(record: Record) -> dict[str, Any]:

@@ -37,7 +37,8 @@ def definitions() -> dict[str, tuple[Any, str]]:
     found["control.reply"] = (control.Reply, "any line that a host says on its control socket")
     found["rpc.request"] = (requests.AnyRequest, "any line that a client of zot rpc says")
     for command, data in responses.DATA.items():
-        found[f"rpc.response.{command}"] = (responses.Response[data], f"response to {command}")
+        kind: Any = responses.Response[data]  # type: ignore[valid-type]
+        found[f"rpc.response.{command}"] = (kind, f"response to {command}")
     return found
 
 

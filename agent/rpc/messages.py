@@ -48,9 +48,7 @@ def _is_thinking(block: transcript.Block) -> bool:
     return isinstance(block, transcript.Thinking)
 
 
-def _shown(
-    block: transcript.Block, full: bool
-) -> messages.AnyBlock:
+def _shown(block: transcript.Block, full: bool) -> messages.AnyBlock:
     match block:
         case transcript.Text() | transcript.Image():
             return _shown_part(block, full)
@@ -103,9 +101,7 @@ def _taken(message: messages.Message, where: str) -> transcript.Message:
     return transcript.Message(message.role, content, message.time or transcript.now())
 
 
-def _taken_block(
-    block: messages.AnyBlock, where: str
-) -> transcript.Block:
+def _taken_block(block: messages.AnyBlock, where: str) -> transcript.Block:
     match block:
         case messages.Thinking(text, signature, redacted):
             return transcript.Thinking(text, signature, redacted)
@@ -140,5 +136,3 @@ def image(mime_type: str, data: str, where: str) -> transcript.Image:
     if mime_type != found:
         raise UnfitError(f"{where}.mime_type: {mime_type[:80]!r}, but the bytes are {found}")
     return transcript.Image(mime_type, data)
-
-

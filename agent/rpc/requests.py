@@ -183,11 +183,11 @@ class RequestHandler:
         )
 
     def _list_tools(self, _request: requests.ListTools) -> responses.Tools:
-        toolbox = self._engine.toolbox
+        owner = self._engine.toolbox.extension_of
         return responses.Tools(
             tuple(
-                responses.ToolInfo(tool.name, tool.description, dict(tool.input_schema), toolbox.extension_of(tool.name))
-                for tool in toolbox.offered()
+                responses.ToolInfo(tool.name, tool.description, dict(tool.input_schema), owner(tool.name))
+                for tool in self._engine.toolbox.offered()
             )
         )
 

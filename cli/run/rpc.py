@@ -18,13 +18,12 @@ from wire.exit_codes import Status
 if TYPE_CHECKING:
     from agent.options import RunRequest
 
-TOKEN = "ZOTCORE_RPC_TOKEN"
 DRAIN_S = 30.0
 
 
 def serve(request: RunRequest, words: tuple[str, ...], *, drain_s: float | None, no_stdin: bool = False) -> int:
     """Returns the exit status. The token leaves the environment of this process, so that no child has it."""
-    token = os.environ.pop(TOKEN, "")
+    token = os.environ.pop("ZOTCORE_RPC_TOKEN", "")
     try:
         if words:
             raise UsageError(f"rpc takes no prompt: {words[0]!r}; prompts come as lines on stdin")

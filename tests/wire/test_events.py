@@ -94,14 +94,21 @@ def test_unknown_members_are_ignored_and_unknown_records_are_an_error():
 
 @pytest.mark.parametrize(
     ("text", "raw"),
-    [(b'{"a": 1}', b'{"a": 1}'), (b"{bad", b"null"), (b"", b"null"), (b"\xff", b"null"), (b"[" * 50_000, b"null")]
+    [
+        (b'{"a": 1}', b'{"a": 1}'),
+        (b'{\n"a":\r\n1}', b'{ "a":  1}'),
+        (b"{bad", b"null"),
+        (b"", b"null"),
+        (b"\xff", b"null"),
+        (b"[" * 50_000, b"null"),
+    ]
     + [
         (b"[" * levels + b"]" * levels, raw or b"[" * levels + b"]" * levels)
         for levels, raw in ((100, b""), (101, b"null"))
     ],
-    ids=["json", "cut", "empty", "bytes", "deep and cut", "100 levels", "101 levels"],
+    ids=["json", "lines", "cut", "empty", "bytes", "deep and cut", "100 levels", "101 levels"],
 )
-def test_arguments_that_are_not_json_are_null(text: bytes, raw: bytes):
+def test_arguments_are_json_on_one_line_or_null(text: bytes, raw: bytes):
     assert bytes(raw_json(text)) == raw
 
 

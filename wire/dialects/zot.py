@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from msgspec import Raw
-
 from wire import frames
 from wire.dialects.base import HostInfo, PanelChange, Question
 from wire.dialects.long_lines import LONGEST, SHORT, decode_long, limit_of
 from wire.framing import LineSplitter
+from wire.lenient_json import json_on_one_line
 
 OBSERVABLE = frozenset(
     {
@@ -19,7 +18,6 @@ GUARDABLE = frozenset({"user_prompt", "turn_start", "assistant_message", "tool_c
 """In zot itself, user_prompt, tool_result, error and session_end can be neither observed nor guarded."""
 _QUESTION_HEAD = b'{"type":"event_intercept","id":"'
 _EVENT_HEAD = len('{"type":"event')
-_BREAKS_TO_SPACES = bytes.maketrans(b"\n\r", b"  ")
 
 
 class ZotDialect:
@@ -76,9 +74,3 @@ class ZotDialect:
 
     def ping(self, ping_id: str) -> bytes:
         return frames.encode(frames.Ping(ping_id))
-
-
-def json_on_one_line(json_text: bytes) -> Raw:
-    """JSON text with spaces in place of line breaks, so that it fits a frame. JSON has line breaks only between tokens;
-    in strings they are escaped."""
-    return Raw(json_text.translate(_BREAKS_TO_SPACES))

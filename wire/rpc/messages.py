@@ -40,7 +40,7 @@ class ToolCall(Block, frozen=True, tag="tool_call"):
     args: Raw
     """Any JSON; null when what the model wrote was not JSON."""
     args_text: str | msgspec.UnsetType = ABSENT
-    """Ours, only with `full`: what the model wrote, if it was not JSON."""
+    """Ours, only with `full`: what the model wrote, if `args` does not repeat it to the byte."""
 
 
 class ToolResult(Block, frozen=True, tag="tool_result"):

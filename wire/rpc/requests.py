@@ -72,7 +72,8 @@ class GetMessages(Request, frozen=True, tag="get_messages"):
     """All messages of the conversation."""
 
     full: bool = False
-    """Ours: with the data of images, reasoning, and arguments that are not JSON: all that `set_messages` needs."""
+    """Ours: with the data of images, reasoning, and arguments as the model wrote them: all that `set_messages`
+    needs."""
 
 
 class Clear(Request, frozen=True, tag="clear"):

@@ -12,8 +12,9 @@ from tests.support.any_message import JSON, TEXT, any_of, plain
 from wire import frames
 from wire.dialects.base import HostInfo
 from wire.dialects.long_lines import describe_oversize
-from wire.dialects.zot import GUARDABLE, OBSERVABLE, ZotDialect, json_on_one_line
+from wire.dialects.zot import GUARDABLE, OBSERVABLE, ZotDialect
 from wire.framing import LineSplitter, Oversize
+from wire.lenient_json import json_on_one_line
 
 DIALECT = ZotDialect()
 
