@@ -17,7 +17,7 @@ from tests.support.conversation import Conversation
 HERE = Path(__file__).parent
 ARGUMENTS = {"blocker": ["tool_call", "no"], "recorder": [os.devnull], "rewriter": ["rewriter", "!"]}
 ORDERLY = (
-    "answers_late", "answers_twice", "bad_tools", "big_reader", "blocker", "cpu_hog", "dies_in_call",
+    "answers_late", "answers_twice", "bad_tools", "big_reader", "blocker", "commands", "cpu_hog", "dies_in_call",
     "dies_in_intercept", "dumps_on_quit", "env_dump", "fd_leak", "fork_bomb", "huge_line", "killed_in_call",
     "late_tool", "memory_hog", "never_answers", "pinged", "recorder", "rewriter", "stderr_flood", "wrong_types",
 )  # fmt: skip

@@ -1,0 +1,93 @@
+"""What waits for the client is bounded, and comes in order."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from agent.rpc import client_output
+from agent.rpc.client_output import ClientOutput
+from supervisor.loop.loop import Loop
+from wire import events
+from wire.rpc.responses import Response
+
+OK = Response(command="ping", success=True)
+SESSION = events.Session(1, "1", "s", "p", "m", "/", (), "t")
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def bench():
+    clock = Clock()
+    loop = Loop(clock)
+    reading, writing = os.pipe()
+    told = []
+    output = ClientOutput(loop, writing, on_gone=told.append, on_unread=told.append)
+    yield loop, clock, output, reading, told
+    output.close()
+    loop.close()
+    os.close(reading)
+    os.close(writing)
+
+
+def test_records_wait_for_the_first_response_and_the_oldest_go(bench):
+    _, _, output, reading, _ = bench
+    for number in range(client_output.HELD_LIMIT + 5):
+        output.record(events.ExtNotify("e", "info", str(number)))
+    output.record(SESSION)
+    output.respond(OK, opens=False)
+    output.respond(OK)
+    lines = [json.loads(line) for line in os.read(reading, 1 << 20).splitlines()]
+    assert [line["type"] for line in lines[:3]] == ["response", "response", "session"]
+    assert lines[3]["message"] == "5"
+
+
+def test_only_records_of_a_prompt_name_it(bench):
+    _, _, output, reading, _ = bench
+    output.respond(OK)
+    output.prompt = "p1"
+    output.record(events.Done())
+    output.record(events.ExtNotify("e", "info", "hi"))
+    output.prompt = ""
+    output.record(events.Done())
+    lines = [json.loads(line) for line in os.read(reading, 1 << 20).splitlines()]
+    assert [line.get("prompt") for line in lines] == [None, "p1", None, None]
+
+
+def test_a_client_that_takes_nothing_is_given_up_after_a_minute(bench):
+    loop, clock, output, reading, told = bench
+    output.respond(OK)
+    output.prompt = "p1"
+    while output.writer.is_flushed:
+        output.record(events.TextDelta("x" * 1000))
+    clock.now = 59.0
+    loop.run_until(lambda: True)
+    os.read(reading, 8192)
+    loop.run_until(lambda: output.writer.stuck_since in (None, 59.0), clock.now)
+    assert told == []
+    while output.writer.is_flushed:
+        output.record(events.TextDelta("x" * 1000))
+    clock.now = 61.0
+    loop.run_until(lambda: False, clock.now)
+    assert told == []
+    clock.now = 119.5
+    loop.run_until(lambda: bool(told), clock.now)
+    assert told == ["it has read nothing for 60 s"]
+
+
+def test_a_client_for_which_too_much_waits_is_given_up(bench, monkeypatch):
+    _, _, output, _, told = bench
+    monkeypatch.setattr(client_output, "WAITING_LIMIT", 1_000_000)
+    output.respond(OK)
+    for _ in range(2000):
+        output.record(events.TextDelta("x" * 1000))
+    assert len(told) == 1
+    assert output.writer.outbox.queued == 0

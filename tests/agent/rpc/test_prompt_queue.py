@@ -1,0 +1,83 @@
+"""The order of prompts and their aborts, for any sequence of requests."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from agent.rpc import prompt_queue
+from agent.rpc.prompt_queue import PromptQueue, QueueFullError
+
+
+class Requests(RuleBasedStateMachine):
+    """Beside the queue a plain model of it: the ids in order, and which are aborted."""
+
+    def __init__(self):
+        super().__init__()
+        self.queue = PromptQueue()
+        self.expected: list[str] = []
+        self.aborted: set[str] = set()
+        self.begun: list[str] = []
+
+    @rule(text=st.text(max_size=3))
+    def prompt(self, text):
+        prompt, position = self.queue.add(text, ())
+        assert position == len(self.expected)
+        self.expected.append(prompt.id)
+
+    @precondition(lambda self: self.queue.running is None)
+    @rule()
+    def begin(self):
+        prompt = self.queue.begin()
+        assert (prompt.id if prompt else None) == (self.expected[0] if self.expected else None)
+        if prompt is not None:
+            self.begun.append(prompt.id)
+
+    @precondition(lambda self: self.queue.running is not None)
+    @rule()
+    def end(self):
+        self.expected.remove(self.queue.running.id)
+        self.queue.end()
+
+    @rule()
+    def abort_the_first(self):
+        self.queue.abort(None, "enough")
+        self.aborted |= set(self.expected[:1])
+
+    @rule(number=st.integers(0, 20))
+    def abort_by_id(self, number):
+        self.queue.abort(f"p{number}", "enough")
+        self.aborted |= {f"p{number}"} & set(self.expected)
+
+    @rule(but_first=st.booleans())
+    def abort_all(self, but_first):
+        self.queue.abort_all("the end", but_first=but_first)
+        self.aborted |= set(self.expected[1:] if but_first else self.expected)
+
+    @invariant()
+    def the_queue_is_as_expected(self):
+        assert [prompt.id for prompt in self.queue] == self.expected
+        assert {prompt.id for prompt in self.queue if prompt.abort.requested} == self.aborted & set(self.expected)
+        assert self.queue.is_busy == bool(self.expected)
+
+    @invariant()
+    def prompts_begin_in_the_order_of_their_arrival(self):
+        assert self.begun == sorted(self.begun, key=lambda each: int(each[1:]))
+
+
+TestRequests = Requests.TestCase
+
+
+def test_the_queue_is_bounded_in_number_and_size(monkeypatch):
+    monkeypatch.setattr(prompt_queue, "PROMPTS_LIMIT", 3)
+    monkeypatch.setattr(prompt_queue, "BYTES_LIMIT", 10)
+    queue = PromptQueue()
+    queue.add("x" * 100, ())  # the first has room, however large it is
+    with pytest.raises(QueueFullError, match="wait already"):
+        queue.add("y", ())
+    queue.begin()
+    for _ in range(3):
+        queue.add("z", ())
+    with pytest.raises(QueueFullError, match="3 prompts wait already"):
+        queue.add("z", ())

@@ -1,0 +1,254 @@
+"""What each request is answered, in each state of the server. The transcripts are in `transcripts/STATE.txt`.
+
+After a wanted change `python -m tests.agent.rpc.test_requests` writes them anew; read the difference.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from tests.support.extension_folder import extension
+from tests.support.rpc_client import serve
+from tests.support.scripted_model import ScriptedModel, says
+from wire.rpc.responses import DATA
+
+TRANSCRIPTS = Path(__file__).with_name("transcripts")
+PNG = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
+BEGUN = [{"type": "message_start", "usage": {}}, {"type": "text_delta", "delta": "Once"}]
+REQUESTS = [
+    {"type": "hello"},
+    {"type": "ping"},
+    {"type": "get_state"},
+    {"type": "queue"},
+    {"type": "get_messages"},
+    {"type": "get_models"},
+    {"type": "set_model", "model": ""},
+    {"type": "set_model", "model": "m"},
+    {"type": "list_commands"},
+    {"type": "list_tools"},
+    {"type": "ext_stats"},
+    {"type": "get_schema"},
+    {"type": "get_schema", "name": "event.done"},
+    {"type": "get_schema", "name": "event.don"},
+    {"type": "panel_key", "extension": "commands", "panel_id": "p", "key": "up"},
+    {"type": "panel_resize", "extension": "commands", "panel_id": "p", "width": 80, "height": 24},
+    {"type": "panel_close", "extension": "commands", "panel_id": "p"},
+    {"type": "prompt"},
+    {"type": "prompt", "message": "go", "images": [{"mime_type": "image/png", "data": "no base64"}]},
+    {"type": "clear"},
+    {"type": "set_messages", "messages": [{"role": "user", "content": [{"type": "text", "text": "hi"}]}]},
+    {"type": "get_messages", "full": True},
+    {"type": "run_command", "name": "/display", "args": "now"},
+    {"type": "run_command", "name": "dispaly"},
+    {"type": "compact"},
+    {"type": "abort"},
+]
+
+
+def transcript(state: str, folder: Path) -> str:
+    """The requests and responses in this state, without what differs from run to run."""
+    replies = {
+        "idle": [says("Hi.")],
+        "streaming": [BEGUN],
+        "tools": [says("", ("t1", "bash", {"command": "echo up; exec sleep 60"}))],
+        "queued": [BEGUN, BEGUN],
+    }
+    lines: list[str] = []
+
+    def script(client):
+        if state == "idle":
+            client.prompt("go")
+        else:
+            client.send("prompt", message="go")
+            client.until("tool_progress" if state == "tools" else "text_delta")
+        if state == "queued":
+            client.ask("prompt", message="then this")
+        for request in REQUESTS:
+            answer = client.ask(request["type"], **{name: each for name, each in request.items() if name != "type"})
+            lines.append(f"> {json.dumps(request)}\n< {json.dumps(_without_noise(answer, folder))}\n")
+        if state != "idle":
+            client.until("done")
+
+    made = str(extension(folder, "commands"))
+    serve(folder, ScriptedModel(*replies[state]), script, extensions=(made,), extension_wait=30.0)
+    return "".join(lines)
+
+
+def _without_noise(answer, folder):
+    said = {name: value for name, value in answer.items() if name not in ("type", "id")}
+    data = said.get("data")
+    match said["command"], data:
+        case ("get_models", {"models": models}):
+            data["models"] = models[:1]
+        case ("list_tools", {"tools": tools}):
+            data["tools"] = [f"{tool['name']} of {tool['extension'] or 'zot'}" for tool in tools]
+        case ("ext_stats", {"extensions": stats}):
+            data["extensions"] = {name: sorted(each)[:2] for name, each in stats.items()}
+        case ("get_schema", {"names": [_, *_]}):
+            data["names"] = sorted(data["names"])[:1]
+        case ("get_messages", {"messages": messages}):
+            for message in messages:
+                message["time"] = bool(message["time"])
+    return json.loads(json.dumps(said).replace(str(folder), "<cwd>"))
+
+
+@pytest.mark.parametrize("state", ["idle", "streaming", "tools", "queued"])
+def test_each_request_in_each_state(state, tmp_path):
+    assert transcript(state, tmp_path) == (TRANSCRIPTS / f"{state}.txt").read_text()
+
+
+def test_each_command_is_asked():
+    assert {request["type"] for request in REQUESTS} == {*DATA, "compact"}
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("noop", {"action": "noop", "text": ""}),
+        ("prompt", {"action": "prompt", "text": "ask this"}),
+        ("insert", {"action": "insert", "text": "edit this"}),
+        ("display", {"action": "display", "text": "see this"}),
+        ("fail", "/fail: it cannot"),
+        ("odd", "/odd: extension commands failed: there is no action 'dance'"),
+    ],
+)
+def test_a_command_is_answered_with_what_its_extension_wants(name, data, tmp_path):
+    def script(client):
+        client.ask("ping")
+        client.until("extension", event="started")
+        answer = client.ask("run_command", name=name)
+        assert answer.get("data", answer.get("error")) == (
+            data if isinstance(data, str) else {"extension": "commands", **data}
+        )
+
+    serve(tmp_path, ScriptedModel(), script, extensions=(str(extension(tmp_path, "commands")),), extension_wait=30.0)
+
+
+def test_a_panel_is_opened_used_and_closed(tmp_path):
+    panel = {"extension": "commands", "panel_id": "p"}
+
+    def script(client):
+        client.ask("ping")
+        client.until("extension", event="started")
+        client.send("run_command", name="open_panel")
+        opened = client.until("panel_open", **panel)
+        assert (opened["title"], opened["lines"]) == ("Panel", ["one"])
+        assert client.ask("panel_resize", width=80, height=24, **panel)["success"]
+        client.send("panel_key", key="up", **panel)
+        assert client.until("panel_render")["lines"] == ["up"]
+        client.send("panel_close", **panel)
+        client.until("panel_close", **panel)
+        assert not client.ask("panel_key", key="up", **panel)["success"]
+
+    serve(tmp_path, ScriptedModel(), script, extensions=(str(extension(tmp_path, "commands")),), extension_wait=30.0)
+
+
+# --- the conversation ---------------------------------------------------------------------------------------
+
+
+def test_an_image_reaches_the_model_and_is_shown_by_its_size(tmp_path):
+    model = ScriptedModel(says("A dot."))
+    image = {"mime_type": "image/png", "data": base64.b64encode(PNG).decode()}
+    served = serve(tmp_path, model, lambda client: client.prompt("what is this?", images=[image]))
+    asked = model.asked[0]["messages"][0]["content"]
+    assert [block["type"] for block in asked] == ["text", "image"]
+    assert asked[1]["source"]["data"] == image["data"]
+    (told,) = [line["content"] for line in served.lines if line["type"] == "user_message"]
+    assert told[1] == {"type": "image", "mime_type": "image/png", "bytes": len(PNG)}
+
+
+def test_the_model_is_changed_for_the_next_turn_of_a_running_prompt(tmp_path):
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+
+    def script(client):
+        client.send("prompt", message="go")
+        client.until("tool_call")
+        assert client.ask("set_model", model="claude-sonnet-5-5")["data"] == {"model": "claude-sonnet-5-5"}
+        gate.write_text("\n")
+        client.until("done")
+        assert client.ask("hello")["data"]["model"] == "claude-sonnet-5-5"
+
+    model = ScriptedModel(says("", ("t1", "bash", {"command": f"cat {gate}"})), says("Done."))
+    serve(tmp_path, model, script)
+    assert [(asked["model"], asked["max_tokens"]) for asked in model.asked] == [
+        ("m", 100), ("claude-sonnet-5-5", 32_000),
+    ]  # fmt: skip
+
+
+def test_extensions_that_start_later_are_told_of_the_new_model(tmp_path):
+    told = tmp_path / "told"
+    program = (
+        "import json, sys\nprint(json.dumps({'type': 'hello', 'name': 'once'}), flush=True)\n"
+        f"with open({str(told)!r}, 'a') as file: file.write(json.loads(sys.stdin.readline())['model'] + '\\n')\n"
+        "print(json.dumps({'type': 'ready'}), flush=True)\n"
+        "print(json.dumps({'type': 'register_command', 'name': 'end'}), flush=True)\n"
+        "for line in sys.stdin:\n"
+        "    if json.loads(line)['type'] == 'command_invoked': sys.exit(1)\n"
+        "    if json.loads(line)['type'] == 'shutdown': break\n"
+    )
+    made = tmp_path / "ext-once"
+    made.mkdir()
+    manifest = {"name": "once", "exec": sys.executable, "args": ["-I", "-S", "-c", program], "language": "python"}
+    (made / "extension.json").write_text(json.dumps(manifest))
+
+    def script(client):
+        client.ask("ping")
+        client.until("extension", event="started")
+        client.ask("set_model", model="other")
+        while not client.ask("list_commands")["data"]["commands"]:
+            pass
+        client.ask("run_command", name="end")
+        client.until("extension", event="restarted")
+
+    serve(tmp_path, ScriptedModel(), script, extensions=(str(made),), extension_wait=30.0)
+    assert told.read_text().split() == ["m", "other"]
+
+
+def test_messages_that_were_kept_are_restored_with_all_they_had(tmp_path):
+    kept = []
+    call = ("t1", "bash", '{"command":\n"echo hi"}')
+
+    def first(client):
+        client.prompt("go", images=[{"mime_type": "image/png", "data": base64.b64encode(PNG).decode()}])
+        kept.extend(client.ask("get_messages", full=True)["data"]["messages"])
+
+    (tmp_path / "one").mkdir()
+    (tmp_path / "two").mkdir()
+    served = serve(tmp_path / "one", ScriptedModel(says("", call), says("Done.")), first)
+    assert all(b"\n" not in json.dumps(line["args"]).encode() for line in served.lines if line["type"] == "tool_call")
+
+    def second(client):
+        assert client.ask("set_messages", messages=kept)["data"] == {"message_count": 4}
+        assert client.ask("get_messages", full=True)["data"]["messages"] == kept
+        client.prompt("and now?")
+
+    model = ScriptedModel(says("Yes."))
+    serve(tmp_path / "two", model, second)
+    asked = model.asked[0]["messages"]
+    assert [block["type"] for block in asked[0]["content"]] == ["text", "image"]
+    assert [message["role"] for message in asked] == ["user", "assistant", "user", "assistant", "user"]
+
+
+def test_clear_drops_the_messages_and_keeps_the_use(tmp_path):
+    def script(client):
+        client.prompt("go")
+        assert client.ask("clear")["success"]
+        state = client.ask("get_state")["data"]
+        assert (state["message_count"], state["usage"]["input"]) == (0, 1)
+
+    serve(tmp_path, ScriptedModel(says("Hi.")), script)
+
+
+if __name__ == "__main__":
+    TRANSCRIPTS.mkdir(exist_ok=True)
+    for each in ("idle", "streaming", "tools", "queued"):
+        with tempfile.TemporaryDirectory() as made_folder:
+            (TRANSCRIPTS / f"{each}.txt").write_text(transcript(each, Path(made_folder)))

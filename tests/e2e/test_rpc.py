@@ -1,0 +1,256 @@
+"""`zot rpc` as its clients start it: a process of its own, with the real model worker, tools and extensions."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from contextlib import contextmanager, suppress
+
+import pytest
+
+from tests.support.extension_folder import extension
+from tests.support.messages_server import hold_first_byte, stall_midway, text_reply, tool_reply
+from tests.support.replay_script import Script
+from tests.support.rpc_client import RpcClient
+from tests.support.zot_process import wait_until
+from wire import events
+
+SECRET = "s3cret-of-the-client"
+
+
+@pytest.fixture
+def rpc(zot):
+    @contextmanager
+    def start(*flags, **popen):
+        with zot.start("rpc", *flags, stdin=subprocess.PIPE, **popen) as running:
+            running.client = RpcClient.of(running)
+            yield running
+
+    return start
+
+
+@pytest.fixture
+def replayed(zot, rpc):
+    """A server whose model answers `Done.` to the prompt `go`."""
+    return lambda *flags, **popen: rpc(
+        "--replay", Script(zot.cwd).answer("Done.").write(zot.folder / "cassette.jsonl"), *flags, **popen
+    )
+
+
+def end(running):
+    running.process.stdin.close()
+    outcome = running.finish()
+    assert outcome.leftovers == []
+    return outcome
+
+
+def test_hello_state_prompt_and_abort(replayed, zot):
+    with replayed() as running:
+        client = running.client
+        greeting = client.ask("hello")["data"]
+        assert (greeting["protocol_version"], greeting["provider"]) == (1, "replay")
+        assert client.until("session")["cwd"] == str(zot.cwd)
+        assert client.ask("abort")["success"]
+        records = client.prompt("go")
+        assert [line["type"] for line in records][-3:] == ["turn_end", "result", "done"]
+        state = client.ask("get_state")["data"]
+        assert (state["message_count"], state["busy"], state["cwd"]) == (2, False, str(zot.cwd))
+        outcome = end(running)
+    assert (outcome.status, outcome.stderr) == (0, "")
+    assert zot.session_files() == []
+
+
+def test_every_record_is_one_of_the_event_stream(replayed):
+    with replayed() as running:
+        for line in running.client.prompt("go"):
+            events.decode(json.dumps(line).encode())
+        end(running)
+
+
+def test_a_prompt_without_a_line_end_and_a_closed_stdin_is_finished(replayed):
+    with replayed() as running:
+        running.client.send_bytes(b'{"type":"prompt","message":"go"}')
+        running.client.close_stdin()
+        lines = running.client.rest()
+        assert lines[-2]["status"] == "ok"
+        assert running.process.wait() == 0
+
+
+@pytest.mark.parametrize("stdin", ["null", "file"])
+def test_stdin_may_be_a_file(zot, tmp_path, stdin):
+    (tmp_path / "requests").write_text('\n{"type":"ping","id":1}\n\n{"type":"pi')
+    cassette = Script(zot.cwd).answer("Done.").write(zot.folder / "cassette.jsonl")
+    with open(os.devnull if stdin == "null" else tmp_path / "requests", "rb") as given:
+        outcome = zot.run("--rpc", "--replay", cassette, stdin=given)
+    assert outcome.status == 0
+    answers = [line for line in outcome.json_lines if line["type"] == "response"]
+    assert [(line["command"], line["success"]) for line in answers] == (
+        [] if stdin == "null" else [("ping", True), ("", False)]
+    )
+
+
+def test_the_model_worker_serves_all_prompts(rpc, server):
+    server.add(text_reply("One."), text_reply("Two."))
+    with rpc("--base-url", server.base_url, "--api-key", "k") as running:
+        texts = [running.client.prompt(text)[-2]["text"] for text in ("first", "second")]
+        assert end(running).status == 0
+    assert texts == ["One.", "Two."]
+    assert [len(received.body["messages"]) for received in server.requests] == [1, 3]
+
+
+def test_an_abort_while_the_model_is_silent(rpc, server):
+    server.add(hold_first_byte(60.0), text_reply("Two."))
+    with rpc("--base-url", server.base_url, "--api-key", "k") as running:
+        client = running.client
+        client.ask("prompt", message="first")
+        client.until("turn_start")
+        wait_until(lambda: server.requests)
+        client.ask("abort")
+        assert client.until("result")["status"] == "interrupted"
+        assert client.prompt("second")[-2]["text"] == "Two."
+        end(running)
+
+
+def test_no_child_has_the_token(rpc, server, zot):
+    server.add(tool_reply("t1", "bash", {"command": "env"}), text_reply("Done."))
+    made = extension(zot.folder, "env_dump", zot.folder / "dumped")
+    with rpc(
+        "--base-url", server.base_url, "--api-key", "k", "-e", made, env={"ZOTCORE_RPC_TOKEN": SECRET}
+    ) as running:
+        client = running.client
+        assert client.ask("hello", token=SECRET)["success"]
+        client.prompt("go")
+        worker = running.child("worker_main")
+        with open(f"/proc/{worker}/environ", "rb") as environ:
+            assert SECRET.encode() not in environ.read()
+        outcome = end(running)
+    assert outcome.status == 0
+    assert SECRET not in json.dumps(client.lines)
+    (result,) = [line for line in client.lines if line["type"] == "tool_result"]
+    assert "PATH=" in result["content"][0]["text"]
+    dumps = [path for path in zot.folder.rglob("*") if path.is_file() and path.suffix != ".jsonl"]
+    assert not [path for path in dumps if SECRET.encode() in path.read_bytes()]
+
+
+def test_a_wrong_token_ends_the_server(replayed):
+    with replayed(env={"ZOTCORE_RPC_TOKEN": SECRET}) as running:
+        running.client.send("hello", token="guess", id="h")
+        (answer,) = running.client.rest()
+        outcome = running.finish()
+    assert (answer["id"], answer["success"], answer["error"]) == ("h", False, "invalid token")
+    assert outcome.status == 1
+    assert "ZOTCORE_RPC_TOKEN" in outcome.stderr
+    assert SECRET not in outcome.stderr
+
+
+def test_a_wrong_flag_is_a_usage_error(zot):
+    assert "rpc takes no prompt: 'go'" in zot.run("rpc", "go").refusal()
+    assert "--no-stdin" in zot.run("rpc", "--no-stdin").refusal()
+    assert "choose one of" in zot.run("rpc", "--json").refusal()
+    assert "--drain-timeout has no effect without --rpc" in zot.run("-p", "--drain-timeout", "3", "go").refusal()
+    assert "there is no flag" in (said := zot.run("rpc", "--modle", "m").refusal()) or "--modle" in said
+
+
+# --- clients that misbehave -----------------------------------------------------------------------------------
+
+
+def test_garbage_is_answered_and_the_connection_goes_on(replayed):
+    with replayed() as running:
+        client = running.client
+        client.send_bytes(b'garbage\n\xff\xfe\n[]\n{"type":"ping"\n\n{"id":{},"type":"ping"}\n')
+        client.send_bytes(b'{"type":"ping","id":"big","x":"' + b"x" * (17 << 20) + b'"}\n')
+        client.send("ping", id="after")
+        client.until("response", id="after")
+        end(running)
+    answers = [line for line in client.lines if line["type"] == "response"]
+    assert [line["success"] for line in answers] == [False] * 6 + [True]
+    assert (answers[5]["id"], answers[5]["command"]) == ("big", "ping")
+    assert "over the limit of 16 MiB" in answers[5]["error"]
+
+
+def test_a_client_that_closes_stdout_ends_the_server(rpc, server):
+    server.add(stall_midway("Once"))
+    with rpc("--base-url", server.base_url, "--api-key", "k") as running:
+        running.client.ask("prompt", message="go")
+        running.client.until("text_delta")
+        running.process.stdout.close()
+        outcome = running.finish()
+    assert (outcome.status, outcome.leftovers) == (130, [])
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_the_prompts_in_order(rpc, server, number):
+    server.add(stall_midway("Once"))
+    with rpc("--base-url", server.base_url, "--api-key", "k") as running:
+        client = running.client
+        client.ask("prompt", message="a")
+        client.ask("prompt", message="b")
+        client.until("text_delta")
+        running.signal(number)
+        lines = client.rest()
+        outcome = running.finish()
+    assert [line["prompt"] for line in lines if line["type"] == "done"] == ["p1", "p2"]
+    assert {line["error"] for line in lines if line["type"] == "turn_end"} == {f"interrupted by {number.name}"}
+    assert (outcome.status, outcome.leftovers) == (130, [])
+
+
+@pytest.mark.parametrize("moment", ["starting", "streaming", "tool"])
+def test_a_killed_server_leaves_nothing(rpc, server, zot, moment):
+    server.add(tool_reply("t1", "bash", {"command": "echo up; exec sleep 300"}) if moment == "tool" else stall_midway("x"))
+    made = extension(zot.folder, "echo")
+    with rpc("--base-url", server.base_url, "--api-key", "k", "-e", made) as running:
+        client = running.client
+        client.ask("ping")
+        if moment != "starting":
+            client.ask("prompt", message="go")
+            client.until("tool_progress" if moment == "tool" else "text_delta")
+        running.process.kill()
+        with suppress(EOFError):
+            client.rest()
+        running.process.wait()
+        running._wait_for_reaper()
+        assert wait_until(lambda: not running.finish().leftovers)
+
+
+def test_a_client_that_dies_in_mid_prompt_leaves_nothing(zot, server):
+    """The client is a shell that owns both pipes; with it both go."""
+    server.add(stall_midway("x"))
+    fifo = zot.folder / "told"
+    os.mkfifo(fifo)
+    command = f"{' '.join(zot.command)} rpc --base-url {server.base_url} --api-key k"
+    ask = '{"type":"prompt","message":"go"}'
+    script = f"( echo '{ask}'; sleep 300 & echo $! > {fifo}; wait ) | {command} | ( read _; sleep 300 )"
+    with zot.start("-c", script, command=["/bin/sh"], cold=True, start_new_session=True) as running:
+        fifo.read_text()
+        wait_until(lambda: server.requests)
+        os.killpg(running.pid, signal.SIGTERM)
+        outcome = running.finish()
+        assert wait_until(lambda: not running.find_child("pyzot"))
+    assert outcome.status == -signal.SIGTERM
+
+
+# --- beside it --------------------------------------------------------------------------------------------------
+
+
+def test_other_programs_see_the_server_and_can_stop_it(replayed, zot):
+    with replayed() as running:
+        running.client.ask("ping")
+        running.client.until("session")
+        shown = zot.run("ps", "--json")
+        assert str(running.pid) in shown.text
+        assert zot.run("stop", str(running.pid)).status == 0
+        assert running.finish().status == 130
+
+
+def test_stats_have_all_prompts(rpc, server, zot):
+    server.add(text_reply("One."), text_reply("Two."))
+    with rpc("--base-url", server.base_url, "--api-key", "k", "--stats", zot.folder / "stats") as running:
+        running.client.prompt("first")
+        running.client.prompt("second")
+        cumulative = [line["cumulative"]["input"] for line in running.client.lines if line["type"] == "usage"]
+        end(running)
+    run = [json.loads(line) for line in (zot.folder / "stats").read_text().splitlines() if '"run"' in line]
+    last = [line for line in run if line.get("type") == "run"][-1]
+    assert (last["steps"], last["input"], last["status"]) == (2, cumulative[-1], "ok")
