@@ -76,6 +76,10 @@ class AnthropicProvider:
         self._requests = 0
         self._model = ""
         """The model of the last request."""
+        self._is_cancelled = False
+        """Whether the worker was killed with its request, and has not ended yet."""
+        self._held = b""
+        """A request that waits for that end."""
 
     def start(self) -> None:
         """Starts the worker. If that fails, the next request fails."""
@@ -111,18 +115,29 @@ class AnthropicProvider:
         line = orjson.dumps({"type": "request", "id": str(self._requests), "params": params}) + b"\n"
         if len(line) > REQUEST_LIMIT:
             self._fail(f"the conversation makes a request of more than {REQUEST_LIMIT} bytes")
-            return stream
+        elif self._is_cancelled:
+            self._held = line
+        else:
+            self._send(line)
+        return stream
+
+    def _send(self, line: bytes) -> None:
         if self.child is None or not self.child.is_running:
             self.start()
         if self.child is None:
             self._fail(f"the model worker could not be started: {self._refusal}")
         elif not self.child.send(line):
             self.child.kill_group(signal.SIGKILL)  # the worker has closed its stdin; its exit status becomes the error
-        return stream
 
     def cancel(self) -> None:
+        """Kills the worker if it serves a request: it would go on until the reply ends. The next request starts a new
+        one."""
+        if self._stream is not None and self.child is not None:
+            self._is_cancelled = True
+            self.child.kill_group(signal.SIGKILL)
         self._stream = None
         self._read_on()
+        self._held = b""
 
     def stoppables(self) -> Sequence[Stoppable]:
         return [self]
@@ -173,6 +188,12 @@ class AnthropicProvider:
         self._stderr = (self._stderr + data)[-STDERR_KEPT:]
 
     def _on_exit(self, status: ExitStatus) -> None:
+        if self._is_cancelled:
+            self._is_cancelled = False
+            if self._held:
+                self._send(self._held)
+                self._held = b""
+            return
         lines = self._stderr.decode("utf-8", "replace").strip().splitlines()
         fatal = [line for line in lines if line.startswith("Fatal Python error")]  # frames of C follow it
         self._fail(": ".join([f"the model worker ended ({status})", *(fatal[:1] or lines[-1:])]))

@@ -18,6 +18,8 @@ from tests.support.zot_process import wait_until
 from wire import events
 
 SECRET = "s3cret-of-the-client"
+STALLED = stall_midway(text_reply("Once upon a time"), after=4)
+"""A reply of which the first piece of text comes, and then no more."""
 
 
 @pytest.fixture
@@ -72,7 +74,7 @@ def test_every_record_is_one_of_the_event_stream(replayed):
 def test_a_prompt_without_a_line_end_and_a_closed_stdin_is_finished(replayed):
     with replayed() as running:
         running.client.send_bytes(b'{"type":"prompt","message":"go"}')
-        running.client.close_stdin()
+        running.process.stdin.close()
         lines = running.client.rest()
         assert lines[-2]["status"] == "ok"
         assert running.process.wait() == 0
@@ -101,12 +103,12 @@ def test_the_model_worker_serves_all_prompts(rpc, server):
 
 
 def test_an_abort_while_the_model_is_silent(rpc, server):
-    server.add(hold_first_byte(60.0), text_reply("Two."))
+    server.add(hold_first_byte(text_reply("One.")), text_reply("Two."))
     with rpc("--base-url", server.base_url, "--api-key", "k") as running:
         client = running.client
         client.ask("prompt", message="first")
         client.until("turn_start")
-        wait_until(lambda: server.requests)
+        server.wait_until_held()
         client.ask("abort")
         assert client.until("result")["status"] == "interrupted"
         assert client.prompt("second")[-2]["text"] == "Two."
@@ -114,24 +116,23 @@ def test_an_abort_while_the_model_is_silent(rpc, server):
 
 
 def test_no_child_has_the_token(rpc, server, zot):
-    server.add(tool_reply("t1", "bash", {"command": "env"}), text_reply("Done."))
-    made = extension(zot.folder, "env_dump", zot.folder / "dumped")
-    with rpc(
-        "--base-url", server.base_url, "--api-key", "k", "-e", made, env={"ZOTCORE_RPC_TOKEN": SECRET}
-    ) as running:
+    server.add(tool_reply([("bash", {"command": "env"}), ("env", {})]), text_reply("Done."))
+    made = extension(zot.folder, "env_dump")
+    env = {"ZOTCORE_RPC_TOKEN": SECRET}
+    with rpc("--base-url", server.base_url, "--api-key", "k", "-e", made, env=env, cold=True) as running:
         client = running.client
         assert client.ask("hello", token=SECRET)["success"]
         client.prompt("go")
-        worker = running.child("worker_main")
+        worker = running.find_child("model/worker_main")
         with open(f"/proc/{worker}/environ", "rb") as environ:
             assert SECRET.encode() not in environ.read()
         outcome = end(running)
     assert outcome.status == 0
     assert SECRET not in json.dumps(client.lines)
-    (result,) = [line for line in client.lines if line["type"] == "tool_result"]
-    assert "PATH=" in result["content"][0]["text"]
-    dumps = [path for path in zot.folder.rglob("*") if path.is_file() and path.suffix != ".jsonl"]
-    assert not [path for path in dumps if SECRET.encode() in path.read_bytes()]
+    told = [line["content"][0]["text"] for line in client.lines if line["type"] == "tool_result"]
+    assert "PATH=" in told[0]
+    assert '"PATH"' in told[1]
+    assert "ZOTCORE_RPC_TOKEN" not in "".join(told)
 
 
 def test_a_wrong_token_ends_the_server(replayed):
@@ -150,7 +151,7 @@ def test_a_wrong_flag_is_a_usage_error(zot):
     assert "--no-stdin" in zot.run("rpc", "--no-stdin").refusal()
     assert "choose one of" in zot.run("rpc", "--json").refusal()
     assert "--drain-timeout has no effect without --rpc" in zot.run("-p", "--drain-timeout", "3", "go").refusal()
-    assert "there is no flag" in (said := zot.run("rpc", "--modle", "m").refusal()) or "--modle" in said
+    assert "--modle" in zot.run("rpc", "--modle", "m").refusal()
 
 
 # --- clients that misbehave -----------------------------------------------------------------------------------
@@ -171,7 +172,7 @@ def test_garbage_is_answered_and_the_connection_goes_on(replayed):
 
 
 def test_a_client_that_closes_stdout_ends_the_server(rpc, server):
-    server.add(stall_midway("Once"))
+    server.add(STALLED)
     with rpc("--base-url", server.base_url, "--api-key", "k") as running:
         running.client.ask("prompt", message="go")
         running.client.until("text_delta")
@@ -182,7 +183,7 @@ def test_a_client_that_closes_stdout_ends_the_server(rpc, server):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_the_prompts_in_order(rpc, server, number):
-    server.add(stall_midway("Once"))
+    server.add(STALLED)
     with rpc("--base-url", server.base_url, "--api-key", "k") as running:
         client = running.client
         client.ask("prompt", message="a")
@@ -198,7 +199,8 @@ def test_a_signal_ends_the_prompts_in_order(rpc, server, number):
 
 @pytest.mark.parametrize("moment", ["starting", "streaming", "tool"])
 def test_a_killed_server_leaves_nothing(rpc, server, zot, moment):
-    server.add(tool_reply("t1", "bash", {"command": "echo up; exec sleep 300"}) if moment == "tool" else stall_midway("x"))
+    running_tool = tool_reply([("bash", {"command": "echo up; exec sleep 300"})])
+    server.add(running_tool if moment == "tool" else STALLED)
     made = extension(zot.folder, "echo")
     with rpc("--base-url", server.base_url, "--api-key", "k", "-e", made) as running:
         client = running.client
@@ -216,7 +218,7 @@ def test_a_killed_server_leaves_nothing(rpc, server, zot, moment):
 
 def test_a_client_that_dies_in_mid_prompt_leaves_nothing(zot, server):
     """The client is a shell that owns both pipes; with it both go."""
-    server.add(stall_midway("x"))
+    server.add(STALLED)
     fifo = zot.folder / "told"
     os.mkfifo(fifo)
     command = f"{' '.join(zot.command)} rpc --base-url {server.base_url} --api-key k"
@@ -224,7 +226,7 @@ def test_a_client_that_dies_in_mid_prompt_leaves_nothing(zot, server):
     script = f"( echo '{ask}'; sleep 300 & echo $! > {fifo}; wait ) | {command} | ( read _; sleep 300 )"
     with zot.start("-c", script, command=["/bin/sh"], cold=True, start_new_session=True) as running:
         fifo.read_text()
-        wait_until(lambda: server.requests)
+        server.wait_until_held()
         os.killpg(running.pid, signal.SIGTERM)
         outcome = running.finish()
         assert wait_until(lambda: not running.find_child("pyzot"))

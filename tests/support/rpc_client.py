@@ -137,7 +137,7 @@ def serve(folder: Path, model: Any, script: Callable[[RpcClient], None], **given
     def drive() -> None:
         try:
             script(client)
-        except BaseException as error:  # noqa: BLE001  the test raises it
+        except BaseException as error:
             failures.append(error)
         if client._write_fd >= 0:
             client.close_stdin()

@@ -102,7 +102,7 @@ def test_the_message_of_an_error_controls_no_terminal(loop):
 def test_a_reply_that_was_given_up_does_not_reach_the_next_request(loop, provider, tmp_path, monkeypatch):
     fake = tmp_path / "fake"
     answer = '{"type":"text_delta","id":"%s","delta":"%s"}\\n'
-    fake.write_text(f"#!/bin/sh\nread a; read b; read c; printf '{answer}' 1 old 2 new; read d\n")
+    fake.write_text(f"#!/bin/sh\nread a; read b; printf '{answer}' 1 old 2 new; read d\n")
     fake.chmod(0o755)
     monkeypatch.setattr(anthropic_provider.sys, "executable", str(fake))
     first = provider.request({})

@@ -1,4 +1,4 @@
-"""A server of zot rpc in this process, with a client in a thread: how prompts begin and end, and how the server ends."""
+"""A server of zot rpc in this process, with a client in a thread: how prompts begin and end, and how it ends itself."""
 
 from __future__ import annotations
 

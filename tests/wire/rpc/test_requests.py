@@ -14,7 +14,7 @@ from wire.rpc.requests import COMMANDS, Refusal, decode
 from wire.rpc.responses import Response, encode
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=10),
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=10),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=5,
 )
@@ -30,7 +30,9 @@ def echoed(line: bytes) -> bytes:
     return encode(Response(id=found.id, command="", success=True))
 
 
-@pytest.mark.parametrize("written", ["7", "-1.50e3", "123456789012345678901234567890", "1e400", r'"a\u00e9\/"', '""', "0"])
+@pytest.mark.parametrize(
+    "written", ["7", "-1.50e3", "123456789012345678901234567890", "1e400", r'"a\u00e9\/"', '""', "0"]
+)
 def test_an_id_is_echoed_byte_for_byte(written):
     assert f'"id":{written},'.encode() in echoed(f'{{"type":"ping", "id" : {written} }}'.encode())
     assert f'"id":{written},'.encode() in echoed(f'{{"id":{written},"type":"unknown"}}'.encode())
