@@ -39,6 +39,9 @@ def pages() -> dict[str, str]:
         "protocol.md": _structs("wire/frames.py", "Frames of the extension protocol", base="Frame"),
         "stats.md": _structs("wire/stats.py", "Stats lines", base=None),
         "control.md": _structs("wire/control.py", "Messages of the control socket", base="Message"),
+        "rpc-requests.md": _structs("wire/rpc/requests.py", "Requests of an rpc client", base="Request"),
+        "rpc-responses.md": _structs("wire/rpc/responses.py", "Responses to an rpc client", base=None),
+        "rpc-messages.md": _structs("wire/rpc/messages.py", "The messages of a conversation", base="Block"),
         "manifest.md": _structs("wire/manifest.py", "The manifest, extension.json", base=None, defaults=True),
     }
 
@@ -218,14 +221,14 @@ def _is_plain(value: ast.expr) -> bool:
 
 
 def _is_struct(node: ast.ClassDef) -> bool:
-    return any(ast.unparse(base) in ("msgspec.Struct", "Frame", "Record", "Message") for base in node.bases) and (
-        not node.name.startswith("_")
-    )
+    return any(
+        ast.unparse(base) in ("msgspec.Struct", "Frame", "Record", "Message", "Request", "Block") for base in node.bases
+    ) and (not node.name.startswith("_"))
 
 
 def _struct(node: ast.ClassDef, aliases: dict[str, ast.expr], *, defaults: bool) -> str:
     tag = next((ast.literal_eval(word.value) for word in node.keywords if word.arg == "tag"), None)
-    kind = "" if any(ast.unparse(base) in ("Frame", "Record") for base in node.bases) else "content block "
+    kind = "" if any(ast.unparse(base) in ("Frame", "Record", "Request") for base in node.bases) else "content block "
     text = f"\n## {f'{kind}`{tag}`' if tag else node.name}\n"
     if doc := ast.get_docstring(node):
         text += f"\n{doc}\n"

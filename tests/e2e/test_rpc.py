@@ -197,6 +197,20 @@ def test_a_signal_ends_the_prompts_in_order(rpc, server, number):
     assert (outcome.status, outcome.leftovers) == (130, [])
 
 
+def test_a_second_signal_kills_at_once(rpc, server, zot):
+    server.add(STALLED)
+    made = extension(zot.folder, "ignores_shutdown")
+    with rpc("--base-url", server.base_url, "--api-key", "k", "-e", made) as running:
+        client = running.client
+        client.ask("prompt", message="go")
+        client.until("text_delta")
+        running.signal(signal.SIGTERM)
+        client.until("done")
+        running.signal(signal.SIGTERM)
+        outcome = running.finish()
+    assert (outcome.status, outcome.leftovers) == (130, [])
+
+
 @pytest.mark.parametrize("moment", ["starting", "streaming", "tool"])
 def test_a_killed_server_leaves_nothing(rpc, server, zot, moment):
     running_tool = tool_reply([("bash", {"command": "echo up; exec sleep 300"})])

@@ -1,4 +1,4 @@
-"""The messages of a conversation as `get_messages` gives them and `set_messages` takes them."""
+"""The messages of a conversation, as `get_messages` gives them and `set_messages` takes them."""
 
 from __future__ import annotations
 
