@@ -8,8 +8,6 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from supervisor.calls.command_call import CommandInFlight
 from supervisor.calls.event_sender import EventSender
 from supervisor.calls.guards import Guards
@@ -110,6 +108,7 @@ class Supervisor:
             loop, host, logs, self._shared_table, self._tracker, limits=limits, is_strict=strict_guards
         )
         self.restarts = self._context.restarts
+        self.set_model = self._context.set_model
         self._orphans = Orphans(loop, self.token, self._tracker)
         self.guards = Guards(loop, self.extensions, self._dialect)
         self._verdicts = VerdictRequests(loop, self.guards, self._dialect)
@@ -201,10 +200,6 @@ class Supervisor:
             if extension.name == name:
                 return extension
         raise KeyError(name)
-
-    def set_model(self, model: str) -> None:
-        """From now on extensions that start are told that this is the model."""
-        self._context.info = replace(self._context.info, model=model)
 
     def restart(self, name: str) -> None:
         """Stops an extension gracefully and starts it again, whatever its state. Raises `KeyError`."""

@@ -17,6 +17,7 @@ GROUPS = (
     ("cli.ext.manage.", "Manage extensions"),
     ("cli.ext.live.", "Look at running extensions"),
     ("cli.host_commands", "Running hosts"),
+    ("cli.app.rpc", "Running hosts"),
     ("cli.app.report", "Files"),
     ("cli.app.schema", "Files"),
 )

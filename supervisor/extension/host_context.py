@@ -59,6 +59,10 @@ class HostContext(msgspec.Struct):
     """Whether a missing verdict of any guard means deny."""
     restarts: RestartGate = msgspec.field(default_factory=RestartGate)
 
+    def set_model(self, model: str) -> None:
+        """From now on extensions that start are told that this is the model."""
+        self.info = msgspec.structs.replace(self.info, model=model)
+
 
 def _ignore(*_: object) -> None:
     pass

@@ -25,6 +25,8 @@ NOT_FOR_A_REPLAY = {
     "platformdirs": "ZOT_HOME says where the files are",
     "asyncio": "the loop is our own",
     "difflib": "no word is misspelt and no file is changed",
+    "agent.rpc": "no program is served",
+    "wire.rpc": "no program is served",
     "cli.app": "it defines all commands for typer",
     "cli.ext": "another command",
     "cli.hosts": "another command",

@@ -64,8 +64,13 @@ def by_typer(arguments: list[str]) -> tuple[Any, ...] | None:
         seen.append((request, tuple(words), literal, as_json, no_stdin))
         return 0
 
+    def serve(request, words, *, drain_s, no_stdin):
+        seen.append((request, tuple(words), drain_s, no_stdin))
+        return 0
+
     with (
         mock.patch("cli.run.headless.run", run),
+        mock.patch("cli.run.rpc.serve", serve),
         contextlib.redirect_stderr(io.StringIO()),
         contextlib.redirect_stdout(io.StringIO()),
         contextlib.suppress(SystemExit, typer.TyperException),
@@ -76,6 +81,8 @@ def by_typer(arguments: list[str]) -> tuple[Any, ...] | None:
 
 def by_us(arguments: list[str]) -> tuple[Any, ...] | None:
     plain = read(arguments)
+    if plain and plain.as_rpc:
+        return plain.request, plain.words, plain.drain_s, plain.no_stdin
     return plain and (plain.request, plain.words, plain.literal, plain.as_json, plain.no_stdin)
 
 
@@ -89,7 +96,9 @@ lines = st.lists(part, max_size=6).map(lambda parts: [word for words in parts fo
 
 
 @settings(max_examples=100)
-@given(lines.filter(lambda line: not line or line[0] not in COMMANDS), st.sampled_from([[], ["-p"], ["--json"]]))
+@given(
+    lines.filter(lambda line: not line or line[0] not in COMMANDS), st.sampled_from([[], ["-p"], ["--json"], ["--rpc"]])
+)
 @example(["--ext", "a", "-e", "b", "x", "--", "-p", "--", "y"], ["-p"])
 @example(["--no-tools", "--tools", "bsh"], ["-p"])
 @example(["--tools", " read ,edit", "--timeout", "5m", "--ext-wait", "0"], ["--json"])
@@ -108,7 +117,10 @@ def test_both_readers_agree(line, mode):
         ["-p", "--", "/x", "-y"],
         ["-p", "-"],
         ["-p"],
-        [f for f, (name, kind) in FLAGS.items() if kind == "switch" and name != "print_"] + ["go"],
+        [f for f, (name, kind) in FLAGS.items() if kind == "switch" and name not in ("print_", "rpc")] + ["go"],
+        ["--rpc", "-C", "d"],
+        ["rpc", "-C", "d", "--drain-timeout", "5s"],
+        ["rpc", "word"],
     ],
 )  # fmt: skip
 def test_what_is_plain(line):
@@ -122,6 +134,7 @@ def test_what_is_plain(line):
         [], ["go"], ["demo"], ["ext", "list"], ["-p", "--json", "x"], ["-h"], ["-p", "-h"], ["-v", "-p"],
         ["-p", "--nope"], ["-p", "--timeout", "0", "x"], ["-p", "--max-steps", "0"], ["-p", "--tools", "bsh"],
         ["-p", "--model"], ["-p", "--model=M", "x"], ["-p", "--reasoning", "much", "x"], ["-p", "--show-completion"],
+        ["-p", "--drain-timeout", "5s", "x"], ["rpc", "-p"], ["rpc", "-h"],
     ],
 )  # fmt: skip
 def test_what_is_left_to_typer(line):
