@@ -95,6 +95,7 @@ class ShellCommand:
             cancelled=self._cancelled,
         )
         text = bash.result_text(self._call.command, self._window.tail(), ended, self._log.path)
+        self._window = OutputWindow()  # the toolbox keeps the command, whose background processes may live on
         return text, ended.is_error
 
     def _on_output(self, data: bytes) -> None:
