@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -67,6 +68,7 @@ class Requests(RuleBasedStateMachine):
 
 
 TestRequests = Requests.TestCase
+TestRequests.settings = settings(max_examples=40, stateful_step_count=30)
 
 
 def test_the_queue_is_bounded_in_number_and_size(monkeypatch):

@@ -163,7 +163,7 @@ def test_without_a_credential_the_server_runs_and_each_prompt_fails(tmp_path):
 
 
 def test_a_required_extension_that_is_missing_ends_the_server(tmp_path):
-    made = folder(tmp_path, "lost", ["/bin/sh", "-c", "exit 3"], required=True)
+    made = folder(tmp_path, "lost", ["/bin/sh", "-c", "exit 3"], required=True, restart={"policy": "temporary"})
     served = serve(tmp_path, ScriptedModel(), lambda client: client.rest(), extensions=(str(made),))
     assert served.status == 9
     assert "extension lost is required" in served.stderr
@@ -172,7 +172,9 @@ def test_a_required_extension_that_is_missing_ends_the_server(tmp_path):
 def test_a_prompt_that_waits_for_a_required_extension_gets_its_end(tmp_path):
     gate = tmp_path / "gate"
     os.mkfifo(gate)
-    made = folder(tmp_path, "lost", ["/bin/sh", "-c", f"read _ < {gate}; exit 3"], required=True)
+    made = folder(
+        tmp_path, "lost", ["/bin/sh", "-c", f"read _ < {gate}; exit 3"], required=True, restart={"policy": "temporary"}
+    )
 
     def script(client):
         client.ask("prompt", message="go")
