@@ -257,8 +257,7 @@ class Supervisor:
         done: Callable[[ToolAnswer], None],
         on_progress: Callable[[str], None] | None = None,
     ) -> InFlight:
-        """Calls this tool, even if its name belongs to another extension by now. `done` gets the answer, `on_progress`
-        each progress message."""
+        """Calls this tool, whoever has its name by now. `done` gets the answer, `on_progress` each progress message."""
         return ToolCallInFlight(self.loop, self._checkers, owned, args, done, on_progress)
 
     def begin_command(self, owned: OwnedCommand, args: str, done: Callable[[CommandAnswer], None]) -> InFlight:
