@@ -166,7 +166,7 @@ def observe(
             stderr=stderr.fileno(),
         )
         if hold:
-            provider.may_answer = lambda turn: turn not in hold or hold[turn](run._engine.supervisor)
+            provider.may_answer = lambda turn: turn not in hold or hold[turn](run._host.engine.supervisor)
         result = run.run("go")
         seconds = time.monotonic() - started
         stderr.seek(0)
