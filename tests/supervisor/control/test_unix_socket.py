@@ -82,7 +82,7 @@ def test_a_folder_that_others_may_enter_is_closed(tmp_path):
 @pytest.mark.parametrize(
     ("make", "complaint"),
     [
-        (lambda folder: folder.write_text(""), "cannot make {}: Not a directory; set XDG_RUNTIME_DIR or ZOT_HOME"),
+        (lambda folder: folder.write_text(""), "cannot make {}: File exists; set XDG_RUNTIME_DIR or ZOT_HOME"),
         (lambda folder: folder.symlink_to("/tmp"), "{} is no folder; remove it"),
         (lambda folder: folder.parent.rmdir() or folder.parent.write_text(""), "cannot make {}: Not a directory"),
     ],
