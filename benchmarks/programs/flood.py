@@ -1,4 +1,5 @@
-"""After hello and ready, sends notify frames of one size without pause until end of file or shutdown.
+"""After hello and ready, sends frames of one size without pause until end of file or shutdown: notes, or results of
+calls if they are too long for notes.
 
 argv: bytes of a frame, LF included.
 """
@@ -7,8 +8,13 @@ import os
 import select
 import sys
 
-HEAD, TAIL = b'{"type":"notify","level":"info","message":"', b'"}\n'
-frame = HEAD + b"f" * (int(sys.argv[1]) - len(HEAD) - len(TAIL)) + TAIL
+NOTE = b'{"type":"notify","level":"info","message":"', b'"}\n'
+RESULT = b'{"type":"tool_result","id":"0","content":[{"type":"text","text":"', b'"}]}\n'
+LONGEST_NOTE = 256 * 1024
+
+size = int(sys.argv[1])
+head, tail = NOTE if size <= LONGEST_NOTE else RESULT
+frame = head + b"f" * (size - len(head) - len(tail)) + tail
 flood = memoryview(frame * max(1, 65536 // len(frame)))
 os.write(1, b'{"type":"hello","name":"flood"}\n{"type":"ready"}\n')
 os.set_blocking(1, False)  # a blocked write would not see the end of file
