@@ -94,4 +94,5 @@ def test_fork_bomb_makes_50_processes_in_two_sessions():
         assert len(below) == 50
         assert {os.getsid(process.pid) for process in below} - {os.getsid(child.process.pid)}
         for process in (*below, bomb):
-            process.kill()  # the parents of those below are dead as well, so the fixture collects them
+            process.kill()
+        psutil.wait_procs(below, timeout=30)  # the parents of those below are dead as well: they are ours by now
