@@ -188,7 +188,7 @@ def _check_texts(request: RunRequest, cwd: str, home: Path) -> None:
     for where, values in texts.items():
         for value in values:
             if value != valid_text(value):
-                raise UsageError(f"{where} {valid_text(value)!r}: not valid UTF-8, and nobody could be told of it")
+                raise UsageError(f"{where} {valid_text(value)!r}: not valid UTF-8")
 
 
 def _provider_name(request: RunRequest) -> str:

@@ -104,7 +104,7 @@ def _check(endpoint: Endpoint) -> None:
 
     url, name = endpoint.url, f"{endpoint.source} {endpoint.shown}"
     if url != valid_text(url):
-        raise AccessError(f"{endpoint.source} {valid_text(url)!r}: not valid UTF-8, and nobody could be told of it")
+        raise AccessError(f"{endpoint.source} {valid_text(url)!r}: not valid UTF-8")
     if not url.startswith(("http://", "https://")):
         raise AccessError(f"{endpoint.source} {printable(url.rpartition('@')[2])}: must start with http:// or https://")
     try:

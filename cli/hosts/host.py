@@ -109,7 +109,7 @@ def _checked(where: str, texts: tuple[str, ...]) -> tuple[str, ...]:
     which holds only UTF-8."""
     for text in texts:
         if text != valid_text(text):
-            raise CommandLineError(f"{where} {valid_text(text)!r}: not valid UTF-8, and nobody could be told of it")
+            raise CommandLineError(f"{where} {valid_text(text)!r}: not valid UTF-8")
     return texts
 
 

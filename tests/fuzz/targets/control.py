@@ -67,9 +67,7 @@ class NoReloads:
     """Stands in for the reloader: a reload reads the files of extensions, which is no matter of the request."""
 
     def begin(self, name: str | None, done: Callable[[tuple[control.ReloadOutcome, ...]], None]) -> None:
-        if name not in (None, "fuzz"):
-            raise KeyError(name)
-        done((control.ReloadOutcome("fuzz", "kept", "as ever"),))
+        done((control.ReloadOutcome("fuzz", "kept", "as ever"),) if name in (None, "fuzz") else ())
 
 
 def some_requests() -> list[bytes]:
