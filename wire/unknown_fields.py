@@ -26,6 +26,9 @@ SHOWN = 40
 """Characters of a field's name in a message."""
 NAMED = 8
 """Most fields that one line names; the others are counted."""
+HINTED = 200
+"""Of so many unknown fields of a file it is looked for what was meant, which takes a tenth of a millisecond for each.
+More are no slips; near misses of guarding fields are looked for in all."""
 
 
 class UnknownField(NamedTuple):
@@ -74,32 +77,34 @@ class Vocabulary(msgspec.Struct, frozen=True):
 
     def unknown(self, found: Mapping[str, Any]) -> list[UnknownField]:
         """The unknown fields of a file's object, in its order."""
-        return [self._judge(name, value) for name, value in found.items() if name not in self.known]
+        unknown = [(name, value) for name, value in found.items() if name not in self.known]
+        return [self._judge(name, value, has_hint=number < HINTED) for number, (name, value) in enumerate(unknown)]
 
     def guarding_of(self, name: str, value: Any) -> str:
         """The guarding field that this one is, or is a near miss of; empty if there is none."""
         return next((field for field, rule in self.guarding.items() if _is_near(name, value, field, rule)), "")
 
-    def _judge(self, name: str, value: Any) -> UnknownField:
+    def _judge(self, name: str, value: Any, *, has_hint: bool) -> UnknownField:
         if guarding := self.guarding_of(name, value):
             return UnknownField(shown(name), guarding, is_near_miss=True)
         inner = {letters(each) for each in _names_in(value)}
         for guarding, rule in self.guarding.items():
             if rule.is_deep and letters(guarding) in inner:
                 return UnknownField(f"{shown(name)}: {guarding} inside it", guarding, is_near_miss=True)
-        return UnknownField(shown(name), *self._meaning(name))
-
-    def _meaning(self, name: str) -> tuple[str, bool]:
-        for parent, names in self.inside.items():
-            for inner in names:
-                if letters(inner) == letters(name):
-                    # One word, such as `action`, has other meanings elsewhere.
-                    return f"{parent}.{inner}", parent in self.guarding and "_" in inner
         found = letters(name)
+        for parent, names in self.inside.items():
+            for word in names:
+                if letters(word) == found:
+                    # One word, such as `action`, has other meanings elsewhere.
+                    return UnknownField(shown(name), f"{parent}.{word}", parent in self.guarding and "_" in word)
+        return UnknownField(shown(name), self._meant(found) if has_hint else "", is_near_miss=False)
+
+    def _meant(self, found: str) -> str:
+        """The known name that comes nearest to these letters; "" if none is near."""
         most = int(max(1, SLIPS_PER_LETTER * len(found)))
         slips = {known: _slips(found, letters(known), most) for known in sorted(self.known - self.guarding.keys())}
         likest = min(slips, key=slips.__getitem__)
-        return (likest if slips[likest] <= most else ""), False
+        return likest if slips[likest] <= most else ""
 
 
 def words(text: str) -> frozenset[str]:
