@@ -7,6 +7,7 @@ to deny would allow. Such a field is a *near miss*: the same letters in another 
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -89,12 +90,12 @@ class Vocabulary(msgspec.Struct, frozen=True):
             return UnknownField(shown(name), guarding, is_near_miss=True)
         inner = {letters(each) for each in _names_in(value)}
         for guarding, rule in self.guarding.items():
-            if rule.is_deep and letters(guarding) in inner:
+            if rule.is_deep and _known_letters(guarding) in inner:
                 return UnknownField(f"{shown(name)}: {guarding} inside it", guarding, is_near_miss=True)
         found = letters(name)
         for parent, names in self.inside.items():
             for word in names:
-                if letters(word) == found:
+                if _known_letters(word) == found:
                     # One word, such as `action`, has other meanings elsewhere.
                     return UnknownField(shown(name), f"{parent}.{word}", parent in self.guarding and "_" in word)
         return UnknownField(shown(name), self._meant(found) if has_hint else "", is_near_miss=False)
@@ -102,9 +103,17 @@ class Vocabulary(msgspec.Struct, frozen=True):
     def _meant(self, found: str) -> str:
         """The known name that comes nearest to these letters; "" if none is near."""
         most = int(max(1, SLIPS_PER_LETTER * len(found)))
-        slips = {known: _slips(found, letters(known), most) for known in sorted(self.known - self.guarding.keys())}
+        slips = {
+            known: _slips(found, _known_letters(known), most) for known in sorted(self.known - self.guarding.keys())
+        }
         likest = min(slips, key=slips.__getitem__)
         return likest if slips[likest] <= most else ""
+
+
+@cache
+def _known_letters(name: str) -> str:
+    """`letters` of a name that this program knows: there are few of them, and each is compared with every field."""
+    return letters(name)
 
 
 def words(text: str) -> frozenset[str]:
@@ -128,7 +137,7 @@ def remark(unknown: Sequence[UnknownField]) -> str:
 
 
 def _is_near(name: str, value: Any, guarding: str, rule: Guarding) -> bool:
-    found, wanted = letters(name), letters(guarding)
+    found, wanted = letters(name), _known_letters(guarding)
     if found == wanted:
         return True
     if found in rule.words:

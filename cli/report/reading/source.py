@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import stat
 from contextlib import ExitStack
 from pathlib import Path
@@ -23,6 +25,10 @@ if TYPE_CHECKING:
 BUFFER = 4 * 1024 * 1024
 LINE_LIMIT = 256 * 1024 * 1024
 """The longest line, in bytes. A sample of 300 extensions has less than half a megabyte."""
+
+LONGEST_NUMBER = 19
+"""Digits of a whole number: 2^63 has as many."""
+_MANY_DIGITS = re.compile(rb"[0-9]{20}")
 
 
 class _Typed(msgspec.Struct):
@@ -147,6 +153,8 @@ def _decoded(decoder: msgspec.json.Decoder[Any], line: bytes) -> Any:
     """As lenient as zot's own readers: bytes that are not UTF-8 become U+FFFD."""
     if len(line) >= LINE_LIMIT:
         raise InputError(f"longer than {LINE_LIMIT // 2**20} MiB")
+    if _MANY_DIGITS.search(line):
+        _check_numbers(line)
     try:
         return decoder.decode(line)
     except UNREADABLE as error:
@@ -157,3 +165,17 @@ def _decoded(decoder: msgspec.json.Decoder[Any], line: bytes) -> Any:
         return decoder.decode(mended)
     except UNREADABLE as error:
         raise InputError(f"not a readable line: {reason(error)}") from None
+
+
+def _check_numbers(line: bytes) -> None:
+    """Raises `InputError` for a whole number that no counter of ours reaches: nothing can be computed with it."""
+    try:
+        json.loads(line, parse_int=_counted)
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
+        pass  # the decoder says what is wrong
+
+
+def _counted(digits: str) -> int:
+    if len(digits) > LONGEST_NUMBER:
+        raise InputError(f"not a readable line: the number {digits[:LONGEST_NUMBER]}… is too large")
+    return 0

@@ -31,6 +31,7 @@ def test_a_last_line_that_is_cut_off_is_left_out_and_said(file, cut):
         (b'{"time":1}\n', "type"),
         (b'{"x":' + b"[" * 5000 + b"\n", "nested too deeply"),
         (b'{"type":"mark","time":1e999}\n', ""),
+        (b'{"type":"mark","time":1' + b"0" * 400 + b"}\n", "the number 1000000000000000000… is too large"),
     ],
 )
 def test_a_bad_line_is_named_by_file_and_number(file, line, why):
