@@ -53,7 +53,7 @@ def test_signals_until_the_end_leave_the_exit_status_that_the_result_has(zot):
     with hanging(zot, "bash") as running:
         while running.process.poll() is None:
             running.signal(signal.SIGTERM)
-            time.sleep(0.0005)
+            time.sleep(0.0005)  # the pace of the flood: without it the run would hardly get to work
         running.finish().check(Status.INTERRUPTED)
 
 
