@@ -36,6 +36,7 @@ contract: $(VENV)/.dev
 
 schemas: $(VENV)/.dev
 	$(BIN)/python -m wire.schema --check
+	$(BIN)/python -m wire.rpc.python_classes --check
 
 docs-check: $(VENV)/.dev
 	$(BIN)/python docs/generate.py --check

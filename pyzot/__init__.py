@@ -1,6 +1,12 @@
-"""zot for Python. This package is the public Python API; importing it imports nothing heavy.
+"""zot for Python, for programs that embed an agent.
 
-The command `zot` starts in `pyzot.__main__`. Its programs cannot be imported from here: embed `zot` as a child process.
+    from pyzot import Runtime, TextDelta
+
+    with Runtime() as zot:
+        print(zot.run("what does this project do?").text)
+
+The agent runs in a child process, so that this one gets no handlers, loops or heavy imports of it. Names are imported
+when they are first used. The command `zot` starts in `pyzot.__main__`.
 """
 
 from __future__ import annotations
@@ -9,11 +15,124 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     __version__: str
 
+    from .answers import CommandInfo, CommandOutcome, ExtensionStats, ModelInfo, State, ToolInfo
+    from .decode import UnknownEvent
+    from .errors import (
+        BusyError,
+        ClosedError,
+        PromptFailed,
+        ProtocolError,
+        RefusedError,
+        RuntimeDied,
+        UnreadError,
+        ZotError,
+    )
+    from .events import (
+        AssistantMessage,
+        AssistantStart,
+        ClearNotes,
+        Command,
+        Done,
+        Error,
+        ExtDisplay,
+        ExtensionNotice,
+        ExtInsert,
+        ExtNotify,
+        PanelClose,
+        PanelOpen,
+        PanelRender,
+        Result,
+        Retry,
+        Session,
+        TextDelta,
+        ToolCall,
+        ToolProgress,
+        ToolResult,
+        ToolUseArgs,
+        ToolUseEnd,
+        ToolUseStart,
+        TurnEnd,
+        TurnStart,
+        Usage,
+        UserMessage,
+    )
+    from .parts import Content, Cost, ImageContent, TextContent, ToolCallContent, ToolResultContent, Totals
+    from .record import Event
+    from .runtime import EventStream, Runtime
 
-def __getattr__(name: str) -> str:
-    """`__version__` of the installed distribution. Reading it takes some milliseconds, so it is read only on access."""
+__all__ = [
+    "AssistantMessage",
+    "AssistantStart",
+    "BusyError",
+    "ClearNotes",
+    "ClosedError",
+    "Command",
+    "CommandInfo",
+    "CommandOutcome",
+    "Content",
+    "Cost",
+    "Done",
+    "Error",
+    "Event",
+    "EventStream",
+    "ExtDisplay",
+    "ExtInsert",
+    "ExtNotify",
+    "ExtensionNotice",
+    "ExtensionStats",
+    "ImageContent",
+    "ModelInfo",
+    "PanelClose",
+    "PanelOpen",
+    "PanelRender",
+    "PromptFailed",
+    "ProtocolError",
+    "RefusedError",
+    "Result",
+    "Retry",
+    "Runtime",
+    "RuntimeDied",
+    "Session",
+    "State",
+    "TextContent",
+    "TextDelta",
+    "ToolCall",
+    "ToolCallContent",
+    "ToolInfo",
+    "ToolProgress",
+    "ToolResult",
+    "ToolResultContent",
+    "ToolUseArgs",
+    "ToolUseEnd",
+    "ToolUseStart",
+    "Totals",
+    "TurnEnd",
+    "TurnStart",
+    "UnknownEvent",
+    "UnreadError",
+    "Usage",
+    "UserMessage",
+    "ZotError",
+]
+_MODULES = ("errors", "record", "parts", "events", "answers", "decode", "runtime")
+"""Where the names are. A module is imported only if no module before it has the name."""
+
+
+def __getattr__(name: str) -> object:
+    """Imports what is asked for: `import pyzot` alone, as the command `zot` does, takes no time."""
     if name == "__version__":
         from importlib.metadata import version
 
         return version("pyzot")
+    if name in __all__:
+        from importlib import import_module
+
+        for module in _MODULES:
+            if hasattr(found := import_module(f".{module}", __name__), name):
+                globals()[name] = value = getattr(found, name)
+                return value
     raise AttributeError(f"module 'pyzot' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,166 @@
+"""What the methods of a runtime return.
+
+Generated from the definitions of the wire by `python -m wire.rpc.python_classes`; not to be edited.
+"""
+
+from __future__ import annotations
+
+from .record import Part
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, ClassVar, Literal
+
+    from .parts import Totals
+
+
+class State(Part):
+    """Data of `get_state`."""
+
+    __match_args__ = ("provider", "model", "cwd", "message_count", "busy", "usage", "starting")
+    _parts: ClassVar[dict[str, str]] = {"usage": "Totals"}
+    provider: str
+    model: str
+    cwd: str
+    message_count: int
+    busy: bool
+    """Whether a prompt runs or waits."""
+    usage: Totals
+    """Of all prompts together."""
+    starting: bool
+    """Whether extensions are still starting; prompts wait until they have."""
+
+
+class ModelInfo(Part):
+    __match_args__ = ("id", "provider", "context_window", "max_output", "reasoning")
+    id: str
+    provider: str
+    context_window: int
+    """Tokens."""
+    max_output: int
+    """Tokens."""
+    reasoning: bool
+
+
+class CommandOutcome(Part):
+    """Data of `run_command`."""
+
+    __match_args__ = ("extension", "action", "text")
+    extension: str
+    action: Literal["noop", "prompt", "insert", "display", "open_panel"]
+    """What the extension wants to be done with `text`: nothing, send it as a prompt, offer it for the next prompt, or
+    show it. With `open_panel` a panel has been opened, and its records follow."""
+    text: str
+
+
+class CommandInfo(Part):
+    __match_args__ = ("name", "description", "extension")
+    name: str
+    """Without the slash."""
+    description: str
+    extension: str
+
+
+class ToolInfo(Part):
+    __match_args__ = ("name", "description", "schema", "extension")
+    name: str
+    description: str
+    schema: dict[str, Any]
+    """JSON Schema of the arguments."""
+    extension: str
+    """Empty for a built-in tool."""
+
+
+class ExtensionStats(Part):
+    """One extension: gauges of this moment, and counters since the host started."""
+
+    __match_args__ = (
+        "state",
+        "failure",
+        "pids",
+        "workers",
+        "uptime_s",
+        "restarts",
+        "exits",
+        "exit_status",
+        "cpu_percent",
+        "cpu_s",
+        "rss_bytes",
+        "rss_peak_bytes",
+        "processes",
+        "threads",
+        "open_files",
+        "pending",
+        "frames_in",
+        "frames_out",
+        "frames_in_per_s",
+        "frames_out_per_s",
+        "bytes_in",
+        "bytes_out",
+        "calls",
+        "errors",
+        "timeouts",
+        "blocks",
+        "limit_breaches",
+        "events_dropped",
+        "notes_dropped",
+        "junk_lines",
+        "p50_ms",
+        "p99_ms",
+        "latency_ms",
+        "latency_sum_ms",
+        "unexpected_exits",
+    )
+    _parts: ClassVar[dict[str, str]] = {"pids": "plain[]", "latency_ms": "plain[]"}
+    state: str
+    """spawned, greeted, ready, backoff, stopping, exited or failed; the best of its workers."""
+    failure: str
+    """Why it cannot be used now; empty while it can."""
+    pids: tuple[int, ...]
+    """Of its running workers."""
+    workers: int
+    """The number of workers that it should have."""
+    uptime_s: float | None
+    """Of the worker that has been up longest; null if none is up."""
+    restarts: int
+    exits: int
+    """Processes of it that have ended, for whatever reason: crashes, and stops in good order."""
+    exit_status: str | None
+    """Of the worker that ended last: `exit 1`, `signal SIGKILL`; null if none has ended."""
+    cpu_percent: float
+    """Of one core, between the last two samples. What was used between two lines is the difference of their `cpu_s`."""
+    cpu_s: float
+    """CPU seconds of all its processes so far, those that have ended included."""
+    rss_bytes: int
+    rss_peak_bytes: int
+    processes: int
+    threads: int
+    open_files: int | None
+    """Descriptors of all its processes; null if they were not counted."""
+    pending: int
+    """Requests that wait for an answer."""
+    frames_in: int
+    frames_out: int
+    frames_in_per_s: float
+    frames_out_per_s: float
+    bytes_in: int
+    bytes_out: int
+    calls: int
+    errors: int
+    timeouts: int
+    blocks: int
+    limit_breaches: int
+    """How many times `action` was taken because it was over a limit."""
+    events_dropped: int
+    notes_dropped: int
+    junk_lines: int
+    p50_ms: float | None
+    p99_ms: float | None
+    latency_ms: tuple[tuple[float, int], ...]
+    """The histogram of answer times: the upper end of each bucket in milliseconds, ascending, and its number of
+    answers. Empty buckets are left out."""
+    latency_sum_ms: float | None = None
+    """Milliseconds of all answers together; null in files of older versions."""
+    unexpected_exits: int | None = None
+    """Of `exits`, those that nobody had asked for: crashes, ends by itself, hangs and limits; null in files of older
+    versions."""

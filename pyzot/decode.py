@@ -1,0 +1,45 @@
+"""Reads the lines of an engine."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from .errors import ProtocolError
+from .events import EVENTS
+from .record import Event
+
+_decode = json.JSONDecoder().decode
+
+
+class UnknownEvent(Event):
+    """A record that this version does not know. `members` has all of it."""
+
+    __match_args__ = ("type", "members")
+    type: str  # type: ignore[misc]
+    members: dict[str, Any]
+
+
+def members_of(line: bytes) -> dict[str, Any]:
+    """The JSON object in a line. Raises `ProtocolError`."""
+    try:
+        found = _decode(line.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict) or not isinstance(found.get("type"), str):
+        raise ProtocolError(f"not a line of an engine: {line[:200]!r}")
+    return found
+
+
+def event(members: dict[str, Any], line: bytes) -> Event:
+    """The event in a line, whose members these are. One that does not fit its class is an `UnknownEvent`."""
+    kind = members["type"]
+    try:
+        found = EVENTS[kind].read(members)
+    except (KeyError, TypeError, AttributeError):
+        found = UnknownEvent.read({"type": kind, "members": members})
+    held = found.__dict__
+    held["raw"] = line
+    if "prompt" in members:
+        held["prompt"] = members["prompt"]
+    return found

@@ -1,0 +1,340 @@
+"""The records of the agent's event stream.
+
+Generated from the definitions of the wire by `python -m wire.rpc.python_classes`; not to be edited.
+"""
+
+from __future__ import annotations
+
+from . import parts  # noqa: F401  (events are read with them)
+from .record import Event
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, ClassVar, Literal
+
+    from .parts import Content, Cost, ImageContent, TextContent, Totals
+
+
+class UserMessage(Event):
+    __match_args__ = ("content", "time")
+    _parts: ClassVar[dict[str, str]] = {"content": "content[]"}
+    type: ClassVar[str] = "user_message"
+    content: tuple[Content, ...]
+    time: str
+
+
+class TurnStart(Event):
+    __match_args__ = ("step",)
+    type: ClassVar[str] = "turn_start"
+    step: int
+    """1 for the first turn of each prompt."""
+
+
+class AssistantStart(Event):
+    type: ClassVar[str] = "assistant_start"
+
+
+class TextDelta(Event):
+    __match_args__ = ("delta",)
+    type: ClassVar[str] = "text_delta"
+    delta: str
+
+
+class ToolUseStart(Event):
+    __match_args__ = ("id", "name")
+    type: ClassVar[str] = "tool_use_start"
+    id: str
+    name: str
+
+
+class ToolUseArgs(Event):
+    __match_args__ = ("id", "delta")
+    type: ClassVar[str] = "tool_use_args"
+    id: str
+    delta: str
+    """A piece of the arguments' JSON text."""
+
+
+class ToolUseEnd(Event):
+    __match_args__ = ("id",)
+    type: ClassVar[str] = "tool_use_end"
+    id: str
+
+
+class Usage(Event):
+    """Once per request to the model, also when it failed."""
+
+    __match_args__ = ("input", "output", "cache_read", "cache_write", "cost_usd", "cumulative")
+    _parts: ClassVar[dict[str, str]] = {"cumulative": "Totals"}
+    type: ClassVar[str] = "usage"
+    input: int
+    output: int
+    cache_read: int
+    cache_write: int
+    cost_usd: float | None
+    cumulative: Totals
+
+
+class AssistantMessage(Event):
+    __match_args__ = ("content", "time")
+    _parts: ClassVar[dict[str, str]] = {"content": "content[]"}
+    type: ClassVar[str] = "assistant_message"
+    content: tuple[Content, ...]
+    time: str
+
+
+class ToolCall(Event):
+    __match_args__ = ("id", "name", "args", "extension")
+    type: ClassVar[str] = "tool_call"
+    id: str
+    name: str
+    args: Any
+    extension: str | None = None
+    """The extension that has the tool; absent for a built-in tool and for one that does not exist."""
+
+
+class TurnEnd(Event):
+    __match_args__ = ("stop", "error")
+    type: ClassVar[str] = "turn_end"
+    stop: Literal["end_turn", "tool_use", "length", "error", "aborted"]
+    error: str | None = None
+
+
+class ToolProgress(Event):
+    """A piece of what a running call says, for whoever watches: about twenty a second at most. Of `bash` it is output;
+    one that begins with `... [N characters are not shown]` follows a gap."""
+
+    __match_args__ = ("id", "text")
+    type: ClassVar[str] = "tool_progress"
+    id: str
+    text: str
+
+
+class ToolResult(Event):
+    __match_args__ = ("id", "is_error", "content", "extension")
+    _parts: ClassVar[dict[str, str]] = {"content": "content[]"}
+    type: ClassVar[str] = "tool_result"
+    id: str
+    is_error: bool
+    content: tuple[TextContent | ImageContent, ...]
+    extension: str | None = None
+    """As in the call's record."""
+
+
+class Error(Event):
+    __match_args__ = ("message",)
+    type: ClassVar[str] = "error"
+    message: str
+
+
+class Done(Event):
+    """The end of the prompt. No record follows."""
+
+    type: ClassVar[str] = "done"
+
+
+class Session(Event):
+    """Always the first record."""
+
+    __match_args__ = ("schema_version", "zot_version", "id", "provider", "model", "cwd", "extensions", "time")
+    _parts: ClassVar[dict[str, str]] = {"extensions": "plain[]"}
+    type: ClassVar[str] = "session"
+    schema_version: int
+    zot_version: str
+    id: str
+    provider: str
+    model: str
+    cwd: str
+    extensions: tuple[str, ...]
+    """Names of the extensions that were started, in the order in which guards are asked."""
+    time: str
+
+
+class ExtensionNotice(Event):
+    """A notice: something happened to an extension that the user should know."""
+
+    __match_args__ = ("extension", "event", "message")
+    type: ClassVar[str] = "extension"
+    extension: str
+    event: Literal[
+        "started",
+        "exited",
+        "restarted",
+        "reloaded",
+        "failed",
+        "blocked",
+        "no_verdict",
+        "limit",
+        "late",
+        "warning",
+        "remark",
+    ]
+    """exited: it ended, and is started again if the message says so; failed: it is given up; blocked: a guard refused
+    or withheld something; no_verdict: a guard gave no answer that can be read; remark: a guard gave a reason without a
+    block."""
+    message: str
+    """One line that a person can act on. With `blocked` it has the whole reason, up to 10,000 characters; a message
+    that was cut ends in ` …`."""
+
+
+class Retry(Event):
+    """A request to the model has failed and is sent once more after a pause. Comes at the start of the pause, before
+    `assistant_start`; a failed request of which readers have seen anything is not sent again."""
+
+    __match_args__ = ("attempt", "of", "wait_s", "reason", "status")
+    type: ClassVar[str] = "retry"
+    attempt: int
+    """Of the request that follows the pause: 2 for the second time that it is sent."""
+    of: int
+    """How often it is sent at most."""
+    wait_s: float
+    """Seconds of the pause: those that the server asks for, else longer from attempt to attempt."""
+    reason: str
+    """In a few words: `rate limited`, `overloaded`, `server error`, `no connection`, `no answer in time`."""
+    status: int | None
+    """The HTTP status; null if there was no answer."""
+
+
+class Command(Event):
+    """The prompt is a slash command, which runs now. The records of its answer follow."""
+
+    __match_args__ = ("extension", "name", "args")
+    type: ClassVar[str] = "command"
+    extension: str
+    name: str
+    """Without the slash."""
+    args: str
+
+
+class ExtNotify(Event):
+    """A note of an extension for the user. It is shown until the next prompt, or until its sender takes it back."""
+
+    __match_args__ = ("extension", "level", "message")
+    type: ClassVar[str] = "ext_notify"
+    extension: str
+    level: Literal["info", "success", "warn", "error"]
+    message: str
+
+
+class ClearNotes(Event):
+    """This extension takes back its notes; notes of other extensions stay."""
+
+    __match_args__ = ("extension",)
+    type: ClassVar[str] = "clear_notes"
+    extension: str
+
+
+class ExtDisplay(Event):
+    """A text that a command shows once. The model does not see it, and no transcript has it."""
+
+    __match_args__ = ("extension", "text")
+    type: ClassVar[str] = "ext_display"
+    extension: str
+    text: str
+
+
+class ExtInsert(Event):
+    """Text that a command offers for the user's next prompt, to be edited before it is sent."""
+
+    __match_args__ = ("extension", "text")
+    type: ClassVar[str] = "ext_insert"
+    extension: str
+    text: str
+
+
+class PanelOpen(Event):
+    """An extension opens a panel. Its id is unique among those of the extension."""
+
+    __match_args__ = ("extension", "panel_id", "title", "lines", "footer")
+    _parts: ClassVar[dict[str, str]] = {"lines": "plain[]"}
+    type: ClassVar[str] = "panel_open"
+    extension: str
+    panel_id: str
+    title: str
+    lines: tuple[str, ...]
+    footer: str
+
+
+class PanelRender(Event):
+    """The complete new content of an open panel."""
+
+    __match_args__ = ("extension", "panel_id", "title", "lines", "footer")
+    _parts: ClassVar[dict[str, str]] = {"lines": "plain[]"}
+    type: ClassVar[str] = "panel_render"
+    extension: str
+    panel_id: str
+    title: str
+    lines: tuple[str, ...]
+    footer: str
+
+
+class PanelClose(Event):
+    """An open panel is gone: its extension closed it, or has ended."""
+
+    __match_args__ = ("extension", "panel_id")
+    type: ClassVar[str] = "panel_close"
+    extension: str
+    panel_id: str
+
+
+class Result(Event):
+    """How the run ended; the record before `done`."""
+
+    __match_args__ = (
+        "status",
+        "exit_code",
+        "reason",
+        "text",
+        "steps",
+        "usage",
+        "cost_usd",
+        "duration_ms",
+        "session",
+        "extensions",
+    )
+    _parts: ClassVar[dict[str, str]] = {"usage": "Totals", "extensions": "Cost{}"}
+    type: ClassVar[str] = "result"
+    status: str
+    exit_code: int
+    reason: str
+    """Empty when the status is `ok`."""
+    text: str
+    """The last assistant message that a reader may see."""
+    steps: int
+    usage: Totals
+    cost_usd: float | None
+    duration_ms: int
+    session: str
+    extensions: dict[str, Cost]
+
+
+EVENTS: dict[str, type[Event]] = {
+    "user_message": UserMessage,
+    "turn_start": TurnStart,
+    "assistant_start": AssistantStart,
+    "text_delta": TextDelta,
+    "tool_use_start": ToolUseStart,
+    "tool_use_args": ToolUseArgs,
+    "tool_use_end": ToolUseEnd,
+    "usage": Usage,
+    "assistant_message": AssistantMessage,
+    "tool_call": ToolCall,
+    "turn_end": TurnEnd,
+    "tool_progress": ToolProgress,
+    "tool_result": ToolResult,
+    "error": Error,
+    "done": Done,
+    "session": Session,
+    "extension": ExtensionNotice,
+    "retry": Retry,
+    "command": Command,
+    "ext_notify": ExtNotify,
+    "clear_notes": ClearNotes,
+    "ext_display": ExtDisplay,
+    "ext_insert": ExtInsert,
+    "panel_open": PanelOpen,
+    "panel_render": PanelRender,
+    "panel_close": PanelClose,
+    "result": Result,
+}
+"""By the `type` of a record."""

@@ -1,0 +1,109 @@
+"""What all events and answers have in common: they cannot be changed, compare by value, and fit `match`."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, ClassVar, NoReturn, Self, dataclass_transform
+else:
+
+    def dataclass_transform(**_given):
+        return lambda cls: cls
+
+
+_classes: dict[str, type[Part]] = {}
+"""By name."""
+_content: dict[str, type[Part]] = {}
+"""The content blocks, by their type."""
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+class Part:
+    """A JSON object as an object of Python: an attribute for each member. Members that this version does not know are
+    left out."""
+
+    __match_args__: ClassVar[tuple[str, ...]] = ()
+    _parts: ClassVar[dict[str, str]] = {}
+    """How members are read that hold objects: `Totals`, `Cost{}` for an object of them, `content[]` for a list of
+    content blocks, and `plain[]` for a list of anything else."""
+
+    def __init_subclass__(cls) -> None:
+        if cls.__name__.endswith("Content"):
+            _content[cls.type] = cls  # type: ignore[attr-defined]
+        _classes[cls.__name__] = cls
+
+    def __init__(self, **members: Any) -> None:
+        cls = type(self)
+        known = cls.__match_args__
+        if not members.keys() <= {*known, *cls._common()}:
+            raise TypeError(f"{cls.__name__} has no {sorted(members.keys() - {*known, *cls._common()})}")
+        missing = [name for name in known if name not in members and not hasattr(cls, name)]
+        if missing:
+            raise TypeError(f"{cls.__name__} needs {missing}")
+        self.__dict__.update(members)
+
+    @classmethod
+    def _common(cls) -> tuple[str, ...]:
+        return ()
+
+    @classmethod
+    def read(cls, members: Mapping[str, Any]) -> Self:
+        """The object in a JSON object. Raises `KeyError`, `TypeError` or `AttributeError` if it is another one."""
+        made = cls.__new__(cls)
+        held = made.__dict__
+        for name in cls.__match_args__:
+            if name in members:
+                held[name] = members[name]
+            elif not hasattr(cls, name):
+                raise KeyError(name)
+        for name, kind in cls._parts.items():
+            if held.get(name) is not None:
+                held[name] = _read_part(kind, held[name])
+        return made
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"{type(self).__name__} cannot be changed")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"{type(self).__name__} cannot be changed")
+
+    def _values(self) -> tuple[object, ...]:
+        return tuple(getattr(self, name) for name in self.__match_args__)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self._values() == other._values()
+
+    def __hash__(self) -> int:
+        return hash((type(self), repr(self._values())))
+
+    def __repr__(self) -> str:
+        members = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__match_args__)
+        return f"{type(self).__name__}({members})"
+
+
+class Event(Part):
+    """A record of the event stream."""
+
+    type: ClassVar[str] = ""
+    """As in the line; of an `UnknownEvent` it is an attribute."""
+    prompt: str = ""
+    """The id of the prompt that it belongs to; "" for those of extensions and of the whole session."""
+    raw: bytes = b""
+    """The line as it came, without the line feed."""
+
+    @classmethod
+    def _common(cls) -> tuple[str, ...]:
+        return ("prompt", "raw")
+
+
+def _read_part(kind: str, value: Any) -> Any:
+    if kind == "plain[]":
+        return tuple(tuple(item) if isinstance(item, list) else item for item in value)
+    if kind == "content[]":
+        return tuple(_content[item["type"]].read(item) for item in value)
+    if kind.endswith("[]"):
+        return tuple(_classes[kind[:-2]].read(item) for item in value)
+    if kind.endswith("{}"):
+        return {name: _classes[kind[:-2]].read(item) for name, item in value.items()}
+    return _classes[kind].read(value)

@@ -1,0 +1,199 @@
+"""Writes the classes of the Python API, `pyzot/events.py` and `pyzot/answers.py`, from the definitions of the wire.
+
+`python -m wire.rpc.python_classes` writes the two files. With `--check` it names those that are out of date, and exits
+with 1 if there are any. The classes have the names, the members, their order and the descriptions of the definitions.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+WIRE = Path(__file__).parents[1]
+API = WIRE.parent / "pyzot"
+INDENT = "    "
+WIDTH = 120
+RENAMED = {"Extension": "ExtensionNotice"}
+"""By their name on the wire. An `Extension` is what a program runs; the record is a notice about one."""
+BASES = {"Record": "Event"}
+NO_EVENTS = ("Totals", "Cost")
+"""Parts of records."""
+ANSWERS = {
+    "rpc/responses.py": ("State", "ModelInfo", "CommandOutcome", "CommandInfo", "ToolInfo"),
+    "stats.py": ("ExtensionStats",),
+}
+"""What the methods of a runtime return, by the file that defines it."""
+HEAD = '''"""{about}
+
+Generated from the definitions of the wire by `python -m wire.rpc.python_classes`; not to be edited.
+"""
+
+from __future__ import annotations
+
+{imports}
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import {typing}
+'''
+PART = "from .record import Part"
+TYPING = "Any, ClassVar, Literal"
+NEEDS_TOTALS = "\n    from .parts import Totals\n"
+
+
+def pages() -> dict[str, str]:
+    """The text of each generated file, by its name."""
+    return {"parts.py": _parts(), "events.py": _events(), "answers.py": _answers()}
+
+
+def _parts() -> str:
+    classes = list(_classes(WIRE / "events.py"))
+    content = [node for node in classes if node.name.endswith("Content")]
+    known = [_class(node, "Part") for node in [*content, *(node for node in classes if node.name in NO_EVENTS)]]
+    head = HEAD.format(about="The parts of events that are objects themselves.", imports=PART, typing="Any, ClassVar")
+    union = f"Content = {' | '.join(node.name for node in content)}\n"
+    return "\n\n".join([head, *known, union])
+
+
+def _events() -> str:
+    records = [node for node in _classes(WIRE / "events.py") if _bases(node) == ["Record"]]
+    imports = "from . import parts  # noqa: F401  (events are read with them)\nfrom .record import Event"
+    head = HEAD.format(about="The records of the agent's event stream.", imports=imports, typing=TYPING)
+    head += "\n    from .parts import Content, Cost, ImageContent, TextContent, Totals\n"
+    by_type = {str(_tag(node)): _name(node) for node in records}
+    table = _table("EVENTS", "dict[str, type[Event]]", by_type, "By the `type` of a record.")
+    return "\n\n".join([head, *(_class(node, "Event") for node in records), table])
+
+
+def _answers() -> str:
+    head = HEAD.format(about="What the methods of a runtime return.", imports=PART, typing=TYPING) + NEEDS_TOTALS
+    found = [
+        _class(node, "Part") for file, names in ANSWERS.items() for node in _classes(WIRE / file) if node.name in names
+    ]
+    return "\n\n".join([head, *found])
+
+
+def _classes(source: Path) -> Iterator[ast.ClassDef]:
+    for node in ast.parse(source.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ClassDef):
+            yield node
+
+
+def _bases(node: ast.ClassDef) -> list[str]:
+    return [ast.unparse(base) for base in node.bases]
+
+
+def _tag(node: ast.ClassDef) -> str | None:
+    return next((ast.literal_eval(word.value) for word in node.keywords if word.arg == "tag"), None)
+
+
+def _name(node: ast.ClassDef) -> str:
+    return RENAMED.get(node.name, node.name)
+
+
+def _class(node: ast.ClassDef, base: str) -> str:
+    fields = list(_fields(node))
+    lines = [f"class {_name(node)}({base}):"]
+    if doc := ast.get_docstring(node):
+        lines += [*_docstring(doc), ""]
+    if fields:
+        lines.append(f"{INDENT}__match_args__ = {_tuple(name for name, *_ in fields)}")
+    nested = {name: part for name, annotation, *_ in fields if (part := _part(annotation))}
+    if nested:
+        lines.append(f"{INDENT}_parts: ClassVar[dict[str, str]] = {nested!r}".replace("'", '"'))
+    if (tag := _tag(node)) is not None:
+        lines.append(f'{INDENT}type: ClassVar[str] = "{tag}"')
+    for name, annotation, default, doc in fields:
+        lines += _member(name, annotation, default)
+        if doc:
+            lines += _docstring(doc)
+    if len(lines) == 1:
+        lines.append(f"{INDENT}pass")
+    return "\n".join(lines) + "\n"
+
+
+def _member(name: str, annotation: str, default: str | None) -> list[str]:
+    line = f"{INDENT}{name}: {annotation}" + ("" if default is None else f" = {default}")
+    if len(line) <= WIDTH:
+        return [line]
+    values = annotation.removeprefix("Literal[").removesuffix("]").split(", ")
+    return [f"{INDENT}{name}: Literal[", *(f"{INDENT * 2}{value}," for value in values), f"{INDENT}]"]
+
+
+def _tuple(names: Iterable[str]) -> str:
+    quoted = [f'"{name}"' for name in names]
+    text = f"({', '.join(quoted)}{',' if len(quoted) == 1 else ''})"
+    if len(text) + 30 <= WIDTH:
+        return text
+    return "(\n" + "".join(f"{INDENT * 2}{name},\n" for name in quoted) + f"{INDENT})"
+
+
+def _table(name: str, kind: str, members: dict[str, str], about: str) -> str:
+    rows = "".join(f'{INDENT}"{key}": {value},\n' for key, value in members.items())
+    return f'{name}: {kind} = {{\n{rows}}}\n"""{about}"""\n'
+
+
+def _fields(node: ast.ClassDef) -> Iterator[tuple[str, str, str | None, str]]:
+    """Each member: its name, its annotation, its default as text, and its description."""
+    following = [*node.body[1:], None]
+    for item, after in zip(node.body, following, strict=True):
+        if not isinstance(item, ast.AnnAssign) or not isinstance(item.target, ast.Name):
+            continue
+        annotation, default = _annotation(item)
+        is_described = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
+        doc = str(after.value.value) if is_described else ""  # type: ignore[union-attr]
+        doc = doc[6:7].upper() + doc[7:] if doc.startswith("Ours: ") else doc
+        yield item.target.id, annotation, default, doc
+
+
+def _annotation(item: ast.AnnAssign) -> tuple[str, str | None]:
+    text = ast.unparse(item.annotation).replace("'", '"')
+    default = None if item.value is None else ast.unparse(item.value).replace("'", '"')
+    if "msgspec.UnsetType" in text or "Unset" in text:
+        text, default = text.replace("msgspec.UnsetType", "None"), "None"
+    text = text.replace("Raw", "Any").replace("HostKind", "str")
+    for wire_name, name in RENAMED.items():
+        text = name if text == wire_name else text
+    return text, default
+
+
+def _part(annotation: str) -> str:
+    """What reads the member: the class of a part, with `[]` for a list and `{}` for members of any name; "" for a plain
+    value."""
+    if annotation.startswith("tuple["):
+        inner = annotation.removeprefix("tuple[").removesuffix(", ...]")
+        return "content[]" if "Content" in inner else f"{inner}[]" if inner[0].isupper() else "plain[]"
+    if annotation.startswith("dict[str, ") and annotation[10].isupper() and annotation != "dict[str, Any]":
+        return f"{annotation.removeprefix('dict[str, ').removesuffix(']')}{{}}"
+    return annotation if annotation in NO_EVENTS else ""
+
+
+def _docstring(text: str) -> list[str]:
+    first, *others = (line.strip() for line in text.strip().splitlines())
+    lines = [f'{INDENT}"""{first}', *(f"{INDENT}{line}".rstrip() for line in others)]
+    return [*lines[:-1], f'{lines[-1]}"""']
+
+
+def main(arguments: list[str]) -> int:
+    texts = pages()
+    if "--check" in arguments:
+        outdated = [
+            name
+            for name, text in texts.items()
+            if not (API / name).exists() or (API / name).read_text(encoding="utf-8") != text
+        ]
+        for name in outdated:
+            print(f"pyzot/{name} is out of date: run python -m wire.rpc.python_classes", file=sys.stderr)  # noqa: T201
+        return 1 if outdated else 0
+    for name, text in texts.items():
+        (API / name).write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
