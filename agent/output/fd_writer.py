@@ -10,7 +10,7 @@ import errno
 import os
 import select
 import stat
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from supervisor.loop.outbox import Outbox
 
@@ -23,19 +23,42 @@ CHUNK = select.PIPE_BUF
 GONE = frozenset({errno.EPIPE, errno.ECONNRESET, errno.EIO, errno.EBADF})
 """Errors that mean that the reader has gone; EIO comes from a terminal that has hung up."""
 HIGH_WATER = 1024 * 1024
-"""Bytes that wait for the reader. With more the caller should wait, and a lossy writer drops new data."""
+"""Bytes that wait for the reader, unless the owner says otherwise. With more the caller should wait, and a lossy writer
+drops new data."""
+
+
+class Waiting(Protocol):
+    """What waits for the reader, as `Outbox` keeps it."""
+
+    queued: int
+
+    def append(self, data: bytes | memoryview) -> None: ...
+    def flush(self, write: Callable[[memoryview], int]) -> int: ...
+    def clear(self) -> None: ...
 
 
 class FdWriter:
     """Calls `on_broken` once, when the descriptor takes no more data: with "" if the reader has gone, else with the
-    reason (a full disk). Later writes are dropped."""
+    reason (a full disk). Later writes are dropped.
 
-    def __init__(self, loop: Loop, fd: int, on_broken: Callable[[str], None], *, lossy: bool = False) -> None:
+    `outbox` keeps what waits; its owner may put something into it and then call `drain`."""
+
+    def __init__(
+        self,
+        loop: Loop,
+        fd: int,
+        on_broken: Callable[[str], None],
+        *,
+        lossy: bool = False,
+        outbox: Waiting | None = None,
+        high_water: int = HIGH_WATER,
+    ) -> None:
         self._loop = loop
         self._fd = fd
         self._on_broken = on_broken
         self._lossy = lossy
-        self.outbox = Outbox()
+        self._high_water = high_water
+        self.outbox: Waiting = Outbox() if outbox is None else outbox
         self.broken = False
         self.stuck_since: float | None = None
         """While bytes wait: the time at which the reader last took some, on the loop's clock. Otherwise None."""
@@ -53,8 +76,8 @@ class FdWriter:
 
     @property
     def is_full(self) -> bool:
-        """Whether more than `HIGH_WATER` bytes wait for the reader."""
-        return self.outbox.queued > HIGH_WATER
+        """Whether more than `high_water` bytes wait for the reader."""
+        return self.outbox.queued > self._high_water
 
     @property
     def is_flushed(self) -> bool:
@@ -63,19 +86,19 @@ class FdWriter:
 
     def write(self, data: bytes) -> None:
         """Queues `data`, and writes as much as the descriptor takes now."""
-        if self.broken or (self._lossy and self.outbox.queued + len(data) > HIGH_WATER):
+        if self.broken or (self._lossy and self.outbox.queued + len(data) > self._high_water):
             return
         self.outbox.append(data)
-        self._drain()
+        self.drain()
 
     def on_readable(self, budget: int) -> None:  # noqa: ARG002
         """The writing end of a pipe is readable only when its reader has gone."""
-        self._drain()
+        self.drain()
         if not self.broken and self._state() & (select.POLLERR | select.POLLHUP):
             self._break()
 
     def on_writable(self) -> None:
-        self._drain()
+        self.drain()
 
     def _state(self) -> int:
         events = self._poll.poll(0)
@@ -88,7 +111,8 @@ class FdWriter:
             raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
         return os.write(self._fd, piece[:CHUNK]) if state & select.POLLOUT else 0
 
-    def _drain(self) -> None:
+    def drain(self) -> None:
+        """Writes as much as the descriptor takes now."""
         try:
             taken = self.outbox.flush(self._write)
         except OSError as error:

@@ -1,4 +1,9 @@
-"""What the client gets: responses, and the records of prompts. Bounded: a client that does not read is given up."""
+"""What the client gets: responses, and the records of prompts. Bounded: a client that does not read is given up.
+
+What waits for a client that reads slowly, in the order of the bounds: above `record_queue.JOIN_ABOVE` pieces of the
+same text are joined, above `WAITS_ABOVE` the prompt waits for the client, above `WAITING_LIMIT` the client is given up,
+as it is when it takes nothing for `STALLED_S`. Requests are answered all the while.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +11,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from agent.output.fd_writer import FdWriter
+from agent.rpc.record_queue import RecordQueue
 from wire import events
 from wire.rpc import responses
 
@@ -14,6 +20,9 @@ if TYPE_CHECKING:
 
     from supervisor.loop.loop import Loop, Timer
 
+WAITS_ABOVE = 32 * 1024 * 1024
+"""Bytes. While more wait, the prompt waits, and notes and panels of extensions are thinned out: so a client that goes
+on reading gets every record of its prompts, however slow it is. Only responses are written beyond that."""
 WAITING_LIMIT = 64 * 1024 * 1024
 """Bytes. A client for which more wait is given up when the next line is written."""
 STALLED_S = 60.0
@@ -53,32 +62,34 @@ class ClientOutput:
         self._stalled_s = stalled_s
         self._watchdog: Timer | None = None
         self._is_open = False
-        self._first = b""
-        self._held: deque[bytes] = deque(maxlen=HELD_LIMIT)
+        self._first: tuple[events.Session, ...] = ()
+        self._held: deque[events.Record] = deque(maxlen=HELD_LIMIT)
         self.prompt = ""
         """The prompt whose records are written; "" if there is none."""
-        self.writer = FdWriter(loop, fd, on_gone)
+        self._waiting = RecordQueue()
+        self.writer = FdWriter(loop, fd, on_gone, outbox=self._waiting, high_water=WAITS_ABOVE)
 
     def respond(self, response: responses.Response[Any], *, opens: bool = True) -> None:
         """Writes a response. With `opens`, records are written from now on."""
-        self._write(responses.encode(response))
+        if self._takes_more():
+            self._waiting.append(responses.encode(response))
+            self._push()
         if opens and not self._is_open:
             self._is_open = True
-            for line in (self._first, *self._held):
-                self._write(line)
+            for record in (*self._first, *self._held):
+                self.record(record)
             self._held.clear()
 
     def record(self, record: events.Record) -> None:
         """Writes a record, with the prompt that it belongs to."""
-        line = events.encode(record)
-        if self.prompt and not isinstance(record, OF_NO_PROMPT):
-            line = b'%s,"prompt":"%s"}\n' % (line[:-2], self.prompt.encode())
-        if self._is_open:
-            self._write(line)
-        elif isinstance(record, events.Session):
-            self._first = line
-        else:
-            self._held.append(line)
+        if not self._is_open:
+            if isinstance(record, events.Session):
+                self._first = (record,)
+            else:
+                self._held.append(record)
+        elif self._takes_more():
+            self._waiting.append_record(record, "" if isinstance(record, OF_NO_PROMPT) else self.prompt)
+            self._push()
 
     def close(self) -> None:
         """Writes nothing more."""
@@ -86,11 +97,14 @@ class ClientOutput:
         if self._watchdog is not None:
             self._watchdog.cancel()
 
-    def _write(self, line: bytes) -> None:
-        if self.writer.outbox.queued > WAITING_LIMIT:
+    def _takes_more(self) -> bool:
+        """Whether a line may be written. Gives the client up if too much waits."""
+        if self._waiting.queued > WAITING_LIMIT:
             self._give_up(f"it has left more than {WAITING_LIMIT >> 20} MiB unread")
-            return
-        self.writer.write(line)
+        return not self.writer.broken
+
+    def _push(self) -> None:
+        self.writer.drain()
         if self._watchdog is None and self.writer.stuck_since is not None:
             self._watchdog = self._loop.call_later(self._stalled_s, self._look)
 

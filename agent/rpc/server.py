@@ -1,7 +1,7 @@
 """The process of `zot rpc`: requests come in on stdin, and responses and records go out on stdout.
 
 The loop answers requests whenever it runs, so also while a prompt waits for the model, for a tool or for a client that
-reads slowly. Prompts are carried out one after another.
+does not read. Prompts are carried out one after another.
 """
 
 from __future__ import annotations

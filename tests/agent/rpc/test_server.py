@@ -10,6 +10,7 @@ from contextlib import suppress
 import pytest
 
 from agent.model.provider import ProviderUnavailable
+from agent.rpc import client_output
 from tests.support.extension_folder import extension, folder
 from tests.support.rpc_client import serve
 from tests.support.scripted_model import ScriptedModel, says
@@ -267,9 +268,32 @@ def test_a_client_that_reads_nothing_is_given_up(tmp_path):
     assert "the client is given up: it has read nothing for 0.1 s" in served.stderr
 
 
-def test_a_client_that_does_not_read_holds_up_its_prompt_but_not_an_abort(tmp_path):
-    text = "x" * 100_000
-    flood = [{"type": "message_start", "usage": {}}, *({"type": "text_delta", "delta": text} for _ in range(30))]
+def flood(count):
+    """A reply in pieces of 1,000 characters."""
+    pieces = ({"type": "text_delta", "delta": f"{number:<1000}"} for number in range(count))
+    return [{"type": "message_start", "usage": {}}, *pieces]
+
+
+def test_a_client_that_pauses_holds_up_nothing_and_loses_nothing(tmp_path):
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+
+    def script(client):
+        client.send("prompt", message="go")
+        gate.read_text()  # the prompt has come to its tool, and nothing was read
+        client.until("done")
+
+    called = says("", ("t1", "bash", {"command": f"echo up > {gate}"}))[1:]
+    served = serve(tmp_path, ScriptedModel([*flood(3000), *called], says("Done.")), script)
+    texts = [line["delta"] for line in served.lines if line["type"] == "text_delta"]
+    assert "".join(texts) == "".join(f"{number:<1000}" for number in range(3000)) + "Done."
+    assert len(texts) < 700
+    assert served.kinds("p1")[-1] == "done"
+    assert served.status == 0
+
+
+def test_the_prompt_waits_for_a_client_that_leaves_too_much_but_an_abort_does_not(tmp_path, monkeypatch):
+    monkeypatch.setattr(client_output, "WAITS_ABOVE", 1_000_000)
 
     def script(client):
         client.send("prompt", message="go")
@@ -278,8 +302,8 @@ def test_a_client_that_does_not_read_holds_up_its_prompt_but_not_an_abort(tmp_pa
         client.send("ping", id=7)
         client.until("done")
 
-    served = serve(tmp_path, ScriptedModel(flood), script)
-    assert served.lines[-1]["type"] == "done"
+    served = serve(tmp_path, ScriptedModel(flood(3000)), script)
+    assert [line["status"] for line in served.lines if line["type"] == "result"] == ["interrupted"]
     assert any(line.get("id") == 7 for line in served.responses)
 
 
