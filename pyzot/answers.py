@@ -49,7 +49,8 @@ class CommandOutcome(Part):
     extension: str
     action: Literal["noop", "prompt", "insert", "display", "open_panel"]
     """What the extension wants to be done with `text`: nothing, send it as a prompt, offer it for the next prompt, or
-    show it. With `open_panel` a panel has been opened, and its records follow."""
+    show it. With `insert` and `display` a record `ext_insert` or `ext_display` with the same text follows, with
+    `open_panel` those of a panel. With `prompt` the client sends it, if it likes."""
     text: str
 
 

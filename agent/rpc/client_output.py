@@ -34,11 +34,14 @@ OF_NO_PROMPT = (
     events.Extension,
     events.ExtNotify,
     events.ClearNotes,
+    events.ExtDisplay,
+    events.ExtInsert,
     events.PanelOpen,
     events.PanelRender,
     events.PanelClose,
 )
-"""Records of extensions and of the whole session: they may come at any time, and name no prompt."""
+"""Records of extensions, also those of `run_command`, and of the whole session: they may come at any time, and name no
+prompt."""
 
 
 class ClientOutput:

@@ -9,8 +9,10 @@ import msgspec
 from agent.model.catalogue import CATALOGUE
 from agent.rpc import messages
 from agent.rpc.prompt_queue import QueueFullError
+from agent.rpc.reloads import Reloads
 from supervisor.control.requests import FRESH_S
 from supervisor.loop.future import Failure
+from wire import events
 from wire.rpc import requests, responses
 from wire.suggest import no_such
 from wire.text import valid_text
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 ABORTED = "aborted by the client"
 BUSY = "busy: a prompt runs or waits; abort it, or wait for its end"
 COMMANDS_LIMIT = 1000
-"""Most slash commands that run at the same time."""
+"""Most slash commands and reloads that run at the same time."""
 TEXT_SHOWN = 200
 """Characters of a prompt's text in the answer to `queue`."""
 
@@ -37,8 +39,8 @@ class RefusedError(Exception):
 
 
 class RequestHandler:
-    """Carries out requests. `respond` gets each response, in the order of the requests but for slash commands, which
-    are answered when they have ended."""
+    """Carries out requests. `respond` gets each response, in the order of the requests but for slash commands and
+    reloads, which are answered when they have ended. `show` gets the records of commands."""
 
     def __init__(
         self,
@@ -49,9 +51,10 @@ class RequestHandler:
         version: str,
         cwd: str,
         respond: Callable[[responses.Response[Any]], None],
+        show: Callable[[events.Record], None],
     ) -> None:
         self.commands_running = 0
-        """Slash commands without an answer so far."""
+        """Slash commands and reloads without an answer so far."""
         self.is_starting = True
         self._loop = loop
         self._engine = engine
@@ -59,6 +62,8 @@ class RequestHandler:
         self._version = version
         self._cwd = valid_text(cwd)
         self._respond = respond
+        self._show = show
+        self.reloads = Reloads(engine)
         self._handlers: dict[type, Callable[..., Any]] = {
             requests.Hello: self._hello,
             requests.Prompt: self._prompt,
@@ -81,10 +86,12 @@ class RequestHandler:
         }
 
     def answer(self, request: requests.AnyRequest) -> None:
-        """Answers a request, or begins a slash command, whose answer comes later."""
+        """Answers a request, or begins a slash command or a reload, whose answer comes later."""
         try:
             if isinstance(request, requests.RunCommand):
                 self._run_command(request)
+            elif isinstance(request, requests.ReloadExt):
+                self._reload_ext(request)
             else:
                 self._respond(success(request, self._handlers[type(request)](request)))
         except RefusedError as refusal:
@@ -203,19 +210,38 @@ class RequestHandler:
         if name not in commands:
             more = "; extensions are still starting" if self.is_starting else ""
             raise RefusedError(no_such("command", f"/{name}", [f"/{known}" for known in commands]) + more)
-        if self.commands_running >= COMMANDS_LIMIT:
-            raise RefusedError(f"{COMMANDS_LIMIT} commands run already; wait for answers first")
+        self._refuse_if_too_many()
         owned = commands[name]
         self.commands_running += 1
 
         def ended(answer: CommandAnswer) -> None:
             self.commands_running -= 1
             try:
-                self._respond(success(request, _outcome(owned, answer)))
+                outcome = _outcome(owned, answer)
             except RefusedError as refusal:
                 self._respond(failure(request, f"/{name}: {refusal}"))
+                return
+            self._respond(success(request, outcome))
+            if outcome.action == "display":
+                self._show(events.ExtDisplay(outcome.extension, outcome.text))
+            elif outcome.action == "insert":
+                self._show(events.ExtInsert(outcome.extension, outcome.text))
 
         self._engine.supervisor.begin_command(owned, request.args or "", ended)
+
+    def _refuse_if_too_many(self) -> None:
+        if self.commands_running >= COMMANDS_LIMIT:
+            raise RefusedError(f"{COMMANDS_LIMIT} commands and reloads run already; wait for answers first")
+
+    def _reload_ext(self, request: requests.ReloadExt) -> None:
+        self._refuse_if_too_many()
+        self.commands_running += 1
+
+        def ended(done: responses.Reloaded | str) -> None:
+            self.commands_running -= 1
+            self._respond(failure(request, done) if isinstance(done, str) else success(request, done))
+
+        self.reloads.begin(request.name, ended)
 
     def _panel(self, request: requests.PanelKey | requests.PanelResize | requests.PanelClose) -> None:
         panels = self._engine.supervisor.panels

@@ -97,6 +97,7 @@ class RpcServer:
             version=version,
             cwd=options.cwd,
             respond=self._client.respond,
+            show=self._host.event_writer.post,
         )
 
     def run(self) -> int:
@@ -119,6 +120,7 @@ class RpcServer:
                 raise
             self._stdin.stop()
             host.stop()
+            self._requests.reloads.give_up("the server is ending")
             status = self._status(failed)
             host.event_writer.abort = self._ending
             if not host.event_writer.finish() and status is Status.OK:
@@ -240,6 +242,7 @@ class RpcServer:
         reason = f"{STDIN_ENDED}, and {self._drain_s:g} s later this was not done (--drain-timeout)"
         self._queue.abort_all(reason)
         self._host.engine.supervisor.cancel_pending(reason)
+        self._requests.reloads.give_up(reason)
 
     def _on_signal(self, number: signal.Signals) -> None:
         if not self._ending.requested:

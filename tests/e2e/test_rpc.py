@@ -154,6 +154,23 @@ def test_a_wrong_flag_is_a_usage_error(zot):
     assert "--modle" in zot.run("rpc", "--modle", "m").refusal()
 
 
+def test_a_reload_that_a_signal_ends_is_answered(replayed, zot):
+    made = extension(zot.folder, "commands")
+    with replayed("-e", made) as running:
+        client = running.client
+        client.ask("ping")
+        client.until("extension", event="started")
+        manifest = json.loads((made / "extension.json").read_text())
+        (made / "extension.json").write_text(json.dumps({**manifest, "exec": "/bin/sh", "args": ["-c", "sleep 60"]}))
+        client.send("reload_ext", id="r")
+        client.ask("ping")
+        running.signal(signal.SIGTERM)
+        answer = client.until("response", id="r")
+        outcome = running.finish()
+    assert "stopping" in json.dumps(answer)
+    assert (outcome.status, outcome.leftovers) == (130, [])
+
+
 # --- clients that misbehave -----------------------------------------------------------------------------------
 
 

@@ -119,6 +119,14 @@ class ExtStats(Request, frozen=True, tag="ext_stats"):
     """Ours. What each extension uses."""
 
 
+class ReloadExt(Request, frozen=True, tag="reload_ext"):
+    """Ours. Reads one extension anew from its folder, or all and those that were not there before. Answered when it is
+    over; prompts go on meanwhile."""
+
+    name: str | None = None
+    """Without a name, all."""
+
+
 class SetMessages(Request, frozen=True, tag="set_messages"):
     """Ours. Replaces all messages. Refused while a prompt runs or waits, and if the model's API would refuse them."""
 
@@ -174,6 +182,7 @@ AnyRequest = (
     | ListCommands
     | ListTools
     | ExtStats
+    | ReloadExt
     | SetMessages
     | GetSchema
     | PanelKey

@@ -126,7 +126,8 @@ class CommandOutcome(msgspec.Struct, frozen=True):
     extension: str
     action: Literal["noop", "prompt", "insert", "display", "open_panel"]
     """What the extension wants to be done with `text`: nothing, send it as a prompt, offer it for the next prompt, or
-    show it. With `open_panel` a panel has been opened, and its records follow."""
+    show it. With `insert` and `display` a record `ext_insert` or `ext_display` with the same text follows, with
+    `open_panel` those of a panel. With `prompt` the client sends it, if it likes."""
     text: str
 
 
@@ -165,6 +166,24 @@ class ExtensionsStats(msgspec.Struct, frozen=True):
     """By name, in the order in which guards are asked."""
 
 
+class ReloadError(msgspec.Struct, frozen=True):
+    name: str
+    reason: str
+
+
+class Reloaded(msgspec.Struct, frozen=True):
+    """Data of `reload_ext`: names of extensions, in the order in which guards are asked."""
+
+    stopped: tuple[str, ...]
+    """A version of it that ran has given way: to a new one, or it is disabled or gone."""
+    loaded: tuple[str, ...]
+    """Its version from the folder runs now."""
+    ready: tuple[str, ...]
+    """It serves now; if `errors` has it, too, then in the version that ran before."""
+    errors: tuple[ReloadError, ...]
+    """Extensions whose version from the folder was not loaded, and why."""
+
+
 class Count(msgspec.Struct, frozen=True):
     """Data of `set_messages`."""
 
@@ -195,6 +214,7 @@ DATA: dict[str, Any] = {
     "list_commands": Commands,
     "list_tools": Tools,
     "ext_stats": ExtensionsStats,
+    "reload_ext": Reloaded,
     "set_messages": Count,
     "get_schema": Schemas,
     "panel_key": None,
