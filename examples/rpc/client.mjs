@@ -2,35 +2,59 @@
 //
 //     node client.mjs "what does this project do?" [FLAG...]
 //
-// The flags go to `zot rpc`.
+// The flags go to `zot rpc`. Ctrl-C aborts the prompt. A token in ZOTCORE_RPC_TOKEN is said first. The exit status is
+// that of the prompt.
 
 import { spawn } from "node:child_process";
-import { createInterface } from "node:readline";
+import { once } from "node:events";
+
+// The lines of a stream. Only a line feed ends one: node:readline of Node 24 also splits at U+2028, which JSON allows.
+async function* linesOf(stream) {
+  let rest = "";
+  for await (const text of stream.setEncoding("utf8")) {
+    const lines = text.split("\n");
+    lines[0] = rest + lines[0];
+    rest = lines.pop();
+    yield* lines;
+  }
+}
 
 const [message, ...flags] = process.argv.slice(2);
-const agent = spawn("zot", ["rpc", ...flags], { stdio: ["pipe", "pipe", "inherit"] });
+// detached: a Ctrl-C is for this client only
+const agent = spawn("zot", ["rpc", ...flags], { stdio: ["pipe", "pipe", "inherit"], detached: true });
+const ended = once(agent, "exit");
+agent.stdin.on("error", () => {}); // a server that has ended shows at its stdout
 const send = (request) => agent.stdin.write(JSON.stringify(request) + "\n");
 
-let started;
-let status = "error";
-send({ id: 1, type: "prompt", message });
-for await (const line of createInterface({ input: agent.stdout })) {
+let started, isDone;
+let status = 1;
+process.on("SIGINT", () => send({ type: "abort" }));
+send({ id: 1, type: "hello", token: process.env.ZOTCORE_RPC_TOKEN });
+send({ id: 2, type: "prompt", message });
+for await (const line of linesOf(agent.stdout)) {
   const record = JSON.parse(line);
-  if (record.type === "response" && record.id === 1) {
+  if (record.type === "response") {
     if (!record.success) {
       console.error(record.error);
+      isDone = true;
       agent.stdin.end();
     }
-    started = record.data?.prompt;
-  } else if (record.prompt !== started) {
-    continue;
+    if (record.id === 2) started = record.data?.prompt;
+  } else if (started === undefined || record.prompt !== started) {
+    continue; // a record of the session or of an extension
   } else if (record.type === "text_delta") {
     process.stdout.write(record.delta);
   } else if (record.type === "result") {
-    status = record.status;
-    console.log(status === "ok" ? "" : `\n${status}: ${record.reason}`);
+    status = record.exit_code;
+    console.log(record.status === "ok" ? "" : `\n${record.status}: ${record.reason}`);
   } else if (record.type === "done") {
+    isDone = true;
     agent.stdin.end(); // the end of stdin ends the process
   }
 }
-process.exitCode = status === "ok" ? 0 : 1;
+const [code, signal] = await ended;
+if (!isDone) {
+  console.error(`zot rpc has ended: ${signal ?? `exit status ${code}`}`);
+  status = 1;
+}
+process.exitCode = status;

@@ -2,13 +2,20 @@
 
     python3 client.py "what does this project do?" [FLAG...]
 
-The flags go to `zot rpc`. Ctrl-C aborts the prompt.
+The flags go to `zot rpc`. Ctrl-C aborts the prompt. A token in ZOTCORE_RPC_TOKEN is said first. The exit status is that
+of the prompt.
 """
 
 import json
+import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
+
+
+class AgentError(Exception):
+    """The agent has refused a request, or has ended."""
 
 
 class Agent:
@@ -16,22 +23,28 @@ class Agent:
 
     def __init__(self, *flags):
         self._process = subprocess.Popen(
-            ["zot", "rpc", *flags], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+            ["zot", "rpc", *flags],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            encoding="utf-8",
+            start_new_session=True,  # a Ctrl-C is for this client only
         )
         self._ids = 0
         self._unread = []
+        self.send("hello", token=os.environ.get("ZOTCORE_RPC_TOKEN"))
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        self._process.stdin.close()  # the end of stdin ends the process
+        with suppress(BrokenPipeError):
+            self._process.stdin.close()  # the end of stdin ends the process
         for _line in self._process.stdout:
             pass
         self._process.wait()
 
     def ask(self, kind, **members):
-        """Sends a request and returns the data of its response. Raises RuntimeError if it is refused."""
+        """Sends a request and returns the data of its response. Raises `AgentError` if it is refused."""
         request = self.send(kind, **members)
         kept = []
         while True:
@@ -39,15 +52,16 @@ class Agent:
             if line["type"] == "response" and line.get("id") == request:
                 self._unread = kept + self._unread
                 if not line["success"]:
-                    raise RuntimeError(line["error"])
+                    raise AgentError(line["error"])
                 return line.get("data")
             kept.append(line)
 
     def send(self, kind, **members):
         """Sends a request without waiting. Returns its id."""
         self._ids += 1
-        self._process.stdin.write(json.dumps({"id": self._ids, "type": kind, **members}) + "\n")
-        self._process.stdin.flush()
+        with suppress(BrokenPipeError):  # an agent that has ended shows at its stdout
+            self._process.stdin.write(json.dumps({"id": self._ids, "type": kind, **members}) + "\n")
+            self._process.stdin.flush()
         return self._ids
 
     def prompt(self, message):
@@ -64,27 +78,30 @@ class Agent:
         if self._unread:
             return self._unread.pop(0)
         line = self._process.stdout.readline()
-        if not line:
-            raise RuntimeError(f"zot rpc has ended with status {self._process.wait()}")
+        if not line.endswith("\n"):
+            raise AgentError(f"zot rpc has ended with status {self._process.wait()}")
         return json.loads(line)
 
 
 def main(message, *flags):
     with Agent(*flags) as agent:
         signal.signal(signal.SIGINT, lambda *_: agent.send("abort"))
-        status = "error"
+        status = 1
         for record in agent.prompt(message):
             if record["type"] == "text_delta":
                 print(record["delta"], end="", flush=True)
             elif record["type"] == "tool_call":
                 print(f"[{record['name']} {json.dumps(record['args'])}]", file=sys.stderr)
             elif record["type"] == "result":
-                status = record["status"]
-                print("" if status == "ok" else f"\n{status}: {record['reason']}")
-    return 0 if status == "ok" else 1
+                status = record["exit_code"]
+                print("" if record["status"] == "ok" else f"\n{record['status']}: {record['reason']}")
+    return status
 
 
 if __name__ == "__main__":
     if len(sys.argv) < 2:
         sys.exit(__doc__)
-    sys.exit(main(*sys.argv[1:]))
+    try:
+        sys.exit(main(*sys.argv[1:]))
+    except AgentError as error:
+        sys.exit(str(error))

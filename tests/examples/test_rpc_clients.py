@@ -1,4 +1,4 @@
-"""The clients in examples/rpc drive a real `zot rpc`."""
+"""The clients in examples/rpc drive a real `zot rpc`, and all do the same."""
 
 from __future__ import annotations
 
@@ -8,65 +8,174 @@ import shutil
 import signal
 import subprocess
 import sys
+from contextlib import contextmanager
 
 import pytest
 
 from tests.examples.vendored import ROOT
-from tests.support.messages_server import MessagesServer, stall_midway, text_reply
+from tests.support.messages_server import (
+    MessagesServer,
+    error_event,
+    events_reply,
+    message_events,
+    stall_midway,
+    text_block,
+    text_reply,
+)
 from tests.support.replay_script import Script
 from tests.support.zot_process import Zot
 
-CLIENTS = {"client.py": [sys.executable], "client.sh": ["/bin/sh"], "client.mjs": ["node"]}
-NEEDED = {"client.sh": "jq", "client.mjs": "node"}
+FOLDER = ROOT / "examples" / "rpc"
+CLIENTS = {"client.py": [sys.executable], "client.sh": ["/bin/sh"], "client.mjs": ["node"], "go": []}
+NEEDED = {"client.sh": "jq", "client.mjs": "node", "go": "go"}
+each_client = pytest.mark.parametrize("client", CLIENTS)
+STALLED = stall_midway(text_reply("Once upon a time"), after=4)
 
 
 @pytest.fixture
 def zot(tmp_path):
-    """With a program `zot` on its path."""
+    """With a program `zot` on its path, which writes its pid into the file `pid`."""
     made = Zot(tmp_path)
     program = tmp_path / "bin" / "zot"
     program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec {shlex.join(made.command)} "$@"\n')
+    program.write_text(f'#!/bin/sh\necho $$ > {tmp_path}/pid\nexec {shlex.join(made.command)} "$@"\n')
     program.chmod(0o755)
     made.env["PATH"] = f"{program.parent}:{os.environ['PATH']}"
     return made
 
 
-def command(client, *args):
-    if (needed := NEEDED.get(client)) and shutil.which(needed) is None:
-        pytest.skip(f"no {needed} here")
-    return [*CLIENTS[client], str(ROOT / "examples" / "rpc" / client), *map(str, args)]
+@pytest.fixture(scope="session")
+def command(tmp_path_factory):
+    """The command line of a client. Skips the test if the program that runs or builds it is missing."""
+    built = {}
+
+    def find(client, *args):
+        if (needed := NEEDED.get(client)) and shutil.which(needed) is None:
+            pytest.skip(f"no {needed} here")
+        program = FOLDER / client
+        if client == "go":
+            if client not in built:
+                built[client] = tmp_path_factory.mktemp("client") / "rpc-client"
+                subprocess.run(["go", "build", "-o", built[client]], cwd=program, check=True)
+            program = built[client]
+        return [*CLIENTS[client], str(program), *map(str, args)]
+
+    return find
 
 
-def run(zot, client, *args):
-    done = subprocess.run(command(client, *args), env=zot.env, cwd=zot.cwd, capture_output=True, text=True, timeout=60)
-    return done.returncode, done.stdout, done.stderr
+@pytest.fixture
+def run(zot, command):
+    def run_to_its_end(client, *args):
+        done = subprocess.run(command(client, *args), env=zot.env, cwd=zot.cwd, capture_output=True, timeout=60)
+        return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+    return run_to_its_end
 
 
-@pytest.mark.parametrize("client", CLIENTS)
-def test_a_client_prints_the_answer(zot, client):
-    cassette = Script(zot.cwd).answer("It sums numbers.").write(zot.folder / "cassette.jsonl")
-    assert run(zot, client, "go", "--replay", cassette) == (0, "It sums numbers.\n", "")
+@pytest.fixture
+def answering(zot, command):
+    """A client that has got the first word of an answer that never ends."""
+
+    @contextmanager
+    def start(client):
+        with MessagesServer(STALLED) as server:
+            flags = ["--base-url", server.base_url, "--api-key", "k"]
+            with subprocess.Popen(
+                command(client, "go", *flags),
+                env=zot.env,
+                cwd=zot.cwd,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                encoding="utf-8",
+            ) as process:
+                server.wait_until_held()
+                assert process.stdout.read(4) == "Once"
+                yield process, int((zot.folder / "pid").read_text())
+
+    return start
 
 
-@pytest.mark.parametrize("client", CLIENTS)
-def test_a_client_says_why_there_is_no_answer(zot, client):
-    status, out, _ = run(zot, client, "go", "--provider", "anthropic")
-    assert "authentication: " in out
-    assert client == "client.sh" or status == 1
-    _, out, err = run(zot, client, "")
-    assert "a prompt needs a text or an image" in out + err
+def test_each_client_is_tested():
+    assert {path.name for path in FOLDER.iterdir()} == set(CLIENTS)
 
 
-def test_an_interrupt_of_the_python_client_aborts_the_prompt(zot):
-    with MessagesServer(stall_midway(text_reply("Once upon a time"), after=4)) as server:
-        flags = ["--base-url", server.base_url, "--api-key", "k"]
-        client = subprocess.Popen(
-            command("client.py", "go", *flags), env=zot.env, cwd=zot.cwd, stdout=subprocess.PIPE, text=True
-        )
-        server.wait_until_held()
-        assert client.stdout.read(4) == "Once"
-        client.send_signal(signal.SIGINT)
-        out, _ = client.communicate(timeout=60)
-    assert "interrupted: aborted by the client" in out
-    assert client.returncode == 1
+@each_client
+def test_a_client_prints_the_answer(zot, run, client):
+    answer = "It sums numbers.\u2028\u00e9 \U0001f600 \x85 \r\t\n" + "x" * 100_000
+    cassette = Script(zot.cwd).answer(answer).write(zot.folder / "cassette.jsonl")
+    assert run(client, "go", "--replay", cassette) == (0, f"{answer}\n", "")
+
+
+@each_client
+def test_a_client_says_the_token(zot, run, client):
+    zot.env["ZOTCORE_RPC_TOKEN"] = 's3cret "of" $ours'
+    cassette = Script(zot.cwd).answer("It sums.").write(zot.folder / "cassette.jsonl")
+    assert run(client, "go", "--replay", cassette) == (0, "It sums.\n", "")
+
+
+@each_client
+def test_a_client_says_why_there_is_no_answer(run, client):
+    status, out, _ = run(client, "go", "--provider", "anthropic")
+    assert (status, out.startswith("\nauthentication: ")) == (7, True)
+
+
+@each_client
+def test_a_client_says_why_a_prompt_is_refused(zot, run, client):
+    cassette = Script(zot.cwd).answer("It sums.").write(zot.folder / "cassette.jsonl")
+    status, out, err = run(client, "", "--replay", cassette)
+    assert (status, out) == (1, "")
+    assert err.splitlines()[-1].endswith("message: a prompt needs a text or an image")
+    assert len(err.splitlines()) == 1
+
+
+@each_client
+def test_a_client_says_why_an_answer_ended_early(run, client):
+    begun = message_events([text_block("Once")])[:-2]
+    with MessagesServer(events_reply([*begun, error_event("api_error", "broken")])) as server:
+        status, out, err = run(client, "go", "--base-url", server.base_url, "--api-key", "k")
+    assert (status, out.count("broken")) == (1, 1)
+    assert out.startswith("Once\nerror: ")
+    assert err.count("broken") == 1
+
+
+@each_client
+def test_an_aborted_prompt_has_its_reason(answering, client):
+    with answering(client) as (process, agent):
+        os.kill(agent, signal.SIGTERM)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (130, "\ninterrupted: interrupted by SIGTERM\n", "")
+
+
+@pytest.mark.parametrize("client", [client for client in CLIENTS if client != "client.sh"])
+def test_an_interrupt_aborts_the_prompt(answering, client):
+    with answering(client) as (process, _agent):
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (130, "\ninterrupted: aborted by the client\n", "")
+
+
+@each_client
+def test_a_server_that_dies_is_an_error(answering, client):
+    with answering(client) as (process, agent):
+        os.kill(agent, signal.SIGKILL)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (1, "")
+    assert "zot rpc has ended" in err
+    assert len(err.splitlines()) <= 2, err  # some shells say that it was killed
+
+
+@each_client
+def test_a_server_that_does_not_start_is_an_error(run, client):
+    status, out, err = run(client, "go", "--modle", "m")
+    assert (status, out) == (1, "")
+    assert "--modle" in err
+    assert "zot rpc has ended" in err.splitlines()[-1]
+    assert "Traceback" not in err
+
+
+def test_the_go_source_is_tidy():
+    if shutil.which("go") is None:
+        pytest.skip("no go here")
+    subprocess.run(["go", "vet"], cwd=FOLDER / "go", check=True)
+    if shutil.which("gofmt") is not None:
+        assert subprocess.run(["gofmt", "-l", "."], cwd=FOLDER / "go", capture_output=True, check=True).stdout == b""

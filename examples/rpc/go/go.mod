@@ -1,0 +1,3 @@
+module rpc-client
+
+go 1.19
