@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 class EngineHost:
     """An engine and its surroundings. `abort` ends the whole run; `zot stop` requests it, too. `sink` gets every
-    record; with `output` the engine goes no faster than that writes.
+    record; with `output` the engine waits while that is full.
 
     `before_line` is called before a line goes to `stderr`. Raises `StatsFileError`.
     """

@@ -22,7 +22,7 @@ PROGRESS_WAITING = 256
 
 
 class EventWriter:
-    """Passes each record to `sink`. With `output`, `emit` waits while the reader is behind.
+    """Passes each record to `sink`. With `output`, `emit` waits while the reader is behind: while that is full.
 
     Callbacks of the loop must not wait, so they post their records. Posted records are emitted before the next record
     of the run, or while the run waits.

@@ -91,3 +91,27 @@ def test_a_client_for_which_too_much_waits_is_given_up(bench, monkeypatch):
         output.record(events.TextDelta("x" * 1000))
     assert len(told) == 1
     assert output.writer.outbox.queued == 0
+
+
+def test_a_panel_that_is_drawn_all_the_time_does_not_fill_the_memory(bench):
+    _, _, output, reading, told = bench
+    output.respond(OK)
+    for number in range(20_000):
+        output.record(events.PanelRender("e", "p", "", (str(number), "x" * 1000), ""))
+    assert output.writer.outbox.queued < 1_000_000
+    assert told == []
+    last = b""
+    while not output.writer.is_flushed:
+        last = (last + os.read(reading, 1 << 20))[-3000:]
+        output.writer.drain()
+    last += os.read(reading, 1 << 20)
+    assert json.loads(last.splitlines()[-1])["lines"][0] == "19999"
+
+
+def test_the_prompt_waits_only_when_much_is_unread(bench):
+    _, _, output, _, _ = bench
+    output.respond(OK)
+    output.record(events.Error("x" * 20_000_000))
+    assert not output.writer.is_full
+    output.record(events.Error("x" * 20_000_000))
+    assert output.writer.is_full
