@@ -14,9 +14,12 @@ import msgspec
 from agent import extensions as starting
 from agent.model import catalogue
 from agent.model.provider import ProviderUnavailable
+from agent.run import compaction
 from agent.run.conversation import Conversation
 from agent.run.run import Run
 from agent.run.slash_commands import SlashCommands
+from agent.run.steering import Steering
+from agent.run.summarizer import Summarizer
 from agent.sessions.file import SessionFile
 from agent.tools.toolbox import Toolbox
 from agent.transcript import now
@@ -58,8 +61,8 @@ class PromptResult(msgspec.Struct, frozen=True):
 
 
 class Engine:
-    """Runs prompts with the extensions and the model that `options` name: `start` once, then `prompt` as often as you
-    like, one at a time, then `stop` and `close`.
+    """Runs prompts with the extensions and the model that `options` name: `start` once, then `prompt` and `compact` as
+    often as you like, one at a time, then `stop` and `close`.
 
     Each call that waits takes an `Abort` of its own, which ends that call and nothing else. `on_show` gets the notes
     and panels of extensions as records. `on_tool_ran` gets each tool call that has ended: the tool, its extension (""
@@ -88,6 +91,9 @@ class Engine:
         self.conversation = Conversation(self._open_session() if options.session else None)
         self.session_id = self.conversation.id or os.urandom(8).hex()
         self._run: Run | None = None
+        self._steering = Steering()
+        """Of the prompt that runs, or of the last one, which is closed."""
+        self._steering.close()
         self._skipped: Sequence[Skipped] = ()
         self._is_model_started = False
         self._needs_all_extensions = True
@@ -144,11 +150,9 @@ class Engine:
             text = answer.prompt
         if isinstance(self._provider, ProviderUnavailable):
             return PromptResult(self._provider.status, self._provider.reason)
-        if not self._is_model_started:
-            self.supervisor.restarts.release()
-            self._start_model(self._provider)
-            starting.settle(self._options, self.supervisor, self._provider, abort)
-            self._notices.has_begun = True
+        steering = self._steering = Steering()
+        abort.on_request(lambda _reason: steering.close())
+        self._ready_model(self._provider, abort)
         self.supervisor.panels.begin_prompt()
         run = self._run = Run(
             self._options,
@@ -158,9 +162,39 @@ class Engine:
             event_writer=self._event_writer,
             conversation=self.conversation,
             abort=abort,
+            steering=steering,
         )
-        end = run.prompt(text, images)
+        try:
+            end = run.prompt(text, images)
+        finally:
+            steering.close()
         return PromptResult(end.status, end.reason, run.text, run.steps, run.usage, end.has_answer)
+
+    def steer(self, text: str, images: tuple[Image, ...] = ()) -> None:
+        """Has a message for the prompt that runs: it becomes a user message before the next request to the model, and
+        if there would be none, that request is made. Raises `SteerRefusedError`."""
+        self._steering.add(text, images)
+
+    def compact(self, abort: Abort, instructions: str = "") -> PromptResult:
+        """Puts a summary, which the model writes, in the place of all messages but the last ones. Unless the status is
+        `ok`, the conversation is as it was. The text of the result is the summary."""
+        self._follow(abort)
+        if isinstance(self._provider, ProviderUnavailable):
+            return PromptResult(self._provider.status, self._provider.reason)
+        try:
+            older, kept = compaction.split(self.conversation.transcript)
+        except compaction.NothingToCompactError as error:
+            return PromptResult(Status.ERROR, str(error))
+        self._ready_model(self._provider, abort)
+        summarizer = Summarizer(self._provider, self._event_writer, self.conversation, abort, self.model)
+        summary = summarizer.run(older, kept, instructions)
+        is_done = summary.status is Status.OK
+        return PromptResult(summary.status, summary.reason, summary.text, 0, summary.usage, is_done)
+
+    def warm_up(self) -> None:
+        """Has the model ready for a request that may come, also if its process has ended."""
+        if self._is_model_started and not isinstance(self._provider, ProviderUnavailable):
+            self._provider.warm_up()
 
     def stop(self, *, at_once: bool) -> None:
         """Stops all children at the same time; with `at_once` it kills them without asking."""
@@ -224,6 +258,14 @@ class Engine:
         self._event_writer.abort = abort
         abort.on_request(self.supervisor.cancel_pending)
         abort.on_request(self.toolbox.cancel_pending)
+
+    def _ready_model(self, provider: Provider, abort: Abort) -> None:
+        if self._is_model_started:
+            return
+        self.supervisor.restarts.release()
+        self._start_model(provider)
+        starting.settle(self._options, self.supervisor, provider, abort)
+        self._notices.has_begun = True
 
     def _start_model(self, provider: Provider) -> None:
         self._is_model_started = True

@@ -143,6 +143,16 @@ class ToolResult(Record, frozen=True, tag="tool_result"):
     """Ours: as in the call's record."""
 
 
+class CompactDone(Record, frozen=True, tag="compact_done"):
+    """Only in rpc: a summary has taken the place of the older messages. `done` follows, without a `result`."""
+
+    summary: str
+    messages_before: int
+    """Ours: the messages of the conversation until now."""
+    messages_after: int
+    """Ours: those that it has now, the summary included."""
+
+
 class Error(Record, frozen=True, tag="error"):
     message: str
 
@@ -331,6 +341,7 @@ AnyRecord = (
     | TurnEnd
     | ToolProgress
     | ToolResult
+    | CompactDone
     | Error
     | Done
     | Session

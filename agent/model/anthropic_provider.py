@@ -80,6 +80,8 @@ class AnthropicProvider:
         """Whether the worker was killed with its request, and has not ended yet."""
         self._held = b""
         """A request that waits for that end."""
+        self._is_kept_warm = False
+        """Whether a worker that ends between requests is started again, once."""
 
     def start(self) -> None:
         """Starts the worker. If that fails, the next request fails."""
@@ -110,6 +112,7 @@ class AnthropicProvider:
 
     def request(self, params: dict[str, Any]) -> Stream:
         stream = self._stream = Stream(on_empty=self._read_on)
+        self._is_kept_warm = False
         self._requests += 1
         self._model = str(params.get("model", ""))
         line = orjson.dumps({"type": "request", "id": str(self._requests), "params": params}) + b"\n"
@@ -139,7 +142,15 @@ class AnthropicProvider:
         self._read_on()
         self._held = b""
 
+    def warm_up(self) -> None:
+        """Starts a worker if none runs: at once, or when the one has ended that was killed. A worker that ends until
+        the next request is started again, too, but only once: what kills it may go on."""
+        self._is_kept_warm = True
+        if not self._is_cancelled and (self.child is None or not self.child.is_running):
+            self.start()
+
     def stoppables(self) -> Sequence[Stoppable]:
+        self._is_kept_warm = False
         return [self]
 
     def ask_to_stop(self) -> None:
@@ -193,10 +204,15 @@ class AnthropicProvider:
             if self._held:
                 self._send(self._held)
                 self._held = b""
+            elif self._is_kept_warm:
+                self.start()
             return
         lines = self._stderr.decode("utf-8", "replace").strip().splitlines()
         fatal = [line for line in lines if line.startswith("Fatal Python error")]  # frames of C follow it
         self._fail(": ".join([f"the model worker ended ({status})", *(fatal[:1] or lines[-1:])]))
+        if self._is_kept_warm:
+            self._is_kept_warm = False
+            self.start()
 
     def _fail(self, message: str) -> None:
         if self._stream is not None:

@@ -81,6 +81,10 @@ class Provider(Protocol):
         """Cancels the open request; its stream gets no more lines."""
         ...
 
+    def warm_up(self) -> None:
+        """Prepares again, if needed, for a request that may come; returns at once. To be called between requests."""
+        ...
+
     def stoppables(self) -> Sequence[Stoppable]:
-        """The processes to stop at the end of the run."""
+        """The processes to stop at the end of the run, which begins with this call."""
         ...

@@ -39,6 +39,9 @@ class ReplayProvider:
     def cancel(self) -> None:
         pass
 
+    def warm_up(self) -> None:
+        pass
+
     def stoppables(self) -> Sequence[Stoppable]:
         return ()
 
@@ -75,6 +78,9 @@ class RecordingProvider:
 
     def cancel(self) -> None:
         self._inner.cancel()
+
+    def warm_up(self) -> None:
+        self._inner.warm_up()
 
     def stoppables(self) -> Sequence[Stoppable]:
         return self._inner.stoppables()

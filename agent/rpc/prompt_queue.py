@@ -1,9 +1,9 @@
-"""Which prompt is carried out next. First in, first out; does no I/O."""
+"""Which prompt or compaction is carried out next. First in, first out; does no I/O."""
 
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -26,12 +26,20 @@ class QueueFullError(Exception):
 
 
 class Prompt(msgspec.Struct, eq=False):
-    """A prompt of the client. Its abort may be requested before it begins."""
+    """A prompt of the client, or a compaction. Its abort may be requested before it begins."""
 
     id: str
     text: str
-    images: tuple[Image, ...]
+    """Of a compaction its instructions."""
+    images: tuple[Image, ...] = ()
+    command: Literal["prompt", "compact"] = "prompt"
+    """The request that it comes from."""
     abort: Abort = msgspec.field(default_factory=Abort)
+
+    @property
+    def kind(self) -> str:
+        """What it is, for people."""
+        return "prompt" if self.command == "prompt" else "compaction"
 
     @property
     def size(self) -> int:
@@ -40,8 +48,8 @@ class Prompt(msgspec.Struct, eq=False):
 
 
 class PromptQueue:
-    """The prompt that runs and those that wait. An aborted prompt keeps its place: the records of two prompts are never
-    mixed."""
+    """The prompt that runs and those that wait, compactions among them. An aborted prompt keeps its place: the records
+    of two prompts are never mixed."""
 
     def __init__(self) -> None:
         self.running: Prompt | None = None
@@ -60,7 +68,13 @@ class PromptQueue:
 
     def add(self, text: str, images: tuple[Image, ...]) -> tuple[Prompt, int]:
         """Puts a prompt at the end. Returns it and how many are carried out before it. Raises `QueueFullError`."""
-        prompt = Prompt(f"p{self._count + 1}", text, images)
+        return self._put(Prompt(f"p{self._count + 1}", text, images))
+
+    def add_compaction(self, instructions: str) -> tuple[Prompt, int]:
+        """Puts a compaction at the end, as `add` puts a prompt."""
+        return self._put(Prompt(f"p{self._count + 1}", instructions, command="compact"))
+
+    def _put(self, prompt: Prompt) -> tuple[Prompt, int]:
         if len(self.waiting) >= PROMPTS_LIMIT:
             raise QueueFullError(f"{PROMPTS_LIMIT} prompts wait already; wait until some are done")
         if self.waiting and self._size + prompt.size > BYTES_LIMIT:

@@ -8,7 +8,8 @@ import msgspec
 
 from agent.model.catalogue import CATALOGUE
 from agent.rpc import messages
-from agent.rpc.prompt_queue import QueueFullError
+from agent.rpc.prompt_requests import PromptRequests
+from agent.rpc.refused import RefusedError
 from agent.rpc.reloads import Reloads
 from supervisor.control.requests import FRESH_S
 from supervisor.loop.future import Failure
@@ -26,16 +27,8 @@ if TYPE_CHECKING:
     from supervisor.calls.merged_registrations import OwnedCommand
     from supervisor.loop.loop import Loop
 
-ABORTED = "aborted by the client"
-BUSY = "busy: a prompt runs or waits; abort it, or wait for its end"
 COMMANDS_LIMIT = 1000
 """Most slash commands and reloads that run at the same time."""
-TEXT_SHOWN = 200
-"""Characters of a prompt's text in the answer to `queue`."""
-
-
-class RefusedError(Exception):
-    """The request is not carried out; the text says why."""
 
 
 class RequestHandler:
@@ -65,16 +58,14 @@ class RequestHandler:
         self._show = show
         self.reloads = Reloads(engine)
         self._handlers: dict[type, Callable[..., Any]] = {
+            **PromptRequests(engine, queue).handlers,
             requests.Hello: self._hello,
-            requests.Prompt: self._prompt,
-            requests.Abort: self._abort,
             requests.GetState: self._get_state,
             requests.GetMessages: self._get_messages,
             requests.Clear: self._clear,
             requests.SetModel: self._set_model,
             requests.GetModels: self._get_models,
             requests.Ping: lambda _request: responses.Pong(pong=True),
-            requests.Queue: self._list_queue,
             requests.ListCommands: self._list_commands,
             requests.ListTools: self._list_tools,
             requests.ExtStats: self._ext_stats,
@@ -102,36 +93,6 @@ class RequestHandler:
     def _hello(self, _request: requests.Hello) -> responses.Greeting:
         engine = self._engine
         return responses.Greeting(responses.PROTOCOL_VERSION, self._version, engine.provider_name, engine.model)
-
-    def _prompt(self, request: requests.Prompt) -> responses.Started:
-        text = request.message or ""
-        if not text.strip() and not request.images:
-            raise RefusedError("message: a prompt needs a text or an image")
-        try:
-            images = tuple(
-                messages.image(image.mime_type, image.data, f"images[{number}]")
-                for number, image in enumerate(request.images or ())
-            )
-            prompt, position = self._queue.add(text, images)
-        except (messages.UnfitError, QueueFullError) as error:
-            raise RefusedError(str(error)) from None
-        return responses.Started(started=True, prompt=prompt.id, position=position)
-
-    def _abort(self, request: requests.Abort) -> None:
-        self._queue.abort(request.prompt, ABORTED)
-
-    def _list_queue(self, _request: requests.Queue) -> responses.Queued:
-        return responses.Queued(
-            tuple(
-                responses.QueuedPrompt(
-                    prompt.id,
-                    running=prompt is self._queue.running,
-                    aborted=prompt.abort.requested,
-                    message=prompt.text[:TEXT_SHOWN],
-                )
-                for prompt in self._queue
-            )
-        )
 
     def _get_state(self, _request: requests.GetState) -> responses.State:
         conversation = self._engine.conversation
@@ -162,8 +123,8 @@ class RequestHandler:
         return responses.Count(len(found))
 
     def _refuse_if_busy(self) -> None:
-        if self._queue.is_busy:
-            raise RefusedError(BUSY)
+        if (first := next(iter(self._queue), None)) is not None:
+            raise RefusedError(f"busy: a {first.kind} runs or waits; abort it, or wait for its end")
 
     def _set_model(self, request: requests.SetModel) -> responses.Model:
         if not request.model.strip():

@@ -154,6 +154,14 @@ class RpcServer:
             self._client.prompt = prompt.id
             self._carry_out(prompt, failed)
             self._client.prompt = ""
+            if self._goes_on:
+                self._host.engine.warm_up()
+
+    @property
+    def _goes_on(self) -> bool:
+        """Whether another request to the model may come."""
+        waits = any(not prompt.abort.requested for prompt in self._queue)
+        return (self._has_input or waits) and not self._ending.requested
 
     @property
     def _is_drained(self) -> bool:
@@ -177,20 +185,27 @@ class RpcServer:
         elif ran.status is not Status.INTERRUPTED:
             self._host.report_trouble(ran)
         self._steps += ran.steps
-        self._host.event_writer.emit(self._host.result(ran, time.monotonic() - began))
+        if prompt.command == "prompt":
+            self._host.event_writer.emit(self._host.result(ran, time.monotonic() - began))
         self._queue.end()
         self._host.event_writer.emit(events.Done())
 
     def _ask(self, prompt: Prompt) -> PromptResult:
         limit = self._options.timeout
         if limit is None:
-            return self._host.engine.prompt(prompt.text, prompt.abort, images=prompt.images)
-        too_long = f"timeout: the prompt took longer than {limit:g} s"
+            return self._run(prompt)
+        too_long = f"timeout: the {prompt.kind} took longer than {limit:g} s"
         timer = self._loop.call_later(limit, lambda: prompt.abort.request(Status.TIMEOUT, too_long))
         try:
-            return self._host.engine.prompt(prompt.text, prompt.abort, images=prompt.images)
+            return self._run(prompt)
         finally:
             timer.cancel()
+
+    def _run(self, prompt: Prompt) -> PromptResult:
+        engine = self._host.engine
+        if prompt.command == "compact":
+            return engine.compact(prompt.abort, prompt.text)
+        return engine.prompt(prompt.text, prompt.abort, images=prompt.images)
 
     def _write(self, record: events.Record) -> None:
         if isinstance(record, events.TurnEnd):

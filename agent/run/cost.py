@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent.model import catalogue
-from wire.events import Totals
+from wire.events import Totals, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,3 +30,8 @@ def add(left: Totals, right: Totals) -> Totals:
         cache_write=left.cache_write + right.cache_write,
         cost_usd=None if unknown else round((left.cost_usd or 0.0) + (right.cost_usd or 0.0), 6),
     )
+
+
+def record(used: Totals, cumulative: Totals) -> Usage:
+    """The record about one request; `cumulative` is the sum of all."""
+    return Usage(used.input, used.output, used.cache_read, used.cache_write, used.cost_usd, cumulative)

@@ -10,6 +10,7 @@ from agent.model.request import build_params
 from agent.output import event_content
 from agent.run import cost
 from agent.run.reply_builder import ModelReply, ReplyBuilder, retry_record
+from agent.run.steering import Steering
 from agent.run.tool_calls import ToolCalls
 from agent.transcript import Block, Image, Message, Text, now, text_of
 from supervisor.calls.verdict import Judgement
@@ -48,6 +49,7 @@ class Run:
         event_writer: EventWriter,
         conversation: Conversation,
         abort: Abort,
+        steering: Steering | None = None,
     ) -> None:
         self.options = options
         """May be replaced while the prompt runs; the next request to the model is made with the new ones."""
@@ -57,6 +59,7 @@ class Run:
         self._event_writer = event_writer
         self._conversation = conversation
         self._abort = abort
+        self._steering = Steering() if steering is None else steering
         self._tool_calls = ToolCalls(supervisor, toolbox, event_writer, abort)
         self.usage = cost.NOTHING
         self.steps = 0
@@ -69,23 +72,51 @@ class Run:
 
     def prompt(self, text: str, images: tuple[Image, ...] = ()) -> PromptEnd:
         """Runs turns until the model is done, a failure, a guard or an abort ends the run, or `max_steps` are run."""
-        judgement = self._supervisor.intercept(frames.Event("user_prompt", text=text))
+        message, judgement = self._judge_message(text, images)
         was_aborted = self._abort.is_requested()
-        text = text if judgement.text is None else judgement.text
-        message = Message("user", (Text(text), *images) if text or not images else images, now())
         self._emit(events.UserMessage(event_content.content(message.content), message.time))
         if judgement.is_blocked and was_aborted and self._abort.status is not None:
             return PromptEnd(self._abort.status, self._abort.reason)
         if judgement.is_blocked:
             return PromptEnd(Status.BLOCKED, judgement.reason)
-        self._append(message)
-        self._supervisor.tell(frames.Event("user_prompt", text=text))
+        self._begin_message(message)
+        end: PromptEnd | None = None
         while self.options.max_steps is None or self.steps < self.options.max_steps:
+            if self._steering.has_waiting:
+                is_steered = self._deliver_steers()
+                if self._abort.is_requested():
+                    return self._aborted()
+                if end is not None and not is_steered:
+                    return end
             self.steps += 1
             end = self._turn(self.steps)
-            if end is not None:
+            if end is not None and not (end.status is Status.OK and self._steering.has_waiting):
                 return end
         return PromptEnd(Status.MAX_STEPS, f"max steps ({self.options.max_steps}) exceeded")
+
+    def _deliver_steers(self) -> bool:
+        """Puts the messages that wait at the end of the conversation. A guard may block one, as it may a prompt: its
+        notice says so, and the prompt goes on. Returns whether any was delivered."""
+        is_steered = False
+        while (steer := self._steering.take()) is not None:
+            message, judgement = self._judge_message(*steer)
+            if self._abort.is_requested():
+                return False
+            if judgement.is_blocked:
+                continue
+            self._emit(events.UserMessage(event_content.content(message.content), message.time))
+            self._begin_message(message)
+            is_steered = True
+        return is_steered
+
+    def _judge_message(self, text: str, images: tuple[Image, ...]) -> tuple[Message, Judgement]:
+        judgement = self._supervisor.intercept(frames.Event("user_prompt", text=text))
+        text = text if judgement.text is None else judgement.text
+        return Message("user", (Text(text), *images) if text or not images else images, now()), judgement
+
+    def _begin_message(self, message: Message) -> None:
+        self._append(message)
+        self._supervisor.tell(frames.Event("user_prompt", text=text_of(message.content)))
 
     # --- one turn -----------------------------------------------------------------------------------------
 
@@ -196,8 +227,7 @@ class Run:
     def _report_usage(self, counts: dict[str, int]) -> None:
         used = cost.totals(self._asked_model, counts)
         self.usage = cost.add(self.usage, used)
-        cumulative = self._conversation.used(used)
-        self._emit(events.Usage(used.input, used.output, used.cache_read, used.cache_write, used.cost_usd, cumulative))
+        self._emit(cost.record(used, self._conversation.used(used)))
 
     # --- records ------------------------------------------------------------------------------------------
 

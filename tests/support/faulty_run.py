@@ -69,6 +69,9 @@ class ScriptedProvider:
     def cancel(self) -> None:
         pass
 
+    def warm_up(self) -> None:
+        pass
+
     def stoppables(self) -> Sequence[Any]:
         return ()
 

@@ -31,6 +31,9 @@ class ScriptedModel:
     def cancel(self):
         self.cancelled += 1
 
+    def warm_up(self):
+        pass
+
     def stoppables(self):
         return ()
 

@@ -56,12 +56,29 @@ class Prompt(Request, frozen=True, tag="prompt"):
     images: tuple[ImageData, ...] | None = None
 
 
+class Steer(Request, frozen=True, tag="steer"):
+    """Ours. A message for the prompt that runs: the model gets it with its next request, after the results of the tools
+    that run. If the model would end the prompt, it gets another turn. Refused if no prompt runs. It needs text or an
+    image."""
+
+    message: str | None = None
+    images: tuple[ImageData, ...] | None = None
+
+
+class Compact(Request, frozen=True, tag="compact"):
+    """Has the model write a summary that takes the place of all messages but the last four. It has its place among the
+    prompts."""
+
+    instructions: str | None = None
+    """Ours: what the summary should heed, in addition."""
+
+
 class Abort(Request, frozen=True, tag="abort"):
-    """Ends a prompt early. Without `prompt` the one that runs; if none has begun, the first one that waits. Also
-    succeeds if there is none."""
+    """Ends a prompt or a compaction early. Without `prompt` the one that runs; if none has begun, the first one that
+    waits. Also succeeds if there is none."""
 
     prompt: str | None = None
-    """Ours: the id of a prompt that runs or waits."""
+    """Ours: the id of a prompt or a compaction that runs or waits."""
 
 
 class GetState(Request, frozen=True, tag="get_state"):
@@ -96,7 +113,7 @@ class Ping(Request, frozen=True, tag="ping"):
 
 
 class Queue(Request, frozen=True, tag="queue"):
-    """Ours. The prompts that run or wait."""
+    """Ours. The prompts and compactions that run or wait."""
 
 
 class RunCommand(Request, frozen=True, tag="run_command"):
@@ -170,6 +187,8 @@ class PanelClose(Request, frozen=True, tag="panel_close"):
 AnyRequest = (
     Hello
     | Prompt
+    | Steer
+    | Compact
     | Abort
     | GetState
     | GetMessages

@@ -45,14 +45,21 @@ class Greeting(msgspec.Struct, frozen=True):
 
 
 class Started(msgspec.Struct, frozen=True):
-    """Data of `prompt`, on its arrival."""
+    """Data of `prompt` and `compact`, on their arrival."""
 
     started: bool
     """Always true."""
     prompt: str
-    """Ours: the id of the prompt, which its records repeat."""
+    """Ours: the id of the prompt or of the compaction, which its records repeat."""
     position: int
-    """Ours: how many prompts are carried out before it, the running one included."""
+    """Ours: how many prompts and compactions are carried out before it, the running one included."""
+
+
+class Steered(msgspec.Struct, frozen=True):
+    """Data of `steer`. The message is not delivered yet: a `user_message` comes when it is."""
+
+    prompt: str
+    """The id of the prompt that runs."""
 
 
 class State(msgspec.Struct, frozen=True):
@@ -63,9 +70,9 @@ class State(msgspec.Struct, frozen=True):
     cwd: str
     message_count: int
     busy: bool
-    """Whether a prompt runs or waits."""
+    """Whether a prompt or a compaction runs or waits."""
     usage: Totals
-    """Of all prompts together."""
+    """Of all prompts and compactions together."""
     starting: bool
     """Ours: whether extensions are still starting; prompts wait until they have."""
 
@@ -111,7 +118,8 @@ class QueuedPrompt(msgspec.Struct, frozen=True):
     aborted: bool
     """It ends as soon as it can, or as soon as it is its turn."""
     message: str
-    """The start of its text."""
+    """The start of its text, or of the instructions of a compaction."""
+    command: Literal["prompt", "compact"]
 
 
 class Queued(msgspec.Struct, frozen=True):
@@ -202,6 +210,8 @@ class Schemas(msgspec.Struct, frozen=True):
 DATA: dict[str, Any] = {
     "hello": Greeting,
     "prompt": Started,
+    "steer": Steered,
+    "compact": Started,
     "abort": None,
     "get_state": State,
     "get_messages": Messages,

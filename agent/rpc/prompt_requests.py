@@ -1,0 +1,104 @@
+"""Answers the requests about prompts and compactions: to begin, steer, abort and list them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent.rpc import messages
+from agent.rpc.prompt_queue import QueueFullError
+from agent.rpc.refused import RefusedError
+from agent.run.steering import SteerRefusedError
+from wire.rpc import requests, responses
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from agent.engine import Engine
+    from agent.rpc.prompt_queue import PromptQueue
+    from agent.transcript import Image
+
+ABORTED = "aborted by the client"
+TEXT_SHOWN = 200
+"""Characters of a prompt's text in the answer to `queue`."""
+INSTRUCTIONS_LIMIT = 10_000
+"""Characters."""
+
+
+class PromptRequests:
+    """Carries out requests. Each handler raises `RefusedError`."""
+
+    def __init__(self, engine: Engine, queue: PromptQueue) -> None:
+        self._engine = engine
+        self._queue = queue
+        self.handlers: dict[type, Callable[..., Any]] = {
+            requests.Prompt: self._prompt,
+            requests.Compact: self._compact,
+            requests.Steer: self._steer,
+            requests.Abort: self._abort,
+            requests.Queue: self._list,
+        }
+
+    def _prompt(self, request: requests.Prompt) -> responses.Started:
+        text, images = _content(request)
+        try:
+            prompt, position = self._queue.add(text, images)
+        except QueueFullError as error:
+            raise RefusedError(str(error)) from None
+        return responses.Started(started=True, prompt=prompt.id, position=position)
+
+    def _compact(self, request: requests.Compact) -> responses.Started:
+        instructions = request.instructions or ""
+        if len(instructions) > INSTRUCTIONS_LIMIT:
+            raise RefusedError(f"instructions: more than {INSTRUCTIONS_LIMIT} characters")
+        try:
+            compaction, position = self._queue.add_compaction(instructions)
+        except QueueFullError as error:
+            raise RefusedError(str(error)) from None
+        return responses.Started(started=True, prompt=compaction.id, position=position)
+
+    def _steer(self, request: requests.Steer) -> responses.Steered:
+        text, images = _content(request)
+        running = self._queue.running
+        if running is None:
+            raise RefusedError("no prompt runs; send the message with prompt")
+        if running.command == "compact":
+            raise RefusedError("a compaction runs, and no prompt; send the message with prompt")
+        try:
+            self._engine.steer(text, images)
+        except SteerRefusedError as error:
+            raise RefusedError(str(error)) from None
+        return responses.Steered(running.id)
+
+    def _abort(self, request: requests.Abort) -> None:
+        self._queue.abort(request.prompt, ABORTED)
+
+    def _list(self, _request: requests.Queue) -> responses.Queued:
+        return responses.Queued(
+            tuple(
+                responses.QueuedPrompt(
+                    prompt.id,
+                    running=prompt is self._queue.running,
+                    aborted=prompt.abort.requested,
+                    message=prompt.text[:TEXT_SHOWN],
+                    command=prompt.command,
+                )
+                for prompt in self._queue
+            )
+        )
+
+
+def _content(request: requests.Prompt | requests.Steer) -> tuple[str, tuple[Image, ...]]:
+    """The text and the images of a message. Raises `RefusedError`."""
+    text = request.message or ""
+    if not text.strip() and not request.images:
+        raise RefusedError(
+            f"message: a {'prompt' if isinstance(request, requests.Prompt) else 'steer'} needs a text or an image"
+        )
+    try:
+        return text, tuple(
+            messages.image(image.mime_type, image.data, f"images[{number}]")
+            for number, image in enumerate(request.images or ())
+        )
+    except messages.UnfitError as error:
+        raise RefusedError(str(error)) from None
