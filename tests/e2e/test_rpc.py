@@ -287,3 +287,99 @@ def test_stats_have_all_prompts(rpc, server, zot):
     run = [json.loads(line) for line in (zot.folder / "stats").read_text().splitlines() if '"run"' in line]
     last = [line for line in run if line.get("type") == "run"][-1]
     assert (last["steps"], last["input"], last["status"]) == (2, cumulative[-1], "ok")
+
+
+# --- the model worker -------------------------------------------------------------------------------------------
+
+
+def is_waiting_for(running, before):
+    """Whether a model worker runs that is not `before`."""
+    return lambda: running.find_child("model/worker_main") not in (None, before)
+
+
+def test_after_an_abort_another_model_worker_waits_for_the_next_prompt(rpc, server):
+    server.add(STALLED, text_reply("Two."))
+    with rpc("--base-url", server.base_url, "--api-key", "k", cold=True) as running:
+        client = running.client
+        client.ask("prompt", message="first")
+        client.until("text_delta")
+        first = running.find_child("model/worker_main")
+        client.ask("abort")
+        client.until("done")
+        assert wait_until(is_waiting_for(running, first))
+        second = running.find_child("model/worker_main")
+        assert client.prompt("second")[-2]["text"] == "Two."
+        assert running.find_child("model/worker_main") == second
+        outcome = end(running)
+    assert (outcome.status, outcome.leftovers) == (0, [])
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_no_model_worker_outlives_the_server_that_has_just_started_it(rpc, server, number):
+    server.add(STALLED)
+    with rpc("--base-url", server.base_url, "--api-key", "k", cold=True) as running:
+        client = running.client
+        client.ask("prompt", message="first")
+        client.until("text_delta")
+        first = running.find_child("model/worker_main")
+        client.ask("abort")
+        client.until("done")
+        assert wait_until(is_waiting_for(running, first))
+        running.signal(number)
+        with suppress(EOFError):
+            client.rest()
+        running.process.wait()
+        if number == signal.SIGKILL:
+            running._wait_for_reaper()
+        assert wait_until(lambda: not running.finish().leftovers)
+
+
+def test_a_model_worker_that_dies_between_prompts_is_started_again(rpc, server):
+    server.add(text_reply("One."), text_reply("Two."))
+    with rpc("--base-url", server.base_url, "--api-key", "k", cold=True) as running:
+        running.client.prompt("first")
+        first = running.find_child("model/worker_main")
+        os.kill(first, signal.SIGKILL)
+        assert wait_until(is_waiting_for(running, first))
+        assert running.client.prompt("second")[-2]["text"] == "Two."
+        assert end(running).status == 0
+
+
+# --- a compaction -----------------------------------------------------------------------------------------------
+
+
+def test_a_conversation_is_compacted_and_goes_on(rpc, server):
+    calls = tool_reply([("bash", {"command": "echo made it"})])
+    server.add(calls, text_reply("One."), text_reply("Two."), text_reply("## Goal\nTwo things."), text_reply("Three."))
+    with rpc("--base-url", server.base_url, "--api-key", "k") as running:
+        client = running.client
+        for text in ("first", "second"):
+            client.prompt(text)
+        client.ask("compact")
+        assert client.until("compact_done")["messages_before"] == 6
+        client.until("done")
+        assert client.prompt("third")[-2]["text"] == "Three."
+        assert end(running).status == 0
+    asked, after = server.requests[3].body, server.requests[4].body
+    assert "tools" not in asked
+    assert "made it" in asked["messages"][0]["content"][0]["text"]
+    assert [message["role"] for message in after["messages"]] == ["user", "assistant", "user", "assistant", "user"]
+    assert "Two things." in after["messages"][0]["content"][0]["text"]
+
+
+def test_a_compaction_is_recorded_and_replayed(zot, rpc, server):
+    def talk(*flags):
+        with rpc(*flags) as running:
+            client = running.client
+            for text in ("first", "second", "third"):
+                client.prompt(text)
+            client.ask("compact")
+            done = client.until("compact_done")
+            client.until("done")
+            end(running)
+        return done["summary"]
+
+    server.add(*(text_reply(text) for text in ("One.", "Two.", "Three.", "All of it.")))
+    cassette = zot.folder / "cassette.jsonl"
+    recorded = talk("--base-url", server.base_url, "--api-key", "k", "--record", cassette)
+    assert recorded == talk("--replay", cassette) == "All of it."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 
 from agent.model import anthropic_provider
@@ -136,3 +138,90 @@ def test_the_worker_gets_the_headers_that_the_sdk_adds_and_no_key_of_the_environ
         headers = server.requests[0].headers
     assert headers["x-gateway"] == "abc"
     assert "sk-from-env" not in str(headers)
+
+
+# --- a worker that is kept warm -----------------------------------------------------------------------------
+
+READY = 'read a; echo \'{"type":"ready","whole_sdk":""}\'; '
+
+
+@pytest.fixture
+def fake_worker(tmp_path, monkeypatch):
+    """Has a shell script run as the worker; `pids` has a line for each start."""
+    fake = tmp_path / "fake"
+
+    def write(program):
+        fake.write_text(f"#!/bin/sh\necho $$ >> {tmp_path}/pids\n{program}\n")
+        fake.chmod(0o755)
+        monkeypatch.setattr(anthropic_provider.sys, "executable", str(fake))
+        return lambda: [int(pid) for pid in (tmp_path / "pids").read_text().split()]
+
+    return write
+
+
+def is_warm(provider):
+    return lambda: provider.is_ready and provider.child is not None and provider.child.is_running
+
+
+def test_after_a_cancelled_request_another_worker_is_started_at_once(loop, provider, fake_worker):
+    pids = fake_worker(READY + "cat > /dev/null")
+    provider.start()
+    soon(loop, is_warm(provider))
+    first = provider.child
+    provider.request({})
+    provider.cancel()
+    provider.warm_up()
+    soon(loop, lambda: provider.child is not first and is_warm(provider)())
+    assert pids() == [first.pid, provider.child.pid]
+    provider.warm_up()
+    assert provider.child.pid == pids()[-1]
+
+
+def test_a_cancelled_request_alone_starts_no_other_worker(loop, provider, fake_worker):
+    pids = fake_worker(READY + "cat > /dev/null")
+    provider.warm_up()
+    soon(loop, is_warm(provider))
+    provider.request({})
+    provider.cancel()
+    soon(loop, lambda: not provider.child.is_running)
+    assert len(pids()) == 1
+
+
+def test_a_request_may_come_before_the_killed_worker_has_ended(loop, provider, fake_worker):
+    line = '{"type":"final","id":"2","content":[],"stop_reason":"end_turn","usage":{}}'
+    pids = fake_worker(READY + f"read b; echo '{line}'; cat > /dev/null")
+    provider.start()
+    soon(loop, is_warm(provider))
+    provider.request({})
+    provider.cancel()
+    provider.warm_up()
+    stream = provider.request({})
+    soon(loop, stream.has_line)
+    assert stream.take()["type"] == "final"
+    assert len(pids()) == 2
+
+
+def test_a_worker_that_ends_between_requests_is_started_again_once(loop, provider, fake_worker):
+    pids = fake_worker(READY + "cat > /dev/null")
+    provider.start()
+    provider.warm_up()
+    soon(loop, is_warm(provider))
+    first = provider.child
+    first.kill_group(signal.SIGKILL)
+    soon(loop, lambda: provider.child is not first and is_warm(provider)())
+    second = provider.child
+    second.kill_group(signal.SIGKILL)
+    soon(loop, lambda: not second.is_running)
+    assert provider.child is second
+    assert pids() == [first.pid, second.pid]
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+def test_at_the_end_no_other_worker_is_started(loop, provider, fake_worker, at_once):
+    pids = fake_worker(READY + "exec cat > /dev/null")
+    provider.start()
+    provider.warm_up()
+    soon(loop, is_warm(provider))
+    stop_all(loop, provider.stoppables(), at_once=at_once)
+    assert not provider.child.is_running
+    assert len(pids()) == 1

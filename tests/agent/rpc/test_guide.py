@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -14,7 +15,13 @@ from wire.rpc.requests import COMMANDS
 GUIDE = (Path(__file__).parents[3] / "docs" / "rpc.md").read_text()
 BLOCKS = re.findall(r"^```rpc\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)
 EXAMPLES = [line for block in BLOCKS for line in block.splitlines()]
-REPLIES = [says("Hi."), [{"type": "message_start", "usage": {}}, {"type": "text_delta", "delta": "Once"}]]
+REPLIES = [
+    says("Hi."),
+    says("", ("t1", "bash", {"command": "cat gate"})),
+    says("Green."),
+    [{"type": "message_start", "usage": {}}, {"type": "text_delta", "delta": "Once"}],
+    says("## Goal…"),
+]
 ANYTHING = "…"
 
 
@@ -35,6 +42,9 @@ def equals(shown, said):
 
 
 def test_what_is_shown_is_what_is_said(tmp_path):
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+
     def script(client):
         for line in EXAMPLES:
             what = line[2:]
@@ -44,6 +54,8 @@ def test_what_is_shown_is_what_is_said(tmp_path):
             shown = json.loads(what)
             said = client.until(shown["type"])
             assert equals(shown, said), f"docs/rpc.md shows {what}, but the server says {json.dumps(said)}"
+            if said.get("command") == "steer":
+                gate.write_text("\n")  # the tool of the prompt has run until now
 
     made = (str(extension(tmp_path, "commands")),)
     served = serve(tmp_path, ScriptedModel(*REPLIES), script, extensions=made, extension_wait=30.0)

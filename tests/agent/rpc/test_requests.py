@@ -51,8 +51,16 @@ REQUESTS = [
     {"type": "run_command", "name": "dispaly"},
     {"type": "reload_ext", "name": "comands"},
     {"type": "reload_ext", "name": "commands"},
+    {"type": "steer", "message": "rather this"},
+    {"type": "steer"},
+    {"type": "compact", "instructions": 5},
     {"type": "compact"},
     {"type": "abort"},
+]
+STATES = ["idle", "streaming", "tools", "queued", "compacting"]
+KEPT = [
+    {"role": role, "content": [{"type": "text", "text": text}]}
+    for text, role in zip("abcde", ("user", "assistant") * 3, strict=False)
 ]
 
 
@@ -63,13 +71,19 @@ def transcript(state: str, folder: Path) -> str:
         "streaming": [BEGUN],
         "tools": [says("", ("t1", "bash", {"command": "echo up; exec sleep 60"}))],
         "queued": [BEGUN, BEGUN],
+        "compacting": [says("Hi."), BEGUN, BEGUN],
     }
     lines: list[str] = []
 
     def script(client):
-        if state == "idle":
+        if state in ("idle", "compacting"):
             client.prompt("go")
-        else:
+        if state == "compacting":
+            client.ask("set_messages", messages=KEPT)
+            client.ask("compact", instructions="keep the paths")
+            while not client.ask("queue")["data"]["prompts"][0]["running"]:
+                pass
+        if state in ("streaming", "tools", "queued"):
             client.send("prompt", message="go")
             client.until("tool_progress" if state == "tools" else "text_delta")
         if state == "queued":
@@ -103,13 +117,13 @@ def _without_noise(answer, folder):
     return json.loads(json.dumps(said).replace(str(folder), "<cwd>"))
 
 
-@pytest.mark.parametrize("state", ["idle", "streaming", "tools", "queued"])
+@pytest.mark.parametrize("state", STATES)
 def test_each_request_in_each_state(state, tmp_path):
     assert transcript(state, tmp_path) == (TRANSCRIPTS / f"{state}.txt").read_text()
 
 
 def test_each_command_is_asked():
-    assert {request["type"] for request in REQUESTS} == {*DATA, "compact"}
+    assert {request["type"] for request in REQUESTS} == set(DATA)
 
 
 @pytest.mark.parametrize(
@@ -284,6 +298,6 @@ def test_clear_drops_the_messages_and_keeps_the_use(tmp_path):
 
 if __name__ == "__main__":
     TRANSCRIPTS.mkdir(exist_ok=True)
-    for each in ("idle", "streaming", "tools", "queued"):
+    for each in STATES:
         with tempfile.TemporaryDirectory() as made_folder:
             (TRANSCRIPTS / f"{each}.txt").write_text(transcript(each, Path(made_folder)))

@@ -166,3 +166,87 @@ def test_several_texts_are_one_for_the_guards_and_stay_apart_for_readers(bench):
         trial.run.prompt("go")
         (message,) = [record for record in trial.records if isinstance(record, events.AssistantMessage)]
         assert [part.text for part in message.content] == ["a", "b"]
+
+
+# --- messages for a prompt that runs ------------------------------------------------------------------------
+
+
+def steered(trial, after, *texts):
+    """Has the messages come as soon as a record of this type is written, the first time."""
+
+    def on_record(record):
+        if type(record).__name__ == after:
+            trial.on_record = lambda _record: None
+            for text in texts:
+                trial.run._steering.add(text)
+
+    trial.on_record = on_record
+
+
+def asked(model, number):
+    """The last messages of a request: roles, and what the blocks are or say."""
+    return [
+        (message["role"], [block.get("text", block["type"]) for block in message["content"]])
+        for message in model.asked[number]["messages"]
+    ]
+
+
+@pytest.mark.parametrize("after", ["TurnStart", "AssistantStart", "ToolCall", "TurnEnd", "ToolResult"])
+def test_a_message_comes_after_the_results_of_the_turn(bench, after):
+    with bench(says("", ("t1", "nope", {})), says("Done.")) as trial:
+        steered(trial, after, "rather b", "and c")
+        assert trial.run.prompt("a").status is Status.OK
+        assert asked(trial.model, 0) == [("user", ["a"])]
+        assert asked(trial.model, 1)[2:] == [("user", ["tool_result"]), ("user", ["rather b"]), ("user", ["and c"])]
+        kinds = trial.kinds()
+        second = len(kinds) - 1 - kinds[::-1].index("TurnStart")
+        assert kinds[second - 3 : second] == ["ToolResult", "UserMessage", "UserMessage"]
+
+
+def test_a_message_before_the_first_turn_goes_with_the_first_request(bench):
+    with bench(says("Done.")) as trial:
+        steered(trial, "UserMessage", "b")
+        assert trial.run.prompt("a").status is Status.OK
+        assert asked(trial.model, 0) == [("user", ["a"]), ("user", ["b"])]
+
+
+@pytest.mark.parametrize("after", ["TextDelta", "AssistantMessage", "TurnEnd"])
+def test_when_the_model_is_done_a_message_makes_another_turn_follow(bench, after):
+    with bench(says("One."), says("Two.")) as trial:
+        steered(trial, after, "go on")
+        assert trial.run.prompt("a").status is Status.OK
+        assert asked(trial.model, 1) == [("user", ["a"]), ("assistant", ["One."]), ("user", ["go on"])]
+        assert (trial.run.steps, trial.run.text) == (2, "Two.")
+
+
+@pytest.mark.parametrize("reply", [says("One."), says("", ("t1", "nope", {}))])
+def test_a_message_gets_no_step_beyond_the_most(bench, reply):
+    with bench(reply, max_steps=1) as trial:
+        steered(trial, "TurnStart", "go on")
+        ending = trial.run.prompt("a")
+        assert (ending.status, trial.run.steps) == (Status.MAX_STEPS, 1)
+        assert trial.kinds().count("UserMessage") == 1
+
+
+def test_a_failure_drops_the_message(bench):
+    with bench([{"type": "error", "kind": "server", "status": 500, "message": "bad"}]) as trial:
+        steered(trial, "TurnStart", "go on")
+        assert trial.run.prompt("a").status is Status.ERROR
+        assert trial.kinds().count("UserMessage") == 1
+
+
+def test_an_abort_after_any_record_of_a_steered_prompt_leaves_a_whole_stream(bench):
+    after, ended = 0, None
+    while ended is not Status.OK:
+        after += 1
+        with bench(says("One.", ("t1", "nope", {})), says("Two."), says("Three.")) as trial:
+            trial.abort_after = after
+            steered(trial, "ToolCall", "b", "c")
+            ended = trial.run.prompt("a").status
+            if ended is not Status.OK:
+                assert trial.records[-1] == events.TurnEnd("aborted", "enough")
+            transcript = trial.conversation.transcript
+            calls = [block.id for m in transcript for block in m.content if isinstance(block, ToolCall)]
+            results = [block.call_id for m in transcript for block in m.content if isinstance(block, ToolResult)]
+            assert calls == results
+    assert after > 13
