@@ -151,6 +151,7 @@ class AnthropicProvider:
 
     def stoppables(self) -> Sequence[Stoppable]:
         self._is_kept_warm = False
+        self._held = b""
         return [self]
 
     def ask_to_stop(self) -> None:

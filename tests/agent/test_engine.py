@@ -14,6 +14,7 @@ from agent.engine import Engine
 from agent.options import Options
 from agent.output.event_writer import EventWriter
 from agent.output.stderr_notices import StderrNotices
+from agent.run.steering import SteerRefusedError
 from supervisor.loop.loop import Loop
 from tests.support.extension_folder import folder
 from tests.support.scripted_model import ScriptedModel, says
@@ -138,3 +139,40 @@ def test_one_session_file_has_all_prompts(engine, tmp_path):
     (file,) = (tmp_path / "home" / "sessions").rglob("*.jsonl")
     rows = [json.loads(line) for line in file.read_text().splitlines()]
     assert [row["type"] for row in rows] == ["meta", "message", "usage", "message", "message", "usage", "message"]
+
+
+def test_after_a_compaction_the_session_file_still_has_all_that_was_said(engine, tmp_path):
+    replies = [says("One."), says("Two."), says("Three."), says("All of it."), says("Four.")]
+    with engine(*replies) as made:
+        for text in ("first", "second", "third"):
+            made.prompt(text, Abort())
+        ended = made.compact(Abort())
+        made.prompt("fourth", Abort())
+        asked = messages_of(made._provider.asked[-1])
+    assert (ended.status, ended.text, ended.steps, ended.usage.input) == (Status.OK, "All of it.", 0, 1)
+    assert [role for role, _ in asked] == ["user", "user", "assistant", "user", "assistant", "user"]
+    assert "All of it." in asked[0][1]
+    (file,) = (tmp_path / "home" / "sessions").rglob("*.jsonl")
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    said = [row["message"]["content"][0]["text"] for row in rows if row["type"] == "message"]
+    assert said == ["first", "One.", "second", "Two.", "third", "Three.", "fourth", "Four."]
+    assert [row["usage"]["input_tokens"] for row in rows if row["type"] == "usage"] == [1, 2, 3, 4, 5]
+
+
+def test_a_message_is_for_the_prompt_that_runs_only(engine):
+    with engine(says("One."), says("Two."), says("Three.")) as made:
+        for _ in range(2):
+            with pytest.raises(SteerRefusedError, match="send the message with prompt"):
+                made.steer("too early")
+            sink = made._event_writer._sink
+
+            def steer_once(record, sink=sink):
+                sink(record)
+                if isinstance(record, events.TextDelta) and record.delta == "One.":
+                    made.steer("go on")
+
+            made._event_writer._sink = steer_once
+            made.prompt("first", Abort())
+            made._event_writer._sink = sink
+        asked = [messages_of(request)[-1] for request in made._provider.asked]
+    assert asked == [("user", "first"), ("user", "go on"), ("user", "first")]

@@ -187,9 +187,10 @@ def test_a_cancelled_request_alone_starts_no_other_worker(loop, provider, fake_w
     assert len(pids()) == 1
 
 
-def test_a_request_may_come_before_the_killed_worker_has_ended(loop, provider, fake_worker):
+def test_a_request_may_come_before_the_killed_worker_has_ended(loop, provider, fake_worker, tmp_path):
     line = '{"type":"final","id":"2","content":[],"stop_reason":"end_turn","usage":{}}'
-    pids = fake_worker(READY + f"read b; echo '{line}'; cat > /dev/null")
+    is_first = f"[ $(wc -l < {tmp_path}/pids) = 1 ]"
+    pids = fake_worker(READY + f"{is_first} && exec cat > /dev/null; read b; echo '{line}'; cat > /dev/null")
     provider.start()
     soon(loop, is_warm(provider))
     provider.request({})
