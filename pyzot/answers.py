@@ -24,9 +24,9 @@ class State(Part):
     cwd: str
     message_count: int
     busy: bool
-    """Whether a prompt runs or waits."""
+    """Whether a prompt or a compaction runs or waits."""
     usage: Totals
-    """Of all prompts together."""
+    """Of all prompts and compactions together."""
     starting: bool
     """Whether extensions are still starting; prompts wait until they have."""
 

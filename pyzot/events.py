@@ -121,6 +121,18 @@ class ToolResult(Event):
     """As in the call's record."""
 
 
+class CompactDone(Event):
+    """Only in rpc: a summary has taken the place of the older messages. `done` follows, without a `result`."""
+
+    __match_args__ = ("summary", "messages_before", "messages_after")
+    type: ClassVar[str] = "compact_done"
+    summary: str
+    messages_before: int
+    """The messages of the conversation until now."""
+    messages_after: int
+    """Those that it has now, the summary included."""
+
+
 class Error(Event):
     __match_args__ = ("message",)
     type: ClassVar[str] = "error"
@@ -322,6 +334,7 @@ EVENTS: dict[str, type[Event]] = {
     "turn_end": TurnEnd,
     "tool_progress": ToolProgress,
     "tool_result": ToolResult,
+    "compact_done": CompactDone,
     "error": Error,
     "done": Done,
     "session": Session,
