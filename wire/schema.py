@@ -15,7 +15,7 @@ import msgspec
 
 from wire import control, events, frames, stats
 from wire.manifest import Manifest
-from wire.rpc import requests, responses
+from wire.rpc import ext_lines, requests, responses
 
 FOLDER = Path(__file__).with_name("schemas")
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -36,6 +36,7 @@ def definitions() -> dict[str, tuple[Any, str]]:
     found["control.request"] = (control.Request, "any line that a client of the control socket says")
     found["control.reply"] = (control.Reply, "any line that a host says on its control socket")
     found["rpc.request"] = (requests.AnyRequest, "any line that a client of zot rpc says")
+    found["rpc.ext"] = (ext_lines.ExtLine, "any line of zot rpc to an extension in the client program")
     for command, data in responses.DATA.items():
         kind: Any = responses.Response[data]  # type: ignore[valid-type]
         found[f"rpc.response.{command}"] = (kind, f"response to {command}")

@@ -72,6 +72,9 @@ class ExtensionStats(msgspec.Struct, frozen=True):
     unexpected_exits: int | None = None
     """Of `exits`, those that nobody had asked for: crashes, ends by itself, hangs and limits; null in files of older
     versions."""
+    in_client: bool = False
+    """It lives in the client program of `zot rpc`: it has no processes, and its CPU time and memory are the program's
+    own."""
 
 
 class HostStats(msgspec.Struct, frozen=True):

@@ -94,6 +94,10 @@ class ClientOutput:
             self._waiting.append_record(record, "" if isinstance(record, OF_NO_PROMPT) else self.prompt)
             self._push()
 
+    def line(self, line: bytes) -> None:
+        """Writes a line that answers one of the client's own, also before the first response."""
+        self._write(line)
+
     def close(self) -> None:
         """Writes nothing more."""
         self.writer.close()

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agent.engine import Engine
+    from agent.rpc.program_extensions import ProgramExtensions
     from agent.rpc.prompt_queue import PromptQueue
     from supervisor.calls.command_call import CommandAnswer
     from supervisor.calls.merged_registrations import OwnedCommand
@@ -40,6 +41,7 @@ class RequestHandler:
         loop: Loop,
         engine: Engine,
         queue: PromptQueue,
+        program: ProgramExtensions,
         *,
         version: str,
         cwd: str,
@@ -52,6 +54,7 @@ class RequestHandler:
         self._loop = loop
         self._engine = engine
         self._queue = queue
+        self._program = program
         self._version = version
         self._cwd = valid_text(cwd)
         self._respond = respond
@@ -77,12 +80,15 @@ class RequestHandler:
         }
 
     def answer(self, request: requests.AnyRequest) -> None:
-        """Answers a request, or begins a slash command or a reload, whose answer comes later."""
+        """Answers a request, or begins a slash command or a reload, whose answer comes later. An `ext` line has no
+        answer, unless it is refused."""
         try:
             if isinstance(request, requests.RunCommand):
                 self._run_command(request)
             elif isinstance(request, requests.ReloadExt):
                 self._reload_ext(request)
+            elif isinstance(request, requests.Ext):
+                self._program.take(request)
             else:
                 self._respond(success(request, self._handlers[type(request)](request)))
         except RefusedError as refusal:

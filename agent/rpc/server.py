@@ -17,6 +17,7 @@ from agent.abort import Abort
 from agent.engine import PromptResult
 from agent.engine_host import EngineHost
 from agent.rpc.client_output import STALLED_S, ClientOutput
+from agent.rpc.program_extensions import ProgramExtensions
 from agent.rpc.prompt_queue import PromptQueue
 from agent.rpc.requests import RequestHandler, failure
 from agent.rpc.stdin_lines import StdinLines
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STDIN_ENDED = "stdin has ended"
+PROGRAM_GONE = "the client program has closed the connection"
 
 
 class RpcServer:
@@ -90,10 +92,12 @@ class RpcServer:
             owns_process=owns_process,
             stderr=stderr,
         )
+        self._program = ProgramExtensions(self._host.engine.supervisor, self._client, options.cwd)
         self._requests = RequestHandler(
             self._loop,
             self._host.engine,
             self._queue,
+            self._program,
             version=version,
             cwd=options.cwd,
             respond=self._client.respond,
@@ -222,6 +226,8 @@ class RpcServer:
             return
         if isinstance(request, requests.Refusal):
             self._client.respond(_response(request))
+            if isinstance(line, Oversize):
+                self._program.take_oversize(line)
         else:
             self._requests.answer(request)
 
@@ -250,6 +256,7 @@ class RpcServer:
 
     def _on_stdin_end(self) -> None:
         self._has_input = False
+        self._program.lose_all(PROGRAM_GONE)
         self._queue.abort_all(STDIN_ENDED, but_first=True)
         self._loop.call_later(self._drain_s, self._on_drained_too_long)
 

@@ -107,8 +107,9 @@ class MergedRegistrations:
 
 
 def _is_lost(owned: OwnedTool) -> bool:
-    """Whether the tool's extension is up and no longer has the tool registered."""
-    return owned.owner.is_up and owned.tool.name not in owned.owner.tools
+    """Whether the tool's extension no longer has it registered: it is up without it, or its program has ended it."""
+    owner = owned.owner
+    return (owner.is_up or owner.has_left) and owned.tool.name not in owner.tools
 
 
 class OwnedTool(msgspec.Struct, frozen=True):

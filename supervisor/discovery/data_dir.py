@@ -53,7 +53,7 @@ def prepare(found: Found, data: Path | None) -> DataDir:
         return DataDir(found.folder)
     own = data / name_of(found)
     try:
-        if not own.is_dir() and state_in(found.folder):
+        if found.link is None and not own.is_dir() and state_in(found.folder):
             return DataDir(found.folder)
         private_folder(own)
     except OSError as error:

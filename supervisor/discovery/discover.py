@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from supervisor.discovery.seal import Seal
     from supervisor.discovery.steps import Steps
+    from supervisor.loop.link import Link
 
 MANIFEST = FILE
 HELLO_S = 10.0
@@ -35,12 +36,15 @@ class Scope(IntEnum):
     """Where an extension comes from, in order of precedence."""
 
     EXPLICIT = 0
-    PROJECT = 1
-    GLOBAL = 2
+    PROGRAM = 1
+    """It lives in the program that embeds this host."""
+    PROJECT = 2
+    GLOBAL = 3
 
     @property
     def label(self) -> str:
-        return {Scope.EXPLICIT: "--ext", Scope.PROJECT: "project", Scope.GLOBAL: "global"}[self]
+        names = {Scope.EXPLICIT: "--ext", Scope.PROGRAM: "program", Scope.PROJECT: "project", Scope.GLOBAL: "global"}
+        return names[self]
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -50,9 +54,12 @@ class Found(msgspec.Struct, frozen=True):
     manifest: Manifest
     scope: Scope
     position: int = 0
-    """Order of the `--ext` options; 0 in the other scopes."""
+    """Order of the `--ext` options, or of the arrival from the program; 0 in the other scopes."""
     seal: Seal | None = None
     """The files as they were hashed; None if the extension needs no trust."""
+    link: Link | None = None
+    """The connection to an extension of the scope PROGRAM; None in the other scopes. `folder` is then that of the
+    host."""
 
     @property
     def is_hashed(self) -> bool:

@@ -177,6 +177,24 @@ class Extension:
         self.handover.restarted()
         self._generation.restart()
 
+    def connect_again(self, found: Found, data: Path | None) -> None:
+        """Takes an extension of the embedding program up again, after its end. Until it is ready, nobody knows what it
+        guards, as at a first start."""
+        self.handover.connect_again(found, data)
+        self.was_ready = False
+
+    def leave(self, reason: str) -> None:
+        """The embedding program ends its extension: it offers and guards nothing more, and requests fail with the
+        reason."""
+        if (link := self.found.link) is not None:
+            link.on_lost(reason)
+        self.handover.rest(reason)
+
+    @property
+    def has_left(self) -> bool:
+        """The embedding program has ended it."""
+        return self.found.link is not None and self.handover.is_stopped
+
     # --- what its generations report ------------------------------------------------------------------------
 
     def _replaced(self) -> None:

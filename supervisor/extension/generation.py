@@ -13,6 +13,8 @@ from msgspec.structs import replace
 
 from supervisor.accounting.limits import LOG_MB
 from supervisor.discovery import data_dir
+from supervisor.extension.connection.process_worker import ProcessWorker
+from supervisor.extension.connection.program_worker import ProgramWorker
 from supervisor.extension.exit_message import exit_message
 from supervisor.extension.lifecycle import (
     BEST_FIRST,
@@ -27,7 +29,6 @@ from supervisor.extension.notices import NOTICE_LENGTH, Notices
 from supervisor.extension.restart import Cause, Decision, RestartIn, StayDown, WorkerEnding, decide
 from supervisor.extension.slot import WorkerSlot
 from supervisor.extension.stalls import Heartbeat, StallHandler
-from supervisor.extension.worker import Worker
 from supervisor.process.stop_policy import StopStage
 from wire.dialects.zot import ZotDialect
 from wire.framing import DEFAULT_FRAME_LIMIT
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from supervisor.accounting.account import Account
     from supervisor.discovery.discover import Found
     from supervisor.extension.host_context import EventSink, HostContext
-    from supervisor.extension.worker import Shown
+    from supervisor.extension.worker import Shown, Worker
     from supervisor.process.table import Process, ProcessTable
     from supervisor.process.teardown import Stoppable
 
@@ -124,7 +125,10 @@ class Generation:
         """The registrations that every worker of this generation must make."""
 
     def _new_worker(self, index: int) -> Worker:
-        return Worker(self._loop, self, self._dialect, host=self._host.info, folder=str(self.found.folder), index=index)
+        host, folder = self._host.info, str(self.found.folder)
+        if (link := self.found.link) is not None:
+            return ProgramWorker(self._loop, self, self._dialect, link, host=host, folder=folder, index=index)
+        return ProcessWorker(self._loop, self, self._dialect, host=host, folder=folder, index=index)
 
     @property
     def workers(self) -> list[Worker]:
@@ -354,6 +358,9 @@ class Generation:
 
     def stopped(self, worker: Worker) -> None:
         self.slots[worker.index].hurry()
+        if worker.child is None and self.state is GenerationState.CURRENT:
+            self.choose_lead()
+            self._settle()
 
     # --- end of the generation ------------------------------------------------------------------------------
 

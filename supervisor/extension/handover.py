@@ -100,17 +100,29 @@ class Handover:
         """Stops the extension. From now on it offers nothing. Each worker is stopped when its pending requests have
         ended. `done` gets the outcome in a later pass."""
         before = self.current
-        idle = self._new_generation(before.found, GenerationState.CURRENT)
-        idle.prepare_idle(f"it was stopped by a reload: {reason}", before)
+        self.rest(f"it was stopped by a reload: {reason}")
+        before.log.add(f"stopped by a reload: {reason}")
+        self.current.notices.tell("exited", f"stopped by a reload: {reason}")
+        outcome = ReloadOutcome(self._name, "stopped", reason)
+        self.answer(outcome)
+        self._loop.call_later(0, lambda: done(outcome))
+
+    def rest(self, failure: str) -> None:
+        """From now on the extension offers nothing, and requests fail with this reason. Each worker is stopped when its
+        pending requests have ended."""
+        idle = self._new_generation(self.current.found, GenerationState.CURRENT)
+        idle.prepare_idle(failure, self.current)
         if self.candidate is not None:
             self._drain(self.candidate)
         self._replace(idle)
         self.is_stopped = True
-        before.log.add(f"stopped by a reload: {reason}")
-        idle.notices.tell("exited", f"stopped by a reload: {reason}")
-        outcome = ReloadOutcome(self._name, "stopped", reason)
-        self.answer(outcome)
-        self._loop.call_later(0, lambda: done(outcome))
+
+    def connect_again(self, found: Found, data: Path | None) -> None:
+        """Takes an extension of the embedding program up again, whose workers have ended."""
+        generation = self._new_generation(found, GenerationState.CURRENT)
+        self.is_stopped = False
+        self._replace(generation)
+        generation.start({}, data)
 
     def restarted(self) -> None:
         """Called when a user has started the extension again."""

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from supervisor.accounting.account import Account
     from supervisor.extension.lifecycle import State
     from supervisor.extension.notices import Notices
+    from supervisor.loop.link import Link
     from supervisor.loop.loop import Loop
+    from supervisor.loop.pipes import PipeReader, PipeWriter
     from supervisor.process.child import Child
     from wire import frames
     from wire.dialects.base import Dialect, PanelChange, Question
@@ -49,6 +51,8 @@ class PendingRequests:
         "failure",
         "pending",
         "state",
+        "stdin",
+        "stdout",
         "timeouts",
         "timeouts_in_row",
     )
@@ -69,6 +73,11 @@ class PendingRequests:
         self.failure = ""
         """The reason with which requests fail while the worker is not up."""
         self.child: Child | None = None
+        """Its process; None before the start, and for a worker that has none."""
+        self.stdin: PipeWriter | Link | None = None
+        """Takes the frames to the worker; None before the start."""
+        self.stdout: PipeReader | Link | None = None
+        """What a wait for an answer waits on; None before the start."""
         self.account = account
         self.timeouts = timeouts
         self.pending: dict[str, Pending] = {}
@@ -110,9 +119,7 @@ class PendingRequests:
         if not self.state.is_up:
             pending.fail(Failure.DIED, self.failure or f"it is {self.state.value}")
             return pending
-        child = self.child
-        assert child is not None
-        stdin = child.stdin
+        stdin = self.stdin
         assert stdin is not None
         stuck = stdin.stuck_since
         if stuck is not None and pending.asked_at - stuck > patience_s:
@@ -135,9 +142,9 @@ class PendingRequests:
     def wait(self, pending: Pending, timeout_s: float) -> None:
         """Waits for the answer, `timeout_s` seconds at most. When this returns, the request has ended."""
         if not pending.done:
-            child = self.child
-            assert child is not None
-            if not self._loop.wait(pending, child.stdout, timeout_s, child.stdin):
+            stdout = self.stdout
+            assert stdout is not None
+            if not self._loop.wait(pending, stdout, timeout_s, self.stdin):
                 self.expire(pending, timeout_s)
                 return
         if pending.failure is not None and pending.failure is not Failure.CANCELLED:
@@ -247,7 +254,7 @@ class PendingRequests:
 
     def write(self, frame: bytes) -> bool:
         """Sends or queues a frame. Returns False if the queue is full or the worker's stdin is closed."""
-        if self.child is None or not self.child.send(frame):
+        if self.stdin is None or not self.stdin.send(frame):
             return False
         self.account.frames_out += 1
         self.account.bytes_out += len(frame)

@@ -194,6 +194,7 @@ class WorkerSlot:
         worker is known to have left, without its own process."""
         self.cancel_refill()
         self._retired = True
+        self.worker.dismiss()
         teardown, self._teardown = self._teardown, None
         return [] if teardown is None else teardown.cancel()
 

@@ -1,35 +1,33 @@
-"""One worker: a process of an extension, its handshake, its registrations, its frames and its end.
+"""One worker of an extension: its handshake, its registrations, its frames and its end.
 
-Every wait has a deadline. Output of the process is read in bounded pieces; frames to the process are queued up to a
-limit. When the process ends, its pending requests fail at once, with the reason. A restart makes a new worker.
+Every wait has a deadline. When the worker ends, its pending requests fail at once, with the reason. A restart makes a
+new worker. `connection` has the kinds of workers: a process, or a part of the program that embeds this host.
 """
 
 from __future__ import annotations
 
-import signal
 from typing import TYPE_CHECKING, Any, Protocol
 
 from supervisor.accounting.rates import TreeUse
 from supervisor.extension.crash_cause.last_words import LastWords
-from supervisor.extension.handshake import MUTE, NO_NAME, Readiness, no_hello, not_hello, readiness
+from supervisor.extension.handshake import NO_NAME, Readiness, no_hello, not_hello, readiness
 from supervisor.extension.lifecycle import State, Trigger, advance
 from supervisor.extension.pending_requests import PendingRequests
 from supervisor.extension.restart import Cause, WorkerEnding
 from supervisor.loop.future import Failure
-from supervisor.process.child import EXIT_FOLLOWS_S, Child, SpawnError
 from supervisor.registry.worker_registry import Registry
 from wire import frames
 from wire.dialects.long_lines import describe_oversize
 from wire.framing import CROWD, Oversize, drop_scraps
 
 if TYPE_CHECKING:
+    import signal
     from collections.abc import Callable, Mapping, Sequence
 
     from supervisor.accounting.account import Account
     from supervisor.extension.log import ExtensionLog
     from supervisor.extension.notices import Notices
     from supervisor.loop.loop import Loop, Timer
-    from supervisor.process.child import ExitStatus
     from wire.dialects.base import Dialect, HostInfo
     from wire.manifest import Timeouts
 
@@ -144,30 +142,19 @@ class Worker(PendingRequests):
 
     @property
     def is_running(self) -> bool:
-        return self.child is not None and self.child.is_running
+        """Whether there is something that may send frames."""
+        raise NotImplementedError
 
     # --- start --------------------------------------------------------------------------------------------
 
     def start(self, argv: Callable[[], Sequence[str]], env: Mapping[str, str], hello_s: float) -> bool:
-        """Starts the process. If that fails, the worker ends at once with the reason, and False is returned. `argv` may
-        raise `SpawnError`. The hello must come within `hello_s` seconds."""
-        try:
-            self.child = Child(
-                self._loop,
-                argv(),
-                cwd=self._folder,
-                env=env,
-                on_stdout=self._on_stdout,
-                on_stderr=self._on_stderr,
-                on_exit=self._on_exit,
-                on_mute=self._on_mute,
-            )
-        except SpawnError as error:
-            self.give_up(str(error), Cause.REFUSED if error.may_pass else Cause.UNSTARTABLE)
-            return False
+        """Connects the worker. If that fails, the worker ends at once with the reason, and False is returned. `argv`
+        and `env` are for a process. The hello must come within `hello_s` seconds."""
+        raise NotImplementedError
+
+    def _await_hello(self, hello_s: float) -> None:
         late = no_hello(hello_s)
         self._timer = self._loop.call_later(hello_s, lambda: self.give_up(late, Cause.REFUSED))
-        return True
 
     def _on_hello(self, hello: frames.Hello) -> None:
         if self.state is not State.SPAWNED:
@@ -255,12 +242,8 @@ class Worker(PendingRequests):
                 handlers[type(message)](message)
         self._last_frame = self._loop.pass_time
         if self._splitter.pending > LARGE_FRAME:
-            assert self.child is not None
-            self.child.stdout.expect_large()
-
-    def _on_stderr(self, data: bytes) -> None:
-        self.last_words.tail.write(data)
-        self._owner.log.write(data)
+            assert self.stdout is not None
+            self.stdout.expect_large()
 
     def _registering(self, change: Callable[[Any], bool]) -> Callable[[Any], None]:
         """Returns the handler of a frame that may change the registry; `change` says whether it has."""
@@ -316,10 +299,6 @@ class Worker(PendingRequests):
 
     # --- end ----------------------------------------------------------------------------------------------
 
-    def _on_mute(self) -> None:
-        """Gives the worker up if its process does not end within `EXIT_FOLLOWS_S` of the end of its stdout."""
-        self._loop.call_later(EXIT_FOLLOWS_S, lambda: self.give_up(MUTE, Cause.REFUSED))
-
     def ask_to_stop(self) -> None:
         """Sends the shutdown frame, after all frames that are queued already."""
         self._restart_timer(None)
@@ -329,9 +308,7 @@ class Worker(PendingRequests):
             self.hint_to_stop()
 
     def hint_to_stop(self) -> None:
-        """Closes the process's stdin: some programs stop at end of file."""
-        if not self._acked and self.child is not None and self.child.stdin is not None:
-            self.child.stdin.end()
+        """Closes the worker's input: some programs stop at end of file."""
 
     def give_up(self, reason: str, cause: Cause) -> None:
         """Fails the worker with this reason; its owner then ends the process. No effect once it is stopping."""
@@ -340,27 +317,9 @@ class Worker(PendingRequests):
 
     def kill(self, number: signal.Signals) -> None:
         """Sends a signal to the worker's process group at once."""
-        if self.child is not None:
-            self.child.kill_group(number)
 
-    def _on_exit(self, status: ExitStatus) -> None:
-        self._owner.log.add(f"ended: {status}")
-        self._owner.collected(self)
-        self.account.exited(str(status), cpu_s=status.cpu_s, rss_peak=status.rss_peak, seen_cpu_s=self.usage.spent_s)
-        self.usage = TreeUse()
-        self._restart_timer(None)
-        if self.state not in (State.SPAWNED, State.GREETED, State.READY):
-            self._move(Trigger.GONE)
-            self._fail_pending(Failure.DIED, f"it was stopped ({status})")
-            self._owner.stopped(self)
-            return
-        if status.code == -signal.SIGKILL and (breach := self._owner.memory_breach(self)) is not None:
-            self._end(breach, breach, Trigger.GONE, Cause.OVER_LIMIT, status.code)
-            return
-        busy = f" with {len(self.pending)} call{'s' * (len(self.pending) > 1)} pending" if self.pending else ""
-        early = self.state is State.SPAWNED
-        reason = f"it exited before its hello ({status})" if early else f"it ended ({status})"
-        self._end(reason, reason + busy, Trigger.GONE, Cause.EXIT, status.code)
+    def dismiss(self) -> None:
+        """Called when the host stops. A worker without a process ends now; others are ended by their owner."""
 
     def _end(self, reason: str, full_reason: str, trigger: Trigger, cause: Cause, code: int | None) -> None:
         self.failure = reason

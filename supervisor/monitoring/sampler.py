@@ -148,7 +148,7 @@ class Sampler:
         if usages:
             rss = sum(usage.rss for usage in usages)
             if thorough:
-                rss = max(rss, *(peak_rss(worker.pid or 0) for _, worker in running))
+                rss = max(rss, *(peak_rss(worker.pid) for _, worker in running if worker.pid is not None), 0)
             spent_s = sum(usage.spent_s for usage in usages)
             extension.account.sampled(spent_s, rss, sum(usage.processes for usage in usages))
         return over
@@ -175,7 +175,8 @@ class Sampler:
 
 
 def _usage(worker: Worker, table: ProcessTable, now: float, orphans: list[int]) -> TreeUse:
-    assert worker.pid is not None
+    if worker.pid is None:  # it lives in the embedding program, whose processes are not the host's to measure
+        return TreeUse(at=now, frames_in=worker.frames_in)
     tree = table.tree([worker.pid, *orphans], session=worker.pid)
     files = [count for pid in tree if (count := count_open_files(pid)) is not None]
     return TreeUse(

@@ -45,6 +45,7 @@ def of_extension(extension: Extension, now: float) -> ExtensionStats:
         limit_breaches=account.limit_breaches,
         latency_ms=tuple((round(upper * 1000, 6), count) for upper, count in account.latency.buckets()),
         latency_sum_ms=round(account.latency.sum_s * 1000, 4),
+        in_client=extension.found.link is not None,
         **account.counters(),
     )
 

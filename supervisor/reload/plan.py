@@ -13,6 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from supervisor.discovery.discover import Scope
+from supervisor.extension.connection.program_worker import ONLY_ITS_PROGRAM
 from wire.manifest import Manifest, ManifestError
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ class KnownExtension(msgspec.Struct, frozen=True):
 def plan_one(known: KnownExtension, read: Manifest | ManifestError) -> Plan:
     """The plan for one extension whose manifest has been read again from its folder."""
     name = known.found.manifest.name
+    if known.found.link is not None:
+        return Keep(ONLY_ITS_PROGRAM)
     if isinstance(read, ManifestError):
         return Keep(str(read))
     if read.name != name:
@@ -77,8 +80,10 @@ def plan_one(known: KnownExtension, read: Manifest | ManifestError) -> Plan:
 
 def plan_all(known: Iterable[KnownExtension], discovery: Discovery) -> list[tuple[str, Plan]]:
     """The plans by name: first for the extensions that the host has, then for new ones. An extension that cannot be
-    read is kept. An extension that is disabled or missing is stopped."""
+    read is kept. An extension that is disabled or missing is stopped. Those of the embedding program are left alone."""
     known = list(known)
+    taken = {extension.found.manifest.name for extension in known if extension.found.link is not None}
+    known = [extension for extension in known if extension.found.link is None]
     by_name = {found.manifest.name: found for found in discovery.found}
     by_folder = {found.folder: found for found in discovery.found}
     skipped_by_folder = {skipped.folder: skipped for skipped in discovery.skipped}
@@ -96,7 +101,9 @@ def plan_all(known: Iterable[KnownExtension], discovery: Discovery) -> list[tupl
     folders = {extension.found.folder for extension in known}
     names = {extension.found.manifest.name for extension in known}
     for name, new in by_name.items():
-        if name not in names and new.folder not in folders:
+        if name in taken:
+            plans.append((name, Skip("an extension of the client program has its name")))
+        elif name not in names and new.folder not in folders:
             plans.append((name, Start(new)))
     plans += [(skipped.folder.name, Skip(skipped.reason)) for skipped in _errors(discovery, folders)]
     return plans

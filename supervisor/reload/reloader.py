@@ -134,7 +134,8 @@ class Reloader:
     def _plan_all(self, then: Callable[[Plans], None]) -> None:
         extensions = self._supervisor.extensions
         if self._rediscover is None:
-            then([(each.name, plan_one(_known(each), _read(each.found))) for each in extensions])
+            mine = [each for each in extensions if each.found.link is None]
+            then([(each.name, plan_one(_known(each), _read(each.found))) for each in mine])
             return
 
         def discovered(discovery: Discovery | None) -> None:
@@ -225,6 +226,8 @@ def _known(extension: Extension) -> KnownExtension:
 
 
 def _read(found: Found) -> Manifest | ManifestError:
+    if found.link is not None:
+        return found.manifest
     try:
         return read_manifest(found.folder)
     except ManifestError as error:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
+    from supervisor.extension.extension import Extension
     from supervisor.reload.reloader import Reloader
     from supervisor.supervisor import Supervisor
     from wire.control import ReloadOutcome
@@ -59,7 +60,7 @@ def watch(
     watching = FileWatcher(
         supervisor.loop,
         folders=lambda: {
-            **{extension.name: extension.found.folder for extension in supervisor.extensions},
+            **{extension.name: extension.found.folder for extension in _in_folders(supervisor)},
             **sources.folders(),
         },
         on_change=on_change,
@@ -69,6 +70,11 @@ def watch(
     )
     watching.start()
     return watching
+
+
+def _in_folders(supervisor: Supervisor) -> list[Extension]:
+    """The extensions that have a folder of their own: all but those of the embedding program."""
+    return [extension for extension in supervisor.extensions if extension.found.link is None]
 
 
 class _Sources:
@@ -85,7 +91,7 @@ class _Sources:
     def folders(self) -> dict[str, Path]:
         """Returns the sources, by the names under which they are watched."""
         found = {}
-        for extension in self._supervisor.extensions:
+        for extension in _in_folders(self._supervisor):
             folder = extension.found.folder
             if extension.name not in self._known or self._known[extension.name][0] != folder:
                 self._known[extension.name] = (folder, source_of(folder))

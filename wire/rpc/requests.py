@@ -184,6 +184,20 @@ class PanelClose(Request, frozen=True, tag="panel_close"):
     panel_id: str
 
 
+class Ext(Request, frozen=True, tag="ext"):
+    """Ours. A frame of an extension that lives in the client program. A `hello` for a new name adds the extension.
+    There is no response, but for a line that is refused."""
+
+    extension: str
+    """Its name: as in a manifest."""
+    frame: Raw | msgspec.UnsetType = msgspec.UNSET
+    """A frame of the extension protocol."""
+    manifest: Raw | msgspec.UnsetType = msgspec.UNSET
+    """Only with a `hello`: the settings of a manifest that hold here. `name` and `exec` are not among them."""
+    closed: bool = False
+    """The program ends the extension."""
+
+
 AnyRequest = (
     Hello
     | Prompt
@@ -207,6 +221,7 @@ AnyRequest = (
     | PanelKey
     | PanelResize
     | PanelClose
+    | Ext
 )
 COMMANDS: dict[str, type[Request]] = {str(kind.__struct_config__.tag): kind for kind in AnyRequest.__args__}
 

@@ -230,6 +230,7 @@ DATA: dict[str, Any] = {
     "panel_key": None,
     "panel_resize": None,
     "panel_close": None,
+    "ext": None,
 }
 """The data of each command's response; None if it has none."""
 

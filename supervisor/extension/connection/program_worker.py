@@ -1,0 +1,79 @@
+"""A worker that is a part of the program which embeds this host. It has no process, and is never started again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from supervisor.extension.lifecycle import Trigger
+from supervisor.extension.worker import Worker
+from supervisor.loop.future import Failure
+
+if TYPE_CHECKING:
+    import signal
+    from collections.abc import Callable, Mapping, Sequence
+
+    from supervisor.extension.restart import Cause
+    from supervisor.extension.worker import WorkerOwner
+    from supervisor.loop.link import Link
+    from supervisor.loop.loop import Loop
+    from wire.dialects.base import Dialect, HostInfo
+
+HOST_STOPS = "the host stops"
+ONLY_ITS_PROGRAM = "it lives in the client program, and only that program can start it again"
+
+
+class ProgramWorker(Worker):
+    """The worker at the end of a link."""
+
+    __slots__ = ("_link",)
+
+    def __init__(
+        self, loop: Loop, owner: WorkerOwner, dialect: Dialect, link: Link, *, host: HostInfo, folder: str, index: int
+    ) -> None:
+        super().__init__(loop, owner, dialect, host=host, folder=folder, index=index)
+        self._link = link
+
+    @property
+    def is_running(self) -> bool:
+        """Whether its frames are taken."""
+        return self.stdin is not None and self.stdin.is_open
+
+    def start(
+        self,
+        argv: Callable[[], Sequence[str]],  # noqa: ARG002
+        env: Mapping[str, str],  # noqa: ARG002
+        hello_s: float,
+    ) -> bool:
+        """Takes the frames of the link from now on."""
+        link = self.stdin = self.stdout = self._link
+        link.on_frames = self._on_stdout
+        link.on_oversize = self._on_oversize
+        link.on_lost = self.leave
+        self._await_hello(hello_s)
+        return True
+
+    def leave(self, reason: str) -> None:
+        """Ends the worker because its program has ended it or has gone. Its pending requests fail with the reason."""
+        if not self.is_running:
+            return
+        self._link.close(reason)
+        self._restart_timer(None)
+        self.failure = reason
+        self._move(Trigger.STOP)
+        self._move(Trigger.GONE)
+        self._owner.log.add(f"ended: {reason}")
+        self._fail_pending(Failure.DIED, reason)
+        self._owner.stopped(self)
+
+    def dismiss(self) -> None:
+        if self.is_running:
+            self.ask_to_stop()
+            self.leave(HOST_STOPS)
+
+    def kill(self, number: signal.Signals) -> None:  # noqa: ARG002
+        """Closes the link: there is no process to signal."""
+        self.leave(HOST_STOPS)
+
+    def _end(self, reason: str, full_reason: str, trigger: Trigger, cause: Cause, code: int | None) -> None:
+        self._link.close(reason)
+        super()._end(reason, full_reason, trigger, cause, code)

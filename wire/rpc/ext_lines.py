@@ -1,0 +1,111 @@
+"""The `ext` lines of `zot rpc`: frames to and from an extension that lives in the client program.
+
+A client says them as the request `ext`. This module has what the server says, and the manifest of such an extension.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import msgspec
+from msgspec import Raw
+
+from wire.framing import Oversize, string_member
+from wire.lenient_json import UNREADABLE, reason
+from wire.manifest import NAME_PATTERN, Manifest, ManifestError, Restart, parse_manifest
+
+SETTINGS = (
+    "version", "description", "language", "priority", "on_failure", "independent", "timeouts", "watchdog_s",
+    "stall_after",
+)  # fmt: skip
+"""The fields of a manifest that hold for an extension in the client program."""
+NEVER_STALLED = 1_000_000
+"""`stall_after` if the manifest has none: such an extension is not given up because it is slow."""
+EXEC = "(the client program)"
+"""Stands in the place of `exec`."""
+NAME_RULE = "1 to 64 characters, without slashes or control characters, and not starting with a dot"
+
+
+class ExtLine(msgspec.Struct, frozen=True, tag_field="type", tag="ext", kw_only=True, omit_defaults=True):
+    """A line for an extension in the client program: a frame, or its end."""
+
+    extension: str
+    frame: Raw | msgspec.UnsetType = msgspec.UNSET
+    """A frame of the extension protocol."""
+    closed: str | msgspec.UnsetType = msgspec.UNSET
+    """The extension has been given up or has ended: why. A new `hello` may use its name again."""
+
+
+class UnfitManifestError(ValueError):
+    """The name or the manifest is refused; the text says why."""
+
+
+class LongLine(NamedTuple):
+    """What can be told of a line to an extension that was over the limit and is lost."""
+
+    extension: str
+    frame: Oversize
+    """Its frame, cut off."""
+
+
+_encoder = msgspec.json.Encoder()
+_fields = msgspec.json.Decoder(dict[str, Raw])
+
+
+def opening(extension: str) -> bytes:
+    """The beginning of each line with a frame for this extension."""
+    return b'{"type":"ext","extension":%s,"frame":' % _encoder.encode(extension)
+
+
+def with_frame(opening: bytes, frame: bytes) -> bytes:
+    """A line with a frame, LF included. `frame` is a line, too."""
+    return b"%s%s}\n" % (opening, frame[:-1])
+
+
+def with_end(extension: str, reason: str) -> bytes:
+    """The line that says that an extension has ended, LF included."""
+    return _encoder.encode(ExtLine(extension=extension, closed=reason)) + b"\n"
+
+
+def manifest_of(name: str, given: bytes) -> Manifest:
+    """The manifest of an extension in the client program. `given` is the text of the settings; empty for none. Raises
+    `UnfitManifestError`."""
+    if not re.match(NAME_PATTERN, name):
+        raise UnfitManifestError(f"extension: {NAME_RULE}")
+    text = given.strip() or b"{}"
+    try:
+        fields = _fields.decode(text)
+    except UNREADABLE as error:
+        raise UnfitManifestError(f"manifest: {reason(error)}") from None
+    for field in fields:
+        if field in Manifest.__struct_fields__ and field not in SETTINGS:
+            raise UnfitManifestError(f"manifest: {field}: {_why_not(field)}; there are {', '.join(SETTINGS)}")
+    own = _encoder.encode({"name": name, "exec": EXEC})
+    try:
+        found = parse_manifest(own[:-1] + (b"," if fields else b"") + text[1:])
+    except ManifestError as error:
+        raise UnfitManifestError(str(error)) from None
+    if found.timeouts.hello is not None:
+        raise UnfitManifestError("manifest: timeouts.hello: no process is started, and the hello is there already")
+    taken = msgspec.structs.replace(
+        found,
+        restart=Restart(policy="temporary"),
+        stall_after=found.stall_after if "stall_after" in fields else NEVER_STALLED,
+    )
+    taken.__dict__.update(found.__dict__)
+    return taken
+
+
+def _why_not(field: str) -> str:
+    return "the line has it" if field == "name" else "an extension in the client program has no process of its own"
+
+
+def long_line(line: Oversize) -> LongLine | None:
+    """What can be told of a line that was over the limit; None if it is not to an extension, or does not say to which
+    one near its start."""
+    extension = string_member(line.prefix, b"extension")
+    if line.frame_type != "ext" or extension is None:
+        return None
+    _, _, frame = line.prefix.partition(b'"frame"')
+    return LongLine(extension, Oversize(line.size, frame.lstrip(b" \t\r:"), line.limit))
