@@ -55,7 +55,7 @@ class StderrNotices:
 
     def notice(self, extension: Extension, kind: NoticeKind, message: str) -> None:
         """Reports what happened to an extension."""
-        if kind == "started" and self.has_begun:
+        if kind == "started" and self.has_begun and extension.found.link is None:
             kind, message = "late", "ready after the first request; its tools join in the next turn"
         self.report(extension.name, kind, message)
         for follower in self.followers:

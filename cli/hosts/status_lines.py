@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from cli import number_format
+from wire.stats import IN_CLIENT
 from wire.text import one_line
 
 if TYPE_CHECKING:
@@ -36,14 +37,15 @@ def _facts(status: ExtensionStatus, host: int) -> Iterator[tuple[str, str]]:
     stats = status.stats
     if status.why:
         yield "why", status.why
-    if status.state not in USABLE:
+    if status.state not in USABLE and not stats.in_client:
         name = shlex.quote(status.name)
         yield "to do", f"zot ext logs {name} -t; then zot ext restart {name} --host {host}"
     yield "since", moment(status.since)
-    last = f", the last {stats.exit_status}" if stats.exit_status else ""
-    starts = f"{_count(stats.restarts, 'restart')}, {_count(stats.exits, 'exit')}{last}"
-    yield "starts", f"{starts}; policy {status.restart_policy}{', required' if status.required else ''}"
-    yield "use", _use(stats)
+    if not stats.in_client:
+        last = f", the last {stats.exit_status}" if stats.exit_status else ""
+        starts = f"{_count(stats.restarts, 'restart')}, {_count(stats.exits, 'exit')}{last}"
+        yield "starts", f"{starts}; policy {status.restart_policy}{', required' if status.required else ''}"
+    yield "use", IN_CLIENT if stats.in_client else _use(stats)
     if status.limits:
         yield "limits", _limits(status)
     yield "calls", _calls(stats)

@@ -23,6 +23,8 @@ SPARK = 8
 """Columns of a sparkline in the table."""
 NAME_WIDTHS = (16, 32)
 GAP = 1
+OF_PROCESSES = frozenset({"cpu_percent", "rss_bytes", "rss_peak_bytes", "processes"})
+"""Figures that an extension in the client program of `zot rpc` does not have: they are the program's own."""
 
 
 @dataclass(frozen=True)
@@ -45,11 +47,14 @@ class TopColumn:
 def _column(
     key: str, heading: str, width: int, attribute: str, show: Callable[[Any], str], meaning: str, *, down: bool = True
 ) -> TopColumn:
+    def shown(extension: ExtensionStats) -> str:
+        return "-" if extension.in_client and attribute in OF_PROCESSES else show(getattr(extension, attribute))
+
     return TopColumn(
         key,
         heading,
         width,
-        lambda extension: show(getattr(extension, attribute)),
+        shown,
         lambda extension: getattr(extension, attribute),
         meaning,
         descending=down,

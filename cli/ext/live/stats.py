@@ -13,6 +13,7 @@ from cli.hosts.find import NONE_RUNS, connect, only_host_with
 from cli.json_line import print_json
 from supervisor.control.client import HostError
 from wire import control
+from wire.stats import IN_CLIENT
 from wire.suggest import no_such
 from wire.text import counted, one_line, printable
 
@@ -77,16 +78,19 @@ def _lines(name: str, host: int, stats: ExtensionStats) -> list[str]:
     """All figures, a line for each group."""
     pids = " ".join(map(str, stats.pids)) or "none"
     files = "-" if stats.open_files is None else str(stats.open_files)
+    use = [
+        f"processes   {stats.processes}, threads {stats.threads}, open files {files};"
+        f" pids of its workers {pids}, {stats.workers} wanted",
+        f"CPU         {number_format.percent(stats.cpu_percent)} % of a core now, {stats.cpu_s:.2f} s so far",
+        f"memory      {number_format.size(stats.rss_bytes)} now, {number_format.size(stats.rss_peak_bytes)} at most",
+    ]
     lines = [
         f"{one_line(name, 200)}, of host {host}",
         "",
         f"state       {stats.state}" + (f": {one_line(stats.failure, 2000)}" if stats.failure else ""),
         f"up          {number_format.duration(stats.uptime_s)}, {counted(stats.restarts, 'restart')},"
         f" {counted(stats.exits, 'exit')}" + (f", the last {stats.exit_status}" if stats.exit_status else ""),
-        f"processes   {stats.processes}, threads {stats.threads}, open files {files};"
-        f" pids of its workers {pids}, {stats.workers} wanted",
-        f"CPU         {number_format.percent(stats.cpu_percent)} % of a core now, {stats.cpu_s:.2f} s so far",
-        f"memory      {number_format.size(stats.rss_bytes)} now, {number_format.size(stats.rss_peak_bytes)} at most",
+        *([f"runs        {IN_CLIENT}"] if stats.in_client else use),
         f"frames      in {stats.frames_in} ({number_format.rate(stats.frames_in_per_s)}/s, "
         f"{number_format.size(stats.bytes_in)})"
         f"  out {stats.frames_out} ({number_format.rate(stats.frames_out_per_s)}/s, "

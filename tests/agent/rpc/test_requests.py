@@ -55,6 +55,7 @@ REQUESTS = [
     {"type": "steer"},
     {"type": "compact", "instructions": 5},
     {"type": "compact"},
+    {"type": "ext", "extension": "mine", "closed": True},
     {"type": "abort"},
 ]
 STATES = ["idle", "streaming", "tools", "queued", "compacting"]
