@@ -41,6 +41,7 @@ def pages() -> dict[str, str]:
         "control.md": _structs("wire/control.py", "Messages of the control socket", base="Message"),
         "rpc-requests.md": _structs("wire/rpc/requests.py", "Requests of an rpc client", base="Request"),
         "rpc-responses.md": _structs("wire/rpc/responses.py", "Responses to an rpc client", base=None),
+        "rpc-ext.md": _structs("wire/rpc/ext_lines.py", "Lines to an extension in the client program", base=None),
         "rpc-messages.md": _structs("wire/rpc/messages.py", "The messages of a conversation", base="Block"),
         "manifest.md": _structs("wire/manifest.py", "The manifest, extension.json", base=None, defaults=True),
     }

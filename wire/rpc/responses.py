@@ -1,6 +1,7 @@
 """The responses to the requests of an rpc client: one JSON object per line, between the records of prompts.
 
-Each request gets exactly one response: `success`, and then `data` if the command has any, or else `error`.
+Each request gets exactly one response: `success`, and then `data` if the command has any, or else `error`. An `ext`
+line only gets one if it is refused.
 """
 
 from __future__ import annotations

@@ -21,6 +21,8 @@ REPLIES = [
     says("Green."),
     [{"type": "message_start", "usage": {}}, {"type": "text_delta", "delta": "Once"}],
     says("## Goal…"),
+    says("", ("t1", "weather", {"city": "Oslo"})),
+    says("It rains."),
 ]
 ANYTHING = "…"
 
