@@ -22,6 +22,7 @@ from agent.rpc.prompt_queue import PromptQueue
 from agent.rpc.requests import RequestHandler, failure
 from agent.rpc.stdin_lines import StdinLines
 from supervisor.loop.loop import Loop
+from supervisor.preload import preload
 from wire import events
 from wire.exit_codes import Status
 from wire.framing import Oversize
@@ -106,6 +107,7 @@ class RpcServer:
 
     def run(self) -> int:
         """Serves the client. Returns the exit status; by then every process that the server has started has ended."""
+        preload()  # the client may add the first extension
         host = self._host
         stoppable = [number for number in STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
         with self._loop.signals(stoppable, self._on_signal):

@@ -123,15 +123,15 @@ class PendingRequests:
         assert stdin is not None
         stuck = stdin.stuck_since
         if stuck is not None and pending.asked_at - stuck > patience_s:
-            pending.fail(Failure.NOT_READING, "it has not read its stdin since an earlier request ran out of time")
+            pending.fail(Failure.NOT_READING, f"it has not read {stdin.name} since an earlier request ran out of time")
             return pending
         self.pending[call_id] = pending
         if not stdin.send(frame):
             if stdin.is_open:
-                self._fail(call_id, Failure.NOT_READING, f"it does not read its stdin ({stdin.queued} bytes wait)")
+                self._fail(call_id, Failure.NOT_READING, f"it does not read {stdin.name} ({stdin.queued} bytes wait)")
             else:
                 self._loop.call_later(
-                    EXIT_FOLLOWS_S, lambda: self._fail(call_id, Failure.NOT_READING, "it closed its stdin")
+                    EXIT_FOLLOWS_S, lambda: self._fail(call_id, Failure.NOT_READING, f"it closed {stdin.name}")
                 )
             return pending
         account = self.account
@@ -246,8 +246,8 @@ class PendingRequests:
         self.tell(self._dialect.panel(change))
 
     def _warn_of_dropped_events(self) -> None:
-        if self.state.is_up:
-            self._notices.warn("events", "does not read its stdin; events for it are dropped and counted")
+        if self.state.is_up and self.stdin is not None:
+            self._notices.warn("events", f"does not read {self.stdin.name}; events for it are dropped and counted")
 
     def ping(self, ping_id: str) -> None:
         self.write(self._dialect.ping(ping_id))

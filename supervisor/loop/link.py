@@ -40,7 +40,10 @@ class LinkOutput(Protocol):
 
 
 class Link:
-    """Both directions of one extension. A worker sends frames by it, and sets `on_frames` and `on_lost`."""
+    """Both directions of one extension. A worker sends frames by it, and sets the three callbacks."""
+
+    name = "the lines for it"
+    """What the program reads, for messages."""
 
     def __init__(self, name: str, output: LinkOutput) -> None:
         self._name = name

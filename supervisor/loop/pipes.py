@@ -146,6 +146,9 @@ class PipeReader:
 class PipeWriter:
     """Writes to a descriptor, with an outbox of `limit` bytes. Never blocks."""
 
+    name = "its stdin"
+    """What the reader calls it, for messages."""
+
     def __init__(self, loop: Loop, fd: int, limit: int) -> None:
         self._loop = loop
         self._fd = fd

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
+import sys
 from contextlib import contextmanager
 
 import pytest
 
 from tests.support.extension_folder import extension
+from tests.support.late_imports import PROGRAM, late_imports
 from tests.support.messages_server import text_reply, tool_reply
 from tests.support.program_extension import ProgramExtension
 from tests.support.rpc_client import RpcClient
@@ -106,6 +109,38 @@ def test_other_programs_see_it_and_cannot_restart_it(rpc, zot):
         assert "only that program can start it again" in reloaded.text + reloaded.stderr
         assert mine.client.ask("ext_stats")["data"]["extensions"]["mine"]["state"] == "ready"
         end(running)
+
+
+def test_the_first_extension_of_a_server_imports_nothing(rpc, server, zot):
+    report = zot.folder / "late-imports"
+    zot.command = [sys.executable, str(PROGRAM), str(report)]
+    server.add(tool_reply([("add", {"a": "no number"}), ("add", {"a": 1})]), text_reply("Done."))
+    with rpc() as running:
+        client = running.client
+        near_miss = {"type": "hello", "name": "mine"}, {"on_failur": "deny"}
+        refused = client.ask("ext", extension="mine", frame=near_miss[0], manifest=near_miss[1])
+        assert "did you mean 'on_failure'" in refused["error"]
+        mine = ProgramExtension(client, on_failure="deny", unheard_of=1).with_tool().guarding("tool_call").ready()
+        mine.say("dance")
+        client.send("prompt", message="go")
+        for _ in range(2):
+            mine.verdict(mine.next("event_intercept"))
+        mine.result(mine.next("tool_call"), "2")
+        client.until("done")
+        mine.close()
+        ProgramExtension(client).ready().next("hello_ack")
+        end(running)
+    assert late_imports(report) == {}
+
+
+def test_a_signal_says_shutdown_to_it(rpc):
+    with rpc() as running:
+        mine = ProgramExtension(running.client).ready()
+        running.client.ask("ping")
+        running.signal(signal.SIGTERM)
+        assert mine.next("shutdown") == {"type": "shutdown"}
+        assert mine.until_closed() == "the host stops"
+        assert running.finish().status == 130
 
 
 def test_a_flood_of_frames_delays_no_abort(rpc, server):

@@ -90,9 +90,9 @@ def test_a_wait_for_its_verdict_goes_on_with_passes_of_the_loop(host, program):
 def test_one_that_does_not_read_fails_at_once(host, program):
     program.queued = LINK_LIMIT + 1
     answer, took = host.timed(host.call, "add")
-    assert (answer.reason, took < 1.0) == (f"it does not read its stdin ({LINK_LIMIT + 1} bytes wait)", True)
+    assert (answer.reason, took < 1.0) == (f"it does not read the lines for it ({LINK_LIMIT + 1} bytes wait)", True)
     program.queued, program.stuck_since = 1, host.loop.clock() - 100
-    assert "has not read its stdin" in host.call("add").reason
+    assert "has not read the lines for it" in host.call("add").reason
 
 
 def test_a_call_fails_at_once_when_the_program_goes(host, program):
