@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.top.model import SORT_KEYS, Mode, View, arrange, fit, press
+from cli.top.model import BY_KEY, COLUMNS, SORT_KEYS, Mode, View, arrange, fit, press
 from tests.support.busy_stats import BUSY
+from tests.support.recorded_stats import extension_stats
 
 
 @pytest.mark.parametrize(
@@ -141,3 +142,11 @@ def test_columns_fit(width, longest):
     chosen = fit(width, with_history=True, longest_name=longest)
     assert chosen[0][0].key == "name"
     assert sum(size for _, size in chosen) + len(chosen) - 1 <= max(width, 16)
+
+
+def test_an_extension_in_the_client_program_has_no_figures_of_processes():
+    inside = extension_stats(in_client=True, pids=(), cpu_percent=0.0, rss_bytes=0, open_files=None, calls=3)
+    shown = {column.key: column.show(inside) for column in COLUMNS}
+    assert [shown[key] for key in ("cpu", "rss", "peak", "procs", "fds")] == ["-"] * 5
+    assert (shown["calls"], shown["state"]) == ("3", "ready")
+    assert BY_KEY["cpu"].show(extension_stats()) != "-"
