@@ -111,6 +111,7 @@ class ExtensionStats(Part):
         "latency_ms",
         "latency_sum_ms",
         "unexpected_exits",
+        "in_client",
     )
     _parts: ClassVar[dict[str, str]] = {"pids": "plain[]", "latency_ms": "plain[]"}
     state: str
@@ -165,3 +166,6 @@ class ExtensionStats(Part):
     unexpected_exits: int | None = None
     """Of `exits`, those that nobody had asked for: crashes, ends by itself, hangs and limits; null in files of older
     versions."""
+    in_client: bool = False
+    """It lives in the client program of `zot rpc`: it has no processes, and its CPU time and memory are the program's
+    own."""
