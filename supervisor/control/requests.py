@@ -12,7 +12,7 @@ from msgspec import Raw
 
 from supervisor.control.session import OpenRequest
 from supervisor.control.status import status_of
-from supervisor.extension.connection.program_worker import ONLY_ITS_PROGRAM
+from supervisor.extension.connection.program_worker import OnlyItsProgramError
 from supervisor.loop.timestamp import Timestamp
 from wire import control, frames
 from wire.dialects.zot import GUARDABLE, OBSERVABLE
@@ -184,15 +184,13 @@ class RequestHandler:
             client.fail(request.id, STOPPING)
             return
         try:
-            extension = self._supervisor.find(request.name)
+            self._supervisor.restart(request.name)
         except KeyError:
             client.fail(request.id, no_such("extension", request.name, self._names()))
-            return
-        if extension.found.link is not None:
-            client.fail(request.id, f"extension {extension.name}: {ONLY_ITS_PROGRAM}")
-            return
-        self._supervisor.restart(request.name)
-        client.say(control.Ok(request.id))
+        except OnlyItsProgramError as error:
+            client.fail(request.id, f"extension {request.name}: {error}")
+        else:
+            client.say(control.Ok(request.id))
 
     def _reload(self, client: Client, request: control.Reload) -> None:
         """Reloads one extension or all. The reload goes on if the client disconnects."""

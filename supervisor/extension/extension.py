@@ -10,6 +10,7 @@ import random
 from typing import TYPE_CHECKING
 
 from supervisor.accounting.account import Account
+from supervisor.extension.connection.program_worker import OnlyItsProgramError
 from supervisor.extension.handover import Handover
 from supervisor.extension.lifecycle import BEST_FIRST, State
 from wire.control import ReloadOutcome
@@ -173,7 +174,10 @@ class Extension:
         self._generation.start(env, data)
 
     def restart(self) -> None:
-        """Stops the workers of the current generation gracefully and starts new ones, whatever the workers' states."""
+        """Stops the workers of the current generation gracefully and starts new ones, whatever the workers' states.
+        Raises `OnlyItsProgramError` for an extension of the embedding program."""
+        if self.found.link is not None:
+            raise OnlyItsProgramError
         self.handover.restarted()
         self._generation.restart()
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from supervisor.accounting.account import Account
+from supervisor.extension.connection.process_worker import ProcessWorker
 from supervisor.extension.handshake import Readiness
 from supervisor.extension.lifecycle import State
 from supervisor.extension.log import ExtensionLog
 from supervisor.extension.notices import Notices
 from supervisor.extension.restart import Cause
-from supervisor.extension.worker import Worker
 from supervisor.harness.messages import host_info
 from supervisor.harness.script import Side
 from supervisor.registry.worker_registry import Registry
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from supervisor.discovery.discover import Found
     from supervisor.extension.restart import WorkerEnding
-    from supervisor.extension.worker import Shown
+    from supervisor.extension.worker import Shown, Worker
     from supervisor.harness.matching import ScriptPaths
     from supervisor.loop.loop import Loop
     from supervisor.process.child import ExitStatus
@@ -87,7 +87,7 @@ class RecordedLine(NamedTuple):
         return "" if self.frame is None else str(self.frame.get("type"))
 
 
-class RecordedProcess(Worker):
+class RecordedProcess(ProcessWorker):
     """A worker with a tap: it records each line that it reads and each frame that it sends. It belongs to no
     generation and is its own owner. A `Harness` starts and ends it.
 

@@ -281,6 +281,7 @@ def extension_stats(**fields: Any) -> ExtensionStats:
             "p50_ms": None,
             "p99_ms": None,
             "latency_ms": (),
+            "in_client": False,
             **fields,
         }
     )

@@ -22,6 +22,13 @@ HOST_STOPS = "the host stops"
 ONLY_ITS_PROGRAM = "it lives in the client program, and only that program can start it again"
 
 
+class OnlyItsProgramError(Exception):
+    """The host cannot start it again."""
+
+    def __init__(self) -> None:
+        super().__init__(ONLY_ITS_PROGRAM)
+
+
 class ProgramWorker(Worker):
     """The worker at the end of a link."""
 

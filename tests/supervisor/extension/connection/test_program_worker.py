@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from supervisor.control.status import status_of
 from supervisor.discovery.discover import Discovery, Found, Scope
+from supervisor.extension.connection.program_worker import OnlyItsProgramError
 from supervisor.extension.lifecycle import State
 from supervisor.loop.link import LINK_LIMIT, Link
 from supervisor.reload.reloader import Reloader
@@ -138,6 +139,12 @@ def test_a_kill_closes_the_link(host, program):
     assert program.ends == ["the host stops"]
     program.extension.lead.kill(signal.SIGKILL)
     assert program.ends == ["the host stops"]
+
+
+def test_the_host_does_not_restart_it(host, program):
+    with pytest.raises(OnlyItsProgramError, match="only that program can start it again"):
+        host.supervisor.restart("mine")
+    assert program.extension.state is State.READY
 
 
 def test_a_reload_keeps_it(host, program):
