@@ -76,7 +76,7 @@ class WorkerOwner(Protocol):
 
 
 class Worker(PendingRequests):
-    """One process of an extension, started once by `start`."""
+    """One worker of an extension, connected once by `start`."""
 
     __slots__ = (
         "_acked", "_decode", "_folder", "_handlers", "_host", "_last_frame", "_owner", "_splitter", "_timer",

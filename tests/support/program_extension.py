@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
+from tests.support.rpc_client import Served, serve
+from tests.support.scripted_model import ScriptedModel, says
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
     from tests.support.rpc_client import Json, RpcClient
 
-ALLOW: dict[str, Any] = {}
+CALL = says("", ("t1", "add", {"a": 1}))
+ECHO = says("", ("t1", "bash", {"command": "echo up"}))
 
 
 class ProgramExtension:
@@ -58,3 +66,28 @@ class ProgramExtension:
 
     def verdict(self, question: Json, **members: Any) -> None:
         self.say("event_intercept_response", id=question["id"], **members)
+
+
+def run(
+    folder: Path, script: Callable[[RpcClient], object], *replies: list[Json], **given: Any
+) -> tuple[Served, ScriptedModel]:
+    """Serves the client of this script with a model of these replies. Returns what the server left, and the model."""
+    model = ScriptedModel(*replies)
+    served = serve(folder, model, script, drain_s=30.0, **given)
+    assert served.status == 0, served.stderr
+    return served, model
+
+
+def result_of(model: ScriptedModel) -> str:
+    """The text of the last tool result that the model was told."""
+    return "".join(part.get("text", "") for part in last_result(model)["content"])
+
+
+def last_result(model: ScriptedModel) -> Json:
+    block: Json = json.loads(json.dumps(model.asked[-1]["messages"][-1]["content"]))[-1]
+    assert block["type"] == "tool_result"
+    return block
+
+
+def prompt(client: RpcClient, text: str = "go") -> None:
+    client.send("prompt", message=text)
