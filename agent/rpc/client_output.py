@@ -96,7 +96,9 @@ class ClientOutput:
 
     def line(self, line: bytes) -> None:
         """Writes a line that answers one of the client's own, also before the first response."""
-        self._write(line)
+        if self._takes_more():
+            self._waiting.append(line)
+            self._push()
 
     def close(self) -> None:
         """Writes nothing more."""

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
     from wire.framing import Oversize
 
-LINK_LIMIT = 4 * 1024 * 1024
-"""Bytes that may wait for a program that does not read. Beyond them every further frame is refused."""
+LINK_LIMIT = 48 * 1024 * 1024
+"""Bytes that may wait for a program that does not read, its other lines included. Beyond them every further frame is
+refused."""
 
 
 class LinkOutput(Protocol):

@@ -283,6 +283,25 @@ def test_two_of_the_program_and_a_process_are_asked_in_order(tmp_path):
     assert "ab" in result_of(model)
 
 
+def test_a_reload_keeps_it(tmp_path):
+    def script(client):
+        mine = ProgramExtension(client).with_tool().ready()
+        mine.next("hello_ack")
+        one = client.ask("reload_ext", name="mine")["data"]
+        assert one["ready"] == ["mine"]
+        assert [fault["name"] for fault in one["errors"]] == ["mine"]
+        assert "only that program can start it again" in one["errors"][0]["reason"]
+        every = client.ask("reload_ext")["data"]
+        assert (every["stopped"], every["loaded"]) == (["echo"], ["echo"])
+        prompt(client)
+        mine.result(mine.next("tool_call"), "2")
+        client.until("done")
+
+    made = (str(extension(tmp_path, "echo")),)
+    _, model = run(tmp_path, script, CALL, says("Done."), extensions=made, extension_wait=30.0)
+    assert result_of(model) == "2"
+
+
 def test_a_tool_of_another_name_holder_is_hidden(tmp_path):
     def script(client):
         ProgramExtension(client, "first").with_tool().ready()
