@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
+from supervisor.loop.loop import FAIR_S
 from wire.events import ExtNotify, PanelRender
 
 if TYPE_CHECKING:
@@ -73,10 +74,16 @@ class EventWriter:
         self._keep_pace()
 
     def wait(self, predicate: Callable[[], bool], deadline: float | None = None) -> bool:
-        """Waits until the predicate holds (True), or until the deadline or an abort (False)."""
+        """Waits until the predicate holds (True), or until the deadline or an abort (False).
+
+        If it holds at once, again and again, the loop still serves the others every `FAIR_S`: a replayed reply is there
+        as a whole, and neither a signal nor a request may wait for its end.
+        """
         while True:
             self._flush_posted()
             if predicate():
+                if self._loop.clock() - self._loop.pass_time >= FAIR_S:
+                    self._loop.run_until(lambda: False, self._loop.clock())
                 return True
             if self.abort.requested or (deadline is not None and self._loop.clock() >= deadline):
                 return False

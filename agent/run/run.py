@@ -175,7 +175,7 @@ class Run:
         builder = ReplyBuilder(withhold=guarded and not options.stream_before_guards)
         started = False
         while builder.reply is None:
-            if not self._event_writer.wait(stream.has_line):
+            if not self._event_writer.wait(stream.has_line) or self._abort.requested:
                 self._provider.cancel()
                 builder.abort(self._abort.reason)
                 break

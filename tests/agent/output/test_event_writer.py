@@ -7,7 +7,7 @@ import os
 from agent.abort import Abort
 from agent.output.event_writer import PROGRESS_WAITING, EventWriter
 from agent.output.fd_writer import FdWriter
-from supervisor.loop.loop import Loop
+from supervisor.loop.loop import FAIR_S, Loop
 from wire import events
 from wire.exit_codes import Status
 
@@ -78,6 +78,21 @@ def test_a_wait_ends_by_deadline_or_abort(loop):
     loop.call_later(0.01, lambda: abort.request(Status.TIMEOUT, "late"))
     assert not writer.wait(lambda: False)
     assert writer.wait(lambda: True), "what has already come about counts, abort or not"
+
+
+def test_a_wait_that_never_lasts_lets_others_be_served_now_and_then():
+    """A replayed model has all of its reply at once; signals and requests must not wait for the end of it."""
+    now = [0.0]
+    loop = Loop(lambda: now[0])
+    writer, _ = writer_of(loop)
+    served = []
+    loop.call_later(0, lambda: served.append(True))
+    assert writer.wait(lambda: True)
+    assert not served
+    now[0] += FAIR_S
+    assert writer.wait(lambda: True)
+    assert served
+    loop.close()
 
 
 def test_waiting_progress_is_bounded_and_other_records_are_kept(loop):

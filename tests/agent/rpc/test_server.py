@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import pytest
 
-from agent.model.provider import ProviderUnavailable
+from agent.model.provider import ProviderUnavailable, Stream
 from agent.rpc import client_output
 from tests.support.extension_folder import extension, folder
 from tests.support.rpc_client import serve
@@ -94,6 +94,28 @@ def test_an_abort_ends_the_stream_and_the_next_prompt_runs(tmp_path):
     assert not [line for line in served.lines if line["type"] == "error"]
     assert model.cancelled == 1
     assert served.status == 0
+
+
+def test_requests_are_answered_while_the_model_is_never_slow(tmp_path):
+    """Such as a replayed one; and the client reads at once."""
+
+    class Endless(Stream):
+        def take(self):
+            self.feed(self._lines[-1])
+            return super().take()
+
+    model = ScriptedModel()
+    model.request = lambda _params: Endless(BEGUN)
+
+    def script(client):
+        client.ask("prompt", message="go")
+        client.until("text_delta")
+        assert client.ask("ping")["success"]
+        client.ask("abort")
+        client.until("done")
+
+    served = serve(tmp_path, model, script)
+    assert served.lines[-2]["status"] == "interrupted"
 
 
 def test_an_abort_during_tools_stops_the_remaining_tools(tmp_path):
