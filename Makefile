@@ -14,7 +14,7 @@ help:
 	@echo "make test       set up, then check everything and run the tests"
 	@echo "make test-slow  run the tests that make test leaves out: kill storms, benchmarks, a soak"
 	@echo "make fuzz       feed a million faulty inputs of each kind (about an hour; FUZZ_INPUTS=10000 for fewer)"
-	@echo "make bench      set up, then run all benchmarks (about seventeen minutes)"
+	@echo "make bench      set up, then run all benchmarks (about twenty minutes)"
 	@echo "make clean      remove the environment and caches"
 
 demo: $(VENV)/.installed
@@ -58,6 +58,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.scale
 	$(BIN)/python -m benchmarks.soak
 	$(BIN)/python -m benchmarks.sdk
+	$(BIN)/python -m benchmarks.rpc
 
 $(VENV)/.python:
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; none was found on PATH (or set PYTHON=…)"; exit 1; }
