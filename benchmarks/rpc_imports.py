@@ -34,12 +34,10 @@ LIMIT_MS = 60.0
 
 def imports(report: Report, workshop: Workshop, claims: Claims, *, quick: bool) -> None:
     """Each in a fresh interpreter, by turns. The peer is installed into an environment of its own."""
-    contenders = {"python -c pass": (sys.executable, "pass"), "import json": (sys.executable, "import json")}
-    ours = "import pyzot"
-    contenders[ours] = (sys.executable, ours)
-    if _has_runtime():
-        ours = "from pyzot import Runtime"
-        contenders[ours] = (sys.executable, ours)
+    contenders = {"python -c pass": (sys.executable, "pass")}
+    ours = "from pyzot import Runtime"
+    for statement in ("import json", "import pyzot", ours):
+        contenders[statement] = (sys.executable, statement)
     if not quick and (peer := _peer(report)) is not None:
         contenders["import claude_agent_sdk"] = (peer, "import claude_agent_sdk")
     taken: dict[str, list[tuple[float, float]]] = {name: [] for name in contenders}
@@ -65,13 +63,6 @@ def imports(report: Report, workshop: Workshop, claims: Claims, *, quick: bool) 
     report.show(table)
     found = median(ms for ms, _ in taken[ours])
     claims.add(f"{ours}: at most {LIMIT_MS:g} ms", f"{found:.1f} ms", found <= LIMIT_MS)
-
-
-def _has_runtime() -> bool:
-    """Whether `pyzot` has the synchronous client."""
-    import pyzot
-
-    return hasattr(pyzot, "Runtime")
 
 
 def _peer(report: Report) -> str | None:

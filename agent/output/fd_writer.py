@@ -64,9 +64,11 @@ class FdWriter:
         """While bytes wait: the time at which the reader last took some, on the loop's clock. Otherwise None."""
         self._poll = select.poll()
         self._poll.register(fd, select.POLLOUT)
-        self._is_pipe = False
+        self._shows_end = False
+        """Whether the descriptor becomes readable when its reader leaves, and only then."""
         try:
-            self._is_pipe = stat.S_ISFIFO(os.fstat(fd).st_mode)
+            mode = os.fstat(fd).st_mode
+            self._shows_end = stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
         except OSError:
             self._break()
         self._watch()
@@ -92,10 +94,16 @@ class FdWriter:
         self.drain()
 
     def on_readable(self, budget: int) -> None:  # noqa: ARG002
-        """The writing end of a pipe is readable only when its reader has gone."""
+        """The writing end of a pipe is readable only when its reader has gone. A socket is also readable when its peer
+        sends something, or is stdin as well: then its end is noticed at the next write."""
         self.drain()
-        if not self.broken and self._state() & (select.POLLERR | select.POLLHUP):
+        if self.broken:
+            return
+        if self._state() & (select.POLLERR | select.POLLHUP):
             self._break()
+        else:
+            self._shows_end = False
+            self._watch()
 
     def on_writable(self) -> None:
         self.drain()
@@ -125,9 +133,9 @@ class FdWriter:
         self._watch()
 
     def _watch(self) -> None:
-        """Watches a pipe all the time, to see its reader leave, and any other descriptor only while bytes wait."""
+        """Watches a pipe or a socket all the time, to see its reader leave; others only while bytes wait."""
         try:
-            self._loop.watch(self, read=self._is_pipe and not self.broken, write=not self.is_flushed)
+            self._loop.watch(self, read=self._shows_end and not self.broken, write=not self.is_flushed)
         except (PermissionError, OSError):
             pass  # a regular file: always writable, nothing to watch
 

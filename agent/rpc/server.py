@@ -129,7 +129,7 @@ class RpcServer:
             self._requests.reloads.give_up("the server is ending")
             status = self._status(failed)
             host.event_writer.abort = self._ending
-            if not host.event_writer.finish() and status is Status.OK:
+            if not host.event_writer.finish() and status is Status.OK and not self._ending.requested:
                 status = Status.ERROR
             host.finish_stats(self._whole_result(status))
         host.close()
@@ -280,7 +280,8 @@ class RpcServer:
             self._end(Status.ERROR, f"cannot write to stdout: {reason}")
             self._host.notices.say(f"zot: rpc: cannot write to stdout: {reason}")
         else:
-            self._end(Status.INTERRUPTED, "the client has closed stdout")
+            is_idle = not (self._queue.is_busy or self._requests.commands_running)
+            self._end(Status.OK if is_idle else Status.INTERRUPTED, "the client has closed stdout")
 
     def _on_unread(self, reason: str) -> None:
         self._host.notices.say(f"zot: rpc: the client is given up: {reason}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import threading
 
 import pytest
@@ -48,6 +49,30 @@ def test_a_reader_that_leaves_is_noticed_without_writing(loop, pipe):
     assert loop.run_until(lambda: output.broken, loop.clock() + 5)
     output.write(b"into the void")
     assert (reasons, output.outbox.queued) == ([""], 0)
+
+
+def test_a_peer_that_closes_its_socket_is_noticed_without_writing(loop):
+    """Node gives its children sockets as stdin and stdout."""
+    ours, theirs = socket.socketpair()
+    reasons = []
+    with ours:
+        output = FdWriter(loop, ours.fileno(), reasons.append)
+        theirs.close()
+        assert loop.run_until(lambda: output.broken, loop.clock() + 5)
+    assert reasons == [""]
+
+
+def test_what_a_peer_sends_to_a_socket_is_no_end_and_does_not_keep_the_loop_busy(loop):
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        output = FdWriter(loop, ours.fileno(), pytest.fail)
+        theirs.send(b"a request")
+        theirs.shutdown(socket.SHUT_WR)
+        loop.run_until(lambda: False, loop.clock() + 0.05)
+        assert loop.passes < 10
+        output.write(b"the answer")
+        assert theirs.recv(100) == b"the answer"
+        output.close()
 
 
 def test_a_full_disk_is_the_reason_of_the_failure(loop):

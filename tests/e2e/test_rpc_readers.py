@@ -1,0 +1,176 @@
+"""What clients that were written for zot's rpc read and do, each in the way of one of them.
+
+They send text ids, send `hello` and the prompt without waiting, know no record of ours, take `error` for the end, close
+stdin at `done`, and leave. Some talk over sockets: Node gives its children no pipes.
+"""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+from contextlib import contextmanager
+
+import pytest
+
+from tests.support.messages_server import drop_midway, http_error, stall_midway, text_reply, tool_reply
+from tests.support.rpc_client import RpcClient
+from tests.support.zot_process import wait_until
+
+KNOWN = {
+    *("user_message", "turn_start", "assistant_start", "text_delta", "tool_use_start", "tool_use_args"),
+    *("tool_use_end", "tool_call", "tool_progress", "tool_result", "usage", "assistant_message", "turn_end"),
+    *("done", "error"),
+}
+"""The records of zot."""
+PATIENCE_S = 5
+"""Seconds that a client waits for the end of its server."""
+
+
+@pytest.fixture
+def rpc(zot, server):
+    @contextmanager
+    def start(*flags, **popen):
+        given = ("rpc", "--base-url", server.base_url, "--api-key", "k", *flags)
+        with zot.start(*given, stdin=subprocess.PIPE, **popen) as running:
+            running.client = RpcClient.of(running)
+            yield running
+
+    return start
+
+
+def leave(running):
+    """The client closes stdin and reads nothing more."""
+    running.process.stdin.close()
+    assert running.process.wait(PATIENCE_S) == 0
+    assert wait_until(lambda: not running.finish().leftovers)
+
+
+def until_the_end(client):
+    """Reads up to `done`, or to `error`, which many clients take for the end."""
+    while True:
+        line = client.next()
+        if line["type"] in ("done", "error"):
+            return line
+
+
+def known(client):
+    return [line for line in client.lines if line["type"] in KNOWN]
+
+
+def test_a_prompt_right_behind_the_token(rpc, server):
+    server.add(text_reply("Hello there."))
+    with rpc(env={"ZOTCORE_RPC_TOKEN": "s3cret"}) as running:
+        client = running.client
+        client.send_bytes(
+            b'{"id": "0", "type": "hello", "token": "s3cret"}\n{"id": "1", "type": "prompt", "message": "go"}\n'
+        )
+        assert until_the_end(client)["type"] == "done"
+        leave(running)
+    answers = [line for line in client.lines if line["type"] == "response"]
+    assert [(line["id"], line["command"], line["success"]) for line in answers] == [
+        ("0", "hello", True),
+        ("1", "prompt", True),
+    ]
+    assert set(answers[0]["data"]) >= {"protocol_version", "version", "provider", "model"}
+    assert answers[1]["data"]["started"] is True
+    assert "".join(line["delta"] for line in client.lines if line["type"] == "text_delta") == "Hello there."
+
+
+def test_a_client_that_knows_only_zot_s_records_sees_zot_s_order(rpc, server):
+    server.add(tool_reply([("read", {"path": "nowhere"})]), text_reply("Not there."))
+    with rpc() as running:
+        client = running.client
+        client.send("prompt", id="1f0c", message="go", images=[])
+        assert until_the_end(client)["type"] == "done"
+        leave(running)
+    kinds = [line["type"] for line in known(client)]
+    assert list(dict.fromkeys(kinds)) == [
+        *("user_message", "turn_start", "assistant_start", "tool_use_start", "tool_use_args", "tool_use_end", "usage"),
+        *("assistant_message", "tool_call", "turn_end", "tool_result", "text_delta", "done"),
+    ]
+    (call,) = [line for line in client.lines if line["type"] == "tool_call"]
+    (result,) = [line for line in client.lines if line["type"] == "tool_result"]
+    assert (call["name"], call["args"], result["is_error"]) == ("read", {"path": "nowhere"}, True)
+    cumulative = [line["cumulative"] for line in client.lines if line["type"] == "usage"]
+    assert [set(map(type, totals.values())) for totals in cumulative] == [{int, float}] * 2
+    assert cumulative[0]["input"] < cumulative[1]["input"]
+
+
+@pytest.mark.parametrize("fails", [http_error(400, "no such thing"), drop_midway(text_reply("Once upon"), after=4)])
+def test_a_client_that_leaves_at_the_error(rpc, server, fails):
+    server.add(fails)
+    with rpc() as running:
+        client = running.client
+        client.send("prompt", id="1", message="go")
+        assert until_the_end(client)["message"].startswith("anthropic: ")
+        leave(running)
+
+
+def test_a_client_that_goes_on_after_the_error(rpc, server):
+    server.add(http_error(400, "no such thing"), text_reply("Now."))
+    with rpc() as running:
+        client = running.client
+        client.send("prompt", id="1", message="go")
+        client.until("error")
+        client.until("done")
+        client.send("prompt", id="2", message="go")
+        assert until_the_end(client)["type"] == "done"
+        leave(running)
+
+
+def test_a_client_that_leaves_after_done_but_not_its_stdin(rpc, server):
+    """A loop in a shell that ends at `done`, and before it a `cat` that holds the pipe."""
+    server.add(text_reply("Hello."))
+    with rpc() as running:
+        running.client.send("prompt", id="1", message="go")
+        until_the_end(running.client)
+        running.process.stdout.close()
+        assert running.process.wait(PATIENCE_S) == 0
+
+
+@contextmanager
+def over_sockets(zot, server):
+    """Yields the server with a client on two sockets, and how the client leaves."""
+    requests, stdin = socket.socketpair()
+    lines, stdout = socket.socketpair()
+    flags = ("rpc", "--base-url", server.base_url, "--api-key", "k")
+    with requests, lines, zot.start(*flags, cold=True, stdin=stdin, stdout=stdout) as running:
+        stdin.close()
+        stdout.close()
+        running.client = RpcClient(lines.fileno(), requests.fileno())
+        yield running, requests, lines
+
+
+def test_a_client_on_sockets(zot, server):
+    server.add(text_reply("Hello."))
+    with over_sockets(zot, server) as (running, requests, _lines):
+        running.client.send("prompt", id="1", message="go")
+        assert until_the_end(running.client)["type"] == "done"
+        requests.close()
+        assert running.process.wait(PATIENCE_S) == 0
+
+
+def test_a_client_on_sockets_that_dies_in_mid_prompt(zot, server):
+    server.add(stall_midway(text_reply("Once upon a time"), after=4))
+    with over_sockets(zot, server) as (running, requests, lines):
+        running.client.send("prompt", id="1", message="go")
+        running.client.until("text_delta")
+        requests.close()
+        lines.close()
+        assert running.process.wait(PATIENCE_S) == 130
+
+
+def test_a_client_on_one_socket(zot, server):
+    """As a server of sockets starts its children: what is readable on stdout are the requests."""
+    server.add(text_reply("Hello."), stall_midway(text_reply("Once upon a time"), after=4))
+    ours, theirs = socket.socketpair()
+    flags = ("rpc", "--base-url", server.base_url, "--api-key", "k", "--drain-timeout", "0")
+    with ours, zot.start(*flags, cold=True, stdin=theirs, stdout=theirs) as running:
+        theirs.close()
+        client = RpcClient(ours.fileno(), ours.fileno())
+        client.prompt("go")
+        client.send("prompt", message="go")
+        client.until("text_delta")
+        ours.shutdown(socket.SHUT_WR)
+        assert client.rest()[-2]["status"] == "interrupted"
+        assert running.process.wait(PATIENCE_S) == 0
