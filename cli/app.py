@@ -77,7 +77,7 @@ def rpc() -> None:
     docs/rpc.md.
 
     Exit status: 0 stdin has ended, 1 the client does not read or has no token, 2 usage, 9 required extension missing,
-    130 by a signal or a closed stdout.
+    130 by a signal, or stdout closed in mid-work.
 
     Examples:
         echo '{"type":"prompt","message":"hello"}' | zot rpc            one prompt
