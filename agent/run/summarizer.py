@@ -69,7 +69,7 @@ class Summarizer:
         builder = ReplyBuilder(withhold=True)
         has_begun = False
         while builder.reply is None:
-            if not self._event_writer.wait(stream.has_line):
+            if not self._event_writer.wait(stream.has_line) or self._abort.requested:
                 self._provider.cancel()
                 builder.abort(self._abort.reason)
                 break

@@ -6,7 +6,7 @@ Each reply has COUNT pieces of text. A piece is made when it is taken: the memor
 import sys
 from pathlib import Path
 
-from agent.model.provider import Stream
+from agent.model.provider import Provider, Stream
 from agent.options import Options
 from agent.rpc.server import RpcServer
 
@@ -34,7 +34,7 @@ class Pieces(Stream):
         return {"type": "final", "content": content, "stop_reason": "end_turn", "usage": USAGE}
 
 
-class Model:
+class Model(Provider):
     name = "scripted"
     error = None
     is_ready = True
@@ -42,14 +42,8 @@ class Model:
     def __init__(self, count):
         self._count = count
 
-    def start(self):
-        pass
-
     def request(self, _params):
         return Pieces(self._count)
-
-    def cancel(self):
-        pass
 
     def stoppables(self):
         return ()

@@ -301,8 +301,8 @@ def test_an_abort_drops_what_was_not_delivered(tmp_path):
         client.send("prompt", message="a")
         client.until("text_delta")
         assert client.ask("steer", message="b")["success"]
-        client.send("abort")
-        assert client.ask("steer", message="c")["error"] == (
+        client.send_bytes(b'{"type": "abort"}\n{"type": "steer", "message": "c", "id": "late"}\n')
+        assert client.until("response", id="late")["error"] == (
             "the prompt that runs is about to end; send the message with prompt"
         )
         client.until("done")
