@@ -20,6 +20,11 @@ ANTHROPIC_URL = "https://api.anthropic.com"
 KEY_VARIABLE = "ANTHROPIC_API_KEY"
 TOKEN_VARIABLE = "ANTHROPIC_AUTH_TOKEN"  # noqa: S105  the name of a variable
 URL_VARIABLE = "ANTHROPIC_BASE_URL"
+IDLE_VARIABLE = "ZOT_MODEL_IDLE_TIMEOUT"
+IDLE_TIMEOUT_S = 300.0
+"""Seconds. A request fails if the server sends nothing for so long, not even a ping."""
+IDLE_TIMEOUTS_S = (0.1, 86_400.0)
+"""The shortest and the longest that may be set."""
 KEY_FLAG, URL_FLAG = "--api-key", "--base-url"
 HOW_TO_GIVE_ONE = f"set {KEY_VARIABLE} or {TOKEN_VARIABLE}, or pass --api-key-file FILE"
 
@@ -70,6 +75,7 @@ class Credential:
 class Access:
     endpoint: Endpoint = field(default_factory=Endpoint)
     credential: Credential = field(default_factory=Credential)
+    idle_timeout_s: float = IDLE_TIMEOUT_S
 
     @property
     def is_missing(self) -> bool:
@@ -86,8 +92,25 @@ def find_access(
     file_name: str = "",
 ) -> Access:
     """The endpoint and the credential for these flags, the key that was read from the file `file_name`, and these
-    variables. Raises `AccessError` for an address that is none, and for a credential that no HTTP header can carry."""
-    return Access(_endpoint(environ, base_url), _credential(environ, api_key, file_key, file_name))
+    variables. Raises `AccessError` for an address that is none, for a credential that no HTTP header can carry, and for
+    an idle timeout that is none."""
+    return Access(
+        _endpoint(environ, base_url), _credential(environ, api_key, file_key, file_name), _idle_timeout_s(environ)
+    )
+
+
+def _idle_timeout_s(environ: Mapping[str, str]) -> float:
+    text = environ.get(IDLE_VARIABLE) or ""
+    if not text:
+        return IDLE_TIMEOUT_S
+    shortest, longest = IDLE_TIMEOUTS_S
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not shortest <= seconds <= longest:
+        raise AccessError(f"{IDLE_VARIABLE} {valid_text(text)[:80]!r}: must be seconds, from {shortest:g} to {longest:g}")
+    return seconds
 
 
 def _endpoint(environ: Mapping[str, str], base_url: str | None) -> Endpoint:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agent.model import catalogue
-from agent.model.access import HOW_TO_GIVE_ONE, CredentialKind
+from agent.model.access import HOW_TO_GIVE_ONE, IDLE_VARIABLE, CredentialKind
 from wire.suggest import did_you_mean
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def advice(failed: FailedRequest) -> str:
     by_kind: dict[str, Callable[[FailedRequest], str]] = {
         "connection": _connection,
         "dropped": lambda failed: f"the connection to {failed.endpoint} broke off in the middle; send the prompt again",
-        "timeout": lambda failed: f"see whether {failed.endpoint} is up, and try again",
+        "timeout": _timed_out,
         "authentication": _unauthorized,
         "rate_limit": _rate_limited,
         "overloaded": _overloaded,
@@ -70,6 +70,11 @@ def advice(failed: FailedRequest) -> str:
     }
     said = by_kind.get(str(failed.line.get("kind")))
     return said(failed) if said is not None else ""
+
+
+def _timed_out(failed: FailedRequest) -> str:
+    longer = f"; {IDLE_VARIABLE}=SECONDS waits longer" if "sent nothing" in failed.message else ""
+    return f"see whether {failed.endpoint} is up, and try again{longer}"
 
 
 def _of_status(status: int) -> Callable[[FailedRequest], str]:

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 WORKER = Path(__file__).with_name("worker_main.py")
 MAX_RETRIES = 2
 """Retries before the stream has begun: for connection errors, 408, 409, 429 and 5xx, after Retry-After."""
-IDLE_TIMEOUT_S = 300.0
-"""Seconds. A request fails if the server sends nothing for so long, not even a ping."""
 REQUEST_LIMIT = 64 * 1024 * 1024
 """Bytes of one request: twice what Anthropic takes."""
 LINE_LIMIT = 64 * 1024 * 1024
@@ -64,7 +62,7 @@ class AnthropicProvider:
             "auth_token": credential.value if credential.kind is CredentialKind.TOKEN else None,
             "base_url": access.endpoint.url,
             "max_retries": MAX_RETRIES,
-            "idle_timeout_s": IDLE_TIMEOUT_S,
+            "idle_timeout_s": access.idle_timeout_s,
         }
         self.child: Child | None = None
         self._splitter = LineSplitter()

@@ -14,8 +14,10 @@ from tests.support.messages_server import (
     drop_before_headers,
     error_event,
     events_reply,
+    hold_first_byte,
     http_error,
     message_events,
+    stall_midway,
     text_block,
     text_reply,
     tool_reply,
@@ -97,6 +99,24 @@ def test_retries_that_succeed_are_told_and_fail_nothing(zot, server):
     assert overloaded == Retry(attempt=2, of=3, wait_s=0.001, reason="overloaded", status=529)
     assert (lost.attempt, lost.reason, lost.status) == (2, "no connection", None)
     assert outcome.stderr == ""
+
+
+def test_a_server_that_falls_silent_is_asked_again_before_its_reply_and_given_up_in_its_middle(zot, server):
+    server.add(hold_first_byte(text_reply("never")), stall_midway(text_reply("Hello there"), after=4))
+    outcome = zot.run("--json", "--base-url", server.base_url, "go", env={"ZOT_MODEL_IDLE_TIMEOUT": "0.3"})
+    outcome.check(Status.ERROR)
+    (retry,) = outcome.of(Retry)
+    assert (retry.attempt, retry.reason) == (2, "no answer in time")
+    said, advice = outcome.result.reason.splitlines()
+    assert said == f"anthropic: {server.base_url} sent nothing for 0.3 s"
+    assert "ZOT_MODEL_IDLE_TIMEOUT=SECONDS" in advice
+    assert outcome.result.text == "Hello "
+    check_transcript(zot.session_rows())
+
+
+def test_an_idle_timeout_that_is_none_is_a_usage_error(zot):
+    refusal = zot.run("-p", "--api-key", "k", "go", env={"ZOT_MODEL_IDLE_TIMEOUT": "5m"}).refusal()
+    assert "ZOT_MODEL_IDLE_TIMEOUT '5m': must be seconds" in refusal
 
 
 def test_a_recording_has_no_retries_and_no_advice(zot, server):

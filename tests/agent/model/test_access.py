@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from agent.model.access import Access, AccessError, CredentialKind, Endpoint, find_access
 
 KEY, TOKEN, URL = "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"
+IDLE = "ZOT_MODEL_IDLE_TIMEOUT"
 
 
 def test_without_flags_and_variables_it_is_the_provider_and_there_is_no_credential():
@@ -85,6 +86,16 @@ def test_an_address_that_is_none_does_not_show_its_password(url):
     with pytest.raises(AccessError) as caught:
         find_access({URL: url})
     assert "pass" not in str(caught.value)
+
+
+def test_the_idle_timeout_is_five_minutes_or_what_the_variable_says():
+    assert [find_access({IDLE: text}).idle_timeout_s for text in ("", "1800", "0.5")] == [300, 1800, 0.5]
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "nan", "inf", "5m", "86401", " ", "\udcff"])
+def test_an_idle_timeout_that_is_none_is_refused(text):
+    with pytest.raises(AccessError, match=rf"^{IDLE} .* must be seconds, from 0.1 to 86400$"):
+        find_access({IDLE: text})
 
 
 @given(st.text(min_size=1).filter(lambda text: not (text.isascii() and text.isprintable())))
