@@ -109,7 +109,8 @@ def _idle_timeout_s(environ: Mapping[str, str]) -> float:
     except ValueError:
         seconds = 0.0
     if not shortest <= seconds <= longest:
-        raise AccessError(f"{IDLE_VARIABLE} {valid_text(text)[:80]!r}: must be seconds, from {shortest:g} to {longest:g}")
+        shown = valid_text(text)[:80]
+        raise AccessError(f"{IDLE_VARIABLE} {shown!r}: must be seconds, from {shortest:g} to {longest:g}")
     return seconds
 
 

@@ -17,6 +17,7 @@ import pytest
 from tests.support.extension_folder import extension
 from tests.support.rpc_client import serve
 from tests.support.scripted_model import ScriptedModel, says
+from wire.rpc.requests import COMMANDS
 from wire.rpc.responses import DATA
 
 TRANSCRIPTS = Path(__file__).with_name("transcripts")
@@ -24,6 +25,7 @@ PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
 BEGUN = [{"type": "message_start", "usage": {}}, {"type": "text_delta", "delta": "Once"}]
+RELOAD = {"type": "reload_ext", "name": "commands"}
 REQUESTS = [
     {"type": "hello"},
     {"type": "ping"},
@@ -50,15 +52,34 @@ REQUESTS = [
     {"type": "run_command", "name": "/display", "args": "now"},
     {"type": "run_command", "name": "dispaly"},
     {"type": "reload_ext", "name": "comands"},
-    {"type": "reload_ext", "name": "commands"},
+    RELOAD,
     {"type": "steer", "message": "rather this"},
     {"type": "steer"},
     {"type": "compact", "instructions": 5},
     {"type": "compact"},
     {"type": "ext", "extension": "mine", "closed": True},
+    {"type": "prompt", "message": "more"},
     {"type": "abort"},
 ]
-STATES = ["idle", "streaming", "tools", "queued", "compacting"]
+WITH_A_PANEL = [
+    {"type": "run_command", "name": "open_panel"},
+    {"type": "panel_resize", "extension": "commands", "panel_id": "p", "width": 80, "height": 24},
+    {"type": "panel_key", "extension": "commands", "panel_id": "p", "key": "up"},
+    {"type": "panel_close", "extension": "commands", "panel_id": "p"},
+]
+REPLIES = {
+    "starting": [],
+    "idle": [says("Hi.")],
+    "streaming": [BEGUN],
+    "tools": [says("", ("t1", "bash", {"command": "echo up; exec sleep 60"}))],
+    "queued": [BEGUN],
+    "compacting": [says("Hi."), BEGUN],
+    "closing": [BEGUN, says("More.")],
+}
+"""What the model says in each state of the server; to what is asked behind the requests, it begins to answer.
+`closing`: the requests come together with the end of stdin, while a prompt runs. In `locked`, which has no model, the
+token has not been said."""
+STATES = [*REPLIES, "locked"]
 KEPT = [
     {"role": role, "content": [{"type": "text", "text": text}]}
     for text, role in zip("abcde", ("user", "assistant") * 3, strict=False)
@@ -67,36 +88,82 @@ KEPT = [
 
 def transcript(state: str, folder: Path) -> str:
     """The requests and responses in this state, without what differs from run to run."""
-    replies = {
-        "idle": [says("Hi.")],
-        "streaming": [BEGUN],
-        "tools": [says("", ("t1", "bash", {"command": "echo up; exec sleep 60"}))],
-        "queued": [BEGUN, BEGUN],
-        "compacting": [says("Hi."), BEGUN, BEGUN],
-    }
+    if state == "locked":
+        return _locked(folder)
+    made = _commands(folder, is_late=state == "starting")
     lines: list[str] = []
 
     def script(client):
-        if state in ("idle", "compacting"):
-            client.prompt("go")
-        if state == "compacting":
-            client.ask("set_messages", messages=KEPT)
-            client.ask("compact", instructions="keep the paths")
-            while not client.ask("queue")["data"]["prompts"][0]["running"]:
-                pass
-        if state in ("streaming", "tools", "queued"):
-            client.send("prompt", message="go")
-            client.until("tool_progress" if state == "tools" else "text_delta")
-        if state == "queued":
-            client.ask("prompt", message="then this")
-        for request in REQUESTS:
-            answer = client.ask(request["type"], **{name: each for name, each in request.items() if name != "type"})
-            lines.append(f"> {json.dumps(request)}\n< {json.dumps(_without_noise(answer, folder))}\n")
-        if state != "idle":
+        _enter(state, client)
+        exchanges = _all_with_the_end_of_stdin(client) if state == "closing" else _one_by_one(state, client)
+        lines.extend(_written(request, answer, folder) for request, answer in exchanges)
+        if state == "starting":
+            (folder / "gate").write_text("\n")
+        if state not in ("idle", "closing"):
             client.until("done")
 
-    made = str(extension(folder, "commands"))
-    serve(folder, ScriptedModel(*replies[state]), script, extensions=(made,), extension_wait=30.0)
+    model = ScriptedModel(*REPLIES[state], *[BEGUN] * 3)
+    serve(folder, model, script, extensions=(made,), extension_wait=30.0, drain_s=30.0 if state == "closing" else 0.0)
+    return "".join(lines)
+
+
+def _written(request, answer, folder: Path) -> str:
+    return f"> {json.dumps(request)}\n< {json.dumps(_without_noise(answer, folder))}\n"
+
+
+def _one_by_one(state: str, client):
+    for request in [*REQUESTS, *(WITH_A_PANEL if state == "idle" else ())]:
+        if state == "starting" and request is RELOAD:
+            continue  # it would wait for the start
+        yield request, client.ask(request["type"], **{name: each for name, each in request.items() if name != "type"})
+        if state == "idle" and request == {"type": "compact"}:
+            client.until("done")  # one message is too little to compact
+
+
+def _commands(folder: Path, *, is_late: bool) -> str:
+    """The extension `commands`; a late one starts when a line comes into `gate`."""
+    made = extension(folder, "commands")
+    if is_late:
+        os.mkfifo(folder / "gate")
+        manifest = json.loads((made / "extension.json").read_text())
+        argv = ["-c", f'read _ < {folder / "gate"}; exec "$@"', "sh", manifest["exec"], *manifest["args"]]
+        (made / "extension.json").write_text(json.dumps({**manifest, "exec": "/bin/sh", "args": argv}))
+    return str(made)
+
+
+def _enter(state: str, client) -> None:
+    if state in ("idle", "compacting"):
+        client.prompt("go")
+    if state == "compacting":
+        client.ask("set_messages", messages=KEPT)
+        client.ask("compact", instructions="keep the paths")
+        while not client.ask("queue")["data"]["prompts"][0]["running"]:
+            pass
+    if state in ("streaming", "tools", "queued", "closing"):
+        client.send("prompt", message="go")
+        client.until("tool_progress" if state == "tools" else "text_delta")
+    if state == "queued":
+        client.ask("prompt", message="then this")
+
+
+def _all_with_the_end_of_stdin(client):
+    """Sends all requests at once and ends stdin. Returns them with their answers."""
+    numbered = [{**request, "id": number} for number, request in enumerate(REQUESTS)]
+    client.send_bytes(b"".join(json.dumps(request).encode() + b"\n" for request in numbered))
+    client.close_stdin()
+    answers = [line for line in client.rest() if line["type"] == "response"]
+    return zip(REQUESTS, sorted(answers, key=lambda answer: answer["id"]), strict=True)
+
+
+def _locked(folder: Path) -> str:
+    """Each request is the first one of a server."""
+    lines = []
+    for request in REQUESTS:
+        line = json.dumps(request)
+        served = serve(folder, ScriptedModel(), lambda client, line=line: client.send_bytes(line.encode()), token="s")
+        (answer,) = served.lines
+        assert served.status == 1
+        lines.append(_written(request, answer, folder))
     return "".join(lines)
 
 
@@ -123,8 +190,29 @@ def test_each_request_in_each_state(state, tmp_path):
     assert transcript(state, tmp_path) == (TRANSCRIPTS / f"{state}.txt").read_text()
 
 
-def test_each_command_is_asked():
-    assert {request["type"] for request in REQUESTS} == set(DATA)
+def test_there_is_a_transcript_for_each_state():
+    assert sorted(path.stem for path in TRANSCRIPTS.glob("*.txt")) == sorted(STATES)
+
+
+@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_each_command_is_in_the_transcript_of_each_state(command, state):
+    asked = [request["type"] for request, _ in _exchanges(state)]
+    assert command in asked, f"transcripts/{state}.txt: add {command} to REQUESTS"
+
+
+def test_each_command_succeeds_in_some_transcript():
+    done = {answer["command"] for state in STATES for _, answer in _exchanges(state) if answer["success"]}
+    assert done == {*COMMANDS}
+
+
+def test_there_is_a_response_for_each_command():
+    assert {*DATA} == {*COMMANDS}
+
+
+def _exchanges(state):
+    said = [json.loads(line[2:]) for line in (TRANSCRIPTS / f"{state}.txt").read_text().splitlines()]
+    return list(zip(said[::2], said[1::2], strict=True))
 
 
 @pytest.mark.parametrize(
