@@ -244,7 +244,7 @@ class Engine:
             starting.settle_for(command.name, self.supervisor, abort)
         else:
             starting.settle(self._options, self.supervisor, provider, abort)
-        self._begin(tell_late=command is None)
+        self._begin(tell_late=command is None and not abort.requested)
         self._notices.tell_gathered()
         missing = found.missing or starting.missing_extension(self.supervisor, self._event_writer, abort)
         if missing is not None:

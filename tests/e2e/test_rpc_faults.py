@@ -1,0 +1,308 @@
+"""`zot rpc` when its provider or its client does what none should: each fault has an end, and the next prompt works."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager, suppress
+
+import pytest
+
+from tests.support.extension_folder import extension, folder
+from tests.support.marked_processes import marked_pids
+from tests.support.messages_server import (
+    drop_midway,
+    hold_first_byte,
+    raw_reply,
+    stall_midway,
+    text_reply,
+    tool_reply,
+)
+from tests.support.messages_server.replies import Reply, Send, sse
+from tests.support.replay_script import Script
+from tests.support.rpc_client import RpcClient
+from tests.support.warm_start import MARK
+from tests.support.zot_process import wait_until
+
+HELLO = text_reply("Hello there")
+UP_TO_A_DELTA = 4
+"""Steps of `HELLO`: message_start, ping, block start, and the first delta."""
+STALLED = stall_midway(HELLO, after=UP_TO_A_DELTA)
+MANY = 1_000_000
+CUT = Reply((*HELLO.steps[:UP_TO_A_DELTA], Send(sse({"type": "content_block_delta"})[:20])))
+"""A reply that ends with half an event, at a proper end of the body."""
+
+
+@pytest.fixture
+def rpc(zot, server):
+    """Starts a server for the scripted model."""
+
+    @contextmanager
+    def start(*flags, **popen):
+        popen = {"stdin": subprocess.PIPE, **popen}
+        with zot.start("rpc", "--base-url", server.base_url, "--api-key", "k", *flags, **popen) as running:
+            if popen["stdin"] == subprocess.PIPE and running.process.stdout is not None:
+                running.client = RpcClient.of(running)
+            yield running
+
+    return start
+
+
+def replay_flags(zot):
+    return "--replay", Script(zot.cwd).answer("Done.").write(zot.folder / "cassette.jsonl")
+
+
+# --- the provider ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("faulty", "said"),
+    [
+        (stall_midway(HELLO, after=UP_TO_A_DELTA), "sent nothing for 0.5 s"),
+        (drop_midway(HELLO, after=UP_TO_A_DELTA), "the stream broke off"),
+        (drop_midway(HELLO, after=UP_TO_A_DELTA, reset=True), "the stream broke off"),
+        (CUT, "the stream ended before the reply was complete"),
+        (raw_reply(b"event: message_start\ndata: {not json\n\n"), "a stream event is not JSON"),
+        (raw_reply(b"\x00\xff" * 500), "unreadable stream"),
+        (raw_reply(b"data: " + b"[" * 100_000 + b"\n\n"), "a stream event is not JSON"),
+        (raw_reply(b"<html>Please log in</html>", content_type="text/html"), "answered with text/html"),
+    ],
+    ids=["stalls", "closes", "resets", "half-event", "no-json", "bytes", "nested", "html"],
+)
+def test_a_faulty_reply_ends_its_prompt_with_an_error_and_the_next_one_works(rpc, server, faulty, said):
+    server.add(faulty, text_reply("Fine."))
+    with rpc(env={"ZOT_MODEL_IDLE_TIMEOUT": "0.5"}) as running:
+        first, second = (running.client.prompt(text) for text in ("a", "b"))
+        outcome = end(running)
+    assert [line["type"] for line in first][-4:] == ["turn_end", "error", "result", "done"]
+    assert said in first[-3]["message"]
+    assert (first[-2]["status"], first[-2]["exit_code"]) == ("error", 1)
+    assert second[-2]["text"] == "Fine."
+    assert outcome.status == 0
+
+
+def test_a_provider_that_is_silent_before_its_reply_is_asked_again(rpc, server):
+    server.add(hold_first_byte(HELLO), text_reply("Fine."))
+    with rpc(env={"ZOT_MODEL_IDLE_TIMEOUT": "0.5"}) as running:
+        records = running.client.prompt("go")
+        end(running)
+    (retry,) = [line for line in records if line["type"] == "retry"]
+    assert (retry["attempt"], retry["reason"], retry["prompt"]) == (2, "no answer in time", "p1")
+    assert records[-2]["text"] == "Fine."
+
+
+def test_a_killed_model_worker_ends_its_prompt_with_an_error_and_the_next_one_gets_another(rpc, server):
+    server.add(STALLED, text_reply("Fine."))
+    with rpc(cold=True) as running:
+        client = running.client
+        client.ask("prompt", message="a")
+        client.until("text_delta")
+        os.kill(running.child("model/worker_main"), signal.SIGKILL)
+        assert "the model worker ended (signal SIGKILL)" in client.until("error", prompt="p1")["message"]
+        client.until("done", prompt="p1")
+        assert client.prompt("b")[-2]["text"] == "Fine."
+        end(running)
+
+
+# --- what the client says -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("opening", "closing"), [(b"[", b"]"), (b'{"a":', b"}")], ids=["arrays", "objects"])
+def test_nesting_without_end_is_an_error_response(rpc, opening, closing):
+    deep = opening * MANY + b"1" + closing * MANY
+    lines = [
+        b'{"type":"ping","id":1,"x":' + deep + b"}",
+        b'{"type":"set_messages","id":2,"messages":' + deep + b"}",
+        b'{"id":' + deep + b',"type":"ping"}',
+        b'{"type":' + deep + b"}",
+        deep,
+        opening * MANY,
+    ]
+    with rpc() as running:
+        client = running.client
+        for line in lines:
+            client.send_bytes(line + b"\n")
+        assert client.ask("ping")["success"]
+        end(running)
+    answers = [line for line in client.lines if line["type"] == "response"]
+    assert [answer["success"] for answer in answers] == [False] * len(lines) + [True]
+
+
+def test_a_message_with_invalid_utf8_is_taken_with_replacements(rpc, server):
+    server.add(text_reply("Fine."))
+    with rpc() as running:
+        client = running.client
+        client.send_bytes(b'{"type":"prompt","message":"caf\xe9 \\ud800 \xed\xa0\x80","id":"\\u0061"}\n')
+        client.until("done")
+        end(running)
+    (told,) = [line["content"][0]["text"] for line in client.lines if line["type"] == "user_message"]
+    assert told.startswith("caf\ufffd ")
+    assert client.lines[0]["id"] == "a"
+
+
+def test_half_a_line_at_the_end_is_answered_and_what_came_before_is_carried_out(rpc, server):
+    server.add(text_reply("Fine."))
+    with rpc() as running:
+        running.client.send_bytes(b'{"type":"prompt","message":"go"}\n{"type":"prompt","mess')
+        running.process.stdin.close()
+        lines = running.client.rest()
+        outcome = running.finish()
+    answers = [line for line in lines if line["type"] == "response"]
+    assert [answer["success"] for answer in answers] == [True, False]
+    assert answers[1]["error"].startswith("malformed json")
+    assert lines[-2]["text"] == "Fine."
+    assert outcome.status == 0
+
+
+def test_after_a_signal_no_request_is_answered(rpc, server, zot):
+    server.add(STALLED)
+    made = extension(zot.folder, "ignores_shutdown")
+    with rpc("-e", made) as running:
+        client = running.client
+        client.ask("prompt", message="go")
+        client.until("text_delta")
+        running.signal(signal.SIGTERM)
+        client.until("done")
+        with suppress(BrokenPipeError):
+            client.send("ping", id="late")
+        running.signal(signal.SIGTERM)
+        rest = client.rest()
+        outcome = running.finish()
+    assert [line for line in rest if line["type"] == "response"] == []
+    assert (outcome.status, outcome.leftovers) == (130, [])
+
+
+# --- what stdin and stdout are --------------------------------------------------------------------------------
+
+
+def test_stdin_may_be_a_terminal(zot):
+    ours, theirs = pty.openpty()
+    try:
+        with zot.start("rpc", *replay_flags(zot), stdin=theirs) as running:
+            os.write(ours, b'{"type":"ping","id":1}\n{"type":"prompt","message":"go"}\n\x04')
+            outcome = running.finish()
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert outcome.json_lines[0]["id"] == 1
+    assert outcome.json_lines[-2]["text"] == "Done."
+    assert (outcome.status, outcome.stderr, outcome.leftovers) == (0, "", [])
+
+
+def test_a_terminal_that_hangs_up_is_the_end_of_stdin(zot):
+    ours, theirs = pty.openpty()
+    try:
+        with zot.start("rpc", *replay_flags(zot), stdin=theirs) as running:
+            os.write(ours, b'{"type":"ping","id":1}\n')
+            assert b"pong" in os.read(running.process.stdout.fileno(), 4096)
+            os.close(theirs)
+            theirs = -1
+            os.close(ours)
+            ours = -1
+            outcome = running.finish()
+    finally:
+        for fd in (ours, theirs):
+            if fd >= 0:
+                os.close(fd)
+    assert (outcome.status, outcome.leftovers) == (0, [])
+
+
+@pytest.mark.parametrize("closing", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_standard_streams_closed_from_the_start(zot, closing):
+    shell = ["/bin/sh", "-c", f'exec "$@" {closing}', "sh", *zot.command]
+    made = extension(zot.folder, "echo")
+    with open(os.devnull, "rb") as null:
+        outcome = zot.run("rpc", *replay_flags(zot), "-e", made, command=shell, stdin=null)
+    assert (outcome.status, outcome.stdout, outcome.stderr, outcome.leftovers) == (0, b"", "", [])
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_a_full_disk_behind_stdout_ends_the_server(rpc, zot, server):
+    server.add(STALLED)
+    made = extension(zot.folder, "echo")
+    with open("/dev/full", "wb") as full, rpc("-e", made, stdout=full) as running:
+        running.process.stdin.write(b'{"type":"prompt","message":"go"}\n')
+        running.process.stdin.flush()
+        outcome = running.finish()
+    assert outcome.status == 1
+    assert outcome.warnings[0] == "zot: rpc: cannot write to stdout: No space left on device"
+    assert "goes on" not in outcome.stderr
+    assert outcome.leftovers == []
+
+
+# --- a client that dies ---------------------------------------------------------------------------------------
+
+CLIENT = """
+import os, subprocess, sys
+first, then, *command = sys.argv[1:]
+server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+def send(lines):
+    server.stdin.write(lines.encode())
+    server.stdin.flush()
+send(first)
+while data := os.read(server.stdout.fileno(), 65536):
+    os.write(1, data)
+    if b'"event":"started"' in data:
+        send(then)
+"""
+"""Starts a server, sends it lines at once and others once its extension has started, and passes on what comes."""
+EXTENSION = """
+import json, sys
+def say(**frame): print(json.dumps(frame), flush=True)
+say(type="hello", name="hangs")
+say(type="register_command", name="hang", description="Never answers.")
+say(type="ready")
+for line in sys.stdin:
+    if json.loads(line)["type"] == "command_invoked":
+        say(type="notify", level="info", message="it hangs")
+    if json.loads(line)["type"] == "shutdown":
+        break
+"""
+SLEEP = tool_reply([("bash", {"command": "echo up; exec sleep 300"})])
+PROMPT = '{"type":"prompt","message":"go"}\n'
+HANG = '{"type":"run_command","name":"hang"}\n'
+
+
+@pytest.mark.parametrize("state", ["starting", "idle", "silent", "streaming", "tools", "queued", "command"])
+def test_a_client_that_is_killed_takes_all_with_it(zot, server, state):
+    """In each state: both pipes go at the same time, and no signal comes."""
+    server.add(*{"silent": [hold_first_byte(HELLO)], "tools": [SLEEP]}.get(state, [STALLED]))
+    hangs = folder(zot.folder, "hangs", [sys.executable, "-I", "-S", "-c", EXTENSION])
+    made = extension(zot.folder, "silent") if state == "starting" else hangs
+    then = {"idle": "", "queued": PROMPT * 3, "command": HANG}.get(state, PROMPT)
+    server_command = [*zot.command, "rpc", "--base-url", server.base_url, "--api-key", "k", "-e", str(made)]
+    client_command = [
+        sys.executable,
+        "-I",
+        "-S",
+        "-c",
+        CLIENT,
+        '{"type":"ping"}\n' + PROMPT * (state == "starting"),
+        then,
+    ]
+    with zot.start(command=[*client_command, *server_command], cold=True) as client:
+        reader = RpcClient(client.process.stdout.fileno(), -1)
+        match state:
+            case "starting":
+                reader.until("response", command="prompt")
+            case "idle":
+                reader.until("extension", event="started")
+            case "silent":
+                server.wait_until_held()
+            case "command":
+                reader.until("ext_notify", message="it hangs")
+            case _:
+                reader.until("tool_progress" if state == "tools" else "text_delta")
+        client.process.kill()
+        client.process.wait()
+        assert wait_until(lambda: not marked_pids(MARK, client._mark))
+
+
+def end(running):
+    running.process.stdin.close()
+    outcome = running.finish()
+    assert outcome.leftovers == []
+    return outcome
