@@ -10,9 +10,12 @@ import time
 from collections import deque
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tests.support.messages_server.replies import Drop, Hold, Reply, Send, http_error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 @dataclass(frozen=True)
@@ -33,11 +36,13 @@ class MessagesServer:
     """Answers each `POST /v1/messages` with the next reply of the script.
 
     Use it as a context manager; leaving it closes every connection and joins every thread. A request that the script
-    has no reply for gets HTTP 400, which no client retries. Replies can be added while it runs.
+    has no reply for gets HTTP 400, which no client retries, or what `otherwise` makes of the request. Replies can be
+    added while it runs.
     """
 
     def __init__(self, *script: Reply) -> None:
         self.requests: list[Received] = []
+        self.otherwise: Callable[[Received], Reply] | None = None
         self._script = deque(script)
         self._changed = threading.Condition()
         self._releases = 0
@@ -98,6 +103,8 @@ class MessagesServer:
             self._changed.notify_all()
             if request.path.partition("?")[0] != "/v1/messages":
                 return http_error(404, f"no such path: {request.path}")
+            if not self._script and self.otherwise is not None:
+                return self.otherwise(request)
             if not self._script:
                 return http_error(400, "the script has no reply for this request")
             return self._script.popleft()
