@@ -134,7 +134,8 @@ class Run:
         calls = reply.tool_calls
         for call in calls:
             self._tool_calls.announce(call)
-        if reply.stop == "aborted":
+        was_withheld = bool(self._text_blocked) and not calls and self._abort.requested
+        if reply.stop == "aborted" or was_withheld:  # the latter: an abort while guards judged the text
             return self._aborted()
         self._end_turn(reply.stop, reply.error if reply.stop != "length" else "")
         if calls:

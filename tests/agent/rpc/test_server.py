@@ -133,6 +133,34 @@ def test_an_abort_during_tools_stops_the_remaining_tools(tmp_path):
     assert not (tmp_path / "made").exists()
 
 
+def test_an_abort_while_a_guard_judges_the_answer_is_an_abort(tmp_path):
+    asked = tmp_path / "asked"
+    os.mkfifo(asked)
+    program = f"""
+import json, sys
+def say(**frame): print(json.dumps(frame), flush=True)
+say(type="hello", name="slow")
+say(type="subscribe", intercept=["assistant_message"])
+say(type="ready")
+for line in sys.stdin:
+    if json.loads(line)["type"] == "event_intercept": open({str(asked)!r}, "w").write("yes")
+"""
+    made = folder(tmp_path, "slow", [sys.executable, "-I", "-S", "-c", program])
+
+    def script(client):
+        client.send("prompt", message="go")
+        asked.read_text()
+        client.ask("abort")
+        client.until("done")
+
+    served = serve(tmp_path, ScriptedModel(says("Hi.")), script, extensions=(str(made),), extension_wait=30.0)
+    (ended,) = [line for line in served.lines if line["type"] == "turn_end"]
+    assert (ended["stop"], ended["error"]) == ("aborted", "aborted by the client")
+    (result,) = [line for line in served.lines if line["type"] == "result"]
+    assert (result["status"], result["text"]) == ("interrupted", "")
+    assert served.kinds("p1")[-2:] == END
+
+
 def test_a_waiting_prompt_is_aborted_by_its_id_and_keeps_its_place(tmp_path):
     def script(client):
         for text in ("a", "b", "c"):

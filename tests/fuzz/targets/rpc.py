@@ -1,0 +1,309 @@
+"""The requests of an rpc client: a whole server, with a model that is prepared and an extension without a process."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+from zlib import crc32
+
+import msgspec
+
+from agent.model.provider import Stream
+from agent.options import Options
+from agent.rpc.server import RpcServer
+from tests.fuzz import seeds
+from tests.fuzz.stage import PretendedChild, pieces, pretended_children
+from tests.fuzz.target import Target
+from tests.fuzz.targets.frames import GREETING
+from tests.support.extension_folder import folder as extension_folder
+from wire import events
+from wire.rpc import requests
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from supervisor.loop.loop import Loop
+
+TOKEN = "token"
+LOCKED_ONE_IN = 8
+"""One of so many inputs meets a server with a token."""
+PANEL = {"extension": "fuzz", "panel_id": "p1"}
+MESSAGES = [
+    {
+        "role": "user",
+        "content": [{"type": "text", "text": "hi"}, {"type": "image", "mime_type": "a/b", "data": "aGk="}],
+    },
+    {"role": "assistant", "content": [{"type": "tool_call", "id": "t1", "name": "known", "args": "{}"}]},
+    {"role": "tool", "content": [{"type": "tool_result", "call_id": "t1", "content": [{"type": "text", "text": "x"}]}]},
+    {"role": "assistant", "content": [{"type": "text", "text": "Hi."}]},
+]
+REQUESTS: tuple[dict[str, Any], ...] = (
+    {"type": "hello", "id": "h", "token": TOKEN},
+    {"type": "prompt", "id": 1, "message": "go"},
+    {
+        "type": "prompt",
+        "id": 2.5,
+        "message": "x",
+        "images": [{"mime_type": "image/gif", "data": "R0lGODlhAQABAAAAACw="}],
+    },
+    {"type": "abort", "id": "a"},
+    {"type": "abort", "id": "b", "prompt": "p1"},
+    {"type": "get_state", "id": -3},
+    {"type": "get_messages", "id": "m", "full": True},
+    {"type": "clear"},
+    {"type": "set_model", "id": "s", "model": "m2"},
+    {"type": "get_models", "id": "g"},
+    {"type": "ping", "id": "é"},
+    {"type": "queue", "id": 4},
+    {"type": "run_command", "id": "r", "name": "/known", "args": "x"},
+    {"type": "list_commands", "id": 5},
+    {"type": "list_tools", "id": 6},
+    {"type": "ext_stats", "id": 7},
+    {"type": "set_messages", "id": 8, "messages": MESSAGES},
+    {"type": "get_schema", "id": 9, "name": "event.done"},
+    {"type": "panel_resize", "id": 10, **PANEL, "width": 80, "height": 24},
+    {"type": "panel_key", "id": 11, **PANEL, "key": "rune", "text": "a"},
+    {"type": "panel_close", "id": 12, **PANEL},
+)
+USAGE = {"input": 1, "output": 1, "cache_read": 0, "cache_write": 0}
+
+
+def sequences() -> list[bytes]:
+    """Each request, and conversations of several."""
+    alone = list(map(seeds.as_line, REQUESTS))
+    hello, prompt, image, abort, abort_first = alone[:5]
+    unlocked = [
+        prompt + abort + prompt + alone[11] + abort_first,
+        image + alone[12] * 3 + prompt * 3 + alone[7] + alone[6],
+        alone[16] + prompt + alone[5] + alone[8] + alone[17] + alone[3],
+        b"".join(alone[1:]),
+        b"\n \n".join(alone[5:]) + prompt.rstrip(),
+    ]
+    return [*alone, *unlocked, *(hello + said for said in unlocked)]
+
+
+class Answering(PretendedChild):
+    """An extension that answers commands, keys and guards at once, and not each time as it should."""
+
+    def __init__(self, loop: Loop, argv: object, **options: Any) -> None:
+        super().__init__(loop, argv, **options)
+        self._loop = loop
+        self._count = 0
+        loop.call_later(0, lambda: self.is_running and self.write(GREETING))
+
+    def send(self, data: bytes) -> bool:
+        for line in bytes(data).splitlines():
+            self._loop.call_later(0, lambda line=line: self._answer(json.loads(line)))  # type: ignore[misc]
+        return super().send(data)
+
+    def _answer(self, frame: dict[str, Any]) -> None:
+        if not self.is_running:
+            return
+        self._count += 1
+        match frame["type"]:
+            case "shutdown":
+                self.end()
+            case "command_invoked":
+                ways: tuple[dict[str, Any], ...] = (
+                    {"action": "open_panel", "open_panel": {"id": "p1", "title": "P", "lines": ["one"]}},
+                    {"action": "display", "display": "d"},
+                    {"error": "it cannot"},
+                    {"action": "dance"},
+                )
+                self.write(seeds.as_line({"type": "command_response", "id": frame["id"], **ways[self._count % 4]}))
+            case "panel_key":
+                self.write(seeds.as_line({"type": "panel_render", "panel_id": frame["panel_id"], "lines": ["two"]}))
+            case "event_intercept":
+                self.write(seeds.as_line({"type": "event_intercept_response", "id": frame["id"]}))
+            case "tool_call":
+                text = [{"type": "text", "text": "ok"}]
+                self.write(seeds.as_line({"type": "tool_result", "id": frame["id"], "content": text}))
+
+
+class Feeding:
+    """A model that answers each request in another way. It is also the client, which says a piece of `data` whenever
+    the loop comes round."""
+
+    name = "fuzz"
+    error = None
+    is_ready = True
+
+    def __init__(self, loop: Loop, data: bytes, stdin: int) -> None:
+        self._loop = loop
+        self._chosen = crc32(data)
+        self._pieces = pieces(data)
+        self._piece = b""
+        self._stdin = stdin
+        os.set_blocking(stdin, False)
+        loop.call_later(0, self._feed)
+
+    def _feed(self) -> None:
+        """Writes as much of the next piece as the pipe takes; behind the last one, ends stdin."""
+        if self._stdin < 0:
+            return
+        self._piece = self._piece or next(self._pieces, b"")
+        if not self._piece:
+            self.close()
+            return
+        try:
+            self._piece = self._piece[os.write(self._stdin, self._piece) :]
+        except BlockingIOError:
+            pass
+        self._loop.call_later(0, self._feed)
+
+    def close(self) -> None:
+        if self._stdin >= 0:
+            os.close(self._stdin)
+        self._stdin = -1
+
+    def start(self) -> None:
+        pass
+
+    def request(self, _params: Any) -> Stream:
+        self._chosen = self._chosen * 1103515245 + 12345 & 0x7FFFFFFF
+        start = {"type": "message_start", "usage": USAGE}
+        text = [start, {"type": "text_delta", "delta": "Hi"}]
+        call = {"type": "tool_call", "id": "t1", "name": "known", "args": "{}"}
+        called = [
+            {"type": "tool_use_start", "call_id": "t1", "name": "known"},
+            {"type": "tool_use_end", "call_id": "t1"},
+        ]
+        error = {"type": "error", "kind": "dropped", "status": None, "message": "no", "content": [], "usage": USAGE}
+        retry = {"type": "retry", "attempt": 2, "of": 3, "wait_s": 0.5, "reason": "busy", "status": 529}
+        ways: tuple[list[dict[str, Any]], ...] = (
+            [*text, _final("end_turn", {"type": "text", "text": "Hi"})],
+            [start, *called, _final("tool_use", call)],
+            [*text, error],
+            [retry, *text, _final("refusal", {"type": "text", "text": "Hi"})],
+            text,
+        )
+        lines = ways[(self._chosen >> 8) % len(ways)]
+        stream = Stream(lines[:1])
+        for line in lines[1:]:
+            self._loop.call_later(0, lambda line=line: stream.feed(line))  # type: ignore[misc]
+        return stream
+
+    def cancel(self) -> None:
+        pass
+
+    def stoppables(self) -> tuple[()]:
+        return ()
+
+
+def _final(stop: str, *content: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "final", "content": list(content), "stop_reason": stop, "usage": USAGE}
+
+
+class Said(msgspec.Struct):
+    """A line of the server."""
+
+    type: str
+    id: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    command: str = ""
+    success: bool | None = None
+    error: str = ""
+    prompt: str = ""
+    data: dict[str, Any] | None = None
+
+
+def check(data: bytes, output: bytes, status: int, token: str) -> None:
+    """Each line with content is answered once, in order but for commands; each prompt that was begun ends once, and its
+    records lie together; the status is one of those in docs/rpc.md."""
+    lines = [line for line in data.split(b"\n") if line.strip()]
+    asked = [requests.decode(line) for line in lines]
+    is_let_in = not token or not asked or (isinstance(asked[0], requests.Hello) and asked[0].token == token)
+    assert status == (0 if is_let_in else 1), f"status {status}"
+    assert output.endswith(b"\n") or not output
+    said = [msgspec.json.decode(line, type=Said) for line in output.splitlines()]
+    answers = [line for line in said if line.type == "response"]
+    if not is_let_in:
+        assert [line.success for line in said] == [False], "one error, and no more"
+        return
+    expected = [_name_and_id(request) for request in asked]
+    given = [(answer.command, _text(answer.id)) for answer in answers]
+    assert [each for each in given if each[0] != "run_command"] == [
+        each for each in expected if each[0] != "run_command"
+    ], "a request without its response"
+    assert sorted(given) == sorted(expected), "a command without its response"
+    for answer in answers:
+        assert answer.success is not None
+        assert answer.success or answer.error
+    check_prompts(said, [str((answer.data or {})["prompt"]) for answer in answers if _has_begun(answer)])
+    for line, raw in zip(said, output.splitlines(), strict=True):
+        if line.type != "response":
+            events.decode(raw)
+    assert not said or said[0].type == "response", "nothing comes before the first response"
+
+
+def check_prompts(said: list[Said], begun: list[str]) -> None:
+    records = [line for line in said if line.prompt and line.type != "response"]
+    order = [
+        line.prompt for number, line in enumerate(records) if not number or records[number - 1].prompt != line.prompt
+    ]
+    assert order == begun, "records of two prompts are mixed, or a prompt has none"
+    for prompt in begun:
+        kinds = [line.type for line in records if line.prompt == prompt]
+        assert kinds[-2:] == ["result", "done"], kinds
+        assert (kinds.count("result"), kinds.count("done")) == (1, 1), kinds
+
+
+def _has_begun(answer: Said) -> bool:
+    return answer.command == "prompt" and answer.success is True
+
+
+def _name_and_id(request: Any) -> tuple[str, str]:
+    name = request.command if isinstance(request, requests.Refusal) else str(request.__struct_config__.tag)
+    return name, _text(request.id)
+
+
+def _text(written: msgspec.Raw | msgspec.UnsetType) -> str:
+    return "" if written is msgspec.UNSET else bytes(written).decode()
+
+
+@contextmanager
+def sequences_of_requests(folder: Path) -> Iterator[Callable[[bytes], None]]:
+    """A client says these bytes, in pieces, and then its stdin ends."""
+    made = extension_folder(folder, "fuzz", ["./none"])
+    home = folder / "home"
+    out = os.open(folder / "out", os.O_RDWR | os.O_CREAT | os.O_APPEND)
+    err = os.open(folder / "err", os.O_RDWR | os.O_CREAT | os.O_APPEND)
+
+    def take(data: bytes) -> None:
+        os.ftruncate(out, 0)
+        os.ftruncate(err, 0)
+        token = TOKEN if crc32(data) % LOCKED_ONE_IN == 0 else ""
+        stdin, ours = os.pipe()
+        models: list[Feeding] = []
+
+        def make(loop: Loop) -> Feeding:
+            models.append(Feeding(loop, data, ours))
+            return models[0]
+
+        try:
+            server = RpcServer(
+                Options(
+                    cwd=str(folder), home=home, model="m", max_tokens=100, system="s", discover=False, session=False,
+                    tools=frozenset(), extensions=(str(made),), max_steps=3,
+                ),
+                version="1", make_provider=make, token=token, drain_s=0.0,
+                stdin=stdin, stdout=out, stderr=err, owns_process=False,
+            )  # fmt: skip
+            status = server.run()
+        finally:
+            os.close(stdin)
+            models[0].close()
+        check(data, os.pread(out, 1 << 28, 0), status, token)
+
+    with pretended_children(), mock.patch("supervisor.extension.worker.Child", Answering):
+        try:
+            yield take
+        finally:
+            os.close(out)
+            os.close(err)
+
+
+TARGETS = (Target("rpc_requests", sequences, sequences_of_requests, 60, share=0.02),)
