@@ -31,11 +31,12 @@ if TYPE_CHECKING:
 TOKEN = "token"
 LOCKED_ONE_IN = 8
 """One of so many inputs meets a server with a token."""
+GIF = "R0lGODlhAQABAAAAACw="
 PANEL = {"extension": "fuzz", "panel_id": "p1"}
 MESSAGES = [
     {
         "role": "user",
-        "content": [{"type": "text", "text": "hi"}, {"type": "image", "mime_type": "a/b", "data": "aGk="}],
+        "content": [{"type": "text", "text": "hi"}, {"type": "image", "mime_type": "image/gif", "data": GIF}],
     },
     {"role": "assistant", "content": [{"type": "tool_call", "id": "t1", "name": "known", "args": "{}"}]},
     {"role": "tool", "content": [{"type": "tool_result", "call_id": "t1", "content": [{"type": "text", "text": "x"}]}]},
@@ -48,7 +49,7 @@ REQUESTS: tuple[dict[str, Any], ...] = (
         "type": "prompt",
         "id": 2.5,
         "message": "x",
-        "images": [{"mime_type": "image/gif", "data": "R0lGODlhAQABAAAAACw="}],
+        "images": [{"mime_type": "image/gif", "data": GIF}],
     },
     {"type": "abort", "id": "a"},
     {"type": "abort", "id": "b", "prompt": "p1"},
@@ -93,12 +94,14 @@ class Answering(PretendedChild):
         super().__init__(loop, argv, **options)
         self._loop = loop
         self._count = 0
+        stdin: Any = self.stdin
+        stdin.send = self._hear
         loop.call_later(0, lambda: self.is_running and self.write(GREETING))
 
-    def send(self, data: bytes) -> bool:
+    def _hear(self, data: bytes) -> bool:
         for line in bytes(data).splitlines():
             self._loop.call_later(0, lambda line=line: self._answer(json.loads(line)))  # type: ignore[misc]
-        return super().send(data)
+        return True
 
     def _answer(self, frame: dict[str, Any]) -> None:
         if not self.is_running:
@@ -125,15 +128,16 @@ class Answering(PretendedChild):
 
 
 class Feeding:
-    """A model that answers each request in another way. It is also the client, which says a piece of `data` whenever
-    the loop comes round."""
+    """A model that answers each request in another way, and some without end unless the server `is_patient` at the end
+    of stdin. It is also the client, which says a piece of `data` whenever the loop comes round."""
 
     name = "fuzz"
     error = None
     is_ready = True
 
-    def __init__(self, loop: Loop, data: bytes, stdin: int) -> None:
+    def __init__(self, loop: Loop, data: bytes, stdin: int, *, is_patient: bool) -> None:
         self._loop = loop
+        self._is_patient = is_patient
         self._chosen = crc32(data)
         self._pieces = pieces(data)
         self._piece = b""
@@ -181,7 +185,7 @@ class Feeding:
             [retry, *text, _final("refusal", {"type": "text", "text": "Hi"})],
             text,
         )
-        lines = ways[(self._chosen >> 8) % len(ways)]
+        lines = ways[(self._chosen >> 8) % (len(ways) - self._is_patient)]
         stream = Stream(lines[:1])
         for line in lines[1:]:
             self._loop.call_later(0, lambda line=line: stream.feed(line))  # type: ignore[misc]
@@ -275,12 +279,14 @@ def sequences_of_requests(folder: Path) -> Iterator[Callable[[bytes], None]]:
     def take(data: bytes) -> None:
         os.ftruncate(out, 0)
         os.ftruncate(err, 0)
-        token = TOKEN if crc32(data) % LOCKED_ONE_IN == 0 else ""
+        chosen = crc32(data)
+        token = TOKEN if chosen % LOCKED_ONE_IN == 0 else ""
+        is_patient = bool(chosen & 8)
         stdin, ours = os.pipe()
         models: list[Feeding] = []
 
         def make(loop: Loop) -> Feeding:
-            models.append(Feeding(loop, data, ours))
+            models.append(Feeding(loop, data, ours, is_patient=is_patient))
             return models[0]
 
         try:
@@ -289,7 +295,7 @@ def sequences_of_requests(folder: Path) -> Iterator[Callable[[bytes], None]]:
                     cwd=str(folder), home=home, model="m", max_tokens=100, system="s", discover=False, session=False,
                     tools=frozenset(), extensions=(str(made),), max_steps=3,
                 ),
-                version="1", make_provider=make, token=token, drain_s=0.0,
+                version="1", make_provider=make, token=token, drain_s=60.0 if is_patient else 0.0,
                 stdin=stdin, stdout=out, stderr=err, owns_process=False,
             )  # fmt: skip
             status = server.run()
@@ -298,7 +304,12 @@ def sequences_of_requests(folder: Path) -> Iterator[Callable[[bytes], None]]:
             models[0].close()
         check(data, os.pread(out, 1 << 28, 0), status, token)
 
-    with pretended_children(), mock.patch("supervisor.extension.worker.Child", Answering):
+    with (
+        pretended_children(),
+        mock.patch("supervisor.extension.worker.Child", Answering),
+        mock.patch("agent.engine.runtime_dir", return_value=None),  # without a reaper
+        mock.patch("supervisor.process.teardown.POLL_S", 0.001),
+    ):
         try:
             yield take
         finally:
@@ -306,4 +317,4 @@ def sequences_of_requests(folder: Path) -> Iterator[Callable[[bytes], None]]:
             os.close(err)
 
 
-TARGETS = (Target("rpc_requests", sequences, sequences_of_requests, 60, share=0.02),)
+TARGETS = (Target("rpc_requests", sequences, sequences_of_requests, 150, share=0.02),)
