@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import signal
+import socket
 import subprocess
 import sys
 from contextlib import contextmanager, suppress
@@ -246,7 +248,9 @@ send(first)
 while data := os.read(server.stdout.fileno(), 65536):
     os.write(1, data)
     if b'"event":"started"' in data:
-        send(then)
+        send(then.removesuffix("closing"))
+        if then.endswith("closing"):
+            server.stdin.close()
 """
 """Starts a server, sends it lines at once and others once its extension has started, and passes on what comes."""
 EXTENSION = """
@@ -266,13 +270,13 @@ PROMPT = '{"type":"prompt","message":"go"}\n'
 HANG = '{"type":"run_command","name":"hang"}\n'
 
 
-@pytest.mark.parametrize("state", ["starting", "idle", "silent", "streaming", "tools", "queued", "command"])
+@pytest.mark.parametrize("state", ["starting", "idle", "silent", "streaming", "tools", "queued", "closing", "command"])
 def test_a_client_that_is_killed_takes_all_with_it(zot, server, state):
     """In each state: both pipes go at the same time, and no signal comes."""
     server.add(*{"silent": [hold_first_byte(HELLO)], "tools": [SLEEP]}.get(state, [STALLED]))
     hangs = folder(zot.folder, "hangs", [sys.executable, "-I", "-S", "-c", EXTENSION])
     made = extension(zot.folder, "silent") if state == "starting" else hangs
-    then = {"idle": "", "queued": PROMPT * 3, "command": HANG}.get(state, PROMPT)
+    then = {"idle": "", "queued": PROMPT * 3, "closing": PROMPT + "closing", "command": HANG}.get(state, PROMPT)
     server_command = [*zot.command, "rpc", "--base-url", server.base_url, "--api-key", "k", "-e", str(made)]
     client_command = [
         sys.executable,
@@ -299,6 +303,55 @@ def test_a_client_that_is_killed_takes_all_with_it(zot, server, state):
         client.process.kill()
         client.process.wait()
         assert wait_until(lambda: not marked_pids(MARK, client._mark))
+
+
+def test_a_client_that_dies_is_noticed_behind_sockets_too(zot, server):
+    """As Node gives its children. Nothing is written while the model is silent; the end of stdin asks to look."""
+    server.add(hold_first_byte(HELLO))
+    stdin, requests = socket.socketpair()
+    lines, stdout = socket.socketpair()
+    with stdin, stdout, requests, lines:
+        flags = ("--base-url", server.base_url, "--api-key", "k", "--drain-timeout", "1h")
+        with zot.start("rpc", *flags, stdin=stdin, stdout=stdout) as running:
+            stdin.close()
+            stdout.close()
+            requests.sendall(PROMPT.encode())
+            server.wait_until_held()
+            requests.close()
+            lines.close()
+            outcome = running.finish()
+    assert (outcome.status, outcome.leftovers) == (130, [])
+
+
+def test_stdin_that_ends_while_the_model_is_silent_is_waited_for_no_longer_than_the_drain_timeout(zot, server):
+    """Somebody else holds the other end of stdout, so that only stdin tells of the client."""
+    server.add(hold_first_byte(HELLO))
+    with (zot.folder / "out").open("wb") as out:
+        flags = ("--base-url", server.base_url, "--api-key", "k", "--drain-timeout", "300ms")
+        with zot.start("rpc", *flags, stdin=subprocess.PIPE, stdout=out) as running:
+            running.process.stdin.write(PROMPT.encode())
+            running.process.stdin.flush()
+            server.wait_until_held()
+            running.process.stdin.close()
+            outcome = running.finish()
+    *_, result, done = (json.loads(line) for line in (zot.folder / "out").read_bytes().splitlines())
+    assert "--drain-timeout" in result["reason"]
+    assert done["type"] == "done"
+    assert (outcome.status, outcome.leftovers) == (0, [])
+
+
+def test_a_signal_while_extensions_start_ends_the_prompts_that_wait(rpc, zot):
+    made = extension(zot.folder, "silent")
+    with rpc("-e", made) as running:
+        client = running.client
+        for text in ("a", "b"):
+            client.ask("prompt", message=text)
+        running.signal(signal.SIGTERM)
+        lines = client.rest()
+        outcome = running.finish()
+    assert [line["prompt"] for line in lines if line["type"] == "done"] == ["p1", "p2"]
+    assert {line["status"] for line in lines if line["type"] == "result"} == {"interrupted"}
+    assert (outcome.status, outcome.leftovers) == (130, [])
 
 
 def end(running):
