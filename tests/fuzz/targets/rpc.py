@@ -212,6 +212,9 @@ class Said(msgspec.Struct):
     error: str = ""
     prompt: str = ""
     data: dict[str, Any] | None = None
+    stop: str = ""
+    status: Any = None
+    reason: str = ""
 
 
 def check(data: bytes, output: bytes, status: int, token: str) -> None:
@@ -250,9 +253,13 @@ def check_prompts(said: list[Said], begun: list[str]) -> None:
     ]
     assert order == begun, "records of two prompts are mixed, or a prompt has none"
     for prompt in begun:
-        kinds = [line.type for line in records if line.prompt == prompt]
+        own = [line for line in records if line.prompt == prompt]
+        kinds = [line.type for line in own]
         assert kinds[-2:] == ["result", "done"], kinds
         assert (kinds.count("result"), kinds.count("done")) == (1, 1), kinds
+        is_aborted = own[-2].status == "interrupted"
+        assert is_aborted == (len(own) > 2 and own[-3].stop == "aborted"), (own[-2].reason, kinds)
+        assert is_aborted or "aborted" not in own[-2].reason, own[-2].reason
 
 
 def _has_begun(answer: Said) -> bool:
