@@ -275,6 +275,10 @@ def _text(written: msgspec.Raw | msgspec.UnsetType) -> str:
     return "" if written is msgspec.UNSET else bytes(written).decode()
 
 
+def _no_folder(_home: Path) -> None:
+    """A Mock would remember each call."""
+
+
 @contextmanager
 def sequences_of_requests(folder: Path) -> Iterator[Callable[[bytes], None]]:
     """A client says these bytes, in pieces, and then its stdin ends."""
@@ -314,7 +318,7 @@ def sequences_of_requests(folder: Path) -> Iterator[Callable[[bytes], None]]:
     with (
         pretended_children(),
         mock.patch("supervisor.extension.worker.Child", Answering),
-        mock.patch("agent.engine.runtime_dir", return_value=None),  # without a reaper
+        mock.patch("agent.engine.runtime_dir", _no_folder),  # so that no reaper is started
         mock.patch("supervisor.process.teardown.POLL_S", 0.001),
     ):
         try:
