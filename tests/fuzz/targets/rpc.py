@@ -29,11 +29,15 @@ if TYPE_CHECKING:
     from supervisor.loop.loop import Loop
 
 TOKEN = "token"
+LATE = ("run_command", "reload_ext")
+"""What is answered when it is done."""
 LOCKED_ONE_IN = 8
 """One of so many inputs meets a server with a token."""
 GIF = "R0lGODlhAQABAAAAACw="
 PANEL = {"extension": "fuzz", "panel_id": "p1"}
 MESSAGES = [
+    {"role": "user", "content": [{"type": "text", "text": "first"}]},
+    {"role": "assistant", "content": [{"type": "text", "text": "Yes?"}]},
     {
         "role": "user",
         "content": [{"type": "text", "text": "hi"}, {"type": "image", "mime_type": "image/gif", "data": GIF}],
@@ -66,6 +70,9 @@ REQUESTS: tuple[dict[str, Any], ...] = (
     {"type": "ext_stats", "id": 7},
     {"type": "set_messages", "id": 8, "messages": MESSAGES},
     {"type": "get_schema", "id": 9, "name": "event.done"},
+    {"type": "steer", "id": "t", "message": "rather this"},
+    {"type": "compact", "id": "c", "instructions": "short"},
+    {"type": "reload_ext", "id": "e", "name": "fuzz"},
     {"type": "panel_resize", "id": 10, **PANEL, "width": 80, "height": 24},
     {"type": "panel_key", "id": 11, **PANEL, "key": "rune", "text": "a"},
     {"type": "panel_close", "id": 12, **PANEL},
@@ -81,6 +88,7 @@ def sequences() -> list[bytes]:
         prompt + abort + prompt + alone[11] + abort_first,
         image + alone[12] * 3 + prompt * 3 + alone[7] + alone[6],
         alone[16] + prompt + alone[5] + alone[8] + alone[17] + alone[3],
+        alone[16] + alone[19] + prompt + alone[18] * 2 + alone[19] + abort + alone[20],
         b"".join(alone[1:]),
         b"\n \n".join(alone[5:]) + prompt.rstrip(),
     ]
@@ -167,6 +175,9 @@ class Feeding:
     def start(self) -> None:
         pass
 
+    def warm_up(self) -> None:
+        pass
+
     def request(self, _params: Any) -> Stream:
         self._chosen = self._chosen * 1103515245 + 12345 & 0x7FFFFFFF
         start = {"type": "message_start", "usage": USAGE}
@@ -232,29 +243,34 @@ def check(data: bytes, output: bytes, status: int, token: str) -> None:
         return
     expected = [_name_and_id(request) for request in asked]
     given = [(answer.command, _text(answer.id)) for answer in answers]
-    assert [each for each in given if each[0] != "run_command"] == [
-        each for each in expected if each[0] != "run_command"
-    ], "a request without its response"
+    assert [each for each in given if each[0] not in LATE] == [each for each in expected if each[0] not in LATE]
     assert sorted(given) == sorted(expected), "a command without its response"
     for answer in answers:
         assert answer.success is not None
         assert answer.success or answer.error
-    check_prompts(said, [str((answer.data or {})["prompt"]) for answer in answers if _has_begun(answer)])
+    check_prompts(
+        said, {str((answer.data or {})["prompt"]): answer.command for answer in answers if _has_begun(answer)}
+    )
     for line, raw in zip(said, output.splitlines(), strict=True):
         if line.type != "response":
             events.decode(raw)
     assert not said or said[0].type == "response", "nothing comes before the first response"
 
 
-def check_prompts(said: list[Said], begun: list[str]) -> None:
+def check_prompts(said: list[Said], begun: dict[str, str]) -> None:
+    """`begun` has the ids of prompts and compactions, each with its command."""
     records = [line for line in said if line.prompt and line.type != "response"]
     order = [
         line.prompt for number, line in enumerate(records) if not number or records[number - 1].prompt != line.prompt
     ]
-    assert order == begun, "records of two prompts are mixed, or a prompt has none"
-    for prompt in begun:
+    assert order == list(begun), "records of two prompts are mixed, or a prompt has none"
+    for prompt, command in begun.items():
         own = [line for line in records if line.prompt == prompt]
         kinds = [line.type for line in own]
+        if command == "compact":
+            assert kinds[-2:] in (["compact_done", "done"], ["error", "done"], ["turn_end", "done"]), kinds
+            assert kinds.count("done") == 1, kinds
+            continue
         assert kinds[-2:] == ["result", "done"], kinds
         assert (kinds.count("result"), kinds.count("done")) == (1, 1), kinds
         is_aborted = own[-2].status == "interrupted"
@@ -263,7 +279,7 @@ def check_prompts(said: list[Said], begun: list[str]) -> None:
 
 
 def _has_begun(answer: Said) -> bool:
-    return answer.command == "prompt" and answer.success is True
+    return answer.command in ("prompt", "compact") and answer.success is True
 
 
 def _name_and_id(request: Any) -> tuple[str, str]:
