@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     __version__: str
 
     from .answers import CommandInfo, CommandOutcome, ExtensionStats, ModelInfo, State, ToolInfo
+    from .async_runtime import AsyncEventStream, AsyncRuntime
     from .decode import UnknownEvent
     from .errors import (
         BusyError,
@@ -63,6 +64,8 @@ if TYPE_CHECKING:
 __all__ = [
     "AssistantMessage",
     "AssistantStart",
+    "AsyncEventStream",
+    "AsyncRuntime",
     "BusyError",
     "ClearNotes",
     "ClosedError",
@@ -114,7 +117,7 @@ __all__ = [
     "UserMessage",
     "ZotError",
 ]
-_MODULES = ("errors", "record", "parts", "events", "answers", "decode", "runtime")
+_MODULES = ("errors", "record", "parts", "events", "answers", "decode", "runtime", "async_runtime")
 """Where the names are. A module is imported only if no module before it has the name."""
 
 

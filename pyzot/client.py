@@ -1,6 +1,6 @@
 """The conversation with an engine: requests and their answers, and events to the prompt that they belong to.
 
-The same for programs with threads and with asyncio: an answer and a stream tell a callback, or are waited for.
+The same for programs with threads and with asyncio: an answer and a stream call something, or are waited for.
 """
 
 from __future__ import annotations
@@ -8,72 +8,39 @@ from __future__ import annotations
 import json
 import sys
 import threading
+from itertools import count
 
-from .command_line import command, environment
+from .connection.command_line import command, environment
+from .connection.engine_process import EngineProcess
+from .connection.pending import ANSWER_S, Pending
+from .connection.prompt_stream import PromptStream
 from .decode import event, members_of
-from .engine_process import EngineProcess
 from .errors import BusyError, ClosedError, ProtocolError, RefusedError
-from .events import Session
-from .prompt_stream import PromptStream
+from .events import Done, Session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Any, TypeVar
 
+    from .connection.requests import Request
     from .errors import ZotError
     from .record import Event
 
+    T = TypeVar("T")
     OnFrame = Callable[[dict[str, Any]], None]
 
-ANSWER_S = 60.0
-"""Seconds to wait for an answer that the engine gives at once."""
-
-
-class Answer:
-    """The answer to one request."""
-
-    def __init__(self, command: str) -> None:
-        self.command = command
-        self.data: dict[str, Any] = {}
-        self.error: ZotError | None = None
-        self._come = threading.Event()
-        self._callbacks: list[Callable[[], None]] = []
-        self._lock = threading.Lock()
-
-    def give(self, data: dict[str, Any], error: ZotError | None = None) -> None:
-        with self._lock:
-            if self._come.is_set():
-                return
-            self.data, self.error = data, error
-            self._come.set()
-        for callback in self._callbacks:
-            callback()
-
-    def on_come(self, callback: Callable[[], None]) -> None:
-        """Calls `callback` when the answer has come, at once if it has."""
-        with self._lock:
-            if not self._come.is_set():
-                self._callbacks.append(callback)
-                return
-        callback()
-
-    def read(self) -> dict[str, Any]:
-        """The data of an answer that has come. Raises its error."""
-        if self.error is not None:
-            raise self.error
-        return self.data
-
-    def wait(self, timeout_s: float | None) -> dict[str, Any]:
-        """The data. Raises its error, and `ProtocolError` if it does not come in time."""
-        if not self._come.wait(timeout_s):
-            raise ProtocolError(f"the engine has not answered {self.command} for {timeout_s:g} s")
-        return self.read()
+PROTOCOL_VERSION = 1
+BUSY = "a prompt of this runtime runs; cancel it, read it to its end, or use a second runtime"
 
 
 class Client:
     """An engine and the conversation with it. `on_event` gets the events that belong to no prompt, in the reading
-    thread. Raises `TypeError` for an option that does not exist, and `OSError` if the engine cannot be started."""
+    thread. Raises `TypeError` for an option that does not exist or has a value of another type, and `OSError` if the
+    engine cannot be started. `greeting` comes with the answer to `hello`.
+
+    Requests take no lock that the reading thread holds while it calls the program; `cancel` and `leave` take none.
+    """
 
     def __init__(
         self,
@@ -85,91 +52,111 @@ class Client:
         on_stderr: Callable[[str], None] | None = None,
     ) -> None:
         self._on_event = on_event or (lambda _event: None)
-        self._lock = threading.Lock()
-        self._number = 0
-        self._answers: dict[str, Answer] = {}
-        self._active: PromptStream | None = None
+        self._on_stderr = on_stderr or (lambda _line: None)
+        self._numbers = count(1)
+        self._pending: dict[str, Pending] = {}
+        self._begun: dict[str, PromptStream] = {}
+        """The prompts that were not answered yet, by the id of the request."""
+        self._streams: dict[str, PromptStream] = {}
+        """Those that were, by the id of the prompt, until they are over."""
+        self._latest: PromptStream | None = None
+        self._begin_lock = threading.RLock()
         self._end: ZotError | None = None
         """Why there are no more answers; None while there are."""
         self.on_frame: dict[str, OnFrame] = {}
-        """What gets the `ext` lines of each extension of this program."""
+        """What gets the `ext` lines of each extension of this program, in the reading thread."""
+        self.greeting = Pending("hello")
+        self._pending["hello"] = self.greeting
         self.process = EngineProcess(
             command(options, program),
             environment(options, env),
             on_line=self._on_line,
-            on_stderr=on_stderr or (lambda _line: None),
-            on_end=self._on_end,
+            on_stderr=lambda line: self._tell(self._on_stderr, line),
+            on_end=self._finish,
         )
+        self.process.write(b'{"type":"hello","id":"hello"}\n')
 
     # --- requests -------------------------------------------------------------------------------------------
 
-    def send(self, kind: str, **members: Any) -> Answer:
+    def send(self, kind: str, **members: Any) -> Pending:
         """Sends a request. Members that are None are left out. Raises `ClosedError`, or how the engine has ended."""
-        answer = Answer(kind)
-        with self._lock:
-            self._check()
-            self._number += 1
-            id_ = f"r{self._number}"
-            self._answers[id_] = answer
-        self._write({"type": kind, "id": id_, **members})
-        return answer
+        return self._send(f"r{next(self._numbers)}", kind, members)
+
+    def request(self, request: Request[T]) -> Pending:
+        """Sends one of `connection.requests`, to be waited for. Raises `BusyError` in the reading thread."""
+        kind, members, _, _ = request
+        self._check_caller(kind)
+        return self.send(kind, **members)
 
     def ask(self, kind: str, *, timeout_s: float | None = ANSWER_S, **members: Any) -> dict[str, Any]:
         """Sends a request and waits for its answer. Raises `RefusedError` if the engine refuses, `BusyError` in the
         reading thread."""
-        if self.process.is_own_thread:
-            raise BusyError(f"{kind} cannot be asked for from a callback of the runtime")
+        self._check_caller(kind)
         return self.send(kind, **members).wait(timeout_s)
 
-    def begin(self, kind: str, **members: Any) -> tuple[PromptStream, Answer]:
-        """Sends a `prompt` or a `compact`. Raises `BusyError` while another one runs."""
-        stream = PromptStream()
-        with self._lock:
-            self._check()
-            if self._active is not None and not self._active.is_over:
-                raise BusyError("a prompt of this runtime runs; cancel it, read it to its end, or use a second runtime")
-            self._active = stream
-            self._number += 1
-            id_ = f"r{self._number}"
-            answer = self._answers[id_] = Answer(kind)
-        try:
-            self._write({"type": kind, "id": id_, **members})
-        except ClosedError as error:
-            stream.fail(error)
-            raise
+    def begin(self, kind: str, **members: Any) -> tuple[PromptStream, Pending]:
+        """Sends a `prompt` or a `compact`. Raises `BusyError` while another one runs that was not cancelled, and in the
+        reading thread."""
+        self._check_caller(kind)
+        with self._begin_lock:
+            latest = self._latest
+            if latest is not None and not (latest.is_over or latest.is_cancelled):
+                raise BusyError(BUSY)
+            id_ = f"r{next(self._numbers)}"
+            stream = self._begun[id_] = PromptStream()
+            try:
+                answer = self._send(id_, kind, members)
+            except BaseException:
+                self._begun.pop(id_, None)
+                raise
+            self._latest = stream
         return stream, answer
 
     def frame(self, extension: str, **members: Any) -> None:
         """Sends an `ext` line. Never fails: an engine that has ended has no extensions."""
         try:
-            self._write({"type": "ext", "extension": extension, **members})
-        except (ClosedError, ProtocolError):
+            self.process.write(_line({"type": "ext", "extension": extension, **members}))
+        except ClosedError:
             return
 
     def cancel(self) -> None:
         """Aborts the prompt that runs, if there is one. Waits for nothing, and may be called from anywhere."""
-        if (stream := self._active) is not None and not stream.is_over:
-            self._abort(stream)
+        if (stream := self._latest) is not None:
+            self.abort(stream)
 
-    def _abort(self, stream: PromptStream) -> None:
-        try:
-            self._write({"type": "abort", "prompt": stream.id or None})
-        except ClosedError:
+    def leave(self, stream: PromptStream) -> None:
+        """Nobody reads this prompt any more. May be called from anywhere."""
+        stream.leave()
+        self.abort(stream)
+
+    def abort(self, stream: PromptStream) -> None:
+        """Aborts this prompt, if it has not ended. Without an id it is aborted when it has been answered."""
+        if stream.is_over:
             return
+        stream.is_cancelled = True
+        if stream.id and not self.process.is_foreign:
+            try:
+                self.process.write(_line({"type": "abort", "prompt": stream.id}))
+            except ClosedError:
+                return
 
-    def _check(self) -> None:
-        if self._end is not None:
-            raise self._end
+    def _check_caller(self, kind: str) -> None:
+        if self.process.is_own_thread:
+            raise BusyError(f"{kind} would wait for ever in a callback of the runtime: call it from another thread")
+
+    def _send(self, id_: str, kind: str, members: Mapping[str, Any]) -> Pending:
         if self.process.is_foreign:
             raise ClosedError("this runtime belongs to the process that this one was forked from")
-
-    def _write(self, members: Mapping[str, Any]) -> None:
-        given = {name: value for name, value in members.items() if value is not None}
-        text = json.dumps(given, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        line = _line({"type": kind, "id": id_, **members})
+        self._pending[id_] = pending = Pending(kind)
         try:
-            self.process.write(text.encode("utf-8", "replace") + b"\n")
+            if self._end is not None:  # after the line above: `_finish` sets it before it looks for those who wait
+                raise self._end.with_traceback(None)
+            self.process.write(line)
         except ClosedError:
+            self._pending.pop(id_, None)
             raise self._end or ClosedError("the engine takes no more requests") from None
+        return pending
 
     # --- in the reading thread --------------------------------------------------------------------------------
 
@@ -180,64 +167,97 @@ class Client:
             members = members_of(line)
             if members["type"] == "response":
                 self._on_response(members)
+            elif "hello" in self._pending:
+                raise ProtocolError(f"not an engine: its first line does not answer hello: {line[:200]!r}")
             elif members["type"] == "ext":
                 self._on_ext(members)
             else:
                 self._on_record(event(members, line))
-        except (ProtocolError, KeyError, TypeError) as error:
-            self._finish(error if isinstance(error, ProtocolError) else ProtocolError(f"{error!r} in {line[:200]!r}"))
-            self.process.end_input()
+        except ProtocolError as error:
+            self._break_off(error)
+        except (KeyError, TypeError, AttributeError) as error:
+            self._break_off(ProtocolError(f"not a line of an engine ({error!r}): {line[:200]!r}"))
+
+    def _break_off(self, error: ProtocolError) -> None:
+        self._finish(error)
+        self.process.end(at_once=True)
 
     def _on_response(self, members: dict[str, Any]) -> None:
-        answer = self._answers.pop(str(members.get("id", "")), None)
-        if answer is None:
-            return
-        if not members["success"]:
-            error = RefusedError(members.get("error", ""))
-            if answer.command in ("prompt", "compact") and self._active is not None:
-                self._active.fail(error)
-            answer.give({}, error)
+        id_ = str(members.get("id", ""))
+        if (pending := self._pending.get(id_)) is None:
             return
         data = members.get("data") or {}
-        if answer.command in ("prompt", "compact") and self._active is not None:
-            self._active.id = data["prompt"]
-        answer.give(data)
+        error = None if members["success"] else RefusedError(members.get("error", ""))
+        if pending is self.greeting and error is None and (version := data["protocol_version"]) != PROTOCOL_VERSION:
+            raise ProtocolError(f"the engine speaks protocol {version!r}; this pyzot knows only {PROTOCOL_VERSION}")
+        if (stream := self._begun.get(id_)) is not None:
+            if error is not None:
+                stream.fail(error)
+            else:
+                stream.id = data["prompt"]
+                self._streams[stream.id] = stream
+                if stream.is_cancelled:
+                    self.abort(stream)
+            self._begun.pop(id_, None)
+        self._pending.pop(id_, None)
+        pending.give(data, error)
 
     def _on_record(self, record: Event) -> None:
-        stream = self._active
+        stream = self._streams.get(record.prompt) if record.prompt else self._latest
         if not record.prompt:
-            try:
-                self._on_event(record)
-            except Exception:
-                sys.excepthook(*sys.exc_info())  # the program's own fault; the events go on
-        if isinstance(record, Session) or stream is None or stream.is_over or record.prompt not in ("", stream.id):
+            self._tell(self._on_event, record)
+        if stream is None or stream.is_over or (not record.prompt and isinstance(record, Session)):
             return
         if not stream.put(record):
-            self._abort(stream)
+            self.abort(stream)
+        if isinstance(record, Done):
+            self._streams.pop(record.prompt, None)
 
     def _on_ext(self, members: dict[str, Any]) -> None:
         if (on_frame := self.on_frame.get(members["extension"])) is not None:
-            on_frame(members)
+            self._tell(on_frame, members)
 
-    def _on_end(self) -> None:
-        self._finish(self._end or self.process.died())
+    def _tell(self, callback: Callable[[T], None], value: T) -> None:
+        """Calls the program; what it raises is its own fault, and is shown, but the events go on."""
+        try:
+            callback(value)
+        except Exception:
+            sys.excepthook(*sys.exc_info())
 
     def _finish(self, error: ZotError) -> None:
-        """No more answers and events come."""
-        with self._lock:
-            self._end = self._end or error
-            answers, self._answers = list(self._answers.values()), {}
-        for answer in answers:
-            answer.give({}, self._end)
-        if self._active is not None:
-            self._active.fail(self._end)
+        """No more answers and events come. The first error counts."""
+        self._end = self._end or error
+        for stream in (*_taken(self._begun), *_taken(self._streams)):
+            stream.fail(self._end)
+        for pending in _taken(self._pending):
+            pending.give(error=self._end)
 
     # --- the end ----------------------------------------------------------------------------------------------
 
+    def begin_close(self) -> None:
+        """Aborts what runs and ends the engine. Does not wait, and takes no lock but those of who waits."""
+        if not self.process.is_foreign:
+            self.cancel()
+            self._finish(ClosedError("the runtime is closed"))
+            self.process.end()
+
     def close(self) -> None:
-        """Aborts what runs, ends the engine and waits for its end."""
-        if self.process.is_foreign:
-            return
-        self.cancel()
-        self._finish(ClosedError("the runtime is closed"))
-        self.process.close()
+        """The same, and waits for the end."""
+        if not self.process.is_foreign:
+            self.begin_close()
+            self.process.close()
+
+
+def _taken(waiting: dict[str, T]) -> Iterator[T]:
+    """Takes all values out of a dict that other threads change."""
+    try:
+        while True:
+            yield waiting.popitem()[1]
+    except KeyError:
+        return
+
+
+def _line(members: Mapping[str, Any]) -> bytes:
+    given = {name: value for name, value in members.items() if value is not None}
+    text = json.dumps(given, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.encode("utf-8", "replace") + b"\n"

@@ -2,36 +2,31 @@
 
 from __future__ import annotations
 
-import base64
-import os
 import warnings
 
-from .answers import CommandInfo, CommandOutcome, ExtensionStats, ModelInfo, State, ToolInfo
 from .client import Client
-from .errors import ClosedError, PromptFailed, ProtocolError, RefusedError
-from .events import Error, Result
+from .connection import requests
+from .connection.compaction import Summary
+from .connection.images import all_data
+from .connection.pending import ANSWER_S
+from .errors import BusyError, PromptFailed, ProtocolError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
-    from typing import Any, Self, Unpack
+    from typing import Self, TypeVar, Unpack
 
-    from .client import Answer
-    from .command_line import Options
+    from .answers import CommandInfo, CommandOutcome, ExtensionStats, ModelInfo, State, ToolInfo
+    from .connection.command_line import Options
+    from .connection.images import Image
+    from .connection.pending import Pending
+    from .connection.prompt_stream import PromptStream
+    from .connection.requests import Message, Request
+    from .events import Result
     from .parts import Totals
-    from .prompt_stream import PromptStream
     from .record import Event
 
-    Image = bytes | str | Path | Mapping[str, str]
-    Message = dict[str, Any]
-
-IMAGE_STARTS = {
-    b"\x89PNG": "image/png",
-    b"\xff\xd8\xff": "image/jpeg",
-    b"GIF8": "image/gif",
-    b"RIFF": "image/webp",
-}
+    T = TypeVar("T")
 
 
 class Runtime:
@@ -43,8 +38,9 @@ class Runtime:
                     case TextDelta(delta):
                         print(delta, end="")
 
-    All methods may be called from any thread. One prompt runs at a time: a second one is a `BusyError`. After the end
-    of the engine each call raises `RuntimeDied`; after `close`, `ClosedError`.
+    All methods may be called from any thread. One prompt runs at a time: a second one is a `BusyError`, unless the
+    first one was cancelled. After the end of the engine each call raises `RuntimeDied`; after `close`, `ClosedError`.
+    In a forked process the copy is closed.
     """
 
     def __init__(
@@ -58,11 +54,13 @@ class Runtime:
     ) -> None:
         """Starts the engine and waits for its greeting. `env` is added to the environment, `program` is run instead of
         this Python's zot, `on_event` gets the events that belong to no prompt and `on_stderr` the engine's lines for a
-        person, both in a thread of the runtime."""
+        person, both in a thread of the runtime. Raises `TypeError` for a wrong option, `OSError` if the program cannot
+        be started, `RuntimeDied` if it ends, and `ProtocolError` if it is no engine."""
+        self._is_closed = True
         self._client = Client(options, env=env, program=program, on_event=on_event, on_stderr=on_stderr)
         self._is_closed = False
         try:
-            self._greeting = self._client.ask("hello")
+            self._client.greeting.wait(ANSWER_S)
         except BaseException:
             self.close()
             raise
@@ -71,18 +69,16 @@ class Runtime:
 
     def prompt(self, text: str, images: Sequence[Image] = ()) -> EventStream:
         """Sends a prompt. Returns its events, as they come, `Done` the last. Closing them, or leaving them before the
-        end, aborts the prompt. Raises `BusyError`, and `RefusedError` for a prompt that the engine does not take."""
-        stream, answer = self._client.begin(
-            "prompt", message=text, images=[image_data(image) for image in images] or None
-        )
-        return EventStream(self._client, stream, answer)
+        end, aborts the prompt. An image is its bytes, the path of a file, or `mime_type` and `data` in base64. Raises
+        `BusyError`, and `RefusedError` for a prompt that the engine does not take."""
+        return EventStream(self._client, *self._client.begin("prompt", message=text, images=all_data(images)))
 
     def run(self, text: str, images: Sequence[Image] = (), *, check: bool = False) -> Result:
         """Sends a prompt and waits for its end. Returns its result: `text`, `status`, `usage`, `cost_usd`, `steps`, and
         in `extensions` what each extension has cost. With `check`, raises `PromptFailed` if the status is not ok."""
-        events = self.prompt(text, images)
-        for _ in events:
-            pass
+        with self.prompt(text, images) as events:
+            for _ in events:
+                pass
         if events.result is None:
             raise ProtocolError("the prompt has ended without a result")
         if check and events.result.status != "ok":
@@ -90,53 +86,49 @@ class Runtime:
         return events.result
 
     def cancel(self) -> None:
-        """Aborts the prompt that runs; its events end soon. Does nothing if none runs. May be called from anywhere, a
-        signal handler and a handler of an extension included."""
+        """Aborts the prompt that runs; its events end soon. Does nothing if none runs. May be called from anywhere:
+        also from a signal handler, and from a callback of the runtime."""
         self._client.cancel()
 
     def steer(self, text: str, images: Sequence[Image] = ()) -> None:
         """Gives the prompt that runs another message, before its next turn. Raises `RefusedError` if none runs."""
-        self._client.ask("steer", message=text, images=[image_data(image) for image in images] or None)
+        self._ask(requests.steer(text, images))
 
     def compact(self, instructions: str | None = None) -> str:
-        """Replaces the older messages by a summary, which it returns. Raises `RefusedError` if there is nothing to
-        compact, or if the model fails."""
-        stream, answer = self._client.begin("compact", instructions=instructions)
-        summary, reason = "", ""
-        for event in EventStream(self._client, stream, answer):
-            summary = getattr(event, "summary", "") or summary
-            reason = event.message if isinstance(event, Error) else getattr(event, "error", None) or reason
-        if not summary:
-            raise RefusedError(reason)
-        return summary
+        """Replaces the older messages by a summary, which it returns. Raises `BusyError` while a prompt runs, and
+        `RefusedError` if there is nothing to compact, if the model fails, and if it is cancelled."""
+        summary = Summary()
+        with EventStream(self._client, *self._client.begin("compact", instructions=instructions)) as events:
+            for event in events:
+                summary.add(event)
+        return summary.text()
 
     # --- the conversation -----------------------------------------------------------------------------------
 
     def clear(self) -> None:
         """Drops all messages. `RefusedError` while a prompt runs."""
-        self._client.ask("clear")
+        self._ask(requests.clear())
 
     def messages(self) -> list[Message]:
         """All messages of the conversation, as plain JSON: to be kept, and given to `set_messages` of another
         runtime."""
-        found: list[Message] = self._client.ask("get_messages", full=True)["messages"]
-        return found
+        return self._ask(requests.messages())
 
     def set_messages(self, messages: Sequence[Message]) -> None:
         """Replaces all messages. `RefusedError` if the model would not take them."""
-        self._client.ask("set_messages", messages=list(messages))
+        self._ask(requests.set_messages(messages))
 
     def set_model(self, model: str) -> None:
         """Asks this model from the next turn on."""
-        self._client.ask("set_model", model=model)
+        self._ask(requests.set_model(model))
 
     def list_models(self) -> list[ModelInfo]:
         """The models that are known."""
-        return [ModelInfo.read(found) for found in self._client.ask("get_models")["models"]]
+        return self._ask(requests.list_models())
 
     def state(self) -> State:
         """The provider, the model, the folder, the number of messages, whether a prompt runs, and the use so far."""
-        return State.read(self._client.ask("get_state"))
+        return self._ask(requests.state())
 
     @property
     def cost(self) -> Totals:
@@ -147,21 +139,19 @@ class Runtime:
 
     def command(self, line: str) -> CommandOutcome:
         """Runs a slash command of an extension, such as `"/todo add milk"`. `RefusedError` if it fails."""
-        name, _, args = line.strip().removeprefix("/").partition(" ")
-        return CommandOutcome.read(self._client.ask("run_command", timeout_s=None, name=name, args=args.strip()))
+        return self._ask(requests.command(line))
 
     def commands(self) -> list[CommandInfo]:
         """The slash commands of the extensions."""
-        return [CommandInfo.read(found) for found in self._client.ask("list_commands")["commands"]]
+        return self._ask(requests.commands())
 
     def tools(self) -> list[ToolInfo]:
         """The tools that the model is offered in the next turn."""
-        return [ToolInfo.read(found) for found in self._client.ask("list_tools")["tools"]]
+        return self._ask(requests.tools())
 
     def stats(self) -> dict[str, ExtensionStats]:
         """What each extension uses."""
-        found = self._client.ask("ext_stats")["extensions"]
-        return {name: ExtensionStats.read(figures) for name, figures in found.items()}
+        return self._ask(requests.stats())
 
     # --- the end --------------------------------------------------------------------------------------------
 
@@ -183,25 +173,38 @@ class Runtime:
         self.close()
 
     def __del__(self) -> None:
-        if not getattr(self, "_is_closed", True):
+        if not getattr(self, "_is_closed", True) and not self._client.process.is_foreign:
+            self._client.process.end()
             warnings.warn("a Runtime was not closed", ResourceWarning, stacklevel=2)
-            self.close()
+
+    def _ask(self, request: Request[T]) -> T:
+        _, _, timeout_s, read = request
+        return read(self._client.request(request).wait(timeout_s))
 
 
 class EventStream:
     """The events of a prompt, an iterator. `result` is there at the end."""
 
-    def __init__(self, client: Client, stream: PromptStream, answer: Answer) -> None:
+    def __init__(self, client: Client, stream: PromptStream, answer: Pending) -> None:
         self._client = client
         self._stream = stream
-        if not client.process.is_own_thread:
-            answer.wait(None)
+        try:
+            answer.wait(ANSWER_S)
+        except BaseException:
+            client.leave(stream)
+            raise
 
     def __iter__(self) -> Iterator[Event]:
         return self
 
     def __next__(self) -> Event:
-        event = self._stream.take()
+        if self._client.process.is_own_thread:
+            raise BusyError("events would never come in a callback of the runtime: read them in another thread")
+        try:
+            event = self._stream.take()
+        except BaseException:
+            self._client.abort(self._stream)  # Ctrl-C: the prompt ends, the runtime goes on
+            raise
         if event is None:
             raise StopIteration
         return event
@@ -214,11 +217,9 @@ class EventStream:
     def close(self) -> None:
         """Aborts the prompt if it has not ended, and waits for its end."""
         if not self._stream.is_over:
-            self._client.cancel()
-            try:
+            self._client.leave(self._stream)
+            if not (self._client.process.is_own_thread or self._client.process.is_foreign):
                 self._stream.wait_over()
-            except (ClosedError, ProtocolError):
-                return
 
     def __enter__(self) -> Self:
         return self
@@ -229,18 +230,4 @@ class EventStream:
     def __del__(self) -> None:
         stream = getattr(self, "_stream", None)
         if stream is not None and not stream.is_over:
-            self._client.cancel()
-
-
-def image_data(image: Image) -> dict[str, str]:
-    """An image as the engine takes it: from its bytes, from a file, or as it is, with `mime_type` and `data`. Raises
-    `OSError` and `ValueError`."""
-    if isinstance(image, (str, os.PathLike)):
-        with open(image, "rb") as file:
-            image = file.read()
-    if not isinstance(image, (bytes, bytearray)):
-        return dict(image)
-    mime_type = next((kind for start, kind in IMAGE_STARTS.items() if image.startswith(start)), None)
-    if mime_type is None:
-        raise ValueError("not an image that models take: PNG, JPEG, GIF or WebP")
-    return {"mime_type": mime_type, "data": base64.b64encode(image).decode()}
+            self._client.leave(stream)

@@ -12,38 +12,12 @@ from pyzot import (
     Done,
     PromptFailed,
     Result,
-    Runtime,
     RuntimeDied,
     TextDelta,
     UnknownEvent,
     UserMessage,
 )
 from pyzot.decode import event
-from tests.support.replay_script import Script
-
-
-@pytest.fixture
-def project(tmp_path):
-    folder = tmp_path / "project"
-    folder.mkdir()
-    return folder
-
-
-@pytest.fixture
-def start(tmp_path, project):
-    """Starts a runtime whose model answers `Done.` to the prompt `go`."""
-    cassette = tmp_path / "cassette.jsonl"
-    Script(project).answer("Done.").write(cassette)
-    made = []
-
-    def begin(**options):
-        given = {"replay": cassette, "cwd": project, "env": {"ZOT_HOME": str(tmp_path / "home")}, **options}
-        made.append(Runtime(**given))
-        return made[-1]
-
-    yield begin
-    for runtime in made:
-        runtime.close()
 
 
 def test_the_events_of_a_prompt_come_in_order(start):

@@ -79,6 +79,7 @@ FLAGS = {
 }
 """How the value of each option is written."""
 API_KEY = "ANTHROPIC_API_KEY"
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def command(options: Mapping[str, Any], program: Sequence[str] | None = None) -> list[str]:
@@ -98,7 +99,7 @@ def command(options: Mapping[str, Any], program: Sequence[str] | None = None) ->
 
 def own_program() -> list[str]:
     """Runs zot by the path of its entry module: the child finds it whatever its folder and its `PYTHONPATH` are."""
-    return [sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "__main__.py")]
+    return [sys.executable, os.path.join(PACKAGE, "__main__.py")]
 
 
 def environment(options: Mapping[str, Any], env: Mapping[str, str] | None) -> dict[str, str]:

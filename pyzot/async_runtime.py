@@ -1,0 +1,270 @@
+"""`AsyncRuntime`: an agent in a child process, for programs with asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+import warnings
+
+from .client import Client
+from .connection import requests
+from .connection.compaction import Summary
+from .connection.images import all_data
+from .connection.pending import ANSWER_S
+from .errors import PromptFailed, ProtocolError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Generator, Mapping, Sequence
+    from typing import Any, Self, TypeVar, Unpack
+
+    from .answers import CommandInfo, CommandOutcome, ExtensionStats, ModelInfo, State, ToolInfo
+    from .connection.command_line import Options
+    from .connection.images import Image
+    from .connection.pending import Pending
+    from .connection.prompt_stream import PromptStream
+    from .connection.requests import Message, Request
+    from .events import Result
+    from .parts import Totals
+    from .record import Event
+
+    T = TypeVar("T")
+
+
+class AsyncRuntime:
+    """As `Runtime`, with `await` and `async for`:
+
+        async with AsyncRuntime(model="claude-sonnet-5") as zot:
+            async for event in zot.prompt("what does this project do?"):
+                match event:
+                    case TextDelta(delta):
+                        print(delta, end="")
+
+    Or `zot = await AsyncRuntime(...)`, and `await zot.close()` at the end. It belongs to no loop: each call waits in
+    the loop that it is made in. When a task that waits for a prompt is cancelled, the prompt is aborted, and the
+    runtime goes on.
+    """
+
+    def __init__(
+        self,
+        *,
+        env: Mapping[str, str] | None = None,
+        program: Sequence[str] | None = None,
+        on_event: Callable[[Event], None] | None = None,
+        on_stderr: Callable[[str], None] | None = None,
+        **options: Unpack[Options],
+    ) -> None:
+        """Starts the engine; `async with` or `await` waits for its greeting, and raises what the constructor of
+        `Runtime` raises. The callbacks are called in a thread of the runtime."""
+        self._is_closed = True
+        self._client = Client(options, env=env, program=program, on_event=on_event, on_stderr=on_stderr)
+        self._is_closed = False
+
+    # --- prompts --------------------------------------------------------------------------------------------
+
+    def prompt(self, text: str, images: Sequence[Image] = ()) -> AsyncEventStream:
+        """Sends a prompt. Returns its events, as they come, `Done` the last. Closing them, or leaving them before the
+        end, aborts the prompt. An image is its bytes, the path of a file, or `mime_type` and `data` in base64. Raises
+        `BusyError`; for a prompt that the engine does not take, the first event is a `RefusedError`."""
+        return AsyncEventStream(self._client, *self._client.begin("prompt", message=text, images=all_data(images)))
+
+    async def run(self, text: str, images: Sequence[Image] = (), *, check: bool = False) -> Result:
+        """Sends a prompt and waits for its end. Returns its result: `text`, `status`, `usage`, `cost_usd`, `steps`, and
+        in `extensions` what each extension has cost. With `check`, raises `PromptFailed` if the status is not ok."""
+        events = self.prompt(text, images)
+        async for _ in events:
+            pass
+        if events.result is None:
+            raise ProtocolError("the prompt has ended without a result")
+        if check and events.result.status != "ok":
+            raise PromptFailed(events.result)
+        return events.result
+
+    def cancel(self) -> None:
+        """Aborts the prompt that runs; its events end soon. Does nothing if none runs. May be called from anywhere:
+        also from a signal handler, and from a callback of the runtime."""
+        self._client.cancel()
+
+    async def steer(self, text: str, images: Sequence[Image] = ()) -> None:
+        """Gives the prompt that runs another message, before its next turn. Raises `RefusedError` if none runs."""
+        await self._ask(requests.steer(text, images))
+
+    async def compact(self, instructions: str | None = None) -> str:
+        """Replaces the older messages by a summary, which it returns. Raises `BusyError` while a prompt runs, and
+        `RefusedError` if there is nothing to compact, if the model fails, and if it is cancelled."""
+        summary = Summary()
+        async for event in AsyncEventStream(self._client, *self._client.begin("compact", instructions=instructions)):
+            summary.add(event)
+        return summary.text()
+
+    # --- the conversation -----------------------------------------------------------------------------------
+
+    async def clear(self) -> None:
+        """Drops all messages. `RefusedError` while a prompt runs."""
+        await self._ask(requests.clear())
+
+    async def messages(self) -> list[Message]:
+        """All messages of the conversation, as plain JSON: to be kept, and given to `set_messages` of another
+        runtime."""
+        return await self._ask(requests.messages())
+
+    async def set_messages(self, messages: Sequence[Message]) -> None:
+        """Replaces all messages. `RefusedError` if the model would not take them."""
+        await self._ask(requests.set_messages(messages))
+
+    async def set_model(self, model: str) -> None:
+        """Asks this model from the next turn on."""
+        await self._ask(requests.set_model(model))
+
+    async def list_models(self) -> list[ModelInfo]:
+        """The models that are known."""
+        return await self._ask(requests.list_models())
+
+    async def state(self) -> State:
+        """The provider, the model, the folder, the number of messages, whether a prompt runs, and the use so far."""
+        return await self._ask(requests.state())
+
+    async def cost(self) -> Totals:
+        """Tokens and dollars of all prompts together. Here it is a method, as it waits."""
+        return (await self.state()).usage
+
+    # --- extensions -----------------------------------------------------------------------------------------
+
+    async def command(self, line: str) -> CommandOutcome:
+        """Runs a slash command of an extension, such as `"/todo add milk"`. `RefusedError` if it fails."""
+        return await self._ask(requests.command(line))
+
+    async def commands(self) -> list[CommandInfo]:
+        """The slash commands of the extensions."""
+        return await self._ask(requests.commands())
+
+    async def tools(self) -> list[ToolInfo]:
+        """The tools that the model is offered in the next turn."""
+        return await self._ask(requests.tools())
+
+    async def stats(self) -> dict[str, ExtensionStats]:
+        """What each extension uses."""
+        return await self._ask(requests.stats())
+
+    # --- the end --------------------------------------------------------------------------------------------
+
+    @property
+    def pid(self) -> int:
+        """Of the engine's process."""
+        return self._client.process.pid
+
+    async def close(self) -> None:
+        """Aborts what runs, ends the engine and its extensions, and waits for their end. If the task is cancelled
+        meanwhile, they end all the same. A second call does nothing."""
+        if self._is_closed or self._client.process.is_foreign:
+            return
+        self._is_closed = True
+        self._client.begin_close()
+        await come(self._client.process.ended, None)
+        self._client.process.close()  # the thread ends at this moment
+
+    async def _greeted(self) -> Self:
+        try:
+            await come(self._client.greeting, ANSWER_S)
+        except BaseException:
+            await self.close()
+            raise
+        return self
+
+    def __await__(self) -> Generator[Any, None, Self]:
+        return self._greeted().__await__()
+
+    async def __aenter__(self) -> Self:
+        return await self._greeted()
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    def __del__(self) -> None:
+        if not getattr(self, "_is_closed", True) and not self._client.process.is_foreign:
+            self._client.process.end()
+            warnings.warn("an AsyncRuntime was not closed", ResourceWarning, stacklevel=2)
+
+    async def _ask(self, request: Request[T]) -> T:
+        _, _, timeout_s, read = request
+        return read(await come(self._client.request(request), timeout_s))
+
+
+class AsyncEventStream:
+    """The events of a prompt, an async iterator. `result` is there at the end."""
+
+    def __init__(self, client: Client, stream: PromptStream, answer: Pending) -> None:
+        self._client = client
+        self._stream = stream
+        self._answer: Pending | None = answer
+
+    def __aiter__(self) -> AsyncIterator[Event]:
+        return self
+
+    async def __anext__(self) -> Event:
+        try:
+            if self._answer is not None:
+                await come(self._answer, ANSWER_S)
+                self._answer = None
+            if (event := self._stream.take(wait=False)) is None and not self._stream.is_over:
+                await _called_back(self._stream.on_ready)
+                event = self._stream.take(wait=False)
+            if event is None:  # the last one may have come between the two looks above
+                event = self._stream.take(wait=False)
+        except BaseException:
+            self._client.abort(self._stream)  # the task was cancelled: the prompt ends, the runtime goes on
+            raise
+        if event is None:
+            raise StopAsyncIteration
+        return event
+
+    @property
+    def result(self) -> Result | None:
+        """How the prompt has ended; None before that."""
+        return self._stream.result
+
+    async def close(self) -> None:
+        """Aborts the prompt if it has not ended, and waits for its end."""
+        if not self._stream.is_over:
+            self._client.leave(self._stream)
+            if not self._client.process.is_foreign:
+                await _called_back(self._stream.on_over)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    def __del__(self) -> None:
+        stream = getattr(self, "_stream", None)
+        if stream is not None and not stream.is_over:
+            self._client.leave(stream)
+
+
+async def come(pending: Pending, timeout_s: float | None) -> dict[str, Any]:
+    """The data of what comes. Raises its error, and `ProtocolError` if it does not come in time."""
+    try:
+        async with asyncio.timeout(timeout_s):
+            await _called_back(pending.on_come)
+    except TimeoutError:
+        raise pending.late(timeout_s) from None
+    return pending.read()
+
+
+async def _called_back(tell: Callable[[Callable[[], None]], None]) -> None:
+    """Waits until what was given to `tell` is called, in whatever thread."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[None] = loop.create_future()
+
+    def arrive() -> None:
+        if not future.done():
+            future.set_result(None)
+
+    def call() -> None:
+        try:
+            loop.call_soon_threadsafe(arrive)
+        except RuntimeError:  # the loop is closed: nobody waits there any more
+            return
+
+    tell(call)
+    await future

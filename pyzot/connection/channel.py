@@ -1,0 +1,209 @@
+"""A thread that owns the descriptors of a connection: it alone reads and writes them, and never waits for one of them.
+
+A write puts the line into a queue and wakes the thread. So no caller waits for the other side, and `write` takes no
+lock: it may be called from a signal handler, from a finalizer, and from the thread itself.
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+import threading
+from collections import deque
+
+from ..errors import ClosedError, ProtocolError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from io import FileIO
+
+    from .lines import Lines
+
+READ = 256 * 1024
+UNSENT_LIMIT = 256 * 1024 * 1024
+"""Bytes of lines that may wait because the other side does not read."""
+
+
+class Channel:
+    """Reads `inputs`, the first of which ends the channel, and writes `output`. In the thread, `on_pass` is called
+    before each wait and returns its greatest length in seconds; `on_end` is called once, at the end, with what has gone
+    wrong.
+
+    `exit_fd` becomes readable when the process at the other end has exited. The channel closes all of these files.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        inputs: Sequence[tuple[FileIO, Lines]],
+        output: FileIO,
+        *,
+        on_end: Callable[[ProtocolError | None], None],
+        on_pass: Callable[[], float | None] = lambda: None,
+        exit_fd: int | None = None,
+    ) -> None:
+        self.is_deaf = False
+        """The other side takes no more lines."""
+        self._is_over = False
+        self._on_pass = on_pass
+        self._on_end = on_end
+        self._inputs = dict(inputs)
+        self._main = inputs[0][0]
+        self._output = output
+        self._queue: deque[bytes] = deque()
+        self._unsent: deque[memoryview] = deque()
+        self._unsent_bytes = 0
+        self._is_output_ending = False
+        woken, wake = os.pipe()
+        self._woken = open(woken, "rb", buffering=0)  # noqa: SIM115
+        self._wake = open(wake, "wb", buffering=0)  # noqa: SIM115
+        self._exit = None if exit_fd is None else open(exit_fd, "rb", buffering=0)  # noqa: SIM115
+        for file in (*self._inputs, output, self._woken, self._wake):
+            os.set_blocking(file.fileno(), False)
+        self._selector = selectors.DefaultSelector()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    @property
+    def is_own_thread(self) -> bool:
+        """Whether the caller runs in the thread, which must not wait for a line."""
+        return threading.get_ident() == self._thread.ident
+
+    def write(self, line: bytes) -> None:
+        """Queues a line, LF included. Raises `ClosedError` at the end."""
+        if self._is_over or self.is_deaf:
+            raise ClosedError("the other side takes no more requests")
+        self._queue.append(line)
+        self.wake()
+
+    def wake(self) -> None:
+        """Has the thread make another pass."""
+        try:
+            self._wake.write(b"\0")  # if the pipe is full, the thread is about to wake
+        except (OSError, ValueError):
+            return
+
+    def end_output(self) -> None:
+        """In the thread: closes the output after what is queued."""
+        self._is_output_ending = True
+
+    def stop(self) -> None:
+        """Reads no more; the thread ends soon."""
+        self._is_over = True
+        self.wake()
+
+    def join(self, timeout_s: float | None = None) -> None:
+        """Waits for the end of the thread; in the thread itself it does not."""
+        if not self.is_own_thread:
+            self._thread.join(timeout_s)
+
+    def forget(self) -> None:
+        """In a forked process, which has copies of the descriptors but not the thread: closes the copies."""
+        self._is_over = True
+        self._close()
+
+    # --- in the thread ----------------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        fault: ProtocolError | None = None
+        try:
+            self._serve()
+            for file, lines in self._inputs.items():
+                if not self._is_over:
+                    self._read_rest(file, lines)
+        except ProtocolError as error:
+            fault = error
+        except Exception as error:  # whatever it is: those who wait must hear of it
+            fault = ProtocolError(f"{type(error).__name__}: {error}")
+        self._is_over = True
+        try:
+            self._on_end(fault)
+        finally:
+            self._close()
+
+    def _serve(self) -> None:
+        for file, lines in self._inputs.items():
+            self._selector.register(file, selectors.EVENT_READ, lines)
+        self._selector.register(self._woken, selectors.EVENT_READ)
+        if self._exit is not None:
+            self._selector.register(self._exit, selectors.EVENT_READ)
+        while not self._is_over:
+            self._send()
+            for key, _ in self._selector.select(self._on_pass()):
+                if key.fileobj is self._woken:
+                    self._woken.read(READ)
+                elif key.fileobj is self._exit:
+                    return
+                elif (lines := key.data) is not None and not self._read(key.fd, lines):
+                    if key.fileobj is self._main:
+                        return
+                    self._selector.unregister(key.fileobj)
+
+    def _read(self, fd: int, lines: Lines) -> bool:
+        """Reads once. Returns False at the end of the file."""
+        try:
+            data = os.read(fd, READ)
+        except BlockingIOError:
+            return True
+        except OSError:  # a socket whose other end was reset
+            return False
+        lines.add(data)
+        return bool(data)
+
+    def _read_rest(self, file: FileIO, lines: Lines) -> None:
+        """What is in the pipe. Another process may hold its other end open for longer."""
+        try:
+            while data := os.read(file.fileno(), READ):
+                lines.add(data)
+        except OSError:
+            pass
+        lines.end()
+
+    def _send(self) -> None:
+        """Writes what can be written now."""
+        while self._queue:
+            line = self._queue.popleft()
+            self._unsent.append(memoryview(line))
+            self._unsent_bytes += len(line)
+        if self._unsent_bytes > UNSENT_LIMIT:
+            raise ProtocolError(f"more than {UNSENT_LIMIT >> 20} MiB of requests were not read by the other side")
+        if self._output.closed:
+            return
+        try:
+            self._write_unsent()
+        except BlockingIOError:
+            self._watch_output(True)
+            return
+        except OSError:
+            self.is_deaf = self._is_output_ending = True
+        self._watch_output(False)
+        if self._is_output_ending:
+            self._output.close()
+
+    def _write_unsent(self) -> None:
+        while self._unsent:
+            sent = os.write(self._output.fileno(), self._unsent[0])
+            self._unsent_bytes -= sent
+            if sent < len(self._unsent[0]):
+                self._unsent[0] = self._unsent[0][sent:]
+            else:
+                self._unsent.popleft()
+
+    def _watch_output(self, wanted: bool) -> None:
+        if wanted != (self._output in self._selector.get_map()):
+            if wanted:
+                self._selector.register(self._output, selectors.EVENT_WRITE)
+            else:
+                self._selector.unregister(self._output)
+
+    def _close(self) -> None:
+        self._selector.close()
+        for file in (*self._inputs, self._output, self._woken, self._wake, self._exit):
+            if file is not None:
+                try:
+                    file.close()
+                except OSError:
+                    pass

@@ -1,0 +1,33 @@
+"""What the events of a compaction say."""
+
+from __future__ import annotations
+
+from ..errors import RefusedError
+from ..events import Error, TurnEnd
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..record import Event
+
+
+class Summary:
+    """Adds up the events of one compaction."""
+
+    def __init__(self) -> None:
+        self._summary: str | None = None
+        self._reason = "the compaction has ended without a summary"
+
+    def add(self, event: Event) -> None:
+        match event:
+            case Error(message):
+                self._reason = message
+            case TurnEnd(stop="aborted"):
+                self._reason = event.error or "aborted"
+            case _ if event.type == "compact_done":
+                self._summary = str(getattr(event, "summary", "") or getattr(event, "members", {}).get("summary", ""))
+
+    def text(self) -> str:
+        """The summary. Raises `RefusedError` with the reason if there is none."""
+        if self._summary is None:
+            raise RefusedError(self._reason)
+        return self._summary

@@ -1,0 +1,196 @@
+"""The engine as a child process: starts it, and sees to its end, whatever the program at the other end does."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import signal
+import subprocess
+import time
+from collections import deque
+
+from ..errors import ProtocolError, RuntimeDied
+from .channel import Channel
+from .lines import Lines
+from .pending import Pending
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from ..errors import ZotError
+
+STDOUT_LINE = 256 * 1024 * 1024
+"""Bytes of the longest line that an engine writes: all messages of a conversation."""
+STDERR_LINES = 50
+"""Last lines of standard error that are kept for the exception about the end of the engine."""
+STDERR_LINE = 4096
+"""Bytes of a line on standard error that are kept."""
+CLOSE_S = 10.0
+"""Seconds that the engine has to end by itself when it is closed: it stops its extensions meanwhile."""
+EXIT_S = 5.0
+"""Seconds that it has to end after it has closed its standard output, and after SIGTERM before SIGKILL."""
+
+
+class EngineProcess:
+    """A child with pipes. A process group of its own keeps the Ctrl-C of a terminal from it: this program decides.
+
+    In the thread of the pipes, `on_line` gets each line of its standard output, `on_stderr` each line of its standard
+    error, and `on_end` is called once, when the process is gone, with the reason: `RuntimeDied`, or `ProtocolError` for
+    a program that is no engine. Raises `OSError` if it cannot be started.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        env: Mapping[str, str],
+        *,
+        on_line: Callable[[bytes], None],
+        on_stderr: Callable[[str], None],
+        on_end: Callable[[ZotError], None],
+    ) -> None:
+        self.ended = Pending("the end of the engine")
+        """Comes when the process is gone and all that it has written was read."""
+        self._on_stderr = on_stderr
+        self._on_end = on_end
+        self._owner = os.getpid()
+        self._last_words: deque[str] = deque(maxlen=STDERR_LINES)
+        self._is_ending = False
+        self._is_at_once = False
+        self._steps: list[tuple[float, signal.Signals | None]] | None = None
+        self._process = subprocess.Popen(
+            command,
+            env=env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            process_group=0,
+        )
+        self.pid = self._process.pid
+        self._channel = Channel(
+            f"zot-{self.pid}",
+            [
+                (self._process.stdout, Lines(on_line, STDOUT_LINE, _raise_too_long)),  # type: ignore[list-item]
+                (self._process.stderr, Lines(self._on_stderr_line, STDERR_LINE)),  # type: ignore[list-item]
+            ],
+            self._process.stdin,  # type: ignore[arg-type]
+            on_end=self._ended,
+            on_pass=self._press,
+            exit_fd=_pidfd(self.pid),
+        )
+        self.write = self._channel.write
+        _running.add(self)
+        self._channel.start()
+
+    @property
+    def is_own_thread(self) -> bool:
+        """Whether the caller runs in the thread of the pipes, which must not wait for a line."""
+        return self._channel.is_own_thread
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether this process was forked from the one that started the engine."""
+        return os.getpid() != self._owner
+
+    def end(self, *, at_once: bool = False) -> None:
+        """Closes the engine's standard input, which ends it; if that does not, or with `at_once`, it gets SIGTERM, and
+        then SIGKILL. Does not wait, and may be called from anywhere."""
+        self._is_at_once = self._is_at_once or at_once
+        self._is_ending = True
+        self._channel.wake()
+
+    def close(self) -> None:
+        """Ends the engine and waits for its end, and that of the thread."""
+        self.end()
+        self._channel.join()
+
+    def forget(self) -> None:
+        """In a forked process: closes the copies of the pipes, so that the engine sees its end when its owner ends."""
+        self._process.returncode = 0  # it is no child of this process
+        self._channel.forget()
+
+    # --- in the thread of the pipes ---------------------------------------------------------------------------
+
+    def _on_stderr_line(self, line: bytes) -> None:
+        text = line.decode("utf-8", "replace")
+        self._last_words.append(text)
+        self._on_stderr(text)
+
+    def _press(self) -> float | None:
+        """Takes the next step to the end, if it is time. Returns the seconds until the one after it."""
+        if not (self._is_ending or self._channel.is_deaf):
+            return None
+        now = time.monotonic()
+        if self._steps is None:
+            self._channel.end_output()
+            self._channel.wake()
+            first = now if self._is_at_once else now + CLOSE_S
+            self._steps = [(first, signal.SIGTERM), (first + EXIT_S, signal.SIGKILL), (first + 2 * EXIT_S, None)]
+        elif self._is_at_once and self._steps[0][1] is signal.SIGTERM:
+            self._steps[:2] = [(now, signal.SIGTERM), (now + EXIT_S, signal.SIGKILL)]
+        while self._steps and self._steps[0][0] <= now:
+            _, number = self._steps.pop(0)
+            if number is not None:
+                self._process.send_signal(number)
+            else:  # it is dead, and another process holds its standard output
+                self._channel.stop()
+        return self._steps[0][0] - now if self._steps else 0
+
+    def _ended(self, fault: ProtocolError | None) -> None:
+        """Its standard output has ended."""
+        try:
+            status = self._process.wait(0 if fault else EXIT_S)
+        except subprocess.TimeoutExpired:
+            fault = fault or ProtocolError("the program has closed its standard output, but runs on: it is no engine")
+            status = self._killed()
+        _running.discard(self)
+        try:
+            self._on_end(fault or RuntimeDied(status, tuple(self._last_words)))
+        finally:
+            self.ended.give()
+
+    def _killed(self) -> int:
+        self._process.terminate()
+        try:
+            return self._process.wait(EXIT_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            return self._process.wait()
+
+
+def _raise_too_long() -> None:
+    raise ProtocolError(f"a line of more than {STDOUT_LINE >> 20} MiB: the program is no engine")
+
+
+def _pidfd(pid: int) -> int | None:
+    """What tells of the exit even if another process holds the pipes; None where the system does not have it."""
+    try:
+        return os.pidfd_open(pid)
+    except (AttributeError, OSError):
+        return None
+
+
+# --- the end of this process, and copies of it -----------------------------------------------------------------
+
+_running: set[EngineProcess] = set()
+"""Those whose threads run."""
+
+
+def _end_all() -> None:
+    """At the exit of this process: all at the same time."""
+    running = list(_running)
+    for process in running:
+        process.end()
+    for process in running:
+        process.close()
+
+
+def _forget_all() -> None:
+    for process in list(_running):
+        process.forget()
+    _running.clear()
+
+
+atexit.register(_end_all)
+os.register_at_fork(after_in_child=_forget_all)

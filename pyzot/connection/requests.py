@@ -1,0 +1,84 @@
+"""The requests to an engine: what is sent, and what reads the answer. The same for `Runtime` and `AsyncRuntime`."""
+
+from __future__ import annotations
+
+from ..answers import CommandInfo, CommandOutcome, ExtensionStats, ModelInfo, State, ToolInfo
+from .images import all_data
+from .pending import ANSWER_S
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any, TypeVar
+
+    from .images import Image
+
+    T = TypeVar("T")
+    Data = dict[str, Any]
+    Message = dict[str, Any]
+    """A message of a conversation, as plain JSON."""
+    Request = tuple[str, Data, float | None, Callable[[Data], T]]
+    """The type, the members, the seconds to wait for the answer, and what reads its data."""
+
+
+def _request(kind: str, read: Callable[[Data], T], **members: Any) -> Request[T]:
+    return kind, members, ANSWER_S, read
+
+
+def _nothing(_data: Data) -> None:
+    return None
+
+
+def steer(text: str, images: Sequence[Image]) -> Request[None]:
+    return _request("steer", _nothing, message=text, images=all_data(images))
+
+
+def clear() -> Request[None]:
+    return _request("clear", _nothing)
+
+
+def messages() -> Request[list[Message]]:
+    return _request("get_messages", lambda data: list(data["messages"]), full=True)
+
+
+def set_messages(given: Sequence[Message]) -> Request[None]:
+    return _request("set_messages", _nothing, messages=list(given))
+
+
+def set_model(model: str) -> Request[None]:
+    return _request("set_model", _nothing, model=model)
+
+
+def list_models() -> Request[list[ModelInfo]]:
+    return _request("get_models", lambda data: [ModelInfo.read(found) for found in data["models"]])
+
+
+def state() -> Request[State]:
+    return _request("get_state", State.read)
+
+
+def command(line: str) -> Request[CommandOutcome]:
+    """It is answered when the command has ended, so the wait for it has no limit here."""
+    name, args = command_words(line)
+    return "run_command", {"name": name, "args": args}, None, CommandOutcome.read
+
+
+def command_words(line: str) -> tuple[str, str]:
+    """The name without the slash, and the arguments, of a line such as `/todo add milk`."""
+    words = line.strip().removeprefix("/").split(maxsplit=1)
+    return (words[0] if words else "", words[1].strip() if len(words) > 1 else "")
+
+
+def commands() -> Request[list[CommandInfo]]:
+    return _request("list_commands", lambda data: [CommandInfo.read(found) for found in data["commands"]])
+
+
+def tools() -> Request[list[ToolInfo]]:
+    return _request("list_tools", lambda data: [ToolInfo.read(found) for found in data["tools"]])
+
+
+def stats() -> Request[dict[str, ExtensionStats]]:
+    return _request(
+        "ext_stats",
+        lambda data: {name: ExtensionStats.read(figures) for name, figures in data["extensions"].items()},
+    )
