@@ -16,19 +16,25 @@ if TYPE_CHECKING:
     __version__: str
 
     from .answers import CommandInfo, CommandOutcome, ExtensionStats, ModelInfo, State, ToolInfo
+    from .async_host import AsyncHost, AsyncWatch
     from .async_runtime import AsyncEventStream, AsyncRuntime
-    from .decode import UnknownEvent
     from .errors import (
         BusyError,
         ClosedError,
+        HostError,
+        HostGoneError,
+        HostRefusedError,
+        NoHostError,
         PromptFailed,
         ProtocolError,
         RefusedError,
         RuntimeDied,
+        SeveralHostsError,
         UnreadError,
         ZotError,
     )
     from .events import (
+        AnyEvent,
         AssistantMessage,
         AssistantStart,
         ClearNotes,
@@ -57,22 +63,43 @@ if TYPE_CHECKING:
         Usage,
         UserMessage,
     )
+    from .host import Host, Watch
+    from .host_answers import (
+        CommandAnswer,
+        ContentBlock,
+        ExtensionStatus,
+        HostInfo,
+        HostStats,
+        LimitUse,
+        ModifiedResult,
+        Panel,
+        PendingRequest,
+        ReloadOutcome,
+        Stats,
+        ToolAnswer,
+        Verdict,
+    )
     from .parts import Content, Cost, ImageContent, TextContent, ToolCallContent, ToolResultContent, Totals
-    from .record import Event
+    from .record import Event, UnknownEvent
     from .runtime import EventStream, Runtime
 
 __all__ = [
+    "AnyEvent",
     "AssistantMessage",
     "AssistantStart",
     "AsyncEventStream",
+    "AsyncHost",
     "AsyncRuntime",
+    "AsyncWatch",
     "BusyError",
     "ClearNotes",
     "ClosedError",
     "Command",
+    "CommandAnswer",
     "CommandInfo",
     "CommandOutcome",
     "Content",
+    "ContentBlock",
     "Cost",
     "Done",
     "Error",
@@ -83,22 +110,38 @@ __all__ = [
     "ExtNotify",
     "ExtensionNotice",
     "ExtensionStats",
+    "ExtensionStatus",
+    "Host",
+    "HostError",
+    "HostGoneError",
+    "HostInfo",
+    "HostRefusedError",
+    "HostStats",
     "ImageContent",
+    "LimitUse",
     "ModelInfo",
+    "ModifiedResult",
+    "NoHostError",
+    "Panel",
     "PanelClose",
     "PanelOpen",
     "PanelRender",
+    "PendingRequest",
     "PromptFailed",
     "ProtocolError",
     "RefusedError",
+    "ReloadOutcome",
     "Result",
     "Retry",
     "Runtime",
     "RuntimeDied",
     "Session",
+    "SeveralHostsError",
     "State",
+    "Stats",
     "TextContent",
     "TextDelta",
+    "ToolAnswer",
     "ToolCall",
     "ToolCallContent",
     "ToolInfo",
@@ -115,9 +158,22 @@ __all__ = [
     "UnreadError",
     "Usage",
     "UserMessage",
+    "Verdict",
+    "Watch",
     "ZotError",
 ]
-_MODULES = ("errors", "record", "parts", "events", "answers", "decode", "runtime", "async_runtime")
+_MODULES = (
+    "errors",
+    "record",
+    "parts",
+    "events",
+    "answers",
+    "runtime",
+    "host_answers",
+    "host",
+    "async_runtime",
+    "async_host",
+)
 """Where the names are. A module is imported only if no module before it has the name."""
 
 

@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     from .connection.pending import Pending
     from .connection.prompt_stream import PromptStream
     from .connection.requests import Message, Request
-    from .events import Result
+    from .events import AnyEvent, Result
     from .parts import Totals
-    from .record import Event
 
     T = TypeVar("T")
 
@@ -49,7 +48,7 @@ class AsyncRuntime:
         *,
         env: Mapping[str, str] | None = None,
         program: Sequence[str] | None = None,
-        on_event: Callable[[Event], None] | None = None,
+        on_event: Callable[[AnyEvent], None] | None = None,
         on_stderr: Callable[[str], None] | None = None,
         **options: Unpack[Options],
     ) -> None:
@@ -197,19 +196,16 @@ class AsyncEventStream:
         self._stream = stream
         self._answer: Pending | None = answer
 
-    def __aiter__(self) -> AsyncIterator[Event]:
+    def __aiter__(self) -> AsyncIterator[AnyEvent]:
         return self
 
-    async def __anext__(self) -> Event:
+    async def __anext__(self) -> AnyEvent:
         try:
             if self._answer is not None:
                 await come(self._answer, ANSWER_S)
                 self._answer = None
-            if (event := self._stream.take(wait=False)) is None and not self._stream.is_over:
-                await _called_back(self._stream.on_ready)
-                event = self._stream.take(wait=False)
-            if event is None:  # the last one may have come between the two looks above
-                event = self._stream.take(wait=False)
+            await called_back(self._stream.on_ready)
+            event: AnyEvent | None = self._stream.take(wait=False)
         except BaseException:
             self._client.abort(self._stream)  # the task was cancelled: the prompt ends, the runtime goes on
             raise
@@ -227,7 +223,7 @@ class AsyncEventStream:
         if not self._stream.is_over:
             self._client.leave(self._stream)
             if not self._client.process.is_foreign:
-                await _called_back(self._stream.on_over)
+                await called_back(self._stream.on_over)
 
     async def __aenter__(self) -> Self:
         return self
@@ -245,14 +241,14 @@ async def come(pending: Pending, timeout_s: float | None) -> dict[str, Any]:
     """The data of what comes. Raises its error, and `ProtocolError` if it does not come in time."""
     try:
         async with asyncio.timeout(timeout_s):
-            await _called_back(pending.on_come)
+            await called_back(pending.on_come)
     except TimeoutError:
         raise pending.late(timeout_s) from None
     return pending.read()
 
 
-async def _called_back(tell: Callable[[Callable[[], None]], None]) -> None:
-    """Waits until what was given to `tell` is called, in whatever thread."""
+async def called_back(tell: Callable[[Callable[[], None]], None]) -> None:
+    """Waits until what is given to `tell` is called, in whatever thread; not at all if that is at once."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[None] = loop.create_future()
 

@@ -11,10 +11,10 @@ import threading
 from itertools import count
 
 from .connection.command_line import command, environment
+from .connection.decode import event, members_of
 from .connection.engine_process import EngineProcess
 from .connection.pending import ANSWER_S, Pending
 from .connection.prompt_stream import PromptStream
-from .decode import event, members_of
 from .errors import BusyError, ClosedError, ProtocolError, RefusedError
 from .events import Done, Session
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from .connection.requests import Request
     from .errors import ZotError
-    from .record import Event
+    from .events import AnyEvent
 
     T = TypeVar("T")
     OnFrame = Callable[[dict[str, Any]], None]
@@ -48,7 +48,7 @@ class Client:
         *,
         env: Mapping[str, str] | None = None,
         program: Sequence[str] | None = None,
-        on_event: Callable[[Event], None] | None = None,
+        on_event: Callable[[AnyEvent], None] | None = None,
         on_stderr: Callable[[str], None] | None = None,
     ) -> None:
         self._on_event = on_event or (lambda _event: None)
@@ -113,11 +113,9 @@ class Client:
         return stream, answer
 
     def frame(self, extension: str, **members: Any) -> None:
-        """Sends an `ext` line. Never fails: an engine that has ended has no extensions."""
-        try:
-            self.process.write(_line({"type": "ext", "extension": extension, **members}))
-        except ClosedError:
-            return
+        """Sends an `ext` line, from any thread. Never waits and never fails: an engine that has ended has no
+        extensions."""
+        self.process.write(_line({"type": "ext", "extension": extension, **members}))
 
     def cancel(self) -> None:
         """Aborts the prompt that runs, if there is one. Waits for nothing, and may be called from anywhere."""
@@ -135,10 +133,7 @@ class Client:
             return
         stream.is_cancelled = True
         if stream.id and not self.process.is_foreign:
-            try:
-                self.process.write(_line({"type": "abort", "prompt": stream.id}))
-            except ClosedError:
-                return
+            self.process.write(_line({"type": "abort", "prompt": stream.id}))
 
     def _check_caller(self, kind: str) -> None:
         if self.process.is_own_thread:
@@ -149,13 +144,10 @@ class Client:
             raise ClosedError("this runtime belongs to the process that this one was forked from")
         line = _line({"type": kind, "id": id_, **members})
         self._pending[id_] = pending = Pending(kind)
-        try:
-            if self._end is not None:  # after the line above: `_finish` sets it before it looks for those who wait
-                raise self._end.with_traceback(None)
-            self.process.write(line)
-        except ClosedError:
+        if self._end is not None:  # after the line above: `_finish` sets it before it looks for those who wait
             self._pending.pop(id_, None)
-            raise self._end or ClosedError("the engine takes no more requests") from None
+            raise self._end.with_traceback(None)
+        self.process.write(line)
         return pending
 
     # --- in the reading thread --------------------------------------------------------------------------------
@@ -202,7 +194,7 @@ class Client:
         self._pending.pop(id_, None)
         pending.give(data, error)
 
-    def _on_record(self, record: Event) -> None:
+    def _on_record(self, record: AnyEvent) -> None:
         stream = self._streams.get(record.prompt) if record.prompt else self._latest
         if not record.prompt:
             self._tell(self._on_event, record)

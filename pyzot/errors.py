@@ -51,3 +51,27 @@ class PromptFailed(ZotError):  # noqa: N818
     def __init__(self, result: Result) -> None:
         self.result = result
         super().__init__(f"{result.status}: {result.reason}")
+
+
+class HostError(ZotError):
+    """A host cannot be reached, or does not answer."""
+
+
+class NoHostError(HostError):
+    """No host runs, or none with this pid."""
+
+
+class SeveralHostsError(HostError):
+    """Several hosts run: one is to be named by its pid. `pids` has them."""
+
+    def __init__(self, message: str, pids: Sequence[int]) -> None:
+        self.pids = tuple(pids)
+        super().__init__(message)
+
+
+class HostGoneError(HostError):
+    """The host has ended, or has closed the connection."""
+
+
+class HostRefusedError(HostError, RefusedError):
+    """The host has refused a request; the text says why."""

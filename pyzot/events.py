@@ -6,7 +6,7 @@ Generated from the definitions of the wire by `python -m wire.rpc.python_classes
 from __future__ import annotations
 
 from . import parts  # noqa: F401  (events are read with them)
-from .record import Event
+from .record import Event, UnknownEvent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -320,6 +320,37 @@ class Result(Event):
     extensions: dict[str, Cost]
 
 
+AnyEvent = (
+    UserMessage
+    | TurnStart
+    | AssistantStart
+    | TextDelta
+    | ToolUseStart
+    | ToolUseArgs
+    | ToolUseEnd
+    | Usage
+    | AssistantMessage
+    | ToolCall
+    | TurnEnd
+    | ToolProgress
+    | ToolResult
+    | Error
+    | Done
+    | Session
+    | ExtensionNotice
+    | Retry
+    | Command
+    | ExtNotify
+    | ClearNotes
+    | ExtDisplay
+    | ExtInsert
+    | PanelOpen
+    | PanelRender
+    | PanelClose
+    | Result
+    | UnknownEvent
+)
+"""What an event is, for a `match` that a type checker finds complete."""
 EVENTS: dict[str, type[Event]] = {
     "user_message": UserMessage,
     "turn_start": TurnStart,

@@ -97,6 +97,14 @@ class Event(Part):
         return ("prompt", "raw")
 
 
+class UnknownEvent(Event):
+    """A record that this version does not know. `members` has all of it."""
+
+    __match_args__ = ("type", "members")
+    type: str  # type: ignore[misc]
+    members: dict[str, Any]
+
+
 def _read_part(kind: str, value: Any) -> Any:
     if kind == "plain[]":
         return tuple(tuple(item) if isinstance(item, list) else item for item in value)

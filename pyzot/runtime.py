@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from .connection.pending import Pending
     from .connection.prompt_stream import PromptStream
     from .connection.requests import Message, Request
-    from .events import Result
+    from .events import AnyEvent, Result
     from .parts import Totals
-    from .record import Event
 
     T = TypeVar("T")
 
@@ -48,7 +47,7 @@ class Runtime:
         *,
         env: Mapping[str, str] | None = None,
         program: Sequence[str] | None = None,
-        on_event: Callable[[Event], None] | None = None,
+        on_event: Callable[[AnyEvent], None] | None = None,
         on_stderr: Callable[[str], None] | None = None,
         **options: Unpack[Options],
     ) -> None:
@@ -194,14 +193,14 @@ class EventStream:
             client.leave(stream)
             raise
 
-    def __iter__(self) -> Iterator[Event]:
+    def __iter__(self) -> Iterator[AnyEvent]:
         return self
 
-    def __next__(self) -> Event:
+    def __next__(self) -> AnyEvent:
         if self._client.process.is_own_thread:
             raise BusyError("events would never come in a callback of the runtime: read them in another thread")
         try:
-            event = self._stream.take()
+            event: AnyEvent | None = self._stream.take()
         except BaseException:
             self._client.abort(self._stream)  # Ctrl-C: the prompt ends, the runtime goes on
             raise

@@ -11,7 +11,7 @@ import selectors
 import threading
 from collections import deque
 
-from ..errors import ClosedError, ProtocolError
+from ..errors import ProtocolError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ class Channel:
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
+        _open.add(self)
         self._thread.start()
 
     @property
@@ -73,11 +74,10 @@ class Channel:
         return threading.get_ident() == self._thread.ident
 
     def write(self, line: bytes) -> None:
-        """Queues a line, LF included. Raises `ClosedError` at the end."""
-        if self._is_over or self.is_deaf:
-            raise ClosedError("the other side takes no more requests")
-        self._queue.append(line)
-        self.wake()
+        """Queues a line, LF included. At the end it is dropped: `on_end` tells of the end."""
+        if not (self._is_over or self.is_deaf):
+            self._queue.append(line)
+            self.wake()
 
     def wake(self) -> None:
         """Has the thread make another pass."""
@@ -90,6 +90,11 @@ class Channel:
         """In the thread: closes the output after what is queued."""
         self._is_output_ending = True
 
+    @property
+    def has_unsent(self) -> bool:
+        """Whether lines wait to be written."""
+        return bool(self._queue or self._unsent)
+
     def stop(self) -> None:
         """Reads no more; the thread ends soon."""
         self._is_over = True
@@ -101,7 +106,8 @@ class Channel:
             self._thread.join(timeout_s)
 
     def forget(self) -> None:
-        """In a forked process, which has copies of the descriptors but not the thread: closes the copies."""
+        """In a forked process, which has copies of the descriptors but not the thread: closes the copies, so that the
+        other side sees the end when the owner ends."""
         self._is_over = True
         self._close()
 
@@ -122,6 +128,7 @@ class Channel:
         try:
             self._on_end(fault)
         finally:
+            _open.discard(self)
             self._close()
 
     def _serve(self) -> None:
@@ -207,3 +214,16 @@ class Channel:
                     file.close()
                 except OSError:
                     pass
+
+
+_open: set[Channel] = set()
+"""Those whose threads run."""
+
+
+def _forget_all() -> None:
+    for channel in list(_open):
+        channel.forget()
+    _open.clear()
+
+
+os.register_at_fork(after_in_child=_forget_all)

@@ -49,51 +49,62 @@ if TYPE_CHECKING:
         openmetrics: bool
 
 
-TEXT, SWITCH, SECONDS, LIST, CSV = range(5)
+TEXT, PLACE, SWITCH, SECONDS, COUNT, TEXTS, PLACES, CSV = range(8)
 FLAGS = {
     "provider": TEXT,
     "model": TEXT,
-    "api_key_file": TEXT,
+    "api_key_file": PLACE,
     "base_url": TEXT,
     "system_prompt": TEXT,
-    "append_system_prompt": LIST,
+    "append_system_prompt": TEXTS,
     "reasoning": TEXT,
-    "record": TEXT,
-    "replay": TEXT,
+    "record": PLACE,
+    "replay": PLACE,
     "tools": CSV,
     "no_tools": SWITCH,
-    "ext": LIST,
+    "ext": PLACES,
     "no_ext": SWITCH,
     "ext_wait": SECONDS,
     "trust_project": SWITCH,
     "watch": SWITCH,
     "strict_guards": SWITCH,
     "stream_before_guards": SWITCH,
-    "cwd": TEXT,
-    "max_steps": TEXT,
+    "cwd": PLACE,
+    "max_steps": COUNT,
     "timeout": SECONDS,
     "drain_timeout": SECONDS,
-    "stats": TEXT,
-    "metrics": TEXT,
+    "stats": PLACE,
+    "metrics": PLACE,
     "openmetrics": SWITCH,
 }
 """How the value of each option is written."""
+ONE = {
+    TEXT: ((str,), "a string"),
+    PLACE: ((str, os.PathLike), "a path"),
+    SWITCH: ((bool,), "True or False"),
+    SECONDS: ((int, float), "a number of seconds"),
+    COUNT: ((int,), "a whole number"),
+}
+"""The types of a single value, and what to call them."""
+MANY = {TEXTS: TEXT, PLACES: PLACE, CSV: TEXT}
+"""The kind of each item in a list. A single value is a list of one."""
 API_KEY = "ANTHROPIC_API_KEY"
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def command(options: Mapping[str, Any], program: Sequence[str] | None = None) -> list[str]:
-    """The engine's command: `program` (default: zot of this Python) with `rpc` and the flags. Raises `TypeError` for an
-    option that does not exist."""
+    """The engine's command: `program` (default: zot of this Python) with `rpc` and the flags. An option that is None is
+    not given. Raises `TypeError` for an option that does not exist, and for a value of another type."""
     given = {"drain_timeout": 0.0, **options}
-    given.pop("api_key", None)
+    if (key := given.pop("api_key", None)) is not None:
+        _checked("api_key", TEXT, key)
     found = [*(own_program() if program is None else program), "rpc"]
     for name, value in given.items():
         if name not in FLAGS:
             known = ", ".join(sorted({*FLAGS, "api_key"}))
             raise TypeError(f"there is no option {name!r}; there are {known}")
         if value is not None:
-            found += _written(f"--{name.replace('_', '-')}", FLAGS[name], value, name)
+            found += _written(name, FLAGS[name], value)
     return found
 
 
@@ -111,16 +122,33 @@ def environment(options: Mapping[str, Any], env: Mapping[str, str] | None) -> di
     return found
 
 
-def _written(flag: str, kind: int, value: Any, name: str) -> list[str]:
+def _written(name: str, kind: int, value: Any) -> list[str]:
+    flag = f"--{name.replace('_', '-')}"
+    if kind in MANY:
+        items = [_checked(name, MANY[kind], item) for item in _items(name, value)]
+        return [f"{flag}={','.join(items)}"] if kind == CSV else [f"{flag}={item}" for item in items]
+    text = _checked(name, kind, value)
     if kind == SWITCH:
         return [flag] if value else []
-    if kind == LIST:
-        many = [value] if isinstance(value, (str, os.PathLike)) else list(value)
-        return [f"{flag}={os.fspath(item)}" for item in many]
-    if kind == CSV and not isinstance(value, str):
-        return [f"{flag}={','.join(value)}"]
-    if kind == SECONDS:
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise TypeError(f"{name} is a number of seconds, not {value!r}")
-        return [f"{flag}={round(value * 1000)}ms"]
-    return [f"{flag}={os.fspath(value) if isinstance(value, os.PathLike) else value}"]
+    return [f"{flag}={text}"]
+
+
+def _items(name: str, value: Any) -> list[Any]:
+    if isinstance(value, (str, os.PathLike)):
+        return [value]
+    try:
+        return list(value)
+    except TypeError:
+        raise TypeError(f"{name} is a list, not {value!r}") from None
+
+
+def _checked(name: str, kind: int, value: Any) -> str:
+    """The text of one value."""
+    types, called = ONE[kind]
+    is_fit = isinstance(value, types) and (kind == SWITCH or not isinstance(value, bool))
+    if not is_fit or (kind == SECONDS and not 0 <= value < float("inf")):
+        raise TypeError(f"{name} is {called}, not {value!r}")
+    text = f"{round(value * 1000)}ms" if kind == SECONDS else os.fsdecode(value) if kind == PLACE else str(value)
+    if "\0" in text:
+        raise TypeError(f"{name} has a NUL character: {value!r}")
+    return text

@@ -106,9 +106,8 @@ class EngineProcess:
         self._channel.join()
 
     def forget(self) -> None:
-        """In a forked process: closes the copies of the pipes, so that the engine sees its end when its owner ends."""
-        self._process.returncode = 0  # it is no child of this process
-        self._channel.forget()
+        """In a forked process: the engine is no child of it."""
+        self._process.returncode = 0
 
     # --- in the thread of the pipes ---------------------------------------------------------------------------
 

@@ -22,6 +22,8 @@ class Pending:
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
+        self.id = ""
+        """Of the request, where that is of use."""
         self._data: dict[str, Any] = {}
         self._error: ZotError | None = None
         self._come = threading.Event()
@@ -38,6 +40,10 @@ class Pending:
             callbacks, self._callbacks = self._callbacks, []
         for callback in callbacks:
             callback()
+
+    @property
+    def is_come(self) -> bool:
+        return self._come.is_set()
 
     def on_come(self, callback: Callable[[], None]) -> None:
         """Calls `callback` when it has come, at once if it has; mostly in another thread."""

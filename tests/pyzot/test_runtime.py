@@ -17,7 +17,7 @@ from pyzot import (
     UnknownEvent,
     UserMessage,
 )
-from pyzot.decode import event
+from pyzot.connection.decode import event
 
 
 def test_the_events_of_a_prompt_come_in_order(start):

@@ -1,12 +1,13 @@
-"""Writes the classes of the Python API, `pyzot/events.py` and `pyzot/answers.py`, from the definitions of the wire.
+"""Writes the classes of the Python API, `pyzot/events.py` and others, from the definitions of the wire.
 
-`python -m wire.rpc.python_classes` writes the two files. With `--check` it names those that are out of date, and exits
+`python -m wire.rpc.python_classes` writes the files. With `--check` it names those that are out of date, and exits
 with 1 if there are any. The classes have the names, the members, their order and the descriptions of the definitions.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +21,6 @@ INDENT = "    "
 WIDTH = 120
 RENAMED = {"Extension": "ExtensionNotice"}
 """By their name on the wire. An `Extension` is what a program runs; the record is a notice about one."""
-BASES = {"Record": "Event"}
 NO_EVENTS = ("Totals", "Cost")
 """Parts of records."""
 ANSWERS = {
@@ -28,6 +28,23 @@ ANSWERS = {
     "stats.py": ("ExtensionStats",),
 }
 """What the methods of a runtime return, by the file that defines it."""
+HOST_ANSWERS = {
+    "stats.py": ("HostStats", "Stats"),
+    "control.py": ("HostInfoReply", "LimitUse", "PendingRequest", "ExtensionStatus", "ReloadOutcome"),
+    "frames.py": ("ContentBlock", "ToolResult", "Panel", "CommandResponse", "ModifiedResult", "InterceptResponse"),
+}
+"""What those of a host return, and `ExtensionStats`."""
+WITHOUT_ID = {
+    "HostInfoReply": "HostInfo",
+    "ToolResult": "ToolAnswer",
+    "CommandResponse": "CommandAnswer",
+    "InterceptResponse": "Verdict",
+}
+"""They are no messages there, so they have no id, and `ToolResult` is an event."""
+_NAMES = [name for names in (*ANSWERS.values(), *HOST_ANSWERS.values()) for name in names]
+PARTS = {*NO_EVENTS, *(WITHOUT_ID.get(name, name) for name in _NAMES)}
+"""What a member may be read as."""
+META = re.compile(r"Annotated\[(.+), msgspec\.Meta\([^)]*\)\]")
 HEAD = '''"""{about}
 
 Generated from the definitions of the wire by `python -m wire.rpc.python_classes`; not to be edited.
@@ -41,14 +58,22 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import {typing}
 '''
+CONTENT = ("Content", "TextContent")
+"""How the types of lists of content blocks begin."""
 PART = "from .record import Part"
 TYPING = "Any, ClassVar, Literal"
-NEEDS_TOTALS = "\n    from .parts import Totals\n"
 
 
 def pages() -> dict[str, str]:
     """The text of each generated file, by its name."""
-    return {"parts.py": _parts(), "events.py": _events(), "answers.py": _answers()}
+    return {
+        "parts.py": _parts(),
+        "events.py": _events(),
+        "answers.py": _answers("What the methods of a runtime return.", ANSWERS, "from .parts import Totals"),
+        "host_answers.py": _answers(
+            "What the methods of a host return.", HOST_ANSWERS, "from .answers import ExtensionStats"
+        ),
+    }
 
 
 def _parts() -> str:
@@ -62,19 +87,26 @@ def _parts() -> str:
 
 def _events() -> str:
     records = [node for node in _classes(WIRE / "events.py") if _bases(node) == ["Record"]]
-    imports = "from . import parts  # noqa: F401  (events are read with them)\nfrom .record import Event"
+    imports = "from . import parts  # noqa: F401  (events are read with them)\nfrom .record import Event, UnknownEvent"
     head = HEAD.format(about="The records of the agent's event stream.", imports=imports, typing=TYPING)
     head += "\n    from .parts import Content, Cost, ImageContent, TextContent, Totals\n"
     by_type = {str(_tag(node)): _name(node) for node in records}
     table = _table("EVENTS", "dict[str, type[Event]]", by_type, "By the `type` of a record.")
-    return "\n\n".join([head, *(_class(node, "Event") for node in records), table])
+    members = "".join(f"    | {name}\n" for name in [*list(by_type.values())[1:], "UnknownEvent"])
+    union = f"AnyEvent = (\n    {next(iter(by_type.values()))}\n{members})\n"
+    union += '"""What an event is, for a `match` that a type checker finds complete."""\n'
+    return "\n\n".join([head, *(_class(node, "Event") for node in records), f"{union}{table}"])
 
 
-def _answers() -> str:
-    head = HEAD.format(about="What the methods of a runtime return.", imports=PART, typing=TYPING) + NEEDS_TOTALS
-    found = [
-        _class(node, "Part") for file, names in ANSWERS.items() for node in _classes(WIRE / file) if node.name in names
-    ]
+def _answers(about: str, classes: dict[str, tuple[str, ...]], other: str) -> str:
+    head = HEAD.format(about=about, imports=PART, typing=TYPING) + f"\n    {other}\n"
+    found = []
+    for file, names in classes.items():
+        for node in _classes(WIRE / file):
+            if node.name in names:
+                node.name = WITHOUT_ID.get(node.name, node.name)
+                node.keywords = []  # their `type` says nothing there
+                found.append(_class(node, "Part"))
     return "\n\n".join([head, *found])
 
 
@@ -97,7 +129,7 @@ def _name(node: ast.ClassDef) -> str:
 
 
 def _class(node: ast.ClassDef, base: str) -> str:
-    fields = list(_fields(node))
+    fields = [field for field in _fields(node) if field[0] != "id" or node.name not in WITHOUT_ID.values()]
     lines = [f"class {_name(node)}({base}):"]
     if doc := ast.get_docstring(node):
         lines += [*_docstring(doc), ""]
@@ -105,7 +137,7 @@ def _class(node: ast.ClassDef, base: str) -> str:
         lines.append(f"{INDENT}__match_args__ = {_tuple(name for name, *_ in fields)}")
     nested = {name: part for name, annotation, *_ in fields if (part := _part(annotation))}
     if nested:
-        lines.append(f"{INDENT}_parts: ClassVar[dict[str, str]] = {nested!r}".replace("'", '"'))
+        lines += _nested(nested)
     if (tag := _tag(node)) is not None:
         lines.append(f'{INDENT}type: ClassVar[str] = "{tag}"')
     for name, annotation, default, doc in fields:
@@ -115,6 +147,14 @@ def _class(node: ast.ClassDef, base: str) -> str:
     if len(lines) == 1:
         lines.append(f"{INDENT}pass")
     return "\n".join(lines) + "\n"
+
+
+def _nested(parts: dict[str, str]) -> list[str]:
+    line = f"{INDENT}_parts: ClassVar[dict[str, str]] = {parts!r}".replace("'", '"')
+    if len(line) <= WIDTH:
+        return [line]
+    rows = [f'{INDENT * 2}"{name}": "{part}",' for name, part in parts.items()]
+    return [f"{INDENT}_parts: ClassVar[dict[str, str]] = {{", *rows, f"{INDENT}}}"]
 
 
 def _member(name: str, annotation: str, default: str | None) -> list[str]:
@@ -156,7 +196,8 @@ def _annotation(item: ast.AnnAssign) -> tuple[str, str | None]:
     default = None if item.value is None else ast.unparse(item.value).replace("'", '"')
     if "msgspec.UnsetType" in text or "Unset" in text:
         text, default = text.replace("msgspec.UnsetType", "None"), "None"
-    text = text.replace("Raw", "Any").replace("HostKind", "str")
+    text = META.sub(r"\1", text.replace("Raw", "Any").replace("HostKind", "str"))
+    text = re.sub(r"\blist\[([^\]]+)\]", r"tuple[\1, ...]", text)
     for wire_name, name in RENAMED.items():
         text = name if text == wire_name else text
     return text, default
@@ -165,12 +206,13 @@ def _annotation(item: ast.AnnAssign) -> tuple[str, str | None]:
 def _part(annotation: str) -> str:
     """What reads the member: the class of a part, with `[]` for a list and `{}` for members of any name; "" for a plain
     value."""
+    annotation = annotation.removesuffix(" | None")
     if annotation.startswith("tuple["):
         inner = annotation.removeprefix("tuple[").removesuffix(", ...]")
-        return "content[]" if "Content" in inner else f"{inner}[]" if inner[0].isupper() else "plain[]"
+        return "content[]" if inner.split(" | ")[0] in CONTENT else f"{inner}[]" if inner[0].isupper() else "plain[]"
     if annotation.startswith("dict[str, ") and annotation[10].isupper() and annotation != "dict[str, Any]":
         return f"{annotation.removeprefix('dict[str, ').removesuffix(']')}{{}}"
-    return annotation if annotation in NO_EVENTS else ""
+    return annotation if annotation in PARTS else ""
 
 
 def _docstring(text: str) -> list[str]:

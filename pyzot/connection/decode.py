@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
-from .errors import ProtocolError
-from .events import EVENTS
-from .record import Event
+from ..errors import ProtocolError
+from ..events import EVENTS
+from ..record import UnknownEvent
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..events import AnyEvent
+    from ..record import Event
 
 _decode = json.JSONDecoder().decode
-
-
-class UnknownEvent(Event):
-    """A record that this version does not know. `members` has all of it."""
-
-    __match_args__ = ("type", "members")
-    type: str  # type: ignore[misc]
-    members: dict[str, Any]
 
 
 def members_of(line: bytes) -> dict[str, Any]:
@@ -31,15 +29,15 @@ def members_of(line: bytes) -> dict[str, Any]:
     return found
 
 
-def event(members: dict[str, Any], line: bytes) -> Event:
+def event(members: dict[str, Any], line: bytes) -> AnyEvent:
     """The event in a line, whose members these are. One that does not fit its class is an `UnknownEvent`."""
     kind = members["type"]
     try:
-        found = EVENTS[kind].read(members)
+        found: Event = EVENTS[kind].read(members)
     except (KeyError, TypeError, AttributeError):
         found = UnknownEvent.read({"type": kind, "members": members})
     held = found.__dict__
     held["raw"] = line
     if "prompt" in members:
         held["prompt"] = members["prompt"]
-    return found
+    return found  # type: ignore[return-value]  # one of them

@@ -1,0 +1,231 @@
+"""`AsyncHost`: a client of a host that runs, such as `zot host`, for programs with asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+
+from .async_runtime import called_back, come
+from .connection import host_requests
+from .connection.host_client import ANSWER_S, open_host, survey
+from .errors import ClosedError, HostGoneError
+from .host_answers import HostInfo
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Generator, Mapping, Sequence
+    from pathlib import Path
+    from typing import Any, Self, TypeVar
+
+    from .answers import CommandInfo, ToolInfo
+    from .connection.host_client import HostClient, WatchStream
+    from .connection.pending import Pending
+    from .connection.requests import Request
+    from .events import AnyEvent
+    from .host_answers import CommandAnswer, ExtensionStatus, ReloadOutcome, Stats, ToolAnswer, Verdict
+
+    T = TypeVar("T")
+
+
+class AsyncHost:
+    """As `Host`, with `await` and `async for`:
+
+        async with AsyncHost() as host:
+            print((await host.call("add", {"text": "tea"})).content)
+
+    Or `host = await AsyncHost()`, and `await host.close()` at the end. When a task that waits for a call is cancelled,
+    the call is cancelled.
+    """
+
+    def __init__(self, pid: int | None = None, *, path: str | Path | None = None) -> None:
+        """Names the host, as `Host` does; `async with` or `await` connects to it, and raises what the constructor of
+        `Host` raises."""
+        self._named = pid, path
+        self._connected: HostClient | None = None
+
+    @staticmethod
+    async def running() -> list[HostInfo]:
+        """All hosts that run, the agents' runs included."""
+        found = await asyncio.to_thread(survey)
+        for client, _ in found:
+            client.begin_close()
+        return [info for _, info in found]
+
+    @property
+    def info(self) -> HostInfo:
+        """The host's pid, kind, version and folder, and the names of its extensions when this was connected."""
+        return HostInfo.read(self._client.info.read())
+
+    # --- what its extensions offer --------------------------------------------------------------------------
+
+    async def tools(self) -> list[ToolInfo]:
+        """The tools of the extensions."""
+        return await self._ask(host_requests.tools())
+
+    async def commands(self) -> list[CommandInfo]:
+        """The slash commands of the extensions."""
+        return await self._ask(host_requests.commands())
+
+    async def call(
+        self, tool: str, args: Mapping[str, Any] | None = None, *, on_progress: Callable[[str], None] | None = None
+    ) -> ToolAnswer:
+        """Calls a tool and waits for its answer; `is_error` in it is the tool's own word. No guard is asked.
+        `on_progress` gets what the tool says meanwhile, in a thread of the host."""
+        return await self._ask(host_requests.call(tool, args), on_progress)
+
+    async def command(self, line: str) -> CommandAnswer:
+        """Runs a slash command of an extension, such as `"/todo add milk"`. `HostRefusedError` if it fails."""
+        return await self._ask(host_requests.command(line))
+
+    async def judge(
+        self,
+        event: str,
+        *,
+        tool_name: str | None = None,
+        tool_args: Mapping[str, Any] | None = None,
+        tool_id: str | None = None,
+        text: str | None = None,
+        step: int | None = None,
+        is_error: bool | None = None,
+        content: Sequence[Mapping[str, Any]] | None = None,
+    ) -> Verdict:
+        """What all guards together say of an event: `tool_call`, `tool_result`, `turn_start`, `user_prompt` or
+        `assistant_message`, with what belongs to it."""
+        given = {"tool_name": tool_name, "tool_args": tool_args, "tool_id": tool_id, "text": text, "step": step}
+        return await self._ask(host_requests.judge({"event": event, **given, "is_error": is_error, "content": content}))
+
+    async def tell(
+        self,
+        event: str,
+        *,
+        tool_name: str | None = None,
+        tool_args: Mapping[str, Any] | None = None,
+        tool_id: str | None = None,
+        text: str | None = None,
+        step: int | None = None,
+        is_error: bool | None = None,
+        content: Sequence[Mapping[str, Any]] | None = None,
+        stop: str | None = None,
+        error: str | None = None,
+    ) -> None:
+        """Sends an event to the extensions that observe it. There is no answer."""
+        given = {"tool_name": tool_name, "tool_args": tool_args, "tool_id": tool_id, "text": text, "step": step}
+        more = {"is_error": is_error, "content": content, "stop": stop, "error": error}
+        self._client.tell(event=event, **given, **more)
+
+    # --- how they are ---------------------------------------------------------------------------------------
+
+    async def stats(self) -> Stats:
+        """What the host and each extension use; at most a quarter of a second old."""
+        return await self._ask(host_requests.stats())
+
+    async def status(self, name: str) -> ExtensionStatus:
+        """One extension: its state and why, its use against its limits, what waits, and what it offers."""
+        return await self._ask(host_requests.status(name))
+
+    def watch(self, stats_s: float | None = None, *, notices: bool = True, shown: bool = False) -> AsyncWatch:
+        """What happens from now on, an endless iterator: `Stats` every `stats_s` seconds (0.1 at least; None: never),
+        with `notices` an `ExtensionNotice` when something happens to an extension, and with `shown` what extensions
+        show: `ExtNotify`, `ClearNotes`, `PanelOpen`, `PanelRender`, `PanelClose`."""
+        return AsyncWatch(self._client, *self._client.watch(stats_s, notices, shown))
+
+    # --- changes --------------------------------------------------------------------------------------------
+
+    async def reload(self, name: str | None = None) -> list[ReloadOutcome]:
+        """Has a new version of an extension take over, without a gap; without a name, of all. Waits for the end."""
+        return await self._ask(host_requests.reload(name))
+
+    async def restart(self, name: str) -> None:
+        """Ends an extension's processes and starts it again, also if it was given up. Does not wait for the start."""
+        await self._ask(host_requests.restart(name))
+
+    async def stop(self) -> None:
+        """Stops the host and waits until it has stopped everything."""
+        await self._ask(host_requests.stop())
+        try:
+            await come(self._client.ended, None)
+        except HostGoneError:
+            return
+
+    # --- the end --------------------------------------------------------------------------------------------
+
+    async def close(self) -> None:
+        """Closes the connection; the host runs on. What was asked and not answered is cancelled."""
+        if self._connected is not None:
+            self._connected.begin_close()
+            await come(self._connected.ended, None)
+            self._connected.close()  # the thread ends at this moment
+
+    async def _connect(self) -> Self:
+        if self._connected is None:
+            self._connected = await asyncio.to_thread(open_host, *self._named)
+        return self
+
+    def __await__(self) -> Generator[Any, None, Self]:
+        return self._connect().__await__()
+
+    async def __aenter__(self) -> Self:
+        return await self._connect()
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    def __del__(self) -> None:
+        if (client := getattr(self, "_connected", None)) is not None:
+            client.begin_close()
+
+    @property
+    def _client(self) -> HostClient:
+        if self._connected is None:
+            raise ClosedError("not connected yet: use `async with AsyncHost()` or `await AsyncHost()`")
+        return self._connected
+
+    async def _ask(self, request: Request[T], on_progress: Callable[[str], None] | None = None) -> T:
+        kind, members, timeout_s, read = request
+        pending = self._client.send(kind, on_progress=on_progress, **members)
+        try:
+            data = await come(pending, timeout_s)
+        except BaseException:
+            self._client.cancel(pending)
+            raise
+        return read(data)
+
+
+class AsyncWatch:
+    """What happens at a host, an async iterator."""
+
+    def __init__(self, client: HostClient, stream: WatchStream, answer: Pending) -> None:
+        self._client = client
+        self._stream = stream
+        self._answer: Pending | None = answer
+
+    @property
+    def missed(self) -> int:
+        """How many items were dropped because they were not taken: 10,000 may wait."""
+        return self._stream.missed
+
+    def __aiter__(self) -> AsyncIterator[Stats | AnyEvent]:
+        return self
+
+    async def __anext__(self) -> Stats | AnyEvent:
+        if self._answer is not None:
+            await come(self._answer, ANSWER_S)
+            self._answer = None
+        await called_back(self._stream.on_ready)
+        item: Stats | AnyEvent | None = self._stream.take(wait=False)
+        if item is None:
+            raise StopAsyncIteration
+        return item
+
+    async def close(self) -> None:
+        """Ends the watch."""
+        self._client.unwatch(self._stream)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    def __del__(self) -> None:
+        if (stream := getattr(self, "_stream", None)) is not None and not stream.is_over:
+            self._client.unwatch(stream)

@@ -1,0 +1,76 @@
+"""What waits for the program: put there by the thread that reads, taken by the one that wants it."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from ..errors import ZotError
+
+
+class Inbox:
+    """Items in the order in which they came. The lock is never held while something of the program is called."""
+
+    def __init__(self) -> None:
+        self.is_over = False
+        """The last item has come, or none will."""
+        self._waiting: deque[Any] = deque()
+        self._failure: ZotError | None = None
+        self._changed = threading.Condition()
+        self._callbacks: list[Callable[[], None]] = []
+
+    def fail(self, error: ZotError) -> None:
+        """No item follows; `take` raises this error after those that wait."""
+        with self._changed:
+            if self.is_over:
+                return
+            self._failure = self._failure or error
+            self.is_over = True
+            callbacks = self._notify()
+        for callback in callbacks:
+            callback()
+
+    def finish(self) -> None:
+        """No item follows; `take` returns None after those that wait."""
+        with self._changed:
+            self.is_over = True
+            callbacks = self._notify()
+        for callback in callbacks:
+            callback()
+
+    def take(self, *, wait: bool = True) -> Any:
+        """The next item. None at the end, or if none waits and `wait` is False. Raises the error that ended it."""
+        with self._changed:
+            while wait and not self._is_ready:
+                self._changed.wait()
+            if self._waiting:
+                return self._next()
+            if self._failure is not None:
+                raise self._failure.with_traceback(None)
+            return None
+
+    def on_ready(self, callback: Callable[[], None]) -> None:
+        """Calls `callback` once, when `take` need not wait: at once, or in the reading thread."""
+        with self._changed:
+            if not self._is_ready:
+                self._callbacks.append(callback)
+                return
+        callback()
+
+    @property
+    def _is_ready(self) -> bool:
+        return bool(self._waiting or self.is_over or self._failure)
+
+    def _next(self) -> Any:
+        return self._waiting.popleft()
+
+    def _notify(self) -> list[Callable[[], None]]:
+        """Wakes the threads that wait. Returns the callbacks, to be called without the lock."""
+        self._changed.notify_all()
+        callbacks, self._callbacks = self._callbacks, []
+        return callbacks

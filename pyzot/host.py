@@ -1,0 +1,213 @@
+"""`Host`: a client of a host that runs, such as `zot host`, for programs with or without threads."""
+
+from __future__ import annotations
+
+from .connection import host_requests
+from .connection.host_client import ANSWER_S, open_host, survey
+from .errors import BusyError, HostGoneError
+from .host_answers import HostInfo
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+    from typing import Any, Self, TypeVar
+
+    from .answers import CommandInfo, ToolInfo
+    from .connection.host_client import HostClient, WatchStream
+    from .connection.pending import Pending
+    from .connection.requests import Request
+    from .events import AnyEvent
+    from .host_answers import CommandAnswer, ExtensionStatus, ReloadOutcome, Stats, ToolAnswer, Verdict
+
+    T = TypeVar("T")
+
+
+class Host:
+    """A running host and its extensions.
+
+        with Host() as host:
+            print(host.call("add", {"text": "tea"}).content)
+
+    All methods may be called from any thread, at the same time. They raise `HostRefusedError` if the host refuses,
+    `HostGoneError` if it has ended, and `ClosedError` after `close`. Only `zot host` takes calls, commands, verdicts
+    and events: the extensions of an agent's run serve its agent."""
+
+    def __init__(self, pid: int | None = None, *, path: str | Path | None = None) -> None:
+        """Connects to the host with this pid, or with its socket at this path; without both to the only `zot host`, or
+        if there is none, to the only run of an agent. Raises `NoHostError`, `SeveralHostsError`, and `HostError` if it
+        cannot be reached."""
+        self._client = open_host(pid, path)
+
+    @staticmethod
+    def running() -> list[HostInfo]:
+        """All hosts that run, the agents' runs included."""
+        found = survey()
+        for client, _ in found:
+            client.close()
+        return [info for _, info in found]
+
+    @property
+    def info(self) -> HostInfo:
+        """The host's pid, kind, version and folder, and the names of its extensions when this was connected."""
+        return HostInfo.read(self._client.info.read())
+
+    # --- what its extensions offer --------------------------------------------------------------------------
+
+    def tools(self) -> list[ToolInfo]:
+        """The tools of the extensions."""
+        return self._ask(host_requests.tools())
+
+    def commands(self) -> list[CommandInfo]:
+        """The slash commands of the extensions."""
+        return self._ask(host_requests.commands())
+
+    def call(
+        self, tool: str, args: Mapping[str, Any] | None = None, *, on_progress: Callable[[str], None] | None = None
+    ) -> ToolAnswer:
+        """Calls a tool and waits for its answer; `is_error` in it is the tool's own word. No guard is asked.
+        `on_progress` gets what the tool says meanwhile, in a thread of the host. Ctrl-C cancels the call."""
+        return self._ask(host_requests.call(tool, args), on_progress)
+
+    def command(self, line: str) -> CommandAnswer:
+        """Runs a slash command of an extension, such as `"/todo add milk"`. `HostRefusedError` if it fails."""
+        return self._ask(host_requests.command(line))
+
+    def judge(
+        self,
+        event: str,
+        *,
+        tool_name: str | None = None,
+        tool_args: Mapping[str, Any] | None = None,
+        tool_id: str | None = None,
+        text: str | None = None,
+        step: int | None = None,
+        is_error: bool | None = None,
+        content: Sequence[Mapping[str, Any]] | None = None,
+    ) -> Verdict:
+        """What all guards together say of an event: `tool_call`, `tool_result`, `turn_start`, `user_prompt` or
+        `assistant_message`, with what belongs to it."""
+        given = {"tool_name": tool_name, "tool_args": tool_args, "tool_id": tool_id, "text": text, "step": step}
+        return self._ask(host_requests.judge({"event": event, **given, "is_error": is_error, "content": content}))
+
+    def tell(
+        self,
+        event: str,
+        *,
+        tool_name: str | None = None,
+        tool_args: Mapping[str, Any] | None = None,
+        tool_id: str | None = None,
+        text: str | None = None,
+        step: int | None = None,
+        is_error: bool | None = None,
+        content: Sequence[Mapping[str, Any]] | None = None,
+        stop: str | None = None,
+        error: str | None = None,
+    ) -> None:
+        """Sends an event to the extensions that observe it. There is no answer."""
+        given = {"tool_name": tool_name, "tool_args": tool_args, "tool_id": tool_id, "text": text, "step": step}
+        more = {"is_error": is_error, "content": content, "stop": stop, "error": error}
+        self._client.tell(event=event, **given, **more)
+
+    # --- how they are ---------------------------------------------------------------------------------------
+
+    def stats(self) -> Stats:
+        """What the host and each extension use; at most a quarter of a second old."""
+        return self._ask(host_requests.stats())
+
+    def status(self, name: str) -> ExtensionStatus:
+        """One extension: its state and why, its use against its limits, what waits, and what it offers."""
+        return self._ask(host_requests.status(name))
+
+    def watch(self, stats_s: float | None = None, *, notices: bool = True, shown: bool = False) -> Watch:
+        """What happens from now on, an endless iterator: `Stats` every `stats_s` seconds (0.1 at least; None: never),
+        with `notices` an `ExtensionNotice` when something happens to an extension, and with `shown` what extensions
+        show: `ExtNotify`, `ClearNotes`, `PanelOpen`, `PanelRender`, `PanelClose`."""
+        return Watch(self._client, *self._client.watch(stats_s, notices, shown))
+
+    # --- changes --------------------------------------------------------------------------------------------
+
+    def reload(self, name: str | None = None) -> list[ReloadOutcome]:
+        """Has a new version of an extension take over, without a gap; without a name, of all. Waits for the end."""
+        return self._ask(host_requests.reload(name))
+
+    def restart(self, name: str) -> None:
+        """Ends an extension's processes and starts it again, also if it was given up. Does not wait for the start."""
+        self._ask(host_requests.restart(name))
+
+    def stop(self) -> None:
+        """Stops the host and waits until it has stopped everything."""
+        self._ask(host_requests.stop())
+        try:
+            self._client.ended.wait(None)
+        except HostGoneError:
+            return
+
+    # --- the end --------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Closes the connection; the host runs on. What was asked and not answered is cancelled."""
+        self._client.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if (client := getattr(self, "_client", None)) is not None:
+            client.begin_close()
+
+    def _ask(self, request: Request[T], on_progress: Callable[[str], None] | None = None) -> T:
+        kind, members, timeout_s, read = request
+        pending = self._client.send(kind, on_progress=on_progress, **members)
+        try:
+            data = pending.wait(timeout_s)
+        except BaseException:
+            self._client.cancel(pending)
+            raise
+        return read(data)
+
+
+class Watch:
+    """What happens at a host, an iterator."""
+
+    def __init__(self, client: HostClient, stream: WatchStream, answer: Pending) -> None:
+        self._client = client
+        self._stream = stream
+        try:
+            answer.wait(ANSWER_S)
+        except BaseException:
+            client.unwatch(stream)
+            raise
+
+    @property
+    def missed(self) -> int:
+        """How many items were dropped because they were not taken: 10,000 may wait."""
+        return self._stream.missed
+
+    def __iter__(self) -> Iterator[Stats | AnyEvent]:
+        return self
+
+    def __next__(self) -> Stats | AnyEvent:
+        if self._client.is_own_thread:
+            raise BusyError("nothing would ever come in a callback of the host: read it in another thread")
+        item: Stats | AnyEvent | None = self._stream.take()
+        if item is None:
+            raise StopIteration
+        return item
+
+    def close(self) -> None:
+        """Ends the watch."""
+        self._client.unwatch(self._stream)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if (stream := getattr(self, "_stream", None)) is not None and not stream.is_over:
+            self._client.unwatch(stream)

@@ -1,0 +1,233 @@
+"""What the methods of a host return.
+
+Generated from the definitions of the wire by `python -m wire.rpc.python_classes`; not to be edited.
+"""
+
+from __future__ import annotations
+
+from .record import Part
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, ClassVar, Literal
+
+    from .answers import ExtensionStats
+
+
+class HostStats(Part):
+    __match_args__ = (
+        "pid",
+        "kind",
+        "version",
+        "cwd",
+        "started",
+        "uptime_s",
+        "cpu_percent",
+        "cpu_s",
+        "rss_bytes",
+        "open_files",
+        "wakeups",
+        "samples",
+        "sampling_cpu_s",
+        "sampling_interval_s",
+    )
+    pid: int
+    kind: str
+    """An agent's run, or `zot host`."""
+    version: str
+    cwd: str
+    started: float
+    """Seconds since the epoch."""
+    uptime_s: float
+    cpu_percent: float
+    cpu_s: float
+    rss_bytes: int
+    open_files: int | None
+    wakeups: int
+    """Passes of the loop so far."""
+    samples: int
+    sampling_cpu_s: float
+    """The part of `cpu_s` that sampling the processes has used."""
+    sampling_interval_s: float
+    """The planned time between the last sample and the next."""
+
+
+class Stats(Part):
+    __match_args__ = ("time", "host", "extensions")
+    _parts: ClassVar[dict[str, str]] = {"host": "HostStats", "extensions": "ExtensionStats{}"}
+    time: float
+    """Seconds since the epoch."""
+    host: HostStats
+    extensions: dict[str, ExtensionStats]
+
+
+class HostInfo(Part):
+    __match_args__ = ("pid", "kind", "version", "cwd", "started", "extensions")
+    _parts: ClassVar[dict[str, str]] = {"extensions": "plain[]"}
+    pid: int
+    kind: str
+    version: str
+    cwd: str
+    started: float
+    """Seconds since the epoch."""
+    extensions: tuple[str, ...]
+
+
+class LimitUse(Part):
+    """One limit, and the use of the worker that is nearest to it."""
+
+    __match_args__ = ("limit", "allowed", "used")
+    limit: str
+    """A name from `limits` in the manifest."""
+    allowed: float
+    used: float | None
+    """In the unit of the limit, at the last sample; null if it was not measured."""
+
+
+class PendingRequest(Part):
+    """A request to the extension that waits for its answer."""
+
+    __match_args__ = ("kind", "name", "pid", "age_s")
+    kind: Literal["tool", "command", "verdict"]
+    name: str
+    """Of the tool or the command; empty for a verdict."""
+    pid: int | None
+    """Of the worker that was asked."""
+    age_s: float
+
+
+class ExtensionStatus(Part):
+    """All that one screen tells of an extension."""
+
+    __match_args__ = (
+        "name",
+        "version",
+        "state",
+        "why",
+        "since",
+        "restart_policy",
+        "on_failure",
+        "required",
+        "stats",
+        "limits",
+        "limit_action",
+        "pending_requests",
+        "tools",
+        "commands",
+        "guards",
+        "observes",
+        "folder",
+        "log",
+        "log_trouble",
+    )
+    _parts: ClassVar[dict[str, str]] = {
+        "stats": "ExtensionStats",
+        "limits": "LimitUse[]",
+        "pending_requests": "PendingRequest[]",
+        "tools": "plain[]",
+        "commands": "plain[]",
+        "guards": "plain[]",
+        "observes": "plain[]",
+    }
+    name: str
+    version: str | None
+    state: str
+    """As in the stats: spawned, greeted, ready, reloading, backoff, stopping, exited or failed."""
+    why: str
+    """Why it cannot be used now; empty while it can."""
+    since: float
+    """When it came into this state, in seconds since the epoch."""
+    restart_policy: str
+    on_failure: Literal["allow", "deny"]
+    """What a missing verdict of its guards means."""
+    required: bool
+    stats: ExtensionStats
+    limits: tuple[LimitUse, ...]
+    """Those that are set, in the manifest or in the config."""
+    limit_action: Literal["restart", "stop"]
+    pending_requests: tuple[PendingRequest, ...]
+    """The oldest first, a hundred at most; `stats.pending` counts all."""
+    tools: tuple[str, ...]
+    commands: tuple[str, ...]
+    guards: tuple[str, ...]
+    """The events that it judges."""
+    observes: tuple[str, ...]
+    """The events that it is told of."""
+    folder: str
+    log: str
+    """The path of its log file."""
+    log_trouble: str
+    """Why the log is not written; empty if it is."""
+
+
+class ReloadOutcome(Part):
+    __match_args__ = ("name", "outcome", "reason", "folder")
+    name: str
+    outcome: Literal["reloaded", "started", "stopped", "kept", "skipped"]
+    """reloaded: its new version has taken over; started: it did not run before; stopped: it is disabled or gone; kept:
+    the old version runs on, since the new one did not start or may not; skipped: a folder that is not started."""
+    reason: str = ""
+    folder: str = ""
+    """From which the extension runs; empty if it does not run."""
+
+
+class ContentBlock(Part):
+    """`{"type":"text","text":…}` or `{"type":"image","mime_type":…,"data":<base64>}`; other types are shown by name."""
+
+    __match_args__ = ("type", "text", "mime_type", "data")
+    type: str
+    text: str | None = None
+    mime_type: str | None = None
+    data: str | None = None
+
+
+class ToolAnswer(Part):
+    __match_args__ = ("content", "is_error")
+    _parts: ClassVar[dict[str, str]] = {"content": "ContentBlock[]"}
+    content: tuple[ContentBlock, ...] | None = None
+    is_error: bool | None = None
+
+
+class Panel(Part):
+    __match_args__ = ("id", "title", "lines", "footer")
+    _parts: ClassVar[dict[str, str]] = {"lines": "plain[]"}
+    id: str
+    title: str | None = None
+    lines: tuple[str, ...] | None = None
+    footer: str | None = None
+
+
+class CommandAnswer(Part):
+    __match_args__ = ("action", "prompt", "insert", "display", "open_panel", "error")
+    _parts: ClassVar[dict[str, str]] = {"open_panel": "Panel"}
+    action: str | None = None
+    prompt: str | None = None
+    insert: str | None = None
+    display: str | None = None
+    open_panel: Panel | None = None
+    error: str | None = None
+
+
+class ModifiedResult(Part):
+    """A result that the model gets in place of the tool's."""
+
+    __match_args__ = ("content", "is_error")
+    _parts: ClassVar[dict[str, str]] = {"content": "ContentBlock[]"}
+    content: tuple[ContentBlock, ...]
+    is_error: bool | None = None
+    """null: as in the tool's result."""
+
+
+class Verdict(Part):
+    """A guard's verdict. Without any other field: allow, unchanged."""
+
+    __match_args__ = ("block", "reason", "modified_args", "replace_text", "modified_result")
+    _parts: ClassVar[dict[str, str]] = {"modified_result": "ModifiedResult"}
+    block: bool | None = None
+    reason: str | None = None
+    modified_args: Any | None = None
+    """For `tool_call`: a JSON object; null means unchanged."""
+    replace_text: str | None = None
+    """For `assistant_message` and `user_prompt`; empty means unchanged."""
+    modified_result: ModifiedResult | None = None
+    """For `tool_result`."""
