@@ -9,7 +9,7 @@ import subprocess
 import time
 from collections import deque
 
-from ..errors import ProtocolError, RuntimeDied
+from ..errors import ClosedError, ProtocolError, RuntimeDied
 from .channel import Channel
 from .lines import Lines
 from .pending import Pending
@@ -36,8 +36,8 @@ class EngineProcess:
     """A child with pipes. A process group of its own keeps the Ctrl-C of a terminal from it: this program decides.
 
     In the thread of the pipes, `on_line` gets each line of its standard output, `on_stderr` each line of its standard
-    error, and `on_end` is called once, when the process is gone, with the reason: `RuntimeDied`, or `ProtocolError` for
-    a program that is no engine. Raises `OSError` if it cannot be started.
+    error, and `on_end` is called once, when the process is gone, with the reason: `RuntimeDied`, `ProtocolError`
+    for a program that is no engine, or `ClosedError` after `end`. Raises `OSError` if it cannot be started.
     """
 
     def __init__(
@@ -145,7 +145,9 @@ class EngineProcess:
             status = self._killed()
         _running.discard(self)
         try:
-            self._on_end(fault or RuntimeDied(status, tuple(self._last_words)))
+            is_asked = self._is_ending and not self._is_at_once
+            died = ClosedError("the runtime is closed") if is_asked else RuntimeDied(status, tuple(self._last_words))
+            self._on_end(fault or died)
         finally:
             self.ended.give()
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import pytest
 
 from pyzot import AsyncRuntime, Runtime
@@ -40,3 +43,21 @@ def start(options):
 def start_async(options):
     """Makes an `AsyncRuntime`; the test closes it."""
     return lambda **more: AsyncRuntime(**{**options, **more})
+
+
+@pytest.fixture
+def fake():
+    """Starts a runtime with `fake_engine.py`; the word says how it misbehaves. All are closed after the test."""
+    made = []
+
+    def begin(behaviour="works", **more):
+        made.append(Runtime(program=fake_engine(behaviour), **more))
+        return made[-1]
+
+    yield begin
+    for runtime in made:
+        runtime.close()
+
+
+def fake_engine(behaviour="works"):
+    return [sys.executable, "-I", "-S", str(Path(__file__).with_name("fake_engine.py")), behaviour]
