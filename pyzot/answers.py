@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 class State(Part):
     """Data of `get_state`."""
 
-    __match_args__ = ("provider", "model", "cwd", "message_count", "busy", "usage", "starting")
     _parts: ClassVar[dict[str, str]] = {"usage": "Totals"}
     provider: str
     model: str
@@ -32,7 +31,6 @@ class State(Part):
 
 
 class ModelInfo(Part):
-    __match_args__ = ("id", "provider", "context_window", "max_output", "reasoning")
     id: str
     provider: str
     context_window: int
@@ -45,7 +43,6 @@ class ModelInfo(Part):
 class CommandOutcome(Part):
     """Data of `run_command`."""
 
-    __match_args__ = ("extension", "action", "text")
     extension: str
     action: Literal["noop", "prompt", "insert", "display", "open_panel"]
     """What the extension wants to be done with `text`: nothing, send it as a prompt, offer it for the next prompt, or
@@ -55,7 +52,6 @@ class CommandOutcome(Part):
 
 
 class CommandInfo(Part):
-    __match_args__ = ("name", "description", "extension")
     name: str
     """Without the slash."""
     description: str
@@ -63,7 +59,6 @@ class CommandInfo(Part):
 
 
 class ToolInfo(Part):
-    __match_args__ = ("name", "description", "schema", "extension")
     name: str
     description: str
     schema: dict[str, Any]
@@ -75,44 +70,6 @@ class ToolInfo(Part):
 class ExtensionStats(Part):
     """One extension: gauges of this moment, and counters since the host started."""
 
-    __match_args__ = (
-        "state",
-        "failure",
-        "pids",
-        "workers",
-        "uptime_s",
-        "restarts",
-        "exits",
-        "exit_status",
-        "cpu_percent",
-        "cpu_s",
-        "rss_bytes",
-        "rss_peak_bytes",
-        "processes",
-        "threads",
-        "open_files",
-        "pending",
-        "frames_in",
-        "frames_out",
-        "frames_in_per_s",
-        "frames_out_per_s",
-        "bytes_in",
-        "bytes_out",
-        "calls",
-        "errors",
-        "timeouts",
-        "blocks",
-        "limit_breaches",
-        "events_dropped",
-        "notes_dropped",
-        "junk_lines",
-        "p50_ms",
-        "p99_ms",
-        "latency_ms",
-        "latency_sum_ms",
-        "unexpected_exits",
-        "in_client",
-    )
     _parts: ClassVar[dict[str, str]] = {"pids": "plain[]", "latency_ms": "plain[]"}
     state: str
     """spawned, greeted, ready, backoff, stopping, exited or failed; the best of its workers."""

@@ -6,10 +6,10 @@ The same for programs with threads and with asyncio: an answer and a stream call
 from __future__ import annotations
 
 import json
-import sys
 import threading
 from itertools import count
 
+from .connection.callback import tell
 from .connection.command_line import command, environment
 from .connection.decode import event, members_of
 from .connection.engine_process import EngineProcess
@@ -71,10 +71,11 @@ class Client:
             command(options, program),
             environment(options, env),
             on_line=self._on_line,
-            on_stderr=lambda line: self._tell(self._on_stderr, line),
+            on_stderr=lambda line: tell(self._on_stderr, line),
             on_end=self._finish,
         )
         self.process.write(b'{"type":"hello","id":"hello"}\n')
+        self.process.start()
 
     # --- requests -------------------------------------------------------------------------------------------
 
@@ -197,7 +198,7 @@ class Client:
     def _on_record(self, record: AnyEvent) -> None:
         stream = self._streams.get(record.prompt) if record.prompt else self._latest
         if not record.prompt:
-            self._tell(self._on_event, record)
+            tell(self._on_event, record)
         if stream is None or stream.is_over or (not record.prompt and isinstance(record, Session)):
             return
         if not stream.put(record):
@@ -207,14 +208,7 @@ class Client:
 
     def _on_ext(self, members: dict[str, Any]) -> None:
         if (on_frame := self.on_frame.get(members["extension"])) is not None:
-            self._tell(on_frame, members)
-
-    def _tell(self, callback: Callable[[T], None], value: T) -> None:
-        """Calls the program; what it raises is its own fault, and is shown, but the events go on."""
-        try:
-            callback(value)
-        except Exception:
-            sys.excepthook(*sys.exc_info())
+            tell(on_frame, members)
 
     def _finish(self, error: ZotError) -> None:
         """No more answers and events come. The first error counts."""

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 
 class UserMessage(Event):
-    __match_args__ = ("content", "time")
     _parts: ClassVar[dict[str, str]] = {"content": "content[]"}
     type: ClassVar[str] = "user_message"
     content: tuple[Content, ...]
@@ -24,7 +23,6 @@ class UserMessage(Event):
 
 
 class TurnStart(Event):
-    __match_args__ = ("step",)
     type: ClassVar[str] = "turn_start"
     step: int
     """1 for the first turn of each prompt."""
@@ -35,20 +33,17 @@ class AssistantStart(Event):
 
 
 class TextDelta(Event):
-    __match_args__ = ("delta",)
     type: ClassVar[str] = "text_delta"
     delta: str
 
 
 class ToolUseStart(Event):
-    __match_args__ = ("id", "name")
     type: ClassVar[str] = "tool_use_start"
     id: str
     name: str
 
 
 class ToolUseArgs(Event):
-    __match_args__ = ("id", "delta")
     type: ClassVar[str] = "tool_use_args"
     id: str
     delta: str
@@ -56,7 +51,6 @@ class ToolUseArgs(Event):
 
 
 class ToolUseEnd(Event):
-    __match_args__ = ("id",)
     type: ClassVar[str] = "tool_use_end"
     id: str
 
@@ -64,7 +58,6 @@ class ToolUseEnd(Event):
 class Usage(Event):
     """Once per request to the model, also when it failed."""
 
-    __match_args__ = ("input", "output", "cache_read", "cache_write", "cost_usd", "cumulative")
     _parts: ClassVar[dict[str, str]] = {"cumulative": "Totals"}
     type: ClassVar[str] = "usage"
     input: int
@@ -76,7 +69,6 @@ class Usage(Event):
 
 
 class AssistantMessage(Event):
-    __match_args__ = ("content", "time")
     _parts: ClassVar[dict[str, str]] = {"content": "content[]"}
     type: ClassVar[str] = "assistant_message"
     content: tuple[Content, ...]
@@ -84,7 +76,6 @@ class AssistantMessage(Event):
 
 
 class ToolCall(Event):
-    __match_args__ = ("id", "name", "args", "extension")
     type: ClassVar[str] = "tool_call"
     id: str
     name: str
@@ -94,7 +85,6 @@ class ToolCall(Event):
 
 
 class TurnEnd(Event):
-    __match_args__ = ("stop", "error")
     type: ClassVar[str] = "turn_end"
     stop: Literal["end_turn", "tool_use", "length", "error", "aborted"]
     error: str | None = None
@@ -104,14 +94,12 @@ class ToolProgress(Event):
     """A piece of what a running call says, for whoever watches: about twenty a second at most. Of `bash` it is output;
     one that begins with `... [N characters are not shown]` follows a gap."""
 
-    __match_args__ = ("id", "text")
     type: ClassVar[str] = "tool_progress"
     id: str
     text: str
 
 
 class ToolResult(Event):
-    __match_args__ = ("id", "is_error", "content", "extension")
     _parts: ClassVar[dict[str, str]] = {"content": "content[]"}
     type: ClassVar[str] = "tool_result"
     id: str
@@ -124,7 +112,6 @@ class ToolResult(Event):
 class CompactDone(Event):
     """Only in rpc: a summary has taken the place of the older messages. `done` follows, without a `result`."""
 
-    __match_args__ = ("summary", "messages_before", "messages_after")
     type: ClassVar[str] = "compact_done"
     summary: str
     messages_before: int
@@ -134,7 +121,6 @@ class CompactDone(Event):
 
 
 class Error(Event):
-    __match_args__ = ("message",)
     type: ClassVar[str] = "error"
     message: str
 
@@ -148,7 +134,6 @@ class Done(Event):
 class Session(Event):
     """Always the first record."""
 
-    __match_args__ = ("schema_version", "zot_version", "id", "provider", "model", "cwd", "extensions", "time")
     _parts: ClassVar[dict[str, str]] = {"extensions": "plain[]"}
     type: ClassVar[str] = "session"
     schema_version: int
@@ -165,7 +150,6 @@ class Session(Event):
 class ExtensionNotice(Event):
     """A notice: something happened to an extension that the user should know."""
 
-    __match_args__ = ("extension", "event", "message")
     type: ClassVar[str] = "extension"
     extension: str
     event: Literal[
@@ -193,7 +177,6 @@ class Retry(Event):
     """A request to the model has failed and is sent once more after a pause. Comes at the start of the pause, before
     `assistant_start`; a failed request of which readers have seen anything is not sent again."""
 
-    __match_args__ = ("attempt", "of", "wait_s", "reason", "status")
     type: ClassVar[str] = "retry"
     attempt: int
     """Of the request that follows the pause: 2 for the second time that it is sent."""
@@ -210,7 +193,6 @@ class Retry(Event):
 class Command(Event):
     """The prompt is a slash command, which runs now. The records of its answer follow."""
 
-    __match_args__ = ("extension", "name", "args")
     type: ClassVar[str] = "command"
     extension: str
     name: str
@@ -221,7 +203,6 @@ class Command(Event):
 class ExtNotify(Event):
     """A note of an extension for the user. It is shown until the next prompt, or until its sender takes it back."""
 
-    __match_args__ = ("extension", "level", "message")
     type: ClassVar[str] = "ext_notify"
     extension: str
     level: Literal["info", "success", "warn", "error"]
@@ -231,7 +212,6 @@ class ExtNotify(Event):
 class ClearNotes(Event):
     """This extension takes back its notes; notes of other extensions stay."""
 
-    __match_args__ = ("extension",)
     type: ClassVar[str] = "clear_notes"
     extension: str
 
@@ -239,7 +219,6 @@ class ClearNotes(Event):
 class ExtDisplay(Event):
     """A text that a command shows once. The model does not see it, and no transcript has it."""
 
-    __match_args__ = ("extension", "text")
     type: ClassVar[str] = "ext_display"
     extension: str
     text: str
@@ -248,7 +227,6 @@ class ExtDisplay(Event):
 class ExtInsert(Event):
     """Text that a command offers for the user's next prompt, to be edited before it is sent."""
 
-    __match_args__ = ("extension", "text")
     type: ClassVar[str] = "ext_insert"
     extension: str
     text: str
@@ -257,7 +235,6 @@ class ExtInsert(Event):
 class PanelOpen(Event):
     """An extension opens a panel. Its id is unique among those of the extension."""
 
-    __match_args__ = ("extension", "panel_id", "title", "lines", "footer")
     _parts: ClassVar[dict[str, str]] = {"lines": "plain[]"}
     type: ClassVar[str] = "panel_open"
     extension: str
@@ -270,7 +247,6 @@ class PanelOpen(Event):
 class PanelRender(Event):
     """The complete new content of an open panel."""
 
-    __match_args__ = ("extension", "panel_id", "title", "lines", "footer")
     _parts: ClassVar[dict[str, str]] = {"lines": "plain[]"}
     type: ClassVar[str] = "panel_render"
     extension: str
@@ -283,7 +259,6 @@ class PanelRender(Event):
 class PanelClose(Event):
     """An open panel is gone: its extension closed it, or has ended."""
 
-    __match_args__ = ("extension", "panel_id")
     type: ClassVar[str] = "panel_close"
     extension: str
     panel_id: str
@@ -292,18 +267,6 @@ class PanelClose(Event):
 class Result(Event):
     """How the run ended; the record before `done`."""
 
-    __match_args__ = (
-        "status",
-        "exit_code",
-        "reason",
-        "text",
-        "steps",
-        "usage",
-        "cost_usd",
-        "duration_ms",
-        "session",
-        "extensions",
-    )
     _parts: ClassVar[dict[str, str]] = {"usage": "Totals", "extensions": "Cost{}"}
     type: ClassVar[str] = "result"
     status: str
@@ -334,6 +297,7 @@ AnyEvent = (
     | TurnEnd
     | ToolProgress
     | ToolResult
+    | CompactDone
     | Error
     | Done
     | Session

@@ -15,22 +15,6 @@ if TYPE_CHECKING:
 
 
 class HostStats(Part):
-    __match_args__ = (
-        "pid",
-        "kind",
-        "version",
-        "cwd",
-        "started",
-        "uptime_s",
-        "cpu_percent",
-        "cpu_s",
-        "rss_bytes",
-        "open_files",
-        "wakeups",
-        "samples",
-        "sampling_cpu_s",
-        "sampling_interval_s",
-    )
     pid: int
     kind: str
     """An agent's run, or `zot host`."""
@@ -53,7 +37,6 @@ class HostStats(Part):
 
 
 class Stats(Part):
-    __match_args__ = ("time", "host", "extensions")
     _parts: ClassVar[dict[str, str]] = {"host": "HostStats", "extensions": "ExtensionStats{}"}
     time: float
     """Seconds since the epoch."""
@@ -62,7 +45,6 @@ class Stats(Part):
 
 
 class HostInfo(Part):
-    __match_args__ = ("pid", "kind", "version", "cwd", "started", "extensions")
     _parts: ClassVar[dict[str, str]] = {"extensions": "plain[]"}
     pid: int
     kind: str
@@ -76,7 +58,6 @@ class HostInfo(Part):
 class LimitUse(Part):
     """One limit, and the use of the worker that is nearest to it."""
 
-    __match_args__ = ("limit", "allowed", "used")
     limit: str
     """A name from `limits` in the manifest."""
     allowed: float
@@ -87,7 +68,6 @@ class LimitUse(Part):
 class PendingRequest(Part):
     """A request to the extension that waits for its answer."""
 
-    __match_args__ = ("kind", "name", "pid", "age_s")
     kind: Literal["tool", "command", "verdict"]
     name: str
     """Of the tool or the command; empty for a verdict."""
@@ -99,27 +79,6 @@ class PendingRequest(Part):
 class ExtensionStatus(Part):
     """All that one screen tells of an extension."""
 
-    __match_args__ = (
-        "name",
-        "version",
-        "state",
-        "why",
-        "since",
-        "restart_policy",
-        "on_failure",
-        "required",
-        "stats",
-        "limits",
-        "limit_action",
-        "pending_requests",
-        "tools",
-        "commands",
-        "guards",
-        "observes",
-        "folder",
-        "log",
-        "log_trouble",
-    )
     _parts: ClassVar[dict[str, str]] = {
         "stats": "ExtensionStats",
         "limits": "LimitUse[]",
@@ -161,7 +120,6 @@ class ExtensionStatus(Part):
 
 
 class ReloadOutcome(Part):
-    __match_args__ = ("name", "outcome", "reason", "folder")
     name: str
     outcome: Literal["reloaded", "started", "stopped", "kept", "skipped"]
     """reloaded: its new version has taken over; started: it did not run before; stopped: it is disabled or gone; kept:
@@ -174,7 +132,6 @@ class ReloadOutcome(Part):
 class ContentBlock(Part):
     """`{"type":"text","text":…}` or `{"type":"image","mime_type":…,"data":<base64>}`; other types are shown by name."""
 
-    __match_args__ = ("type", "text", "mime_type", "data")
     type: str
     text: str | None = None
     mime_type: str | None = None
@@ -182,14 +139,12 @@ class ContentBlock(Part):
 
 
 class ToolAnswer(Part):
-    __match_args__ = ("content", "is_error")
     _parts: ClassVar[dict[str, str]] = {"content": "ContentBlock[]"}
     content: tuple[ContentBlock, ...] | None = None
     is_error: bool | None = None
 
 
 class Panel(Part):
-    __match_args__ = ("id", "title", "lines", "footer")
     _parts: ClassVar[dict[str, str]] = {"lines": "plain[]"}
     id: str
     title: str | None = None
@@ -198,7 +153,6 @@ class Panel(Part):
 
 
 class CommandAnswer(Part):
-    __match_args__ = ("action", "prompt", "insert", "display", "open_panel", "error")
     _parts: ClassVar[dict[str, str]] = {"open_panel": "Panel"}
     action: str | None = None
     prompt: str | None = None
@@ -211,7 +165,6 @@ class CommandAnswer(Part):
 class ModifiedResult(Part):
     """A result that the model gets in place of the tool's."""
 
-    __match_args__ = ("content", "is_error")
     _parts: ClassVar[dict[str, str]] = {"content": "ContentBlock[]"}
     content: tuple[ContentBlock, ...]
     is_error: bool | None = None
@@ -221,7 +174,6 @@ class ModifiedResult(Part):
 class Verdict(Part):
     """A guard's verdict. Without any other field: allow, unchanged."""
 
-    __match_args__ = ("block", "reason", "modified_args", "replace_text", "modified_result")
     _parts: ClassVar[dict[str, str]] = {"modified_result": "ModifiedResult"}
     block: bool | None = None
     reason: str | None = None

@@ -13,13 +13,11 @@ if TYPE_CHECKING:
 
 
 class TextContent(Part):
-    __match_args__ = ("text",)
     type: ClassVar[str] = "text"
     text: str
 
 
 class ImageContent(Part):
-    __match_args__ = ("mime_type", "bytes")
     type: ClassVar[str] = "image"
     mime_type: str
     bytes: int
@@ -27,7 +25,6 @@ class ImageContent(Part):
 
 
 class ToolCallContent(Part):
-    __match_args__ = ("id", "name", "args")
     type: ClassVar[str] = "tool_call"
     id: str
     name: str
@@ -36,7 +33,6 @@ class ToolCallContent(Part):
 
 
 class ToolResultContent(Part):
-    __match_args__ = ("call_id", "is_error", "content")
     _parts: ClassVar[dict[str, str]] = {"content": "content[]"}
     type: ClassVar[str] = "tool_result"
     call_id: str
@@ -47,7 +43,6 @@ class ToolResultContent(Part):
 class Totals(Part):
     """Tokens, and dollars where the model's prices are known."""
 
-    __match_args__ = ("input", "output", "cache_read", "cache_write", "cost_usd")
     input: int = 0
     output: int = 0
     cache_read: int = 0
@@ -59,29 +54,6 @@ class Totals(Part):
 class Cost(Part):
     """What one extension cost: its whole process tree, and its frames."""
 
-    __match_args__ = (
-        "state",
-        "cpu_ms",
-        "rss_peak_bytes",
-        "processes_peak",
-        "frames_in",
-        "frames_out",
-        "bytes_in",
-        "bytes_out",
-        "calls",
-        "errors",
-        "timeouts",
-        "blocks",
-        "events_dropped",
-        "notes_dropped",
-        "junk_lines",
-        "p50_ms",
-        "p99_ms",
-        "exits",
-        "exit_status",
-        "restarts",
-        "unexpected_exits",
-    )
     state: str
     """spawned, greeted, ready, backoff, stopping, exited or failed."""
     cpu_ms: int

@@ -12,18 +12,21 @@ else:
         return lambda cls: cls
 
 
+_MATCH = "__match_args__"
+"""Type checkers find it out from the annotations, and would not have it set."""
 _classes: dict[str, type[Part]] = {}
 """By name."""
 _content: dict[str, type[Part]] = {}
 """The content blocks, by their type."""
 
 
-@dataclass_transform(frozen_default=True, kw_only_default=True)
+@dataclass_transform(frozen_default=True)
 class Part:
     """A JSON object as an object of Python: an attribute for each member. Members that this version does not know are
     left out."""
 
-    __match_args__: ClassVar[tuple[str, ...]] = ()
+    _names: ClassVar[tuple[str, ...]] = ()
+    """The members: what a subclass annotates, but for `ClassVar`. They are its `__match_args__`, too."""
     _parts: ClassVar[dict[str, str]] = {}
     """How members are read that hold objects: `Totals`, `Cost{}` for an object of them, `content[]` for a list of
     content blocks, and `plain[]` for a list of anything else."""
@@ -31,11 +34,16 @@ class Part:
     def __init_subclass__(cls) -> None:
         if cls.__name__.endswith("Content"):
             _content[cls.type] = cls  # type: ignore[attr-defined]
+        cls._names = tuple(name for name, kind in cls.__annotations__.items() if not kind.startswith("ClassVar"))
+        setattr(cls, _MATCH, cls._names)
         _classes[cls.__name__] = cls
 
-    def __init__(self, **members: Any) -> None:
+    def __init__(self, *values: Any, **members: Any) -> None:
         cls = type(self)
-        known = cls.__match_args__
+        known = cls._names
+        if len(values) > len(known) or members.keys() & (given := dict(zip(known, values, strict=False))).keys():
+            raise TypeError(f"{cls.__name__} takes {', '.join(known) or 'nothing'}, each once")
+        members = {**given, **members}
         if not members.keys() <= {*known, *cls._common()}:
             raise TypeError(f"{cls.__name__} has no {sorted(members.keys() - {*known, *cls._common()})}")
         missing = [name for name in known if name not in members and not hasattr(cls, name)]
@@ -52,7 +60,7 @@ class Part:
         """The object in a JSON object. Raises `KeyError`, `TypeError` or `AttributeError` if it is another one."""
         made = cls.__new__(cls)
         held = made.__dict__
-        for name in cls.__match_args__:
+        for name in cls._names:
             if name in members:
                 held[name] = members[name]
             elif not hasattr(cls, name):
@@ -69,7 +77,7 @@ class Part:
         raise AttributeError(f"{type(self).__name__} cannot be changed")
 
     def _values(self) -> tuple[object, ...]:
-        return tuple(getattr(self, name) for name in self.__match_args__)
+        return tuple(getattr(self, name) for name in self._names)
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and self._values() == other._values()
@@ -78,7 +86,7 @@ class Part:
         return hash((type(self), repr(self._values())))
 
     def __repr__(self) -> str:
-        members = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__match_args__)
+        members = ", ".join(f"{name}={getattr(self, name)!r}" for name in self._names)
         return f"{type(self).__name__}({members})"
 
 
@@ -87,10 +95,21 @@ class Event(Part):
 
     type: ClassVar[str] = ""
     """As in the line; of an `UnknownEvent` it is an attribute."""
-    prompt: str = ""
-    """The id of the prompt that it belongs to; "" for those of extensions and of the whole session."""
-    raw: bytes = b""
-    """The line as it came, without the line feed."""
+    if TYPE_CHECKING:  # properties, for type checkers: fields with a default would have to follow those of the classes
+
+        @property
+        def prompt(self) -> str:
+            """The id of the prompt that it belongs to; "" for those of extensions and of the whole session."""
+            return ""
+
+        @property
+        def raw(self) -> bytes:
+            """The line as it came, without the line feed."""
+            return b""
+
+    else:
+        prompt = ""
+        raw = b""
 
     @classmethod
     def _common(cls) -> tuple[str, ...]:
@@ -100,7 +119,6 @@ class Event(Part):
 class UnknownEvent(Event):
     """A record that this version does not know. `members` has all of it."""
 
-    __match_args__ = ("type", "members")
     type: str  # type: ignore[misc]
     members: dict[str, Any]
 

@@ -145,10 +145,18 @@ def _items(name: str, value: Any) -> list[Any]:
 def _checked(name: str, kind: int, value: Any) -> str:
     """The text of one value."""
     types, called = ONE[kind]
-    is_fit = isinstance(value, types) and (kind == SWITCH or not isinstance(value, bool))
+    is_fit = isinstance(value, types) and isinstance(value, bool) == (kind == SWITCH)
     if not is_fit or (kind == SECONDS and not 0 <= value < float("inf")):
         raise TypeError(f"{name} is {called}, not {value!r}")
-    text = f"{round(value * 1000)}ms" if kind == SECONDS else os.fsdecode(value) if kind == PLACE else str(value)
+    text = (
+        f"{round(value * 1000)}ms"
+        if kind == SECONDS
+        else str(value)
+        if kind != PLACE
+        else value
+        if isinstance(value, str)
+        else os.fsdecode(os.fspath(value))
+    )
     if "\0" in text:
         raise TypeError(f"{name} has a NUL character: {value!r}")
     return text

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ..errors import RefusedError
-from ..events import Error, TurnEnd
+from ..events import CompactDone, Error, TurnEnd
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..record import Event
+    from ..events import AnyEvent
 
 
 class Summary:
@@ -17,14 +17,16 @@ class Summary:
         self._summary: str | None = None
         self._reason = "the compaction has ended without a summary"
 
-    def add(self, event: Event) -> None:
+    def add(self, event: AnyEvent) -> None:
         match event:
             case Error(message):
                 self._reason = message
             case TurnEnd(stop="aborted"):
                 self._reason = event.error or "aborted"
-            case _ if event.type == "compact_done":
-                self._summary = str(getattr(event, "summary", "") or getattr(event, "members", {}).get("summary", ""))
+            case CompactDone(summary):
+                self._summary = summary
+            case _:
+                return
 
     def text(self) -> str:
         """The summary. Raises `RefusedError` with the reason if there is none."""

@@ -81,6 +81,9 @@ class EngineProcess:
         )
         self.write = self._channel.write
         _running.add(self)
+
+    def start(self) -> None:
+        """Begins to read; until then nothing is called."""
         self._channel.start()
 
     @property

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import threading
 import time
 from collections import deque
@@ -12,6 +11,7 @@ from itertools import count
 
 from ..errors import BusyError, ClosedError, HostError, HostGoneError, HostRefusedError, NoHostError, SeveralHostsError
 from ..host_answers import HostInfo, Stats
+from .callback import tell
 from .channel import Channel
 from .decode import event, members_of
 from .host_places import connect, sockets
@@ -95,8 +95,9 @@ class HostClient:
             on_end=self._on_end,
             on_pass=self._press,
         )
+        self._pending["info"] = self.info = Pending("info")  # before the thread runs: it looks at it
         self._channel.start()
-        self.info = self.send("info")
+        self._write(type="info", id="info")
 
     @property
     def is_own_thread(self) -> bool:
@@ -184,7 +185,7 @@ class HostClient:
         id_, kind = members.get("id"), members["type"]
         if kind == "tool_progress":
             if (on_progress := self._progress.get(str(id_))) is not None:
-                self._tell(on_progress, str(members.get("text", "")))
+                tell(on_progress, str(members.get("text", "")))
         elif id_ is None:
             if kind == "error":
                 self._refusal = str(members.get("message", ""))
@@ -198,13 +199,6 @@ class HostClient:
         for stream in self._watches:
             if stream.wants(item):
                 stream.put(item)
-
-    def _tell(self, callback: Callable[[T], None], value: T) -> None:
-        """Calls the program; what it raises is its own fault, and is shown."""
-        try:
-            callback(value)
-        except Exception:
-            sys.excepthook(*sys.exc_info())
 
     def _on_end(self, fault: ProtocolError | None) -> None:
         if not self.info.is_come and self._refusal:

@@ -24,10 +24,10 @@ def zot_home() -> str:
     """`$ZOT_HOME`, else the user's folder for state."""
     if given := os.environ.get("ZOT_HOME"):
         return os.path.join(os.getcwd(), os.path.expanduser(given))
-    if sys.platform == "darwin":
-        return os.path.expanduser("~/Library/Application Support/zot")
-    state = os.environ.get("XDG_STATE_HOME", "").strip() or os.path.expanduser("~/.local/state")
-    return os.path.join(state, "zot")
+    is_mac = sys.platform == "darwin"
+    named = os.environ.get("XDG_DATA_HOME" if is_mac else "XDG_STATE_HOME", "")
+    default = os.path.expanduser("~/Library/Application Support" if is_mac else "~/.local/state")
+    return os.path.join(named if os.path.isabs(named) else default, "zot")
 
 
 def folders() -> list[str]:

@@ -128,6 +128,30 @@ def test_a_run_with_tools_in_a_project_with_packages_of_our_names(installation, 
     assert (project.cwd / "made").read_text() == "x\n"
 
 
+def test_a_program_in_such_a_project_embeds_an_agent(installation, project):
+    """Also with a folder of our name that is no package: it does not hide what is installed."""
+    for name in ("pyzot", "zotext"):
+        (project.cwd / name).mkdir()
+    cassette = Script(project.cwd).answer("Done.").write(project.folder / "cassette.jsonl")
+    program = project.cwd / "program.py"
+    program.write_text(f"""
+import asyncio
+from pyzot import AsyncRuntime, Runtime
+
+with Runtime(replay={str(cassette)!r}) as zot:
+    print(zot.run("go", check=True).text, zot.state().cwd)
+
+async def main():
+    async with AsyncRuntime(replay={str(cassette)!r}) as zot:
+        print((await zot.run("go", check=True)).text)
+
+asyncio.run(main())
+""")
+    for argv in ([program], ["-I", program]):
+        done = run(installation.python, *argv, cwd=project.cwd, env=project.env)
+        assert done.stdout == f"Done. {project.cwd}\nDone.\n"
+
+
 def test_the_model_worker_runs(installation, project):
     from tests.support.messages_server import MessagesServer, text_reply
 

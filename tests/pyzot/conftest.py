@@ -46,6 +46,12 @@ def start_async(options):
 
 
 @pytest.fixture
+def fake_async():
+    """Makes an `AsyncRuntime` with `fake_engine.py`; the test closes it."""
+    return lambda behaviour="works", **more: AsyncRuntime(program=fake_engine(behaviour), **more)
+
+
+@pytest.fixture
 def fake():
     """Starts a runtime with `fake_engine.py`; the word says how it misbehaves. All are closed after the test."""
     made = []

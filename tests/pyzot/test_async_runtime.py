@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import os
+import signal
 import threading
 
+import psutil
 import pytest
 
 from pyzot import (
     AsyncEventStream,
     AsyncRuntime,
+    BusyError,
     ClosedError,
     Done,
     EventStream,
     PromptFailed,
+    ProtocolError,
+    RefusedError,
     Runtime,
     RuntimeDied,
     TextDelta,
+    async_runtime,
 )
+from pyzot.connection import engine_process
+from tests.support.zot_process import wait_until
 
 
 def test_the_events_of_a_prompt_come_in_order(start_async):
@@ -76,6 +85,172 @@ def test_it_works_in_a_loop_of_another_thread(start_async):
     thread.start()
     thread.join()
     assert texts == ["Done."]
+
+
+def test_it_works_in_a_loop_of_another_kind(fake_async):
+    """Only what every loop has is used: futures, and calls from other threads."""
+
+    class Loop(asyncio.SelectorEventLoop):
+        def add_reader(self, *_):
+            raise NotImplementedError
+
+        add_writer = add_signal_handler = run_in_executor = subprocess_exec = add_reader
+
+    async def main():
+        async with fake_async() as zot:
+            return (await zot.run("quick")).text
+
+    loop = Loop()
+    assert loop.run_until_complete(main()) == "Done."
+    loop.close()
+
+
+def test_the_loop_runs_on_while_an_engine_starts_and_ends(fake_async, monkeypatch):
+    """`silent` never answers, `never_ends` never ends: both waits are seen in the middle."""
+    monkeypatch.setattr(engine_process, "CLOSE_S", 0.1)
+    monkeypatch.setattr(engine_process, "EXIT_S", 0.1)
+
+    async def main():
+        beats = 0
+
+        async def beat():
+            nonlocal beats
+            while True:
+                await asyncio.sleep(0)
+                beats += 1
+
+        beating = asyncio.create_task(beat())
+        with monkeypatch.context() as impatient:
+            impatient.setattr(async_runtime, "ANSWER_S", 0.1)
+            with pytest.raises(ProtocolError, match="hello has not been answered"):
+                await fake_async("silent")
+        zot = await fake_async("never_ends")
+        beats = 0
+        await zot.close()
+        beating.cancel()
+        return beats
+
+    assert asyncio.run(main()) > 100
+
+
+def test_a_cancelled_task_aborts_its_prompt_and_the_runtime_goes_on(fake_async):
+    async def main():
+        async with fake_async() as zot:
+            seen = asyncio.Event()
+
+            async def read():
+                async for _ in zot.prompt("go"):
+                    seen.set()
+
+            for begin in (read, lambda: zot.run("go")):
+                task = asyncio.create_task(begin())
+                await (seen.wait() if begin is read else asyncio.sleep(0))
+                task.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await task
+                assert (await zot.run("quick")).text == "Done."
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.05):
+                    await zot.run("go")
+            assert (await zot.run("quick")).text == "Done."
+
+    asyncio.run(main())
+
+
+def test_a_left_loop_and_a_closed_stream_end_the_prompt(fake_async):
+    async def main():
+        async with fake_async() as zot:
+            async for _ in zot.prompt("go"):
+                break
+            assert (await zot.run("quick")).text == "Done."
+            events = zot.prompt("go")
+            with pytest.raises(BusyError):
+                zot.prompt("again")
+            await events.close()
+            async with zot.prompt("go") as events:
+                await anext(events)
+            assert events.result.status == "interrupted"
+
+    asyncio.run(main())
+
+
+def test_a_refused_prompt_is_the_first_event_and_the_runtime_goes_on(fake_async):
+    async def main():
+        async with fake_async() as zot:
+            events = zot.prompt("refused")
+            with pytest.raises(RefusedError, match="needs text"):
+                await anext(events)
+            assert await zot.compact("names") == "short: names"
+            with pytest.raises(RefusedError, match="the model fails"):
+                await zot.compact("fail")
+            with pytest.raises(RefusedError, match="no prompt runs"):
+                await zot.steer("left")
+            assert (await zot.run("quick")).text == "Done."
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("behaviour", ["garbage", "other_version", "other_json"])
+def test_another_program_is_a_protocol_error(fake_async, behaviour):
+    async def main():
+        with pytest.raises(ProtocolError):
+            async with fake_async(behaviour):
+                pass
+
+    asyncio.run(main())
+
+
+def test_the_death_of_the_engine_ends_all_who_wait(fake_async):
+    async def main():
+        async with fake_async() as zot:
+            first = asyncio.create_task(zot.run("go"))
+            await zot.state()
+            os.kill(zot.pid, signal.SIGKILL)
+            with pytest.raises(RuntimeDied, match="signal 9"):
+                await first
+            with pytest.raises(RuntimeDied):
+                await zot.state()
+
+    asyncio.run(main())
+
+
+def test_many_runtimes_in_one_loop(fake_async):
+    async def one():
+        async with fake_async() as zot:
+            return (await zot.run("quick")).text
+
+    async def main():
+        return await asyncio.gather(*(one() for _ in range(10)))
+
+    assert asyncio.run(main()) == ["Done."] * 10
+    assert [thread.name for thread in threading.enumerate() if thread.name.startswith("zot-")] == []
+
+
+def test_a_loop_that_is_closed_in_a_prompt_hurts_nothing(fake_async):
+    zot = fake_async()
+
+    async def main():
+        events = zot.prompt("go")
+        await anext(events)
+        task = asyncio.ensure_future(anext(events))
+        await asyncio.sleep(0)
+        return events, task
+
+    loop = asyncio.new_event_loop()
+    _events, task = loop.run_until_complete(main())
+    loop.close()
+    zot.cancel()
+    assert asyncio.run(zot.run("quick")).text == "Done."
+    asyncio.run(zot.close())
+    task._log_destroy_pending = False
+
+
+def test_one_that_is_not_closed_is_warned_of_and_ends(fake_async):
+    zot = fake_async()
+    pid = zot.pid
+    with pytest.warns(ResourceWarning, match="was not closed"):
+        del zot
+    wait_until(lambda: not psutil.pid_exists(pid))
 
 
 def public(cls):

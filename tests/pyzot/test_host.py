@@ -9,6 +9,7 @@ import signal
 import socket
 import threading
 
+import psutil
 import pytest
 
 from pyzot import (
@@ -168,8 +169,10 @@ def test_many_requests_of_many_threads_are_under_way_at_once(host):
 
 
 def test_stop_waits_for_the_end(host, hosted):
+    pids = [pid for stats in host.stats().extensions.values() for pid in stats.pids]
     host.stop()
-    assert not hosted.socket.exists()
+    assert len(pids) == 4
+    assert not [pid for pid in pids if psutil.pid_exists(pid)]
     with pytest.raises(HostGoneError):
         host.stats()
 
@@ -292,6 +295,8 @@ def test_sockets_are_looked_for_where_hosts_put_them(tmp_path, monkeypatch, name
     for other in ("ZOT_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"):
         monkeypatch.delenv(other, raising=False)
     for value in (str(tmp_path), "~/x", "relative", "", "/", "/no-such-folder"):
+        if name == "HOME" and not value.startswith("/"):
+            continue  # a broken account, about which versions of platformdirs differ
         monkeypatch.setenv(name, value)
         assert host_places.zot_home() == str(zot_home.zot_home()), (name, value)
         assert host_places.folders() == [str(folder) for folder in runtime_dir.runtime_dirs()], (name, value)

@@ -150,7 +150,7 @@ def test_a_runtime_that_is_not_closed_is_warned_of_and_ends(options):
     pid = runtime.pid
     with pytest.warns(ResourceWarning, match="was not closed"):
         del runtime
-    wait_until(lambda: is_gone(pid))
+    wait_until(lambda: not psutil.pid_exists(pid))
 
 
 # --- signals -------------------------------------------------------------------------------------------------------

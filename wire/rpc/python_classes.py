@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
 WIRE = Path(__file__).parents[1]
 API = WIRE.parent / "pyzot"
@@ -133,8 +133,6 @@ def _class(node: ast.ClassDef, base: str) -> str:
     lines = [f"class {_name(node)}({base}):"]
     if doc := ast.get_docstring(node):
         lines += [*_docstring(doc), ""]
-    if fields:
-        lines.append(f"{INDENT}__match_args__ = {_tuple(name for name, *_ in fields)}")
     nested = {name: part for name, annotation, *_ in fields if (part := _part(annotation))}
     if nested:
         lines += _nested(nested)
@@ -163,14 +161,6 @@ def _member(name: str, annotation: str, default: str | None) -> list[str]:
         return [line]
     values = annotation.removeprefix("Literal[").removesuffix("]").split(", ")
     return [f"{INDENT}{name}: Literal[", *(f"{INDENT * 2}{value}," for value in values), f"{INDENT}]"]
-
-
-def _tuple(names: Iterable[str]) -> str:
-    quoted = [f'"{name}"' for name in names]
-    text = f"({', '.join(quoted)}{',' if len(quoted) == 1 else ''})"
-    if len(text) + 30 <= WIDTH:
-        return text
-    return "(\n" + "".join(f"{INDENT * 2}{name},\n" for name in quoted) + f"{INDENT})"
 
 
 def _table(name: str, kind: str, members: dict[str, str], about: str) -> str:

@@ -1,0 +1,105 @@
+"""The options of a runtime and the flags of a run."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+import pytest
+
+from cli.run.command import root
+from pyzot.connection.command_line import FLAGS, command, environment, own_program
+
+NOT_OPTIONS = {
+    "json": "the engine is `zot rpc`",
+    "print": "the engine is `zot rpc`",
+    "rpc": "the engine is `zot rpc`",
+    "no-stdin": "its stdin has the requests",
+    "no-session": "rpc keeps no session: the program keeps the messages",
+    "version": "it is no run",
+    "api-key": "an option, but given in the environment",
+}
+"""Flags of a run that are no flags of an engine, and why."""
+
+
+def flags():
+    """The long names of the flags of a run, without the dashes."""
+    for name, parameter in inspect.signature(root, eval_str=True).parameters.items():
+        if name != "ctx":
+            option = parameter.annotation.__metadata__[0]
+            words = [str(word) for word in (option.default, *(option.param_decls or ()))]
+            declared = [word.lstrip("-") for word in words if word.startswith("--")]
+            yield declared[0] if declared else name.replace("_", "-")
+
+
+def test_each_flag_of_a_run_is_an_option():
+    found = set(flags())
+    assert len(found) > 25
+    assert {name.replace("_", "-") for name in FLAGS} == found - NOT_OPTIONS.keys()
+    assert found >= NOT_OPTIONS.keys()
+
+
+def test_each_option_is_typed():
+    import ast
+
+    from pyzot.connection import command_line
+
+    tree = ast.parse(Path(command_line.__file__).read_text())
+    (options,) = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and node.name == "Options"]
+    assert {line.target.id for line in options.body if isinstance(line, ast.AnnAssign)} == {*FLAGS, "api_key"}
+
+
+def test_options_are_written_as_flags():
+    given = {
+        "model": "-x", "tools": ["read", "bash"], "ext": [Path("a"), "b"], "append_system_prompt": "one",
+        "timeout": 1.5, "max_steps": 3, "no_ext": True, "watch": False, "stats": None,
+        "cwd": Path("/x"), "api_key": "secret",
+    }  # fmt: skip
+    assert command(given, ["zot"]) == [
+        "zot", "rpc", "--drain-timeout=0ms", "--model=-x", "--tools=read,bash", "--ext=a", "--ext=b",
+        "--append-system-prompt=one", "--timeout=1500ms", "--max-steps=3", "--no-ext", "--cwd=/x",
+    ]  # fmt: skip
+    assert command({"ext": "one", "tools": "read,bash"}, ["zot"])[3:] == ["--ext=one", "--tools=read,bash"]
+    assert command({})[: len(own_program()) + 1] == [*own_program(), "rpc"]
+
+
+def test_the_key_is_in_the_environment_alone(monkeypatch):
+    monkeypatch.setenv("ZOTCORE_RPC_TOKEN", "of this process")
+    found = environment({"api_key": "secret"}, {"EXTRA": "1"})
+    assert (found["ANTHROPIC_API_KEY"], found["EXTRA"]) == ("secret", "1")
+    assert "ZOTCORE_RPC_TOKEN" not in found
+    assert "secret" not in " ".join(command({"api_key": "secret"}))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("model", 5),
+        ("model", b"x"),
+        ("model", True),
+        ("api_key", 5),
+        ("api_key_file", 5),
+        ("timeout", "5"),
+        ("timeout", True),
+        ("timeout", -1),
+        ("timeout", float("nan")),
+        ("timeout", float("inf")),
+        ("max_steps", 1.5),
+        ("max_steps", "1"),
+        ("no_ext", 1),
+        ("no_ext", "yes"),
+        ("ext", 5),
+        ("ext", [5]),
+        ("tools", [None]),
+        ("cwd", 5),
+        ("system_prompt", "a\0b"),
+    ],
+)
+def test_a_value_of_another_type_is_refused_by_name(name, value):
+    with pytest.raises(TypeError, match=f"^{name} "):
+        command({name: value})
+
+
+def test_an_unknown_option_is_refused_with_the_known():
+    with pytest.raises(TypeError, match=r"no option 'modle'; there are api_key, .*model"):
+        command({"modle": "x"})
