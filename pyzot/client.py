@@ -9,7 +9,7 @@ import json
 import threading
 from itertools import count
 
-from .connection.callback import tell
+from .connection.channel import tell
 from .connection.command_line import command, environment
 from .connection.decode import event, members_of
 from .connection.engine_process import EngineProcess

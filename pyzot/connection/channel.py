@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import selectors
+import sys
 import threading
 from collections import deque
 
@@ -17,8 +18,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from io import FileIO
+    from typing import TypeVar
 
     from .lines import Lines
+
+    T = TypeVar("T")
 
 READ = 256 * 1024
 UNSENT_LIMIT = 256 * 1024 * 1024
@@ -214,6 +218,15 @@ class Channel:
                     file.close()
                 except OSError:
                     pass
+
+
+def tell(callback: Callable[[T], None], value: T) -> None:
+    """Calls `callback`. What it raises is the program's own fault: it is shown as an uncaught exception is, and what
+    has called it goes on."""
+    try:
+        callback(value)
+    except Exception as error:
+        sys.excepthook(type(error), error, error.__traceback__)
 
 
 _open: set[Channel] = set()

@@ -11,8 +11,7 @@ from itertools import count
 
 from ..errors import BusyError, ClosedError, HostError, HostGoneError, HostRefusedError, NoHostError, SeveralHostsError
 from ..host_answers import HostInfo, Stats
-from .callback import tell
-from .channel import Channel
+from .channel import Channel, tell
 from .decode import event, members_of
 from .host_places import connect, sockets
 from .inbox import Inbox
