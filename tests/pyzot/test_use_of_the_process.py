@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from pathlib import Path
 
 import psutil
@@ -213,7 +214,10 @@ print("well", count > 10)
 def test_a_forked_process_has_a_closed_copy_that_does_not_hold_the_engine(fake):
     runtime = fake()
     go, held = os.pipe()
-    if (child := os.fork()) == 0:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads, from Python 3.12 on
+        child = os.fork()
+    if child == 0:
         status = 9
         try:
             os.close(held)
