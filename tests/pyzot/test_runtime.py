@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 
 import pytest
 
@@ -18,6 +20,7 @@ from pyzot import (
     UserMessage,
 )
 from pyzot.connection.decode import event
+from tests.pyzot.conftest import no_child_left
 
 
 def test_the_events_of_a_prompt_come_in_order(start):
@@ -89,14 +92,12 @@ def test_after_close_each_call_says_so(start):
 
 
 def test_the_death_of_the_engine_is_an_exception(start):
-    import os
-    import signal
-
-    runtime = start()
-    os.kill(runtime.pid, signal.SIGKILL)
-    with pytest.raises(RuntimeDied, match="signal 9") as caught:
-        runtime.run("go")
-    assert caught.value.exit_status == -9
+    with no_child_left():
+        runtime = start()
+        os.kill(runtime.pid, signal.SIGKILL)
+        with pytest.raises(RuntimeDied, match="signal 9") as caught:
+            runtime.run("go")
+        assert caught.value.exit_status == -9
 
 
 def test_a_record_of_a_newer_engine_is_an_unknown_event():

@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from pyzot import BusyError, ClosedError, Done, Runtime, RuntimeDied, UserMessage
-from tests.pyzot.conftest import fake_engine
+from tests.pyzot.conftest import fake_engine, no_child_left
 from tests.support.zot_process import ROOT, wait_until
 
 FDS = Path("/proc/self/fd")
@@ -294,19 +294,28 @@ def test_no_engine_outlives_the_program(end):
     assert is_gone(pid)
 
 
+@pytest.mark.parametrize("end", ENDS)
+def test_nothing_of_a_real_engine_outlives_the_program(options, end):
+    given = f"replay={str(options['replay'])!r}, cwd={str(options['cwd'])!r}"
+    with no_child_left():
+        program(f"runtime = Runtime({given})\n{ENDS[end]}\n", env={**os.environ, **options["env"]})
+
+
 # --- the engine is killed at any moment -----------------------------------------------------------------------------
 
 
-def kill_at_a_random_moment(runtime, seed):
-    timer = threading.Timer(random.Random(seed).uniform(0, 0.1), lambda: os.kill(runtime.pid, signal.SIGKILL))
-    timer.start()
-    with pytest.raises(RuntimeDied, match="signal 9") as caught:
-        use(runtime)
-    timer.join()
-    assert caught.value.exit_status == -9
-    with pytest.raises(RuntimeDied):
-        runtime.state()
-    runtime.close()
+def kill_at_a_random_moment(start, seed):
+    with no_child_left():
+        runtime = start()
+        timer = threading.Timer(random.Random(seed).uniform(0, 0.1), lambda: os.kill(runtime.pid, signal.SIGKILL))
+        timer.start()
+        with pytest.raises(RuntimeDied, match="signal 9") as caught:
+            use(runtime)
+        timer.join()
+        assert caught.value.exit_status == -9
+        with pytest.raises(RuntimeDied):
+            runtime.state()
+        runtime.close()
 
 
 def use(runtime):
@@ -319,10 +328,10 @@ def use(runtime):
 
 @pytest.mark.parametrize("seed", range(20))
 def test_an_engine_killed_at_any_moment_is_a_clear_exception(fake, start, seed):
-    kill_at_a_random_moment(start() if seed < 4 else fake(), seed)
+    kill_at_a_random_moment(start if seed < 4 else fake, seed)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(100, 150))
 def test_an_engine_killed_at_many_moments(start, seed):
-    kill_at_a_random_moment(start(), seed)
+    kill_at_a_random_moment(start, seed)
