@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from .coroutines import finished
-from .errors import describe, print_traceback
+from .errors import Cancelled, describe, print_traceback
 from .events import AssistantMessage, ToolCall, ToolResult, TurnStart, UserPrompt
 from .verdicts import Allow, Block, ReplaceResult, ReplaceText, RewriteArgs
 
@@ -59,7 +59,8 @@ def judge(guards: list[Guard], frame: dict[str, Any]) -> dict[str, Any]:
             changed = _members(verdict)
             json.dumps(changed, allow_nan=False)  # raises here, where a failure blocks, if JSON cannot hold it
         except BaseException as error:
-            print_traceback(f"guard {guard.name!r} of {point}", error)
+            if not isinstance(error, Cancelled):
+                print_traceback(f"guard {guard.name!r} of {point}", error)
             return {"block": True, "reason": f"guard {guard.name!r} failed: {describe(error)}"}
         answer.update(changed)
         frame = {**frame, **_seen_by_the_next(changed)}

@@ -8,10 +8,12 @@ from .responses import panel_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
     from collections.abc import Callable, Iterable
     from threading import Event as Flag
     from typing import Any, Literal
 
+    from .attachment import Attachment
     from .host import HostInfo
 
     Send = Callable[[dict[str, Any]], None]
@@ -103,6 +105,18 @@ class Extension(Decorators):
 
         run(self.registry, self._threads, self.connect, self.greeted_by)
 
+    def attach(
+        self, send: Send, *, loop: AbstractEventLoop | None = None, on_thread: Callable[[], None] | None = None
+    ) -> Attachment:
+        """Serves a host in this same process, which carries the frames itself; stdin, stdout and signals stay with the
+        program. `begin` of what is returned says hello and all registrations, `handle` takes the host's frames, and
+        `close` ends it. `send` gets each frame of the extension, from any thread; it raises `TypeError` or `ValueError`
+        for a frame that JSON cannot hold. Coroutines run on `loop`, which runs in a thread of the host, or on one that
+        all extensions share. `on_thread` is called at the start of each thread for handlers."""
+        from .attachment import Attachment
+
+        return Attachment(self, send, loop, on_thread)
+
     # --- for the SDK --------------------------------------------------------------------------------------
 
     @property
@@ -113,7 +127,7 @@ class Extension(Decorators):
         """Sends the hello and all registrations, then what was said before."""
         with self._lock:
             if self._send is not None:
-                raise RuntimeError(f"{self.name} already runs")
+                raise RuntimeError(f"{self.name} already runs: an Extension serves one host at a time")
             for frame in (*self.registry.greeting(), *self._early):
                 send(frame)
             self._early.clear()

@@ -17,12 +17,14 @@ if TYPE_CHECKING:
 class JobQueue:
     """Runs up to `threads` jobs at a time. Jobs begin in order; with one thread they also end in order.
 
-    The threads start when there is work. They are daemons: a stuck one does not keep the process alive.
+    The threads start when there is work, each with a call of `on_thread`. They are daemons: a stuck one does not keep
+    the process alive.
     """
 
-    def __init__(self, name: str, threads: int) -> None:
+    def __init__(self, name: str, threads: int, on_thread: Callable[[], None] | None = None) -> None:
         self._name = name
         self._limit = threads
+        self._on_thread = on_thread
         self._started = 0
         self._idle = 0
         self._jobs: deque[Callable[[], None]] = deque()
@@ -64,6 +66,8 @@ class JobQueue:
             return True
 
     def _work(self) -> None:
+        if self._on_thread is not None:
+            self._on_thread()
         while True:
             with self._changed:
                 self._idle += 1

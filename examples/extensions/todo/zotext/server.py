@@ -29,7 +29,8 @@ POINT_FEATURES = {"user_prompt": "user_prompt_intercept", "tool_result": "tool_r
 
 
 class Server:
-    """`on_greeted` is called with the host's `hello_ack`. `send` may be called from any thread."""
+    """`on_greeted` is called with the host's `hello_ack`, and `on_thread` at the start of each thread for handlers.
+    `send` may be called from any thread."""
 
     def __init__(
         self,
@@ -37,15 +38,17 @@ class Server:
         send: Callable[[dict[str, Any]], None],
         on_greeted: Callable[[HostInfo], None],
         threads: int,
+        on_thread: Callable[[], None] | None = None,
     ) -> None:
         self._registry = registry
         self._send = send
         self._on_greeted = on_greeted
-        self._tools = JobQueue("tool", threads)
-        self._commands = JobQueue("command", 4)
-        self._guards = JobQueue("guard", 1)
-        self._events = JobQueue("event", 1)
-        self._panels = JobQueue("panel", 1)
+        self._on_thread = on_thread
+        self._tools = JobQueue("tool", threads, on_thread)
+        self._commands = JobQueue("command", 4, on_thread)
+        self._guards = JobQueue("guard", 1, on_thread)
+        self._events = JobQueue("event", 1, on_thread)
+        self._panels = JobQueue("panel", 1, on_thread)
         self._queues = (self._events, self._guards, self._tools, self._commands, self._panels)
         self._calls: dict[str, CallContext] = {}
 
@@ -85,7 +88,7 @@ class Server:
 
     def run_shutdown_handlers(self, deadline: float) -> bool:
         """Runs them one after another. False if they are not done at `deadline`."""
-        queue = JobQueue("on_shutdown", 1)
+        queue = JobQueue("on_shutdown", 1, self._on_thread)
         for handler in self._registry.shutdown_handlers:
             queue.submit(lambda handler=handler: _call_handler("on_shutdown", handler))  # type: ignore[misc]
         done = queue.wait_idle(max(deadline, time.monotonic() + 0.2))
@@ -193,6 +196,8 @@ def _call_handler(what: str, handler: Callable[..., object], *subject: object) -
     """Calls a handler that has no answer: an error is only logged."""
     try:
         finished(handler(*subject))
+    except Cancelled:
+        return
     except BaseException as error:
         print_traceback(what, error)
 

@@ -1,0 +1,100 @@
+"""An extension in the process of its host: the host carries the frames itself, without pipes and signals."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from . import coroutines
+from .errors import print_traceback
+from .server import Server
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable
+    from concurrent.futures import Future
+    from typing import Any, Protocol
+
+    from .host import HostInfo
+    from .registry import Registry
+
+    class Attachable(Protocol):
+        """What an `Extension` is here."""
+
+        registry: Registry
+
+        @property
+        def threads(self) -> int: ...
+        def connect(self, send: Callable[[dict[str, Any]], None]) -> None: ...
+        def greeted_by(self, host: HostInfo) -> None: ...
+        def disconnect(self) -> None: ...
+
+
+LAST_S = 0.5
+"""Seconds for the handlers of `on_shutdown`, after the wait for what is under way."""
+
+
+class Attachment:
+    """Serves one extension from `begin` to `close`. The handlers run in threads, as in a process."""
+
+    def __init__(
+        self,
+        extension: Attachable,
+        send: Callable[[dict[str, Any]], None],
+        loop: asyncio.AbstractEventLoop | None,
+        on_thread: Callable[[], None] | None,
+    ) -> None:
+        def begin_thread() -> None:
+            coroutines.run_in(loop, self._coroutines)
+            if on_thread is not None:
+                on_thread()
+
+        self._extension = extension
+        self._send = send
+        self._begin_thread = begin_thread
+        self._coroutines: set[Future[object]] = set()
+        """Those of handlers under way."""
+        self._closing = threading.Lock()
+        self._server: Server | None = None
+        """While it serves."""
+
+    def begin(self) -> None:
+        """Says hello, all registrations so far, and ready. Raises `RuntimeError` if the extension runs already."""
+        extension = self._extension
+        self._server = Server(
+            extension.registry, self._send, extension.greeted_by, extension.threads, self._begin_thread
+        )
+        try:
+            extension.connect(self._send)
+        except BaseException:
+            self._server = None
+            raise
+
+    def handle(self, frame: dict[str, Any]) -> None:
+        """Takes a frame of the host. Waits for no handler and raises nothing: what is wrong with a frame is written to
+        stderr. A `shutdown` is for the host to carry out, by `close`."""
+        if (server := self._server) is None:
+            return
+        try:
+            server.handle(frame)
+        except Exception as error:
+            print_traceback("reading a frame of the host", error)
+
+    def close(self, wait_s: float = 1.2) -> bool:
+        """Cancels the calls and coroutines under way, waits up to `wait_s` seconds for all handlers, runs those of
+        `on_shutdown`, and lets go of the extension, which then can run again. False if a handler still runs: its thread
+        ends with it, and does not keep the process alive. A second call waits for the first."""
+        with self._closing:
+            if (server := self._server) is None:
+                return True
+            server.cancel_all("shutdown")
+            for future in self._coroutines.copy():  # also those of guards and events, which have no context
+                future.cancel()
+            done = server.wait_idle(time.monotonic() + wait_s)
+            server.close()
+            server.cancel_all("shutdown")
+            done = server.run_shutdown_handlers(time.monotonic() + LAST_S) and done
+            self._server = None
+            self._extension.disconnect()
+            return done
