@@ -81,6 +81,7 @@ if TYPE_CHECKING:
         Verdict,
     )
     from .parts import Content, Cost, ImageContent, TextContent, ToolCallContent, ToolResultContent, Totals
+    from .program_extensions import ProgramExtension
     from .record import Event, UnknownEvent
     from .runtime import EventStream, Runtime
 
@@ -129,6 +130,7 @@ __all__ = [
     "PanelOpen",
     "PanelRender",
     "PendingRequest",
+    "ProgramExtension",
     "PromptFailed",
     "ProtocolError",
     "RefusedError",
@@ -175,6 +177,7 @@ _MODULES = (
     "host",
     "async_runtime",
     "async_host",
+    "program_extensions",
 )
 """Where the names are. A module is imported only if no module before it has the name."""
 

@@ -14,7 +14,7 @@ from .errors import PromptFailed, ProtocolError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Generator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Generator, Iterable, Mapping, Sequence
     from typing import Any, Self, TypeVar, Unpack
 
     from .answers import CommandInfo, CommandOutcome, ExtensionStats, ModelInfo, State, ToolInfo
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .connection.requests import Message, Request
     from .events import AnyEvent, Result
     from .parts import Totals
+    from .program_extensions import Given
 
     T = TypeVar("T")
 
@@ -46,6 +47,8 @@ class AsyncRuntime:
     def __init__(
         self,
         *,
+        extensions: Given | Iterable[Given] = (),
+        functions: Iterable[Callable[..., object]] = (),
         env: Mapping[str, str] | None = None,
         program: Sequence[str] | None = None,
         on_event: Callable[[AnyEvent], None] | None = None,
@@ -53,9 +56,15 @@ class AsyncRuntime:
         **options: Unpack[Options],
     ) -> None:
         """Starts the engine; `async with` or `await` waits for its greeting, and raises what the constructor of
-        `Runtime` raises. The callbacks are called in a thread of the runtime."""
+        `Runtime` raises. The callbacks are called in a thread of the runtime.
+
+        `extensions` and `functions` are those of `Runtime`. They take part once the greeting was waited for, and those
+        of their handlers that are coroutines run on the loop in which that was; they are cancelled with their call."""
         self._is_closed = True
-        self._client = Client(options, env=env, program=program, on_event=on_event, on_stderr=on_stderr)
+        self._client = Client(
+            options, extensions=extensions, functions=functions, env=env, program=program, on_event=on_event,
+            on_stderr=on_stderr,
+        )  # fmt: skip
         self._is_closed = False
 
     # --- prompts --------------------------------------------------------------------------------------------
@@ -157,13 +166,21 @@ class AsyncRuntime:
         if self._is_closed or self._client.process.is_foreign:
             return
         self._is_closed = True
-        self._client.begin_close()
+        try:
+            if self._client.program is not None:
+                self._client.cancel()
+                await asyncio.to_thread(self._client.program.close)
+        finally:
+            self._client.begin_close()
         await come(self._client.process.ended, None)
         self._client.process.close()  # the thread ends at this moment
 
     async def _greeted(self) -> Self:
         try:
             await come(self._client.greeting, ANSWER_S)
+            if self._client.program is not None:
+                begun = self._client.program.begin(self._client, asyncio.get_running_loop())
+                self._client.program.check(await come(begun, ANSWER_S))
         except BaseException:
             await self.close()
             raise

@@ -20,12 +20,13 @@ from .events import Done, Session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any, TypeVar
 
     from .connection.requests import Request
     from .errors import ZotError
     from .events import AnyEvent
+    from .program_extensions import Given, ProgramExtensions
 
     T = TypeVar("T")
     OnFrame = Callable[[dict[str, Any]], None]
@@ -37,7 +38,8 @@ BUSY = "a prompt of this runtime runs; cancel it, read it to its end, or use a s
 class Client:
     """An engine and the conversation with it. `on_event` gets the events that belong to no prompt, in the reading
     thread. Raises `TypeError` for an option that does not exist or has a value of another type, and `OSError` if the
-    engine cannot be started. `greeting` comes with the answer to `hello`.
+    engine cannot be started. `greeting` comes with the answer to `hello`; then `program` is to begin, if there is one:
+    the extensions that live in this program.
 
     Requests take no lock that the reading thread holds while it calls the program; `cancel` and `leave` take none.
     """
@@ -46,11 +48,19 @@ class Client:
         self,
         options: Mapping[str, Any],
         *,
+        extensions: Given | Iterable[Given] = (),
+        functions: Iterable[Callable[..., object]] = (),
         env: Mapping[str, str] | None = None,
         program: Sequence[str] | None = None,
         on_event: Callable[[AnyEvent], None] | None = None,
         on_stderr: Callable[[str], None] | None = None,
     ) -> None:
+        self.program: ProgramExtensions | None = None
+        if extensions != () or functions != ():
+            from .program_extensions import ProgramExtensions
+
+            self.program = ProgramExtensions(extensions, functions, options)
+            options = self.program.options
         self._on_event = on_event or (lambda _event: None)
         self._on_stderr = on_stderr or (lambda _line: None)
         self._numbers = count(1)
@@ -96,9 +106,11 @@ class Client:
         return self.send(kind, **members).wait(timeout_s)
 
     def begin(self, kind: str, **members: Any) -> tuple[PromptStream, Pending]:
-        """Sends a `prompt` or a `compact`. Raises `BusyError` while another one runs that was not cancelled, and in the
-        reading thread."""
+        """Sends a `prompt` or a `compact`. Raises `BusyError` while another one runs that was not cancelled, in the
+        reading thread, and in a handler of an extension of this program."""
         self._check_caller(kind)
+        if self.program is not None and self.program.is_handler:
+            raise BusyError(f"a handler cannot {kind} in its own runtime: steer what runs, or use a second runtime")
         with self._begin_lock:
             latest = self._latest
             if latest is not None and not (latest.is_over or latest.is_cancelled):
@@ -228,8 +240,11 @@ class Client:
             self.process.end()
 
     def close(self) -> None:
-        """The same, and waits for the end."""
+        """The same, after the end of the extensions of this program, and waits for the end."""
         if not self.process.is_foreign:
+            if self.program is not None:
+                self.cancel()
+                self.program.close()
             self.begin_close()
             self.process.close()
 

@@ -13,7 +13,7 @@ from .errors import BusyError, PromptFailed, ProtocolError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Self, TypeVar, Unpack
 
     from .answers import CommandInfo, CommandOutcome, ExtensionStats, ModelInfo, State, ToolInfo
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .connection.requests import Message, Request
     from .events import AnyEvent, Result
     from .parts import Totals
+    from .program_extensions import Given
 
     T = TypeVar("T")
 
@@ -45,21 +46,37 @@ class Runtime:
     def __init__(
         self,
         *,
+        extensions: Given | Iterable[Given] = (),
+        functions: Iterable[Callable[..., object]] = (),
         env: Mapping[str, str] | None = None,
         program: Sequence[str] | None = None,
         on_event: Callable[[AnyEvent], None] | None = None,
         on_stderr: Callable[[str], None] | None = None,
         **options: Unpack[Options],
     ) -> None:
-        """Starts the engine and waits for its greeting. `env` is added to the environment, `program` is run instead of
+        """Starts the engine and waits for its greeting.
+
+        `extensions` are folders, as in `ext`, and extensions that live in this program: those of zotext, also inside a
+        `ProgramExtension`, which has their settings. `functions` are tools for the model, by their type hints and
+        docstrings; together they are the extension `functions`. All of their handlers run in threads, coroutines on a
+        loop of zotext. In a handler every method works but `prompt`, `run` and `compact`, which are a `BusyError`.
+        Raises `TypeError` for what is no extension and for a function that cannot be a tool, `RuntimeError` for an
+        extension that serves another runtime now, and `RefusedError` for one that the engine does not take.
+
+        `env` is added to the environment, `program` is run instead of
         this Python's zot, `on_event` gets the events that belong to no prompt and `on_stderr` the engine's lines for a
         person, both in a thread of the runtime. Raises `TypeError` for a wrong option, `OSError` if the program cannot
         be started, `RuntimeDied` if it ends, and `ProtocolError` if it is no engine."""
         self._is_closed = True
-        self._client = Client(options, env=env, program=program, on_event=on_event, on_stderr=on_stderr)
+        self._client = Client(
+            options, extensions=extensions, functions=functions, env=env, program=program, on_event=on_event,
+            on_stderr=on_stderr,
+        )  # fmt: skip
         self._is_closed = False
         try:
             self._client.greeting.wait(ANSWER_S)
+            if self._client.program is not None:
+                self._client.program.check(self._client.program.begin(self._client).wait(ANSWER_S))
         except BaseException:
             self.close()
             raise
