@@ -18,10 +18,12 @@ def calls(model: MessagesServer, *calls: tuple[str, dict[str, Any]], then: str =
 
 
 def told(model: MessagesServer, number: int = 1) -> list[tuple[str, bool]]:
-    """The results of the tools that the model was told in this request, and whether they are errors."""
+    """The results of the tools that the model was told last in this request, and whether they are errors."""
+    messages = model.requests[number].body["messages"]
+    last = next(message for message in reversed(messages) if message["content"][0]["type"] == "tool_result")
     return [
         (block["content"][0]["text"] if block["content"] else "", block.get("is_error", False))
-        for block in model.requests[number].body["messages"][-1]["content"]
+        for block in last["content"]
     ]
 
 

@@ -34,6 +34,7 @@ def test_in_a_handler_all_works_but_a_prompt(model, start, is_async):
             runtime.prompt("more")
         with pytest.raises(BusyError):
             runtime.compact()
+        runtime.steer("be brief")
         found.put(runtime.state().busy)
         return "seen"
 
@@ -46,6 +47,7 @@ def test_in_a_handler_all_works_but_a_prompt(model, start, is_async):
     runtime = start(functions=[handler])
     runtime.run("go", check=True)
     assert told(model)[0] == ("seen", False)
+    assert "be brief" in str(model.requests[1].body["messages"])
     assert found.get(timeout=PATIENCE_S) is True
 
 
@@ -190,6 +192,7 @@ def test_an_extension_that_the_engine_gives_up_is_reported(model, start, capfd):
         assert "hang" in {tool.name for tool in again.tools()}
 
 
+@pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")  # of Python 3.12, which sees our thread
 def test_a_fork_of_the_program_cannot_speak_for_it(start, capfd):
     mine = Extension("mine")
     runtime = start(extensions=[mine])
