@@ -31,6 +31,10 @@ SCRIPTS = {
     "The conversation": [[SAID, SAID], [SAID, SAID, SAID, text_reply("notes.md says what prices.py does.")]],
     "Images": [[SAID]],
     "Threads and asyncio": [[SAID, SAID], [SAID, SAID]],
+    "Functions and guards": [
+        [tool_reply([("stock", {"item": "tea"})]), SAID],
+        [tool_reply([("bash", {"command": "rm -rf build"})]), SAID],
+    ],
 }
 """What the model says to each program of each section, in order."""
 HOSTED = ("guard", "todo-count")
