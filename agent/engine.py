@@ -14,7 +14,7 @@ import msgspec
 from agent import extensions as starting
 from agent.model import catalogue
 from agent.model.provider import ProviderUnavailable
-from agent.run import compaction
+from agent.run import compaction, cost
 from agent.run.conversation import Conversation
 from agent.run.run import Run
 from agent.run.slash_commands import SlashCommands
@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from supervisor.loop.loop import Loop
     from supervisor.loop.timestamp import Timestamp
 
-NO_USAGE = events.Totals()
-
 
 class PromptResult(msgspec.Struct, frozen=True):
     """How a prompt ended, its answer, and its use of the model."""
@@ -54,7 +52,7 @@ class PromptResult(msgspec.Struct, frozen=True):
     text: str = ""
     """The model's last answer, or the text that a slash command prints instead."""
     steps: int = 0
-    usage: events.Totals = NO_USAGE
+    usage: events.Totals = cost.NOTHING
     has_answer: bool = False
     """Whether `text` is an answer: also one that the model has ended for an unusual reason, which is then the reason of
     an error, but not the text of a turn before a failure."""

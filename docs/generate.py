@@ -241,7 +241,10 @@ def _struct(node: ast.ClassDef, aliases: dict[str, ast.expr], *, defaults: bool)
             if isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant):
                 meaning = str(following.value.value)
             default = f" {_default(item.value)} |" if defaults else ""
-            rows.append(f"| `{item.target.id}` | {_kind(item.annotation, aliases)} |{default} {_cell(meaning)} |\n")
+            kind = _kind(item.annotation, aliases)
+            if meaning.startswith("Absent"):
+                kind = kind.replace(_KINDS["None"], _KINDS["msgspec.UnsetType"])
+            rows.append(f"| `{item.target.id}` | {kind} |{default} {_cell(meaning)} |\n")
     if rows:
         head = "| field | type | default | meaning |\n|---|---|---|---|\n"
         text += "\n" + (head if defaults else "| field | type | meaning |\n|---|---|---|\n") + "".join(rows)

@@ -64,8 +64,10 @@ class Usage(Event):
     output: int
     cache_read: int
     cache_write: int
-    cost_usd: float | None
+    cost_usd: float | None = None
+    """None as in `Totals`."""
     cumulative: Totals
+    """Of this request and all before it; one of unknown cost makes the sum unknown."""
 
 
 class AssistantMessage(Event):
@@ -278,6 +280,7 @@ class Result(Event):
     steps: int
     usage: Totals
     cost_usd: float | None
+    """As in `usage`; null when it is not known."""
     duration_ms: int
     session: str
     extensions: dict[str, Cost]

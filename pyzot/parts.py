@@ -43,12 +43,12 @@ class ToolResultContent(Part):
 class Totals(Part):
     """Tokens, and dollars where the model's prices are known."""
 
-    input: int = 0
-    output: int = 0
-    cache_read: int = 0
-    cache_write: int = 0
-    cost_usd: float | None = 0.0
-    """null when the model's prices are not known: unknown is not zero."""
+    input: int
+    output: int
+    cache_read: int
+    cache_write: int
+    cost_usd: float | None = None
+    """None when the model's prices are not known: unknown is not zero."""
 
 
 class Cost(Part):

@@ -3,7 +3,7 @@
 Fields and order are zot's, so readers written for it work unchanged. They can ignore the record types that are ours:
 `session` (always first), `extension`, `retry`, the records of commands, notes and panels of extensions, and `result`
 (always last but one; `done` is always last).
-Every field of zot is always present, except `turn_end.error`.
+Every field of zot is always present, except `turn_end.error`, and `cost_usd` where a price is not known.
 """
 
 from __future__ import annotations
@@ -87,26 +87,28 @@ class ToolUseEnd(Record, frozen=True, tag="tool_use_end"):
     id: str
 
 
-class Totals(msgspec.Struct, frozen=True):
+class Totals(msgspec.Struct, frozen=True, omit_defaults=True):
     """Tokens, and dollars where the model's prices are known."""
 
-    input: int = 0
-    output: int = 0
-    cache_read: int = 0
-    cache_write: int = 0
-    cost_usd: float | None = 0.0
-    """null when the model's prices are not known: unknown is not zero."""
+    input: int
+    output: int
+    cache_read: int
+    cache_write: int
+    cost_usd: float | None = None
+    """Absent when the model's prices are not known: unknown is not zero."""
 
 
-class Usage(Record, frozen=True, tag="usage"):
+class Usage(Record, frozen=True, tag="usage", kw_only=True, omit_defaults=True):
     """Once per request to the model, also when it failed."""
 
     input: int
     output: int
     cache_read: int
     cache_write: int
-    cost_usd: float | None
+    cost_usd: float | None = None
+    """Absent as in `Totals`."""
     cumulative: Totals
+    """Of this request and all before it; one of unknown cost makes the sum unknown."""
 
 
 class AssistantMessage(Record, frozen=True, tag="assistant_message"):
@@ -322,6 +324,7 @@ class Result(Record, frozen=True, tag="result"):
     steps: int
     usage: Totals
     cost_usd: float | None
+    """As in `usage`; null when it is not known."""
     duration_ms: int
     session: str
     extensions: dict[str, Cost]

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from agent.model import catalogue
 from wire.events import Totals, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-NOTHING = Totals()
+NOTHING = Totals(0, 0, 0, 0, 0.0)
+"""The use of no request, which costs nothing."""
 
 
 def totals(model: str, usage: Mapping[str, int]) -> Totals:
@@ -34,4 +37,4 @@ def add(left: Totals, right: Totals) -> Totals:
 
 def record(used: Totals, cumulative: Totals) -> Usage:
     """The record about one request; `cumulative` is the sum of all."""
-    return Usage(used.input, used.output, used.cache_read, used.cache_write, used.cost_usd, cumulative)
+    return Usage(**msgspec.structs.asdict(used), cumulative=cumulative)

@@ -96,6 +96,25 @@ def test_a_client_that_knows_only_zot_s_records_sees_zot_s_order(rpc, server):
     assert cumulative[0]["input"] < cumulative[1]["input"]
 
 
+@pytest.mark.parametrize(("model", "dollars"), [("claude-sonnet-5-5", True), ("llama-99b", False)])
+def test_a_client_that_prints_what_was_used(rpc, server, model, dollars):
+    """It takes a cost that is absent for 0 and formats it as a number, and knows nothing but numbers there."""
+    server.add(text_reply("Hello."))
+    with rpc("--model", model) as running:
+        client = running.client
+        client.send("prompt", id="1", message="go")
+        assert until_the_end(client)["type"] == "done"
+        client.send("get_state", id="2")
+        state = client.until("response")["data"]
+        leave(running)
+    (usage,) = [line for line in client.lines if line["type"] == "usage"]
+    (result,) = [line for line in client.lines if line["type"] == "result"]
+    for used in (usage, usage["cumulative"], state["usage"], result["usage"]):
+        assert f"{used.get('input', 0)} in ${used.get('cost_usd', 0):.4f}".startswith("10 in $0.000")
+        assert ("cost_usd" in used) == dollars
+    assert (result["cost_usd"] is not None) == dollars
+
+
 @pytest.mark.parametrize("fails", [http_error(400, "no such thing"), drop_midway(text_reply("Once upon"), after=4)])
 def test_a_client_that_leaves_at_the_error(rpc, server, fails):
     server.add(fails)

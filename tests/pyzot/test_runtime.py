@@ -17,6 +17,7 @@ from pyzot import (
     RuntimeDied,
     TextDelta,
     UnknownEvent,
+    Usage,
     UserMessage,
 )
 from pyzot.connection.decode import event
@@ -42,6 +43,15 @@ def test_run_returns_the_result(start):
     assert (result.status, result.text, result.steps) == ("ok", "Done.", 1)
     assert result.usage == runtime.cost
     assert runtime.state().message_count == 2
+
+
+@pytest.mark.parametrize("cost", [{}, {"cost_usd": None}])
+def test_an_unknown_cost_is_none_be_it_absent_or_null(cost):
+    used = {"input": 1, "output": 1, "cache_read": 0, "cache_write": 0, **cost}
+    record = {"type": "usage", **used, "cumulative": used}
+    usage = event(record, json.dumps(record).encode())
+    assert isinstance(usage, Usage)
+    assert (usage.cost_usd, usage.cumulative.cost_usd, usage.cumulative.input) == (None, None, 1)
 
 
 def test_run_raises_for_a_failure_only_if_it_is_asked_to(start):

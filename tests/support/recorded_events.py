@@ -52,7 +52,7 @@ RESULT = {
     "reason": "",
     "text": "",
     "steps": 2,
-    "usage": {"input": 1, "output": 2},
+    "usage": {"input": 1, "output": 2, "cache_read": 0, "cache_write": 0},
     "cost_usd": None,
     "duration_ms": 4200,
     "session": "abc",

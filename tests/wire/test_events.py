@@ -62,7 +62,18 @@ def test_every_member_is_written_in_a_fixed_order(cls: type, data: st.DataObject
     for optional in ("error", "extension"):
         if getattr(record, optional, None) is msgspec.UNSET:
             wanted.remove(optional)
+    if tag == "usage" and record.cost_usd is None:
+        wanted.remove("cost_usd")
     assert written == wanted
+
+
+@pytest.mark.parametrize("cost", [{}, {"cost_usd": None}, {"cost_usd": 0.0}, {"cost_usd": 0.25}])
+def test_an_unknown_cost_is_absent_and_read_as_null_too(cost):
+    counts = {"input": 0, "output": 0, "cache_read": 0, "cache_write": 0}
+    used = decode(json.dumps({"type": "usage", **counts, **cost, "cumulative": {**counts, **cost}}).encode())
+    assert used.cost_usd == used.cumulative.cost_usd == cost.get("cost_usd")
+    known = {name: dollars for name, dollars in cost.items() if dollars is not None}
+    assert plain(used) == {"type": "usage", **counts, **known, "cumulative": {**counts, **known}}
 
 
 def test_all_of_zots_records_are_there():

@@ -178,6 +178,7 @@ def _fields(node: ast.ClassDef) -> Iterator[tuple[str, str, str | None, str]]:
         is_described = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
         doc = str(after.value.value) if is_described else ""  # type: ignore[union-attr]
         doc = doc[6:7].upper() + doc[7:] if doc.startswith("Ours: ") else doc
+        doc = f"None{doc[6:]}" if doc.startswith("Absent") else doc
         yield item.target.id, annotation, default, doc
 
 

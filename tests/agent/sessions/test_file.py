@@ -29,7 +29,7 @@ def say(text, role="user"):
 
 
 def test_the_file_appears_with_the_first_message_and_is_private(session):
-    session.usage(Totals(1, 2))
+    session.usage(Totals(1, 2, 0, 0))
     session.message(Message("assistant", (), "t"))
     assert not session.path.exists()
     session.message(say("hi"))
@@ -107,7 +107,7 @@ def test_a_home_that_cannot_be_written_costs_the_session_file_only(tmp_path):
     assert session.error is not None
     assert "Not a directory" in session.error
     session.message(say("again"))
-    session.usage(Totals(1))
+    session.usage(Totals(1, 0, 0, 0))
 
 
 def test_half_a_line_is_taken_back(session, monkeypatch):
