@@ -64,10 +64,10 @@ class Usage(Event):
     output: int
     cache_read: int
     cache_write: int
-    cost_usd: float | None = None
-    """None as in `Totals`."""
     cumulative: Totals
     """Of this request and all before it; one of unknown cost makes the sum unknown."""
+    cost_usd: float | None = None
+    """None as in `Totals`."""
 
 
 class AssistantMessage(Event):

@@ -221,12 +221,11 @@ class _Served:
         """Ends it in a thread, which is returned. None if there is no such thread because this program ends."""
         with self._lock:
             if self._closing is None:
-                thread = threading.Thread(target=self._close, name=f"zot end of {self._name}", daemon=True)
+                self._closing = threading.Thread(target=self._close, name=f"zot end of {self._name}", daemon=True)
                 try:
-                    thread.start()
+                    self._closing.start()  # from here on the engine may answer that it is closed
                 except RuntimeError:  # the interpreter ends
-                    return None
-                self._closing = thread
+                    self._closing = None
             return self._closing
 
     def _close(self) -> None:

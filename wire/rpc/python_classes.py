@@ -169,7 +169,14 @@ def _table(name: str, kind: str, members: dict[str, str], about: str) -> str:
 
 
 def _fields(node: ast.ClassDef) -> Iterator[tuple[str, str, str | None, str]]:
-    """Each member: its name, its annotation, its default as text, and its description."""
+    """Each member: its name, its annotation, its default as text, and its description. Those with a default come last:
+    the others can be given by position."""
+    found = list(_written_fields(node))
+    yield from (field for field in found if field[2] is None)
+    yield from (field for field in found if field[2] is not None)
+
+
+def _written_fields(node: ast.ClassDef) -> Iterator[tuple[str, str, str | None, str]]:
     following = [*node.body[1:], None]
     for item, after in zip(node.body, following, strict=True):
         if not isinstance(item, ast.AnnAssign) or not isinstance(item.target, ast.Name):
