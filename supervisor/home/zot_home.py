@@ -10,8 +10,8 @@ from pathlib import Path
 
 
 def zot_home() -> Path:
-    """Returns `$ZOT_HOME`, else zot's default: `~/Library/Application Support/zot` on macOS; elsewhere
-    `$XDG_STATE_HOME/zot` or `~/.local/state/zot`. Does not make the folder."""
+    """Returns `$ZOT_HOME`, else zot's default: on macOS `$XDG_DATA_HOME/zot` or `~/Library/Application Support/zot`;
+    elsewhere `$XDG_STATE_HOME/zot` or `~/.local/state/zot`. Does not make the folder."""
     if given := os.environ.get("ZOT_HOME"):
         return Path(given).expanduser().absolute()
     from platformdirs import user_data_path, user_state_path  # 20 ms: only without $ZOT_HOME
