@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from typing import Any
 
 import pytest
 
 from zotext import Extension, RegistrationError, ToolContext
+from zotext.coroutines import UnderWay
 from zotext.testing import Harness
 
 
@@ -36,3 +38,14 @@ def test_coroutines_are_waited_for_and_cancelled_with_their_call(ext: Extension)
         @ext.tool
         async def several() -> Any:
             yield 1
+
+
+def test_a_coroutine_that_is_added_after_all_were_cancelled_is_cancelled_too():
+    under_way, early, late, last = UnderWay(), Future(), Future(), Future()
+    under_way.add(early)
+    under_way.cancel_all()
+    under_way.add(late)
+    assert (early.cancelled(), late.cancelled()) == (True, True)
+    under_way.admit()
+    under_way.add(last)
+    assert not last.cancelled()
