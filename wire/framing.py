@@ -52,6 +52,11 @@ class Oversize(NamedTuple):
         """The frame's `id`, if it stands near the start."""
         return string_member(self.prefix, b"id")
 
+    @property
+    def written_id(self) -> bytes | None:
+        """The JSON text of its `id`, as it was written, if that is a string or a number near the start."""
+        return written_member(self.prefix, b"id")
+
 
 class LineSplitter:
     """Splits a byte stream at LF, chunk by chunk.
@@ -131,18 +136,26 @@ def drop_scraps(lines: list[Line | Oversize]) -> int:
     return before - len(lines)
 
 
-_MEMBER = rb'\s*"(?P<key>[A-Za-z_]+)"\s*:\s*(?:"(?P<text>[^"\\]{0,200})"|(?P<other>-?[0-9.eE+]+|true|false|null))\s*,?'
-_MEMBERS = re.compile(_MEMBER)
+_NUMBER = rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?"
+_VALUE = rb'(?P<text>"[^"\\\x00-\x1f]{0,200}")|(?P<number>' + _NUMBER + rb")(?=[\s,}])|true|false|null"
+_MEMBERS = re.compile(rb'\s*"(?P<key>[A-Za-z_]+)"\s*:\s*(?:' + _VALUE + rb")\s*,?")
 
 
 def string_member(prefix: bytes, key: bytes) -> str | None:
     """A string member of the object that starts in `prefix`. The search ends at the first nested member."""
+    written = written_member(prefix, key)
+    return written[1:-1].decode("utf-8", "replace") if written is not None and written[:1] == b'"' else None
+
+
+def written_member(prefix: bytes, key: bytes) -> bytes | None:
+    """The JSON text of a member of the object that starts in `prefix`, if it is a string or a number. The search ends
+    at the first nested member."""
     start = prefix.find(b"{")
     if start < 0 or prefix[:start].strip():
         return None
     at = start + 1
     while member := _MEMBERS.match(prefix, at):
-        if member["key"] == key and member["text"] is not None:
-            return member["text"].decode("utf-8", "replace")
+        if member["key"] == key:
+            return member["text"] or member["number"]
         at = member.end()
     return None

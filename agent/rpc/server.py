@@ -11,8 +11,6 @@ import signal
 import time
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from agent.abort import Abort
 from agent.engine import PromptResult
 from agent.engine_host import EngineHost
@@ -223,7 +221,7 @@ class RpcServer:
     def _on_line(self, line: Line | Oversize) -> None:
         if not isinstance(line, Oversize) and not line.strip():
             return
-        request = _too_long(line) if isinstance(line, Oversize) else requests.decode(bytes(line))
+        request = requests.too_long(line) if isinstance(line, Oversize) else requests.decode(bytes(line))
         if self._is_locked and not self._unlocks(request):
             return
         if isinstance(request, requests.Refusal):
@@ -293,9 +291,3 @@ AUTH_REQUIRED = "auth required: the first line must be hello with the token"
 
 def _response(refusal: requests.Refusal) -> Response[Any]:
     return Response(id=refusal.id, command=refusal.command, success=False, error=refusal.error)
-
-
-def _too_long(line: Oversize) -> requests.Refusal:
-    id_ = msgspec.UNSET if line.frame_id is None else msgspec.Raw(msgspec.json.encode(line.frame_id))
-    said = f"a line of {line.size:,} bytes is over the limit of {requests.LINE_LIMIT >> 20} MiB"
-    return requests.Refusal(line.frame_type or "", id_, said)

@@ -179,13 +179,15 @@ def test_garbage_is_answered_and_the_connection_goes_on(replayed):
         client = running.client
         client.send_bytes(b'garbage\n\xff\xfe\n[]\n{"type":"ping"\n\n{"id":{},"type":"ping"}\n')
         client.send_bytes(b'{"type":"ping","id":"big","x":"' + b"x" * (17 << 20) + b'"}\n')
+        client.send_bytes(b'{"type":"ping","id":8.50,"x":"' + b"x" * (17 << 20) + b'"}\n')
         client.send("ping", id="after")
         client.until("response", id="after")
         end(running)
     answers = [line for line in client.lines if line["type"] == "response"]
-    assert [line["success"] for line in answers] == [False] * 6 + [True]
-    assert (answers[5]["id"], answers[5]["command"]) == ("big", "ping")
-    assert "over the limit of 16 MiB" in answers[5]["error"]
+    assert [line["success"] for line in answers] == [False] * 7 + [True]
+    for answer, id_ in zip(answers[5:7], ("big", 8.5), strict=True):
+        assert (answer["id"], answer["command"]) == (id_, "ping")
+        assert "over the limit of 16 MiB" in answer["error"]
 
 
 def test_a_client_that_closes_stdout_ends_the_server(rpc, server):

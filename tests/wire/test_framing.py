@@ -113,6 +113,25 @@ def test_an_oversize_frame_is_named_by_its_own_members_only(frame: str | bytes, 
     assert (dropped.frame_type, dropped.frame_id) == (kind, call)
 
 
+@pytest.mark.parametrize(
+    ("line", "written"),
+    [
+        ('{"id":7,"x":"', b"7"),
+        ('{"type":"prompt", "id" : -1.50e3 ,"x":"', b"-1.50e3"),
+        ('{"id":"a","x":"', b'"a"'),
+        ('{"id":null,"x":"', None),
+        ('{"id":01,"x":"', None),
+        ('{"id":1.2.3,"x":"', None),
+        ('{"id":"a\\n","x":"', None),
+        ('{"id":[7],"x":"', None),
+        ('{"id":"a\tb","x":"', None),
+        ('{"id":' + "7" * 600, None),
+    ],
+)
+def test_the_id_of_an_oversize_line_is_kept_as_it_was_written(line, written):
+    assert oversize(line).written_id == written
+
+
 @given(st.binary(max_size=PREFIX_KEPT))
 def test_naming_never_raises(prefix: bytes):
     dropped = Oversize(10**9, b'{"' + prefix, 64)

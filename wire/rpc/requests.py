@@ -6,7 +6,7 @@ are ignored. Where null is allowed, it means the same as an absent member.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import msgspec
 from msgspec import Raw
@@ -16,6 +16,9 @@ from wire.framing import DEFAULT_FRAME_LIMIT
 from wire.lenient_json import UNREADABLE, reason, repaired
 from wire.rpc.messages import Message
 from wire.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from wire.framing import Oversize
 
 LINE_LIMIT = DEFAULT_FRAME_LIMIT
 """Bytes of one request, without the LF. A longer one is answered with an error."""
@@ -250,6 +253,14 @@ def decode(line: bytes) -> AnyRequest | Refusal:
     if isinstance(found, Refusal) and (mended := repaired(line)) is not None:
         return _decode(mended)
     return found
+
+
+def too_long(line: Oversize) -> Refusal:
+    """Why a line over the limit is no request."""
+    written = line.written_id
+    id_ = msgspec.UNSET if written is None else Raw(written.decode("utf-8", "replace").encode())
+    error = f"a line of {line.size:,} bytes is over the limit of {LINE_LIMIT >> 20} MiB"
+    return Refusal(line.frame_type or "", id_, error)
 
 
 def _decode(line: bytes) -> AnyRequest | Refusal:
