@@ -71,7 +71,7 @@ def _dead_links(path: Path, text: str) -> Iterator[str]:
 def _unknown_names(path: Path, text: str) -> Iterator[str]:
     """Code in backquotes of the form `FOLDER/FILE.py::NAME`, `::CLASS.METHOD` or only `FOLDER/FILE.py`. Names of tests
     are checked by a test."""
-    for file, name in re.findall(r"`((?:wire|supervisor|agent|cli)/(?:\w+/)*(?!test_)\w+\.py)(?:::([\w.]+))?`", text):
+    for file, name in re.findall(r"`((?:wire|supervisor|agent|cli|pyzot|zotext)/(?:\w+/)*(?!test_)\w+\.py)(?:::([\w.]+))?`", text):
         if not (ROOT / file).exists():
             yield f"{path.relative_to(ROOT)}: there is no file {file}"
         elif name and name not in _names_in(ast.parse((ROOT / file).read_text(encoding="utf-8")).body):
