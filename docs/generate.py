@@ -71,7 +71,9 @@ def _dead_links(path: Path, text: str) -> Iterator[str]:
 def _unknown_names(path: Path, text: str) -> Iterator[str]:
     """Code in backquotes of the form `FOLDER/FILE.py::NAME`, `::CLASS.METHOD` or only `FOLDER/FILE.py`. Names of tests
     are checked by a test."""
-    for file, name in re.findall(r"`((?:wire|supervisor|agent|cli|pyzot|zotext)/(?:\w+/)*(?!test_)\w+\.py)(?:::([\w.]+))?`", text):
+    for file, name in re.findall(
+        r"`((?:wire|supervisor|agent|cli|pyzot|zotext)/(?:\w+/)*(?!test_)\w+\.py)(?:::([\w.]+))?`", text
+    ):
         if not (ROOT / file).exists():
             yield f"{path.relative_to(ROOT)}: there is no file {file}"
         elif name and name not in _names_in(ast.parse((ROOT / file).read_text(encoding="utf-8")).body):
@@ -229,7 +231,8 @@ def _is_struct(node: ast.ClassDef) -> bool:
 
 def _struct(node: ast.ClassDef, aliases: dict[str, ast.expr], *, defaults: bool) -> str:
     tag = next((ast.literal_eval(word.value) for word in node.keywords if word.arg == "tag"), None)
-    kind = "" if any(ast.unparse(base) in ("Frame", "Record", "Request") for base in node.bases) else "content block "
+    is_block = node.name.endswith("Content") or any(ast.unparse(base) == "Block" for base in node.bases)
+    kind = "content block " if is_block else ""
     text = f"\n## {f'{kind}`{tag}`' if tag else node.name}\n"
     if doc := ast.get_docstring(node):
         text += f"\n{doc}\n"

@@ -1,6 +1,7 @@
 """The `ext` lines of `zot rpc`: frames to and from an extension that lives in the client program.
 
-A client says them as the request `ext`. This module has what the server says, and the manifest of such an extension.
+A client says them as the request `ext`; these are the lines that the server says. The settings of such an extension are
+those of a manifest, as far as they are not about a process.
 """
 
 from __future__ import annotations
