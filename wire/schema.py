@@ -37,6 +37,7 @@ def definitions() -> dict[str, tuple[Any, str]]:
     found["control.reply"] = (control.Reply, "any line that a host says on its control socket")
     found["rpc.request"] = (requests.AnyRequest, "any line that a client of zot rpc says")
     found["rpc.ext"] = (ext_lines.ExtLine, "any line of zot rpc to an extension in the client program")
+    found["rpc.response"] = (responses.Response[Any], "response of zot rpc; data as in rpc.response.COMMAND")
     for command, data in responses.DATA.items():
         kind: Any = responses.Response[data]  # type: ignore[valid-type]
         found[f"rpc.response.{command}"] = (kind, f"response to {command}")
