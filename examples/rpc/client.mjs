@@ -20,6 +20,10 @@ async function* linesOf(stream) {
 }
 
 const [message, ...flags] = process.argv.slice(2);
+if (message === undefined) {
+  console.error("usage: node client.mjs PROMPT [FLAG...]");
+  process.exit(2);
+}
 // detached: a Ctrl-C is for this client only
 const agent = spawn("zot", ["rpc", ...flags], { stdio: ["pipe", "pipe", "inherit"], detached: true });
 const ended = once(agent, "exit");

@@ -6,7 +6,7 @@
 # The flags go to `zot rpc`. The end of stdin ends it after the prompt, and Ctrl-C at once. A token in
 # ZOTCORE_RPC_TOKEN is said first. The exit status is that of the prompt.
 
-message=$1
+message=${1?usage: sh client.sh PROMPT [FLAG...]}
 shift
 jq -cn --arg message "$message" '
   {id: 1, type: "hello", token: env.ZOTCORE_RPC_TOKEN},

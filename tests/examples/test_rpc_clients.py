@@ -120,6 +120,14 @@ def test_a_client_says_why_there_is_no_answer(run, client):
 
 
 @each_client
+def test_a_client_without_a_prompt_says_how_to_use_it(run, client):
+    status, output, said = run(client)
+    assert status in (1, 2)
+    assert output == ""
+    assert "[FLAG...]" in said
+
+
+@each_client
 def test_a_client_says_why_a_prompt_is_refused(zot, run, client):
     cassette = Script(zot.cwd).answer("It sums.").write(zot.folder / "cassette.jsonl")
     status, out, err = run(client, "", "--replay", cassette)
