@@ -19,6 +19,7 @@ class State(Part):
 
     _parts: ClassVar[dict[str, str]] = {"usage": "Totals"}
     provider: str
+    """`none` without a credential: then each prompt fails."""
     model: str
     cwd: str
     message_count: int

@@ -53,6 +53,7 @@ class HostInfo(Part):
     started: float
     """Seconds since the epoch."""
     extensions: tuple[str, ...]
+    """Their names, in the order in which guards are asked."""
 
 
 class LimitUse(Part):

@@ -143,6 +143,7 @@ class HostInfoReply(Message, frozen=True, tag="host_info", omit_defaults=False):
     started: float
     """Seconds since the epoch."""
     extensions: tuple[str, ...]
+    """Their names, in the order in which guards are asked."""
 
 
 class StatsReply(Message, frozen=True, tag="stats_reply"):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from agent.rpc import messages
 from agent.rpc.prompt_queue import QueueFullError
 from agent.rpc.refused import RefusedError
-from agent.run.steering import SteerRefusedError
+from agent.run.steering import SteerRefusedError, SteerTooLateError
 from wire.rpc import requests, responses
 
 if TYPE_CHECKING:
@@ -61,11 +61,13 @@ class PromptRequests:
         text, images = _content(request)
         running = self._queue.running
         if running is None:
-            raise RefusedError("no prompt runs; send the message with prompt")
+            raise RefusedError("no prompt runs; send the message with prompt", "no_prompt")
         if running.command == "compact":
-            raise RefusedError("a compaction runs, and no prompt; send the message with prompt")
+            raise RefusedError("a compaction runs, and no prompt; send the message with prompt", "no_prompt")
         try:
             self._engine.steer(text, images)
+        except SteerTooLateError as error:
+            raise RefusedError(str(error), "no_prompt") from None
         except SteerRefusedError as error:
             raise RefusedError(str(error)) from None
         return responses.Steered(running.id)

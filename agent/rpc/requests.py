@@ -20,6 +20,7 @@ from wire.text import valid_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Literal
 
     from agent.engine import Engine
     from agent.rpc.program_extensions import ProgramExtensions
@@ -92,7 +93,7 @@ class RequestHandler:
             else:
                 self._respond(success(request, self._handlers[type(request)](request)))
         except RefusedError as refusal:
-            self._respond(failure(request, str(refusal)))
+            self._respond(failure(request, str(refusal), refusal.code))
 
     # --- the conversation ---------------------------------------------------------------------------------
 
@@ -244,9 +245,13 @@ def success(request: requests.AnyRequest, data: Any) -> responses.Response[Any]:
     )
 
 
-def failure(request: requests.AnyRequest, error: str) -> responses.Response[Any]:
+def failure(
+    request: requests.AnyRequest, error: str, code: Literal["no_prompt"] | None = None
+) -> responses.Response[Any]:
     """The response to a request that was refused."""
-    return responses.Response(id=request.id, command=_name(request), success=False, error=error)
+    return responses.Response(
+        id=request.id, command=_name(request), success=False, error=error, code=code or msgspec.UNSET
+    )
 
 
 def _name(request: requests.AnyRequest) -> str:

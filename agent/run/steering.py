@@ -18,6 +18,10 @@ class SteerRefusedError(Exception):
     """The message is not taken; the text says why."""
 
 
+class SteerTooLateError(SteerRefusedError):
+    """The prompt makes no request any more."""
+
+
 class Steering:
     """First in, first out, for one prompt. Once it is closed it takes nothing, and what waits is dropped."""
 
@@ -33,7 +37,7 @@ class Steering:
     def add(self, text: str, images: tuple[Image, ...] = ()) -> None:
         """Takes a message. Raises `SteerRefusedError`."""
         if not self._is_open:
-            raise SteerRefusedError("the prompt that runs is about to end; send the message with prompt")
+            raise SteerTooLateError("the prompt that runs is about to end; send the message with prompt")
         if len(self._waiting) >= WAITING_LIMIT:
             raise SteerRefusedError(f"{WAITING_LIMIT} messages wait already for the next turn")
         if self._waiting and self._size + _size(text, images) > SIZE_LIMIT:

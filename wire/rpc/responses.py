@@ -34,6 +34,9 @@ class Response(
     data: Data | msgspec.UnsetType = msgspec.UNSET
     error: str | msgspec.UnsetType = msgspec.UNSET
     """One line that a person can act on; only if `success` is false."""
+    code: Literal["no_prompt"] | msgspec.UnsetType = msgspec.UNSET
+    """Ours, with `error`, for programs, which need not read that: `no_prompt` for a `steer` that comes too early or too
+    late."""
 
 
 class Greeting(msgspec.Struct, frozen=True):
@@ -67,6 +70,7 @@ class State(msgspec.Struct, frozen=True):
     """Data of `get_state`."""
 
     provider: str
+    """`none` without a credential: then each prompt fails."""
     model: str
     cwd: str
     message_count: int

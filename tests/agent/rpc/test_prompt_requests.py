@@ -302,9 +302,9 @@ def test_an_abort_drops_what_was_not_delivered(tmp_path):
         client.until("text_delta")
         assert client.ask("steer", message="b")["success"]
         client.send_bytes(b'{"type": "abort"}\n{"type": "steer", "message": "c", "id": "late"}\n')
-        assert client.until("response", id="late")["error"] == (
-            "the prompt that runs is about to end; send the message with prompt"
-        )
+        late = client.until("response", id="late")
+        assert late["error"] == "the prompt that runs is about to end; send the message with prompt"
+        assert late["code"] == "no_prompt"
         client.until("done")
         client.prompt("d")
 
@@ -317,15 +317,18 @@ def test_an_abort_drops_what_was_not_delivered(tmp_path):
 
 def test_without_a_running_prompt_a_message_is_refused(tmp_path):
     def script(client):
-        assert client.ask("steer", message="b")["error"] == "no prompt runs; send the message with prompt"
-        assert client.ask("steer")["error"] == "message: a steer needs a text or an image"
+        early = client.ask("steer", message="b")
+        assert (early["error"], early["code"]) == ("no prompt runs; send the message with prompt", "no_prompt")
+        empty = client.ask("steer")
+        assert empty["error"] == "message: a steer needs a text or an image"
+        assert "code" not in empty
         bad = [{"mime_type": "image/png", "data": "?"}]
         assert "images[0].data: not base64" in client.ask("steer", images=bad)["error"]
         ask_with_messages(client)
         client.ask("compact")
-        assert client.ask("steer", message="b")["error"] == (
-            "a compaction runs, and no prompt; send the message with prompt"
-        )
+        meanwhile = client.ask("steer", message="b")
+        assert meanwhile["error"] == "a compaction runs, and no prompt; send the message with prompt"
+        assert meanwhile["code"] == "no_prompt"
         client.ask("abort")
 
     serve(tmp_path, ScriptedModel(SILENT), script)
