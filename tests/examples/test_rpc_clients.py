@@ -22,6 +22,7 @@ from tests.support.messages_server import (
     text_block,
     text_reply,
 )
+from tests.support.no_child_left import no_child_left
 from tests.support.replay_script import Script
 from tests.support.zot_process import Zot
 
@@ -164,7 +165,7 @@ def test_an_interrupt_aborts_the_prompt(answering, client):
 
 @each_client
 def test_a_server_that_dies_is_an_error(answering, client):
-    with answering(client) as (process, agent):
+    with no_child_left(), answering(client) as (process, agent):
         os.kill(agent, signal.SIGKILL)
         out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (1, "")

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
 from pathlib import Path
 
-import psutil
 import pytest
 
 from pyzot import AsyncRuntime, Runtime
@@ -65,16 +63,6 @@ def fake():
     yield begin
     for runtime in made:
         runtime.close()
-
-
-@contextmanager
-def no_child_left():
-    """What a killed process leaves comes to this one; its reaper ends it within the block's end."""
-    others = {child.pid for child in psutil.Process().children()}
-    yield
-    for child in psutil.Process().children():
-        if child.pid not in others:
-            child.wait(20)
 
 
 def fake_engine(behaviour="works"):

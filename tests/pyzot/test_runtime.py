@@ -21,7 +21,7 @@ from pyzot import (
     UserMessage,
 )
 from pyzot.connection.decode import event
-from tests.pyzot.conftest import no_child_left
+from tests.support.no_child_left import no_child_left
 
 
 def test_the_events_of_a_prompt_come_in_order(start):

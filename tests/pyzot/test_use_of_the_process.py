@@ -17,7 +17,8 @@ import psutil
 import pytest
 
 from pyzot import BusyError, ClosedError, Done, Runtime, RuntimeDied, UserMessage
-from tests.pyzot.conftest import fake_engine, no_child_left
+from tests.pyzot.conftest import fake_engine
+from tests.support.no_child_left import no_child_left
 from tests.support.zot_process import ROOT, wait_until
 
 FDS = Path("/proc/self/fd")
@@ -88,6 +89,7 @@ def test_close_ends_a_prompt_and_a_request_of_other_threads(fake):
     for thread in threads:
         thread.start()
     wait_until(lambda: len(runtime._client._pending) == 2)
+    runtime._client.begin_close()
     runtime._client.process.end(at_once=True)
     runtime.close()
     for thread in threads:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent.abort import Abort
+from agent.model.provider import Stream
 from agent.output.event_writer import EventWriter
 from agent.run import compaction
 from agent.run.compaction import HEADING
@@ -103,8 +104,9 @@ def test_what_is_no_summary_leaves_the_conversation_as_it_was(loop, reply, statu
 
 
 def test_an_abort_leaves_the_conversation_as_it_was_and_what_was_used_counts(loop):
-    bench = Bench(loop, BEGUN)
-    loop.call_later(0, lambda: bench.abort.request(Status.INTERRUPTED, "enough"))
+    bench = Bench(loop)
+    stream = Stream(BEGUN, on_empty=lambda: bench.abort.request(Status.INTERRUPTED, "enough"))
+    bench.model.request = lambda _params: stream
     ended = bench.run()
     assert (ended.status, ended.reason) == (Status.INTERRUPTED, "enough")
     assert bench.conversation.transcript == said(6)
