@@ -13,7 +13,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    __version__: str
+    from zotext import ToolError
 
     from .answers import CommandInfo, CommandOutcome, ExtensionStats, ModelInfo, State, ToolInfo
     from .async_host import AsyncHost, AsyncWatch
@@ -85,6 +85,8 @@ if TYPE_CHECKING:
     from .record import Event, UnknownEvent
     from .runtime import EventStream, Runtime
 
+    __version__: str
+
 __all__ = [
     "AnyEvent",
     "AssistantMessage",
@@ -148,6 +150,7 @@ __all__ = [
     "ToolAnswer",
     "ToolCall",
     "ToolCallContent",
+    "ToolError",
     "ToolInfo",
     "ToolProgress",
     "ToolResult",
@@ -182,20 +185,26 @@ _MODULES = (
 """Where the names are. A module is imported only if no module before it has the name."""
 
 
-def __getattr__(name: str) -> object:
-    """Imports what is asked for: `import pyzot` alone, as the command `zot` does, takes no time."""
-    if name == "__version__":
-        from importlib.metadata import version
+if not TYPE_CHECKING:  # a type checker would take each name for an object
 
-        return version("pyzot")
-    if name in __all__:
-        from importlib import import_module
+    def __getattr__(name: str) -> object:
+        """Imports what is asked for: `import pyzot` alone, as the command `zot` does, takes no time."""
+        if name == "__version__":
+            from importlib.metadata import version
 
-        for module in _MODULES:
-            if hasattr(found := import_module(f".{module}", __name__), name):
-                globals()[name] = value = getattr(found, name)
-                return value
-    raise AttributeError(f"module 'pyzot' has no attribute {name!r}")
+            return version("pyzot")
+        if name == "ToolError":
+            from zotext import ToolError
+
+            return ToolError
+        if name in __all__:
+            from importlib import import_module
+
+            for module in _MODULES:
+                if hasattr(found := import_module(f".{module}", __name__), name):
+                    globals()[name] = value = getattr(found, name)
+                    return value
+        raise AttributeError(f"module 'pyzot' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

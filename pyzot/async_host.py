@@ -169,6 +169,10 @@ class AsyncHost:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
+    def __repr__(self) -> str:
+        client = getattr(self, "_connected", None)
+        return f"<{type(self).__name__} {client or 'not connected'}>"
+
     def __del__(self) -> None:
         if (client := getattr(self, "_connected", None)) is not None:
             client.begin_close()

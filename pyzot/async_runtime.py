@@ -10,7 +10,7 @@ from .connection import requests
 from .connection.compaction import Summary
 from .connection.images import all_data
 from .connection.pending import ANSWER_S
-from .errors import PromptFailed, ProtocolError
+from .errors import PromptFailed, ProtocolError, RefusedError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,9 +92,16 @@ class AsyncRuntime:
         also from a signal handler, and from a callback of the runtime."""
         self._client.cancel()
 
-    async def steer(self, text: str, images: Sequence[Image] = ()) -> None:
-        """Gives the prompt that runs another message, before its next turn. Raises `RefusedError` if none runs."""
-        await self._ask(requests.steer(text, images))
+    async def steer(self, text: str, images: Sequence[Image] = ()) -> bool:
+        """Gives the prompt that runs another message, before its next turn. Returns whether it is taken: False if no
+        prompt runs, or the one that runs is about to end. Raises `RefusedError` if the message itself is refused."""
+        try:
+            await self._ask(requests.steer(text, images))
+        except RefusedError as refusal:
+            if refusal.code != "no_prompt":
+                raise
+            return False
+        return True
 
     async def compact(self, instructions: str | None = None) -> str:
         """Replaces the older messages by a summary, which it returns. Raises `BusyError` while a prompt runs, and
@@ -107,20 +114,21 @@ class AsyncRuntime:
     # --- the conversation -----------------------------------------------------------------------------------
 
     async def clear(self) -> None:
-        """Drops all messages. `RefusedError` while a prompt runs."""
+        """Drops all messages. `RefusedError` while a prompt runs; the end of a cancelled one is waited for."""
         await self._ask(requests.clear())
 
     async def messages(self) -> list[Message]:
         """All messages of the conversation, as plain JSON: to be kept, and given to `set_messages` of another
-        runtime."""
+        runtime. Waits for the end of a cancelled prompt; while one runs, they are those so far."""
         return await self._ask(requests.messages())
 
     async def set_messages(self, messages: Sequence[Message]) -> None:
-        """Replaces all messages. `RefusedError` if the model would not take them."""
+        """Replaces all messages. `RefusedError` while a prompt runs, and if the model would not take them; the end of a
+        cancelled prompt is waited for."""
         await self._ask(requests.set_messages(messages))
 
     async def set_model(self, model: str) -> None:
-        """Asks this model from the next turn on."""
+        """Asks this model from the next turn on, also of a prompt that runs."""
         await self._ask(requests.set_model(model))
 
     async def list_models(self) -> list[ModelInfo]:
@@ -195,6 +203,9 @@ class AsyncRuntime:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {getattr(self, '_client', 'not started')}>"
+
     def __del__(self) -> None:
         if not getattr(self, "_is_closed", True) and not self._client.process.is_foreign:
             self._client.process.end()
@@ -202,6 +213,8 @@ class AsyncRuntime:
 
     async def _ask(self, request: Request[T]) -> T:
         _, _, timeout_s, read = request
+        for stream in self._client.ending(request):
+            await called_back(stream.on_over)
         return read(await come(self._client.request(request), timeout_s))
 
 
@@ -240,6 +253,7 @@ class AsyncEventStream:
         if not self._stream.is_over:
             self._client.leave(self._stream)
             if not self._client.process.is_foreign:
+                self._stream.drop()
                 await called_back(self._stream.on_over)
 
     async def __aenter__(self) -> Self:

@@ -15,6 +15,7 @@ from .connection.decode import event, members_of
 from .connection.engine_process import EngineProcess
 from .connection.pending import ANSWER_S, Pending
 from .connection.prompt_stream import PromptStream
+from .connection.requests import AFTER_CANCELLED
 from .errors import BusyError, ClosedError, ProtocolError, RefusedError
 from .events import Done, Session
 
@@ -73,6 +74,8 @@ class Client:
         self._begin_lock = threading.RLock()
         self._end: ZotError | None = None
         """Why there are no more answers; None while there are."""
+        self._model = ""
+        """As the engine has last said it."""
         self.on_frame: dict[str, OnFrame] = {}
         """What gets the `ext` lines of each extension of this program, in the reading thread."""
         self.greeting = Pending("hello")
@@ -99,6 +102,17 @@ class Client:
         self._check_caller(kind)
         return self.send(kind, **members)
 
+    def ending(self, request: Request[T]) -> tuple[PromptStream, ...]:
+        """The prompts whose end this request has to wait for: those that were cancelled, if the request needs the whole
+        conversation and no other prompt runs. Raises `BusyError` in the reading thread."""
+        self._check_caller(request[0])
+        latest = self._latest
+        if request[0] not in AFTER_CANCELLED or self.process.is_foreign or latest is None:
+            return ()
+        if not (latest.is_over or latest.is_cancelled):
+            return ()  # the engine refuses it
+        return (*self._begun.values(), *self._streams.values())  # in this order: they go from the one to the other
+
     def ask(self, kind: str, *, timeout_s: float | None = ANSWER_S, **members: Any) -> dict[str, Any]:
         """Sends a request and waits for its answer. Raises `RefusedError` if the engine refuses, `BusyError` in the
         reading thread."""
@@ -116,13 +130,13 @@ class Client:
             if latest is not None and not (latest.is_over or latest.is_cancelled):
                 raise BusyError(BUSY)
             id_ = f"r{next(self._numbers)}"
-            stream = self._begun[id_] = PromptStream()
+            stream = self._latest = self._begun[id_] = PromptStream()  # before the first event comes: see `cancel`
             try:
                 answer = self._send(id_, kind, members)
             except BaseException:
                 self._begun.pop(id_, None)
+                self._latest = latest
                 raise
-            self._latest = stream
         return stream, answer
 
     def frame(self, extension: str, **members: Any) -> None:
@@ -192,9 +206,11 @@ class Client:
         if (pending := self._pending.get(id_)) is None:
             return
         data = members.get("data") or {}
-        error = None if members["success"] else RefusedError(members.get("error", ""))
+        error = None if members["success"] else RefusedError(members.get("error", ""), members.get("code", ""))
         if pending is self.greeting and error is None and (version := data["protocol_version"]) != PROTOCOL_VERSION:
             raise ProtocolError(f"the engine speaks protocol {version!r}; this pyzot knows only {PROTOCOL_VERSION}")
+        if error is None and pending.kind in ("hello", "set_model"):
+            self._model = str(data.get("model", ""))
         if (stream := self._begun.get(id_)) is not None:
             if error is not None:
                 stream.fail(error)
@@ -231,6 +247,14 @@ class Client:
             pending.give(error=self._end)
 
     # --- the end ----------------------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        """The middle of the `repr` of a runtime."""
+        if self._end is None and not self.process.is_foreign:
+            how = "open" if self.greeting.is_come else "starting"
+        else:
+            how = "closed" if isinstance(self._end, ClosedError) or self.process.is_foreign else "ended"
+        return f"pid={self.process.pid} model={self._model!r} {how}"
 
     def begin_close(self) -> None:
         """Aborts what runs and ends the engine. Does not wait, and takes no lock but those of who waits."""

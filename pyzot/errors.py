@@ -22,7 +22,12 @@ class BusyError(ZotError):
 
 
 class RefusedError(ZotError):
-    """The engine has refused a request; the text says why."""
+    """The engine has refused a request; the text says why. `code` says it to programs, where the engine has one for
+    it: `no_prompt` if no prompt runs; otherwise it is empty."""
+
+    def __init__(self, text: str = "", code: str = "") -> None:
+        self.code = code
+        super().__init__(text)
 
 
 class ProtocolError(ZotError):

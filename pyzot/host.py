@@ -155,6 +155,10 @@ class Host:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def __repr__(self) -> str:
+        client = getattr(self, "_client", None)
+        return f"<{type(self).__name__} {client or 'not connected'}>"
+
     def __del__(self) -> None:
         if (client := getattr(self, "_client", None)) is not None:
             client.begin_close()

@@ -9,7 +9,7 @@ from .connection import requests
 from .connection.compaction import Summary
 from .connection.images import all_data
 from .connection.pending import ANSWER_S
-from .errors import BusyError, PromptFailed, ProtocolError
+from .errors import BusyError, PromptFailed, ProtocolError, RefusedError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,17 +56,23 @@ class Runtime:
     ) -> None:
         """Starts the engine and waits for its greeting.
 
-        `extensions` are folders, as in `ext`, and extensions that live in this program: those of zotext, also inside a
-        `ProgramExtension`, which has their settings. `functions` are tools for the model, by their type hints and
-        docstrings; together they are the extension `functions`. All of their handlers run in threads, coroutines on a
-        loop of zotext. In a handler every method works but `prompt`, `run` and `compact`, which are a `BusyError`.
-        Raises `TypeError` for what is no extension and for a function that cannot be a tool, `RuntimeError` for an
-        extension that serves another runtime now, and `RefusedError` for one that the engine does not take.
+        - `extensions`: folders, as in `ext`, and extensions that live in this program: those of zotext, also inside a
+          `ProgramExtension`, which has their settings;
+        - `functions`: tools for the model, by their type hints and docstrings; together they are the extension
+          `functions`. A `ToolError` in one is an error that the model reads, without a traceback;
+        - `env`: added to the environment of the engine;
+        - `program`: the command line that is run instead of this Python's zot, before the flags;
+        - `on_event`: gets the events that belong to no prompt, in a thread of the runtime;
+        - `on_stderr`: gets the engine's lines for a person, in the same thread.
 
-        `env` is added to the environment, `program` is run instead of
-        this Python's zot, `on_event` gets the events that belong to no prompt and `on_stderr` the engine's lines for a
-        person, both in a thread of the runtime. Raises `TypeError` for a wrong option, `OSError` if the program cannot
-        be started, `RuntimeDied` if it ends, and `ProtocolError` if it is no engine."""
+        Handlers of extensions and functions run in threads, coroutines on a loop of zotext. In a handler every method
+        works but `prompt`, `run` and `compact`, which are a `BusyError`; in `on_event` and `on_stderr` only `cancel`
+        and `close` do.
+
+        Raises `TypeError` for a wrong option, for what is no extension and for a function that cannot be a tool,
+        `RuntimeError` for an extension that serves another runtime now, `RefusedError` for one that the engine does not
+        take, `OSError` if the program cannot be started, `RuntimeDied` if it ends, and `ProtocolError` if it is no
+        engine."""
         self._is_closed = True
         self._client = Client(
             options, extensions=extensions, functions=functions, env=env, program=program, on_event=on_event,
@@ -106,9 +112,16 @@ class Runtime:
         also from a signal handler, and from a callback of the runtime."""
         self._client.cancel()
 
-    def steer(self, text: str, images: Sequence[Image] = ()) -> None:
-        """Gives the prompt that runs another message, before its next turn. Raises `RefusedError` if none runs."""
-        self._ask(requests.steer(text, images))
+    def steer(self, text: str, images: Sequence[Image] = ()) -> bool:
+        """Gives the prompt that runs another message, before its next turn. Returns whether it is taken: False if no
+        prompt runs, or the one that runs is about to end. Raises `RefusedError` if the message itself is refused."""
+        try:
+            self._ask(requests.steer(text, images))
+        except RefusedError as refusal:
+            if refusal.code != "no_prompt":
+                raise
+            return False
+        return True
 
     def compact(self, instructions: str | None = None) -> str:
         """Replaces the older messages by a summary, which it returns. Raises `BusyError` while a prompt runs, and
@@ -122,20 +135,21 @@ class Runtime:
     # --- the conversation -----------------------------------------------------------------------------------
 
     def clear(self) -> None:
-        """Drops all messages. `RefusedError` while a prompt runs."""
+        """Drops all messages. `RefusedError` while a prompt runs; the end of a cancelled one is waited for."""
         self._ask(requests.clear())
 
     def messages(self) -> list[Message]:
         """All messages of the conversation, as plain JSON: to be kept, and given to `set_messages` of another
-        runtime."""
+        runtime. Waits for the end of a cancelled prompt; while one runs, they are those so far."""
         return self._ask(requests.messages())
 
     def set_messages(self, messages: Sequence[Message]) -> None:
-        """Replaces all messages. `RefusedError` if the model would not take them."""
+        """Replaces all messages. `RefusedError` while a prompt runs, and if the model would not take them; the end of a
+        cancelled prompt is waited for."""
         self._ask(requests.set_messages(messages))
 
     def set_model(self, model: str) -> None:
-        """Asks this model from the next turn on."""
+        """Asks this model from the next turn on, also of a prompt that runs."""
         self._ask(requests.set_model(model))
 
     def list_models(self) -> list[ModelInfo]:
@@ -188,6 +202,9 @@ class Runtime:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {getattr(self, '_client', 'not started')}>"
+
     def __del__(self) -> None:
         if not getattr(self, "_is_closed", True) and not self._client.process.is_foreign:
             self._client.process.end()
@@ -195,6 +212,8 @@ class Runtime:
 
     def _ask(self, request: Request[T]) -> T:
         _, _, timeout_s, read = request
+        for stream in self._client.ending(request):
+            stream.wait_over()
         return read(self._client.request(request).wait(timeout_s))
 
 
@@ -235,6 +254,7 @@ class EventStream:
         if not self._stream.is_over:
             self._client.leave(self._stream)
             if not (self._client.process.is_own_thread or self._client.process.is_foreign):
+                self._stream.drop()
                 self._stream.wait_over()
 
     def __enter__(self) -> Self:

@@ -5,7 +5,7 @@
     curl -N localhost:8000/ask --json '{"question": "What does this project do?"}'
 
 Each worker of the server has agents of its own, each of which answers one question at a time; further questions wait. A
-client that goes away ends its prompt.
+client that goes away ends its prompt; its agent answers the next question.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from fastapi import FastAPI
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
-from pyzot import AsyncRuntime, Error, TextDelta
+from pyzot import AsyncRuntime, Error, TextDelta, ZotError
 
 AGENTS = 2
 """Of each worker."""
@@ -34,10 +34,13 @@ class Pool:
         async with self._turns:
             zot = self._free.pop() if self._free else await AsyncRuntime(tools=["read"], max_steps=20, timeout=120)
             try:
+                await zot.clear()  # this waits for the end of a prompt whose client has gone
                 yield zot
-                await zot.clear()
-            except BaseException:  # the client has gone, or the agent: the next question starts another one
+            except ZotError:  # the agent has ended: the next question starts another one
                 await zot.close()
+                raise
+            except BaseException:
+                self._free.append(zot)
                 raise
             self._free.append(zot)
 

@@ -3,13 +3,12 @@
     ANTHROPIC_API_KEY=… python functions.py "Who has not paid? Remind them."
 
 A function becomes a tool by its type hints and its docstring. It runs in this process, in a thread. What it raises, the
-model reads.
+model reads; a `ToolError` is the plain text, any other exception is a bug, with a traceback on stderr, too.
 """
 
 import sys
 
-from pyzot import Error, Runtime, TextDelta
-from zotext import ToolError
+from pyzot import Error, Runtime, TextDelta, ToolError
 
 ORDERS = {17: ("Ada", 4200, "paid"), 18: ("Grace", 1999, "open"), 19: ("Ada", 350, "open")}
 

@@ -103,6 +103,12 @@ class HostClient:
         """Whether the caller runs in the thread of the connection."""
         return self._channel.is_own_thread
 
+    def __repr__(self) -> str:
+        """The middle of the `repr` of a host."""
+        how = "open" if self._end is None else "closed" if isinstance(self._end, ClosedError) else "ended"
+        info = HostInfo.read(self.info.read())
+        return f"pid={info.pid} kind={info.kind!r} cwd={info.cwd!r} {how}"
+
     # --- requests -------------------------------------------------------------------------------------------
 
     def send(self, kind: str, *, on_progress: Callable[[str], None] | None = None, **members: Any) -> Pending:

@@ -52,25 +52,23 @@ class PromptStream(Inbox):
         """Nobody takes events any more: those that come are dropped. Takes no lock, for finalizers."""
         self._is_left = True
 
-    def wait_over(self) -> None:
-        """Waits until no event follows; drops those that come."""
+    def drop(self) -> None:
+        """Drops the events that wait and those that come."""
         self.leave()
         with self._changed:
             self._drop()
+
+    def wait_over(self) -> None:
+        """Waits until no event follows."""
+        with self._changed:
             while not self.is_over:
                 self._changed.wait()
 
     def on_over(self, callback: Callable[[], None]) -> None:
-        """Calls `callback` once, when no event follows, and drops those that come."""
-        self.leave()
-        with self._changed:
-            self._drop()
-        self._call_over(callback)
-
-    def _call_over(self, callback: Callable[[], None]) -> None:
+        """Calls `callback` once, when no event follows."""
         with self._changed:
             if not self.is_over:
-                self._callbacks.append(lambda: self._call_over(callback))
+                self._callbacks.append(lambda: self.on_over(callback))
                 return
         callback()
 

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     Request = tuple[str, Data, float | None, Callable[[Data], T]]
     """The type, the members, the seconds to wait for the answer, and what reads its data."""
 
+AFTER_CANCELLED = frozenset({"clear", "get_messages", "set_messages"})
+"""Requests about the whole conversation: they wait for the end of prompts that were cancelled."""
+
 
 def _request(kind: str, read: Callable[[Data], T], **members: Any) -> Request[T]:
     return kind, members, ANSWER_S, read

@@ -14,7 +14,6 @@ import pytest
 
 from tests.support.embedding_program import EXAMPLES, project
 from tests.support.messages_server import http_error, stall_midway, text_reply
-from tests.support.zot_process import wait_until
 
 pytestmark = [pytest.mark.skipif(find_spec(name) is None, reason=f"no {name} here") for name in ("fastapi", "uvicorn")]
 STORY = text_reply("Once...Upon...")
@@ -65,13 +64,17 @@ def agents(server):
 
 def test_a_client_that_goes_away_ends_its_prompt(tmp_path):
     held = [stall_midway(STORY, after=4)] * 3
+    pids = set()
     with project(tmp_path, *held, STORY) as made, serving(made) as (address, server):
         for _ in range(3):  # more than there are agents
             with asking(address) as client:
                 assert client.getresponse().read1() == b"Once..."
+                pids |= {agent.pid for agent in agents(server)}
         with asking(address) as client:
             assert client.getresponse().read() == b"Once...Upon..."
-        wait_until(lambda: len(agents(server)) == 1)
+        assert {agent.pid for agent in agents(server)} == pids  # they go on, and none was started in their place
+        assert len(pids) <= 2
+        assert len(made.server.requests[-1].body["messages"]) == 1
 
 
 def test_an_agent_answers_one_question_after_the_other_and_remembers_none(tmp_path):

@@ -23,8 +23,8 @@ def answer(request, **data):
     send(type="response", id=request["id"], command=request["type"], success=True, data=data)
 
 
-def refuse(request, error):
-    send(type="response", id=request["id"], command=request["type"], success=False, error=error)
+def refuse(request, error, **code):
+    send(type="response", id=request["id"], command=request["type"], success=False, error=error, **code)
 
 
 def requests():
@@ -69,13 +69,17 @@ class Behaviour:
                         result(request["prompt"], "interrupted")
                         send(type="done", prompt=request["prompt"])
                 case "steer":
-                    if running:
+                    if request["message"] == "unwelcome":
+                        refuse(request, "100 messages wait already")
+                    elif running:
                         steered.append(request["message"])
                         answer(request, prompt=running[0])
                     else:
-                        refuse(request, "no prompt runs")
+                        refuse(request, "no prompt runs", code="no_prompt")
                 case "get_state":
                     answer(request, **STATE)
+                case "set_model":
+                    answer(request, model=request["model"])
                 case "clear":
                     answer(request)
                     while running:

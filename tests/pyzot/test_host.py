@@ -81,6 +81,16 @@ def host(hosted):
         yield host
 
 
+def test_its_repr_says_which_it_is(host, hosted):
+    of_host = f"pid={hosted.pid} kind='host' cwd={host.info.cwd!r}"
+    assert repr(host) == f"<Host {of_host} open>"
+    host.close()
+    assert repr(host) == f"<Host {of_host} closed>"
+    with Host() as other:
+        other.stop()
+        assert repr(other) == f"<Host {of_host} ended>"
+
+
 def test_what_the_extensions_offer_is_used(host, hosted):
     assert (host.info.pid, host.info.kind) == (hosted.pid, "host")
     assert {tool.name: tool.extension for tool in host.tools()} == {"echo": "echo", "look": "commands", "slow": "slow"}

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 import pyzot
+import zotext
 from tests.support.zot_process import ROOT
 
 HEAVY = {"anthropic", "rich", "typer", "psutil", "asyncio", "msgspec", "orjson", "logging", "typing", "dataclasses"}
@@ -38,6 +39,11 @@ def test_the_asynchronous_names_add_asyncio(name):
     found = modules(f"from pyzot import {name}")
     assert "asyncio" in found
     assert not found & ((HEAVY - {"asyncio", "logging", "typing", "dataclasses"}) | OURS)
+
+
+def test_the_error_of_a_tool_is_that_of_the_sdk():
+    assert pyzot.ToolError is zotext.ToolError
+    assert not modules("from pyzot import Runtime") & {"zotext"}
 
 
 def test_each_name_is_there_and_no_other():

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 import signal
+import threading
 
 import psutil
 import pytest
 
-from pyzot import BusyError, ProtocolError, RefusedError, Runtime, RuntimeDied, UnreadError, UserMessage
+from pyzot import BusyError, Done, ProtocolError, RefusedError, Runtime, RuntimeDied, UnreadError, UserMessage
 from pyzot import runtime as runtime_module
 from pyzot.connection import engine_process, prompt_stream
 
@@ -153,6 +154,34 @@ def test_a_blocking_call_in_a_callback_is_a_busy_error(fake, call):
     assert "another thread" in raised[0]
 
 
+def test_a_callback_can_cancel_a_prompt_that_is_just_being_sent(fake, monkeypatch):
+    """The engine answers, and the callback is called, before the thread that sends goes on."""
+    told = threading.Event()
+
+    def on_event(_event):
+        runtime.cancel()
+        told.set()
+
+    runtime = fake(on_event=on_event)
+    write = runtime._client.process.write
+
+    def write_and_hear(line):
+        write(line)
+        assert b'"prompt"' not in line or b'"abort"' in line or told.wait(20)
+
+    monkeypatch.setattr(runtime._client.process, "write", write_and_hear)
+    events = runtime.prompt("event")
+    assert events._stream.is_cancelled
+    assert isinstance(list(events)[-1], Done)
+
+
+def test_a_prompt_that_was_not_sent_leaves_the_runtime_usable(fake):
+    runtime = fake()
+    with pytest.raises(ValueError, match="Out of range float"):
+        runtime._client.begin("prompt", message="quick", x=float("nan"))
+    assert runtime.run("quick").text == "Done."
+
+
 def test_close_in_a_callback_waits_for_nothing(fake):
     runtime = fake(on_event=lambda _event: runtime.close())
     events = runtime.prompt("event")
@@ -163,11 +192,12 @@ def test_close_in_a_callback_waits_for_nothing(fake):
 
 def test_steer_reaches_the_prompt_that_runs(fake):
     runtime = fake()
-    with pytest.raises(RefusedError, match="no prompt runs"):
-        runtime.steer("left")
+    assert not runtime.steer("left")
+    with pytest.raises(RefusedError, match="100 messages wait"):
+        runtime.steer("unwelcome")
     events = runtime.prompt("go")
-    runtime.steer("left")
-    runtime.steer("right")
+    assert runtime.steer("left")
+    assert runtime.steer("right")
     runtime.clear()  # here it ends the prompt
     assert list(events)
     assert events.result.text == "left right"

@@ -27,7 +27,8 @@ def test_pyright_finds_the_same(tmp_path):
     if (pyright := shutil.which("pyright")) is None:
         pytest.skip("no pyright here")
     shutil.copy(PROGRAM, tmp_path)
-    shutil.copytree(ROOT / "pyzot", tmp_path / "pyzot")
+    for package in ("pyzot", "zotext"):
+        shutil.copytree(ROOT / package, tmp_path / package)
     settings = {"typeCheckingMode": "standard", "enableTypeIgnoreComments": False, "exclude": ["pyzot/__main__.py"]}
     (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
     done = subprocess.run([pyright, "--outputjson"], cwd=tmp_path, capture_output=True, text=True, timeout=110)

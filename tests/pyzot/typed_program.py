@@ -32,6 +32,7 @@ from pyzot import (
     TextContent,
     TextDelta,
     ToolCall,
+    ToolError,
     ToolProgress,
     ToolResult,
     ToolUseArgs,
@@ -77,6 +78,10 @@ def is_of_the_model(event: AnyEvent) -> bool:
             assert_never(event)
 
 
+def tool() -> str:
+    raise ToolError("no")
+
+
 def use() -> None:
     try:
         with Runtime(model="x", tools=["read"], timeout=3, ext=["./a"], reasoning="low") as zot:
@@ -84,7 +89,7 @@ def use() -> None:
                 print(shown(event), is_of_the_model(event))
             result = zot.run("x", check=True)
             print(result.extensions["a"].cpu_ms + 1, zot.cost.cost_usd, zot.state().usage.input)
-            print([tool.schema["type"] for tool in zot.tools()], zot.compact().upper())
+            print([tool.schema["type"] for tool in zot.tools()], zot.compact().upper(), zot.steer("x") is True)
     except RuntimeDied as error:
         print(error.exit_status + 1, error.stderr[0].upper())
 
@@ -114,3 +119,6 @@ def mistaken() -> None:
     Host("x")  # type: ignore[arg-type]
     TextDelta("x").delta = "y"  # type: ignore[misc]
     TextDelta(dleta="x")  # type: ignore[call-arg]
+    from pyzot import Runtme  # type: ignore[attr-defined]
+
+    Runtme()
