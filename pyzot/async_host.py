@@ -52,7 +52,8 @@ class AsyncHost:
 
     @property
     def info(self) -> HostInfo:
-        """The host's pid, kind, version and folder, and the names of its extensions when this was connected."""
+        """The host's pid, kind, version and folder, and the names of its extensions when this was connected, in the
+        order in which guards are asked."""
         return HostInfo.read(self._client.info.read())
 
     # --- what its extensions offer --------------------------------------------------------------------------

@@ -58,8 +58,8 @@ class AsyncRuntime:
         """Starts the engine; `async with` or `await` waits for its greeting, and raises what the constructor of
         `Runtime` raises. The callbacks are called in a thread of the runtime.
 
-        `extensions` and `functions` are those of `Runtime`. They take part once the greeting was waited for, and those
-        of their handlers that are coroutines run on the loop in which that was; they are cancelled with their call."""
+        `extensions` and `functions` are those of `Runtime`, and take part once the greeting was waited for. Handlers
+        that are coroutines run on the loop in which that was, and are cancelled with their call."""
         self._is_closed = True
         self._client = Client(
             options, extensions=extensions, functions=functions, env=env, program=program, on_event=on_event,
@@ -72,7 +72,7 @@ class AsyncRuntime:
     def prompt(self, text: str, images: Sequence[Image] = ()) -> AsyncEventStream:
         """Sends a prompt. Returns its events, as they come, `Done` the last. Closing them, or leaving them before the
         end, aborts the prompt. An image is its bytes, the path of a file, or `mime_type` and `data` in base64. Raises
-        `BusyError`; for a prompt that the engine does not take, the first event is a `RefusedError`."""
+        `BusyError`; for a prompt that the engine does not take, the wait for the first event raises `RefusedError`."""
         return AsyncEventStream(self._client, *self._client.begin("prompt", message=text, images=all_data(images)))
 
     async def run(self, text: str, images: Sequence[Image] = (), *, check: bool = False) -> Result:
@@ -104,8 +104,8 @@ class AsyncRuntime:
         return True
 
     async def compact(self, instructions: str | None = None) -> str:
-        """Replaces the older messages by a summary, which it returns. Raises `BusyError` while a prompt runs, and
-        `RefusedError` if there is nothing to compact, if the model fails, and if it is cancelled."""
+        """Replaces the older messages by a summary, which it returns. Raises `BusyError` while a prompt runs that was
+        not cancelled, and `RefusedError` if there is nothing to compact, if the model fails, and if it is cancelled."""
         summary = Summary()
         async for event in AsyncEventStream(self._client, *self._client.begin("compact", instructions=instructions)):
             summary.add(event)
@@ -136,7 +136,8 @@ class AsyncRuntime:
         return await self._ask(requests.list_models())
 
     async def state(self) -> State:
-        """The provider, the model, the folder, the number of messages, whether a prompt runs, and the use so far."""
+        """The provider (`none` without a key), the model, the folder, the number of messages, whether a prompt runs,
+        and the use so far."""
         return await self._ask(requests.state())
 
     async def cost(self) -> Totals:
@@ -158,7 +159,7 @@ class AsyncRuntime:
         return await self._ask(requests.tools())
 
     async def stats(self) -> dict[str, ExtensionStats]:
-        """What each extension uses."""
+        """What each extension uses, by its name."""
         return await self._ask(requests.stats())
 
     # --- the end --------------------------------------------------------------------------------------------

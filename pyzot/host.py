@@ -31,7 +31,8 @@ class Host:
 
     All methods may be called from any thread, at the same time. They raise `HostRefusedError` if the host refuses,
     `HostGoneError` if it has ended, and `ClosedError` after `close`. Only `zot host` takes calls, commands, verdicts
-    and events: the extensions of an agent's run serve its agent."""
+    and events: the extensions of an agent's run serve its agent.
+    """
 
     def __init__(self, pid: int | None = None, *, path: str | Path | None = None) -> None:
         """Connects to the host with this pid, or with its socket at this path; without both to the only `zot host`, or
@@ -49,7 +50,8 @@ class Host:
 
     @property
     def info(self) -> HostInfo:
-        """The host's pid, kind, version and folder, and the names of its extensions when this was connected."""
+        """The host's pid, kind, version and folder, and the names of its extensions when this was connected, in the
+        order in which guards are asked."""
         return HostInfo.read(self._client.info.read())
 
     # --- what its extensions offer --------------------------------------------------------------------------

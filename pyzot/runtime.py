@@ -124,8 +124,8 @@ class Runtime:
         return True
 
     def compact(self, instructions: str | None = None) -> str:
-        """Replaces the older messages by a summary, which it returns. Raises `BusyError` while a prompt runs, and
-        `RefusedError` if there is nothing to compact, if the model fails, and if it is cancelled."""
+        """Replaces the older messages by a summary, which it returns. Raises `BusyError` while a prompt runs that was
+        not cancelled, and `RefusedError` if there is nothing to compact, if the model fails, and if it is cancelled."""
         summary = Summary()
         with EventStream(self._client, *self._client.begin("compact", instructions=instructions)) as events:
             for event in events:
@@ -157,7 +157,8 @@ class Runtime:
         return self._ask(requests.list_models())
 
     def state(self) -> State:
-        """The provider, the model, the folder, the number of messages, whether a prompt runs, and the use so far."""
+        """The provider (`none` without a key), the model, the folder, the number of messages, whether a prompt runs,
+        and the use so far."""
         return self._ask(requests.state())
 
     @property
@@ -180,7 +181,7 @@ class Runtime:
         return self._ask(requests.tools())
 
     def stats(self) -> dict[str, ExtensionStats]:
-        """What each extension uses."""
+        """What each extension uses, by its name."""
         return self._ask(requests.stats())
 
     # --- the end --------------------------------------------------------------------------------------------
