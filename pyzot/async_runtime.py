@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 class AsyncRuntime:
     """As `Runtime`, with `await` and `async for`:
 
-        async with AsyncRuntime(model="claude-sonnet-5") as zot:
+        async with AsyncRuntime(model="claude-sonnet-5-5") as zot:
             async for event in zot.prompt("what does this project do?"):
                 match event:
                     case TextDelta(delta):
@@ -176,9 +176,9 @@ class AsyncRuntime:
             return
         self._is_closed = True
         try:
-            if self._client.program is not None:
+            if self._client.own_extensions is not None:
                 self._client.cancel()
-                await asyncio.to_thread(self._client.program.close)
+                await asyncio.to_thread(self._client.own_extensions.close)
         finally:
             self._client.begin_close()
         await come(self._client.process.ended, None)
@@ -187,9 +187,9 @@ class AsyncRuntime:
     async def _greeted(self) -> Self:
         try:
             await come(self._client.greeting, ANSWER_S)
-            if self._client.program is not None:
-                begun = self._client.program.begin(self._client, asyncio.get_running_loop())
-                self._client.program.check(await come(begun, ANSWER_S))
+            if self._client.own_extensions is not None:
+                begun = self._client.own_extensions.begin(self._client, asyncio.get_running_loop())
+                self._client.own_extensions.check(await come(begun, ANSWER_S))
         except BaseException:
             await self.close()
             raise

@@ -56,12 +56,12 @@ class Client:
         on_event: Callable[[AnyEvent], None] | None = None,
         on_stderr: Callable[[str], None] | None = None,
     ) -> None:
-        self.program: ProgramExtensions | None = None
+        self.own_extensions: ProgramExtensions | None = None
         if extensions != () or functions != ():
             from .program_extensions import ProgramExtensions
 
-            self.program = ProgramExtensions(extensions, functions, options)
-            options = self.program.options
+            self.own_extensions = ProgramExtensions(extensions, functions, options)
+            options = self.own_extensions.options
         self._on_event = on_event or (lambda _event: None)
         self._on_stderr = on_stderr or (lambda _line: None)
         self._numbers = count(1)
@@ -123,7 +123,7 @@ class Client:
         """Sends a `prompt` or a `compact`. Raises `BusyError` while another one runs that was not cancelled, in the
         reading thread, and in a handler of an extension of this program."""
         self._check_caller(kind)
-        if self.program is not None and self.program.is_handler:
+        if self.own_extensions is not None and self.own_extensions.is_handler:
             raise BusyError(f"a handler cannot {kind} in its own runtime: steer what runs, or use a second runtime")
         with self._begin_lock:
             latest = self._latest
@@ -266,9 +266,9 @@ class Client:
     def close(self) -> None:
         """The same, after the end of the extensions of this program, and waits for the end."""
         if not self.process.is_foreign:
-            if self.program is not None:
+            if self.own_extensions is not None:
                 self.cancel()
-                self.program.close()
+                self.own_extensions.close()
             self.begin_close()
             self.process.close()
 

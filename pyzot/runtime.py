@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 class Runtime:
     """An agent with its extensions, one conversation long. The options are the flags of `zot`, by their names.
 
-        with Runtime(model="claude-sonnet-5") as zot:
+        with Runtime(model="claude-sonnet-5-5") as zot:
             for event in zot.prompt("what does this project do?"):
                 match event:
                     case TextDelta(delta):
@@ -81,8 +81,8 @@ class Runtime:
         self._is_closed = False
         try:
             self._client.greeting.wait(ANSWER_S)
-            if self._client.program is not None:
-                self._client.program.check(self._client.program.begin(self._client).wait(ANSWER_S))
+            if self._client.own_extensions is not None:
+                self._client.own_extensions.check(self._client.own_extensions.begin(self._client).wait(ANSWER_S))
         except BaseException:
             self.close()
             raise

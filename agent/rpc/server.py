@@ -244,9 +244,12 @@ class RpcServer:
         else:
             response = failure(request, AUTH_REQUIRED)
         self._client.respond(response, opens=False)
-        self._host.notices.say("zot: rpc: the first line had not the token of ZOTCORE_RPC_TOKEN")
-        self._end(Status.ERROR, "the client has not said the token")
+        self._end_locked("the first line had not the token of ZOTCORE_RPC_TOKEN")
         return False
+
+    def _end_locked(self, why: str) -> None:
+        self._host.notices.say(f"zot: rpc: {why}")
+        self._end(Status.ERROR, "the client has not said the token")
 
     def _end(self, status: Status, reason: str) -> None:
         self._stdin.stop()
@@ -256,6 +259,9 @@ class RpcServer:
 
     def _on_stdin_end(self) -> None:
         self._has_input = False
+        if self._is_locked:
+            self._end_locked("stdin has ended before a line with the token of ZOTCORE_RPC_TOKEN")
+            return
         self._program.lose_all(PROGRAM_GONE)
         self._queue.abort_all(STDIN_ENDED, but_first=True)
         self._loop.call_later(self._drain_s, self._on_drained_too_long)

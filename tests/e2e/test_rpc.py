@@ -146,6 +146,13 @@ def test_a_wrong_token_ends_the_server(replayed):
     assert SECRET not in outcome.stderr
 
 
+def test_no_line_with_the_token_is_an_error_too(replayed):
+    with replayed(env={"ZOTCORE_RPC_TOKEN": SECRET}) as running:
+        outcome = end(running)
+    assert (outcome.status, outcome.stdout) == (1, b"")
+    assert "stdin has ended before a line with the token" in outcome.stderr
+
+
 def test_a_wrong_flag_is_a_usage_error(zot):
     assert "rpc takes no prompt: 'go'" in zot.run("rpc", "go").refusal()
     assert "--no-stdin" in zot.run("rpc", "--no-stdin").refusal()
