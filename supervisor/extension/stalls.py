@@ -84,7 +84,7 @@ def evidence(worker: Worker) -> Iterator[str]:
 
 class Heartbeat:
     """The watchdog: sends a ping every `interval_s` seconds while the worker is ready. If the pong is missing when the
-    next ping is due, calls `on_stall` once and stops."""
+    next ping is due, calls `on_stall` once and stops. Nothing of it stays when the worker ends."""
 
     def __init__(self, loop: Loop, worker: Worker, interval_s: float, on_stall: Callable[[Worker, str], None]) -> None:
         self._loop = loop
@@ -104,7 +104,7 @@ class Heartbeat:
             return
         self._sent += 1
         self._worker.ping(f"ping-{self._sent}")
-        self._loop.call_later(self._interval_s, self._ping)
+        self._worker.restart_timer(self._loop.clock() + self._interval_s, self._ping)
 
     def _on_pong(self, ping_id: str) -> None:
         if ping_id == f"ping-{self._sent}":

@@ -189,7 +189,7 @@ class Worker(PendingRequests):
             return
         found, again_at = readiness(self._clock(), last_frame=self._last_frame, latest=latest)
         if found is Readiness.NOT_YET:
-            self._restart_timer(again_at, lambda: self._await_ready(latest))
+            self.restart_timer(again_at, lambda: self._await_ready(latest))
             return
         if found is Readiness.LATE:
             self._owner.log.add(f"no ready within {self.timeouts.ready:g} s of the hello; going on without it")
@@ -204,10 +204,12 @@ class Worker(PendingRequests):
         if self.state is State.GREETED:
             self._move(Trigger.SETTLED)
             self.readiness = why
-            self._restart_timer(None)
+            self.restart_timer(None)
             self._owner.got_ready(self)
 
-    def _restart_timer(self, when: float | None, callback: Callable[[], None] | None = None) -> None:
+    def restart_timer(self, when: float | None, callback: Callable[[], None] | None = None) -> None:
+        """Sets the one timer of this worker, in the place of what it was set to; with None it is off, as it is once the
+        worker ends. Until `ready` it belongs to the handshake."""
         if self._timer is not None:
             self._timer.cancel()
         self._timer = None if when is None or callback is None else self._loop.call_at(when, callback)
@@ -301,7 +303,7 @@ class Worker(PendingRequests):
 
     def ask_to_stop(self) -> None:
         """Sends the shutdown frame, after all frames that are queued already."""
-        self._restart_timer(None)
+        self.restart_timer(None)
         is_ending = self.state is State.STOPPING and self._acked
         self._move(Trigger.STOP)
         if not is_ending and not self.write(self._dialect.stop()):
@@ -324,7 +326,7 @@ class Worker(PendingRequests):
     def _end(self, reason: str, full_reason: str, trigger: Trigger, cause: Cause, code: int | None) -> None:
         self.failure = reason
         self._move(trigger)
-        self._restart_timer(None)
+        self.restart_timer(None)
         self.last_words.ended(code)
         self._fail_pending(Failure.DIED, f"{reason}{self.last_words}")
         uptime = self._clock() - self.started_at

@@ -75,7 +75,7 @@ class ProcessWorker(Worker):
         self._owner.collected(self)
         self.account.exited(str(status), cpu_s=status.cpu_s, rss_peak=status.rss_peak, seen_cpu_s=self.usage.spent_s)
         self.usage = TreeUse()
-        self._restart_timer(None)
+        self.restart_timer(None)
         if self.state not in (State.SPAWNED, State.GREETED, State.READY):
             self._move(Trigger.GONE)
             self._fail_pending(Failure.DIED, f"it was stopped ({status})")

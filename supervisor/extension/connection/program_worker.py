@@ -64,7 +64,7 @@ class ProgramWorker(Worker):
         if not self.is_running:
             return
         self._link.close(reason)
-        self._restart_timer(None)
+        self.restart_timer(None)
         self.failure = reason
         self._move(Trigger.STOP)
         self._move(Trigger.GONE)

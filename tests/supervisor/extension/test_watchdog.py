@@ -125,10 +125,11 @@ def test_a_pong_that_waits_to_be_read_counts(host: Host):
 class Pinged:
     """The part of a worker that the watchdog uses."""
 
-    def __init__(self) -> None:
+    def __init__(self, loop: Loop) -> None:
         self.state = State.READY
         self.pings: list[str] = []
         self.on_pong = None
+        self.restart_timer = loop.call_at
 
     def ping(self, ping_id: str) -> None:
         self.pings.append(ping_id)
@@ -142,7 +143,7 @@ def loop():
 
 
 def test_a_stall_is_reported_once_and_no_ping_follows(loop: Loop):
-    worker, stalls = Pinged(), []
+    worker, stalls = Pinged(loop), []
     Heartbeat(loop, worker, 0.01, lambda who, why: stalls.append((who, why)))  # type: ignore[arg-type]
     loop.run_until(lambda: False, loop.clock() + 0.08)
     assert stalls == [(worker, "no pong within 0.01 s of a ping")]
@@ -150,7 +151,7 @@ def test_a_stall_is_reported_once_and_no_ping_follows(loop: Loop):
 
 
 def test_a_worker_that_is_stopping_is_not_pinged(loop: Loop):
-    worker, stalls = Pinged(), []
+    worker, stalls = Pinged(loop), []
     Heartbeat(loop, worker, 0.01, lambda who, why: stalls.append(why))  # type: ignore[arg-type]
     worker.state = State.STOPPING
     loop.run_until(lambda: False, loop.clock() + 0.05)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
@@ -17,6 +18,9 @@ from supervisor.loop.link import LINK_LIMIT, Link
 from supervisor.reload.reloader import Reloader
 from tests.support.host import Host
 from wire.rpc.ext_lines import manifest_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class Program:
@@ -40,12 +44,12 @@ class Program:
     def ended(self, _extension: str, reason: str) -> None:
         self.ends.append(reason)
 
-    def connect(self, name: str = "mine", *, position: int = 1, **manifest) -> None:
+    def connect(self, name: str = "mine", *, position: int = 1, capabilities: Sequence[str] = (), **manifest) -> None:
         self.link = Link(name, self)
         given = json.dumps(manifest).encode()
         found = Found(Path("/project"), manifest_of(name, given), Scope.PROGRAM, position, link=self.link)
         self.extension = self.host.supervisor.add(found)
-        self.say(type="hello", name=name)
+        self.say(type="hello", name=name, capabilities=capabilities)
         self.say(type="register_tool", name="add", schema={"type": "object"})
         self.say(type="subscribe", intercept=["tool_call"], events=["session_end"])
         self.say(type="ready")
@@ -200,3 +204,16 @@ def test_a_limit_of_frames_closes_it(host, program):
     extension.handover.current.over_limit(extension.lead, "frames_per_s 10 (limit 5)")
     assert program.ends == ["it is over its limits: frames_per_s 10 (limit 5)"]
     assert (extension.state, extension.account.restarts) == (State.FAILED, 0)
+
+
+def test_nothing_waits_for_one_that_has_gone(host):
+    def waiting_for(name: str, **manifest) -> int:
+        """Timers that wait when an extension with this manifest has gone."""
+        program = Program(host)
+        program.connect(name, capabilities=["ping"], **manifest)
+        assert ("ping" in program.kinds()) == bool(manifest)
+        program.link.on_lost("it has gone")
+        return sum(timer.callback is not None for _, _, timer in host.loop._timers)
+
+    host.start()
+    assert waiting_for("calm") == waiting_for("watched", watchdog_s=3600)
