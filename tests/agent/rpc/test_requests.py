@@ -17,6 +17,7 @@ import pytest
 from tests.support.extension_folder import extension
 from tests.support.rpc_client import serve
 from tests.support.scripted_model import ScriptedModel, says
+from wire import schema
 from wire.rpc.requests import COMMANDS
 from wire.rpc.responses import DATA
 
@@ -374,6 +375,19 @@ def test_messages_that_were_kept_are_restored_with_all_they_had(tmp_path):
     asked = model.asked[0]["messages"]
     assert [block["type"] for block in asked[0]["content"]] == ["text", "image"]
     assert [message["role"] for message in asked] == ["user", "assistant", "user", "assistant", "user"]
+
+
+def test_a_schema_is_made_once(tmp_path, monkeypatch):
+    made = []
+    generate = schema.generate
+    monkeypatch.setattr(schema, "generate", lambda name: made.append(name) or generate(name))
+
+    def script(client):
+        for name in ("event", "rpc.ext", "event"):
+            assert client.ask("get_schema", name=name)["data"]["schema"]["title"]
+
+    serve(tmp_path, ScriptedModel(), script)
+    assert made == ["event", "rpc.ext"]
 
 
 def test_clear_drops_the_messages_and_keeps_the_use(tmp_path):
