@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 CASES = 10
 """The most extensions that are named for a trouble."""
+IN_CLIENT = "in the client program"
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,9 @@ def tiles(recording: RecordedRun, series: Series | None) -> tuple[Tile, ...]:
         ),
         Tile("Restarts", count_text(restarts), _ended(exits), restarts + exits > 0, "bad" if restarts else "warn"),
         _memory(recording, series),
-        Tile(
+        Tile("CPU time", "-", IN_CLIENT)
+        if figures and all(extension.in_client for extension in figures)
+        else Tile(
             "CPU time",
             f"{short(cpu_s)} s" if cpu_s < 60 else elapsed(cpu_s),
             f"{percent_text(100 * cpu_s / seconds)} of one core" if seconds else "",
@@ -93,9 +96,10 @@ def _ended(exits: int) -> str:
 
 
 def _memory(recording: RecordedRun, series: Series | None) -> Tile:
-    largest = max(recording.figures, key=lambda extension: extension.rss_peak_bytes, default=None)
+    measured = [extension for extension in recording.figures if not extension.in_client]
+    largest = max(measured, key=lambda extension: extension.rss_peak_bytes, default=None)
     if largest is None:
-        return Tile("Peak RSS", "-", "no extensions")
+        return Tile("Peak RSS", "-", IN_CLIENT if recording.figures else "no extensions")
     own = bytes_text(largest.rss_peak_bytes)
     if series is None:
         return Tile("Largest peak RSS", own, largest.name)

@@ -51,11 +51,17 @@ COLUMNS = (
     Column(
         "CPU",
         "processor seconds of the whole tree",
-        lambda extension: extension.cpu_s,
+        lambda extension: None if extension.in_client else extension.cpu_s,
         lambda value: f"{short(value)} s",
         True,
     ),
-    Column("peak RSS", "highest resident size", lambda extension: extension.rss_peak_bytes, bytes_text, True),
+    Column(
+        "peak RSS",
+        "highest resident size",
+        lambda extension: None if extension.in_client else extension.rss_peak_bytes,
+        bytes_text,
+        True,
+    ),
     Column("calls", "requests that waited for an answer", lambda extension: extension.calls, _count, True),
     Column("p50", "half of the answers were faster", lambda extension: extension.p50_ms, duration_text),
     Column("p99", "one answer in a hundred was slower", lambda extension: extension.p99_ms, duration_text),
@@ -73,9 +79,12 @@ COLUMNS = (
     _rare("lost", "events and notes dropped", lambda extension: extension.lost),
     _rare("junk", "lines on its stdout that were no frames", lambda extension: extension.junk_lines),
 )
-"""The columns after the name and the state, in the order of the page."""
+"""The columns after the name and the state, in the order of the page. The first two have small lines."""
 LAST_BEFORE_EXIT = "restarts"
 """The column of the last exit follows this one."""
+AND_THOSE_IN_CLIENT = (
+    "CPU time and memory of an extension in the client program are the program's own, and not known here."
+)
 
 
 def table(figures: Sequence[Figures], series: Series | None, ids: dict[str, str], end: float) -> str:
@@ -83,7 +92,8 @@ def table(figures: Sequence[Figures], series: Series | None, ids: dict[str, str]
     if not figures:
         return ""
     shown = sorted(figures, key=lambda extension: (-extension.cpu_s, -extension.rss_peak_bytes, extension.name))
-    known = [column for column in COLUMNS if any(column.value(extension) is not None for extension in shown)]
+    others = [column for column in COLUMNS[2:] if any(column.value(extension) is not None for extension in shown)]
+    known = [*COLUMNS[:2], *others]
     columns = [column for column in known if not column.is_rare or any(column.value(extension) for extension in shown)]
     zeros = ", ".join(column.title for column in known if column not in columns)
     highest = [max((column.value(extension) or 0.0) for extension in shown) for column in columns]
@@ -100,6 +110,7 @@ def table(figures: Sequence[Figures], series: Series | None, ids: dict[str, str]
     own_scale = " The small lines have each their own scale." if sparks is not None else ""
     left_out = f" The first {ROWS:,} of {len(shown):,}." if len(shown) > ROWS else ""
     left_out += f" 0 everywhere: {zeros}." if zeros else ""
+    left_out += f" {AND_THOSE_IN_CLIENT}" if any(extension.in_client for extension in shown) else ""
     dense = ' class="dense"' if is_dense else ""
     return (
         '<section id="costs"><h2>What each extension cost</h2>'
@@ -125,7 +136,8 @@ def _row(
     why = f' title="{text(extension.failure, 200)}"' if extension.failure else ""
     cells = (
         f'<th scope="row"><bdi title="{text(extension.name, 120)}">{name(extension.name)}</bdi></th>'
-        f'<td class="text"><span class="state {state_class(extension)}"{why}>{text(extension.state, 20)}</span></td>'
+        f'<td class="text"><span class="state {state_class(extension)}"{why}>{text(extension.state, 20)}</span>'
+        f"{' <small>in the client program</small>' if extension.in_client else ''}</td>"
     )
     for index, (column, most) in enumerate(zip(columns, highest, strict=True)):
         cells += _cell(column, column.value(extension), most)

@@ -179,7 +179,7 @@ class StatsReader:
             notes=(*notes, *self._notes()),
             times=use.times,
             spans_s=use.spans_s,
-            tracks=use.tracks,
+            tracks={name: track for name, track in use.tracks.items() if not figures[name].in_client},
             host=use.host,
             total=use.total,
         )
@@ -262,6 +262,7 @@ def _figures(name: str, extension: stats.ExtensionStats) -> Figures:
         cpu_s=extension.cpu_s,
         processes=extension.processes,
         limit_breaches=extension.limit_breaches,
+        in_client=extension.in_client,
         latency_ms=tuple(sorted((upper, count) for upper, count in extension.latency_ms if count > 0)),
     )
 

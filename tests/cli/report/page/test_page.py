@@ -82,6 +82,20 @@ def test_the_page_has_the_figures(file):
     assert page.data["named"] == len(page.data["lines"]) == 4
 
 
+def test_what_an_extension_in_the_client_program_uses_is_not_known(file):
+    inside = extension_stats(in_client=True, pids=(), processes=0, rss_bytes=0, rss_peak_bytes=0, calls=3)
+    page = page_of(file, [sample(at, {"policy": inside}) for at in (1, 2, 3)])
+    tiles = dict(zip((text for _, text in page.of("dt")), (text for _, text in page.of("dd")), strict=True))
+    assert (tiles["CPU time"], tiles["Peak RSS"], tiles["Calls"]) == ("-", "-", "3")
+    assert [text for _, text in page.of("td")][1:4] == ["-", "", "-"]
+    assert "in the client program" in [text for _, text in page.of("small")]
+    assert "lines" not in page.data
+    both = page_of(file, [sample(at, {"policy": inside, "noop": extension_stats(cpu_s=0.1)}) for at in (1, 2, 3)])
+    tiles = dict(zip((text for _, text in both.of("dt")), (text for _, text in both.of("dd")), strict=True))
+    assert (tiles["CPU time"], tiles["Peak RSS, all"]) == ("0.1 s", "12 MiB")
+    assert both.data["names"] == ["noop"]
+
+
 def test_with_many_extensions_eight_have_lines_and_all_are_embedded(file):
     page = page_of(file, recorded(100, 300))
     panels = [
