@@ -1,9 +1,11 @@
-"""The requests of an rpc client: a whole server, with a model that is prepared and an extension without a process."""
+"""The requests of an rpc client: a whole server, with a model that is prepared, and with two extensions: one without a
+process, and one in the client."""
 
 from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from unittest import mock
@@ -21,6 +23,7 @@ from tests.fuzz.targets.frames import GREETING
 from tests.support.extension_folder import folder as extension_folder
 from wire import events
 from wire.rpc import requests
+from wire.rpc.ext_lines import ExtLine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from supervisor.loop.loop import Loop
 
 TOKEN = "token"
+_ext_line = msgspec.json.Decoder(ExtLine)
 LATE = ("run_command", "reload_ext")
 """What is answered when it is done."""
 LOCKED_ONE_IN = 8
@@ -77,6 +81,35 @@ REQUESTS: tuple[dict[str, Any], ...] = (
     {"type": "panel_key", "id": 11, **PANEL, "key": "rune", "text": "a"},
     {"type": "panel_close", "id": 12, **PANEL},
 )
+
+
+def _ext(frame: dict[str, Any], name: str = "mine", **members: Any) -> dict[str, Any]:
+    return {"type": "ext", "id": "x", "extension": name, "frame": frame, **members}
+
+
+EXT_LINES: tuple[dict[str, Any], ...] = (
+    _ext(
+        {"type": "hello", "name": "mine", "capabilities": ["ping", "cancel"]},
+        manifest={"on_failure": "deny", "priority": 3, "timeouts": {"intercept": 0.01, "tool_call": 0.01}},
+    ),
+    _ext({"type": "register_tool", "name": "own", "description": "o", "schema": {"type": "object"}}),
+    _ext({"type": "register_command", "name": "own", "description": "k"}),
+    _ext({"type": "subscribe", "intercept": ["user_prompt", "tool_call"], "events": ["turn_start"]}),
+    _ext({"type": "ready"}),
+    _ext({"type": "tool_progress", "id": "1", "text": "p"}),
+    _ext({"type": "tool_result", "id": "1", "content": [{"type": "text", "text": "ok"}]}),
+    _ext({"type": "event_intercept_response", "id": "1", "block": False}),
+    _ext({"type": "event_intercept_response", "id": "2", "block": True, "reason": "no"}),
+    _ext({"type": "command_response", "id": "3", "action": "open_panel", "open_panel": {"id": "p1", "title": "P"}}),
+    _ext({"type": "panel_render", "panel_id": "p1", "lines": ["two"]}),
+    _ext({"type": "notify", "level": "info", "message": "n"}),
+    _ext({"type": "unregister_tool", "name": "own"}),
+    _ext({"type": "shutdown_ack"}),
+    {"type": "ext", "extension": "mine", "closed": True},
+    _ext({"type": "hello", "name": "fuzz"}, "fuzz"),
+    _ext({"type": "ready"}, "nobody"),
+)
+"""Lines of an extension in the client."""
 USAGE = {"input": 1, "output": 1, "cache_read": 0, "cache_write": 0}
 
 
@@ -92,7 +125,16 @@ def sequences() -> list[bytes]:
         b"".join(alone[1:]),
         b"\n \n".join(alone[5:]) + prompt.rstrip(),
     ]
-    return [*alone, *unlocked, *(hello + said for said in unlocked)]
+    said = list(map(seeds.as_line, EXT_LINES))
+    begun = b"".join(said[:5])
+    unlocked += [
+        begun + prompt + b"".join(said[5:9]) + prompt + said[14] + begun + prompt + b"".join(said[9:14]),
+        prompt + begun + alone[12] + said[9] + said[10] + abort + prompt + said[7] + said[14] + said[4] + alone[9],
+        b"".join(said) + alone[15] + alone[20] + prompt,
+        said[0] + prompt + said[14] + said[0] + said[3] + prompt + said[8],
+        *(said[0] + said[1] + said[4] + prompt * count + said[5] + said[6] for count in (2, 3, 4, 5)),
+    ]
+    return [*alone, *said, *unlocked, *(hello + said for said in unlocked)]
 
 
 class Answering(PretendedChild):
@@ -182,9 +224,10 @@ class Feeding:
         self._chosen = self._chosen * 1103515245 + 12345 & 0x7FFFFFFF
         start = {"type": "message_start", "usage": USAGE}
         text = [start, {"type": "text_delta", "delta": "Hi"}]
-        call = {"type": "tool_call", "id": "t1", "name": "known", "args": "{}"}
+        name = "own" if self._chosen & 1 << 12 else "known"
+        call = {"type": "tool_call", "id": "t1", "name": name, "args": "{}"}
         called = [
-            {"type": "tool_use_start", "call_id": "t1", "name": "known"},
+            {"type": "tool_use_start", "call_id": "t1", "name": name},
             {"type": "tool_use_end", "call_id": "t1"},
         ]
         error = {"type": "error", "kind": "dropped", "status": None, "message": "no", "content": [], "usage": USAGE}
@@ -229,8 +272,8 @@ class Said(msgspec.Struct):
 
 
 def check(data: bytes, output: bytes, status: int, token: str) -> None:
-    """Each line with content is answered once, in order but for commands; each prompt that was begun ends once, and its
-    records lie together; the status is one of those in docs/rpc.md."""
+    """Each line with content is answered once, in order but for commands, and an `ext` line at most once, by a refusal;
+    each prompt that was begun ends once, and its records lie together; the status is one of those in docs/rpc.md."""
     lines = [line for line in data.split(b"\n") if line.strip()]
     asked = [requests.decode(line) for line in lines]
     is_let_in = not token or not asked or (isinstance(asked[0], requests.Hello) and asked[0].token == token)
@@ -241,8 +284,12 @@ def check(data: bytes, output: bytes, status: int, token: str) -> None:
     if not is_let_in:
         assert [line.success for line in said] == [False], "one error, and no more"
         return
-    expected = [_name_and_id(request) for request in asked]
-    given = [(answer.command, _text(answer.id)) for answer in answers]
+    expected = [_name_and_id(request) for request in asked if not isinstance(request, requests.Ext)]
+    refused = Counter((answer.command, _text(answer.id)) for answer in answers if answer.command == "ext")
+    assert not refused - Counter(map(_name_and_id, asked)), "an ext line is refused twice"
+    assert not any(answer.success for answer in answers if answer.command == "ext")
+    given = [(answer.command, _text(answer.id)) for answer in answers if answer.command != "ext"]
+    expected = [each for each in expected if each[0] != "ext"]
     assert [each for each in given if each[0] not in LATE] == [each for each in expected if each[0] not in LATE]
     assert sorted(given) == sorted(expected), "a command without its response"
     for answer in answers:
@@ -252,9 +299,12 @@ def check(data: bytes, output: bytes, status: int, token: str) -> None:
         said, {str((answer.data or {})["prompt"]): answer.command for answer in answers if _has_begun(answer)}
     )
     for line, raw in zip(said, output.splitlines(), strict=True):
-        if line.type != "response":
+        if line.type == "ext":
+            _ext_line.decode(raw)
+        elif line.type != "response":
             events.decode(raw)
-    assert not said or said[0].type == "response", "nothing comes before the first response"
+    first = next((line for line in said if line.type != "ext"), None)
+    assert first is None or first.type == "response", "no record comes before the first response"
 
 
 def check_prompts(said: list[Said], begun: dict[str, str]) -> None:
