@@ -37,6 +37,7 @@ class Extension:
         self.folder = parent / f"ext-{name}"
         self.folder.mkdir()
         self.program = self.folder / "x.py"
+        self.began = parent / f"{name}-began"
         fields = {"name": name, "exec": sys.executable, "args": ["-I", "-S", str(self.program)]}
         (self.folder / "extension.json").write_text(json.dumps({**fields, "timeouts": {"hello": 30.0}}))
         self.write("old")
@@ -45,7 +46,8 @@ class Extension:
         self.program.write_text(PROGRAM.format(name=self.name, command=command))
 
     def never_greets(self):
-        self.program.write_text("import sys\nsys.stdin.read()\n")
+        """It makes the file `began` once it runs: then a new program does not change it any more."""
+        self.program.write_text(f"import sys\nopen({str(self.began)!r}, 'w').close()\nsys.stdin.read()\n")
 
 
 @pytest.fixture
@@ -170,6 +172,8 @@ def test_a_reload_during_the_start_replaces_what_starts(tmp_path, one):
     one.never_greets()
 
     def script(client):
+        while not one.began.exists():
+            client.ask("ping")
         assert client.ask("get_state")["data"]["starting"]
         one.write("new")
         assert client.ask("reload_ext")["data"] == of("one")
