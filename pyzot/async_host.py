@@ -212,6 +212,7 @@ class AsyncWatch:
         return self
 
     async def __anext__(self) -> Stats | AnyEvent:
+        self._client.check_owner()
         if self._answer is not None:
             await come(self._answer, ANSWER_S)
             self._answer = None

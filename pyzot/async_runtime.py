@@ -8,6 +8,7 @@ import warnings
 from .client import Client
 from .connection import requests
 from .connection.compaction import Summary
+from .connection.engine_process import STUCK_S
 from .connection.images import all_data
 from .connection.pending import ANSWER_S
 from .errors import PromptFailed, ProtocolError, RefusedError
@@ -171,18 +172,22 @@ class AsyncRuntime:
 
     async def close(self) -> None:
         """Aborts what runs, ends the engine and its extensions, and waits for their end. If the task is cancelled
-        meanwhile, they end all the same. A second call does nothing."""
-        if self._is_closed or self._client.process.is_foreign:
+        meanwhile, they end all the same. A second call waits for the same end."""
+        if self._client.process.is_foreign:
             return
         self._is_closed = True
         try:
             if self._client.own_extensions is not None:
                 self._client.cancel()
-                await asyncio.to_thread(self._client.own_extensions.close)
+                for closing in self._client.own_extensions.begin_close():
+                    await come(closing, None)
         finally:
             self._client.begin_close()
-        await come(self._client.process.ended, None)
-        self._client.process.close()  # the thread ends at this moment
+        try:
+            await come(self._client.process.ended, STUCK_S)
+        except ProtocolError:  # a callback of the program holds the thread up
+            pass
+        self._client.process.close(0.1)  # the thread ends at this moment
 
     async def _greeted(self) -> Self:
         try:
@@ -231,6 +236,7 @@ class AsyncEventStream:
         return self
 
     async def __anext__(self) -> AnyEvent:
+        self._client.check_owner()
         try:
             if self._answer is not None:
                 await come(self._answer, ANSWER_S)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     OnFrame = Callable[[dict[str, Any]], None]
 
 PROTOCOL_VERSION = 1
+FOREIGN = "this runtime belongs to the process that this one was forked from"
 BUSY = "a prompt of this runtime runs; cancel it, read it to its end, or use a second runtime"
 
 
@@ -162,13 +163,19 @@ class Client:
         if stream.id and not self.process.is_foreign:
             self.process.write(_line({"type": "abort", "prompt": stream.id}))
 
+    def check_owner(self) -> None:
+        """Raises `ClosedError` in a fork of the process that has started the engine. Takes no lock: a thread that is
+        not in the fork may have held it."""
+        if self.process.is_foreign:
+            raise ClosedError(FOREIGN)
+
     def _check_caller(self, kind: str) -> None:
+        self.check_owner()
         if self.process.is_own_thread:
             raise BusyError(f"{kind} would wait for ever in a callback of the runtime: call it from another thread")
 
     def _send(self, id_: str, kind: str, members: Mapping[str, Any]) -> Pending:
-        if self.process.is_foreign:
-            raise ClosedError("this runtime belongs to the process that this one was forked from")
+        self.check_owner()
         line = _line({"type": kind, "id": id_, **members})
         self._pending[id_] = pending = Pending(kind)
         if self._end is not None:  # after the line above: `_finish` sets it before it looks for those who wait
@@ -268,7 +275,8 @@ class Client:
         if not self.process.is_foreign:
             if self.own_extensions is not None:
                 self.cancel()
-                self.own_extensions.close()
+                for closing in self.own_extensions.begin_close():
+                    closing.wait(None)
             self.begin_close()
             self.process.close()
 

@@ -197,6 +197,7 @@ class Watch:
         return self
 
     def __next__(self) -> Stats | AnyEvent:
+        self._client.check_owner()
         if self._client.is_own_thread:
             raise BusyError("nothing would ever come in a callback of the host: read it in another thread")
         item: Stats | AnyEvent | None = self._stream.take()

@@ -8,6 +8,7 @@ import sys
 import threading
 from contextvars import ContextVar
 
+from .connection.pending import Pending
 from .errors import RefusedError, ZotError
 
 TYPE_CHECKING = False
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from zotext import Extension
 
     from .connection.engine_process import EngineProcess
-    from .connection.pending import Pending
 
     Given: TypeAlias = "str | Path | Extension | ProgramExtension"
     """A folder, or an extension of this program."""
@@ -154,13 +154,11 @@ class ProgramExtensions:
         """Whether the caller runs in a handler of this runtime."""
         return self._client is not None and _serving.get() is self._client
 
-    def close(self) -> None:
-        """Cancels the handlers that run, waits up to 2 s for all of them together, and ends the extensions. In a
-        handler it does not wait."""
+    def begin_close(self) -> list[Pending]:
+        """Cancels the handlers that run, gives all of them together up to 2 s, and ends the extensions. Returns what is
+        to be waited for: the end of each, and in a handler nothing."""
         closing = [served.begin_close() for served in self._served]
-        for thread in closing:
-            if thread is not None and not self.is_handler:
-                thread.join()
+        return [] if self.is_handler else closing
 
 
 class _Served:
@@ -172,8 +170,8 @@ class _Served:
         self._name = given.extension.name
         self._manifest = given.manifest
         self._lock = threading.RLock()
-        self._closing: threading.Thread | None = None
-        """What ends it; None before that."""
+        self._is_closing = False
+        self._closed = Pending(f"the end of {self._name}")
         self._attachment = given.extension.attach(self._send, loop=loop, on_thread=self._begin_thread)
 
     def _begin_thread(self) -> None:
@@ -207,7 +205,7 @@ class _Served:
     def _take(self, members: dict[str, Any]) -> None:
         frame = members.get("frame")
         if "closed" in members:
-            if self._closing is None:
+            if not self._is_closing:
                 _print(f"the engine has ended the extension {self._name} of this program: {members['closed']}")
             self.begin_close()
         elif isinstance(frame, dict) and frame.get("type") == "shutdown":
@@ -217,22 +215,26 @@ class _Served:
 
     # --- the end ----------------------------------------------------------------------------------------------
 
-    def begin_close(self) -> threading.Thread | None:
-        """Ends it in a thread, which is returned. None if there is no such thread because this program ends."""
+    def begin_close(self) -> Pending:
+        """Ends it in a thread. Returns what comes when it has ended, at once if this program ends and has no more
+        threads."""
         with self._lock:
-            if self._closing is None:
-                self._closing = threading.Thread(target=self._close, name=f"zot end of {self._name}", daemon=True)
+            if not self._is_closing:
+                self._is_closing = True  # from here on the engine may answer that it is closed
                 try:
-                    self._closing.start()  # from here on the engine may answer that it is closed
-                except RuntimeError:  # the interpreter ends
-                    self._closing = None
-            return self._closing
+                    threading.Thread(target=self._close, name=f"zot end of {self._name}", daemon=True).start()
+                except RuntimeError:
+                    self._closed.give()
+            return self._closed
 
     def _close(self) -> None:
-        if not self._attachment.close(CLOSE_S):
-            _print(f"a handler of {self._name} still runs {CLOSE_S} s after it was cancelled; nobody waits for it")
-        self._client.frame(self._name, closed=True)
-        self._client.on_frame.pop(self._name, None)
+        try:
+            if not self._attachment.close(CLOSE_S):
+                _print(f"a handler of {self._name} still runs {CLOSE_S} s after it was cancelled; nobody waits for it")
+            self._client.frame(self._name, closed=True)
+            self._client.on_frame.pop(self._name, None)
+        finally:
+            self._closed.give()
 
 
 def _listed(extensions: Any) -> list[Any]:

@@ -192,10 +192,10 @@ class Runtime:
         return self._client.process.pid
 
     def close(self) -> None:
-        """Aborts what runs, ends the engine and its extensions, and waits for their end. A second call does nothing."""
-        if not self._is_closed:
-            self._is_closed = True
-            self._client.close()
+        """Aborts what runs, ends the engine and its extensions, and waits for their end. A second call waits for the
+        same end."""
+        self._is_closed = True
+        self._client.close()
 
     def __enter__(self) -> Self:
         return self
@@ -234,6 +234,7 @@ class EventStream:
         return self
 
     def __next__(self) -> AnyEvent:
+        self._client.check_owner()
         if self._client.process.is_own_thread:
             raise BusyError("events would never come in a callback of the runtime: read them in another thread")
         try:

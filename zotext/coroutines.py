@@ -81,6 +81,15 @@ def _loop() -> asyncio.AbstractEventLoop:
     with _starting:
         if not _loops:
             loop = asyncio.new_event_loop()
-            threading.Thread(target=loop.run_forever, daemon=True, name="zotext asyncio").start()
+            threading.Thread(target=_run, args=(loop,), daemon=True, name="zotext asyncio").start()
             _loops.append(loop)
         return _loops[0]
+
+
+def _run(loop: asyncio.AbstractEventLoop) -> None:
+    """Runs the loop for ever, also after a handler that stops it, or raises what leaves a loop: `SystemExit`."""
+    from contextlib import suppress
+
+    while not loop.is_closed():
+        with suppress(BaseException):  # its task has it, and tells who waits
+            loop.run_forever()

@@ -69,8 +69,14 @@ class Channel:
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
+        """Raises `RuntimeError` if there can be no thread; then all files are closed."""
         _open.add(self)
-        self._thread.start()
+        try:
+            self._thread.start()
+        except BaseException:
+            _open.discard(self)
+            self._close()
+            raise
 
     @property
     def is_own_thread(self) -> bool:
@@ -104,10 +110,12 @@ class Channel:
         self._is_over = True
         self.wake()
 
-    def join(self, timeout_s: float | None = None) -> None:
-        """Waits for the end of the thread; in the thread itself it does not."""
-        if not self.is_own_thread:
-            self._thread.join(timeout_s)
+    def join(self, timeout_s: float | None = None) -> bool:
+        """Waits for the end of the thread; in the thread itself it does not. False if it still runs after that."""
+        if self.is_own_thread:
+            return True
+        self._thread.join(timeout_s)
+        return not self._thread.is_alive()
 
     def forget(self) -> None:
         """In a forked process, which has copies of the descriptors but not the thread: closes the copies, so that the
@@ -126,7 +134,7 @@ class Channel:
                     self._read_rest(file, lines)
         except ProtocolError as error:
             fault = error
-        except Exception as error:  # whatever it is: those who wait must hear of it
+        except BaseException as error:  # whatever it is: those who wait must hear of it
             fault = ProtocolError(f"{type(error).__name__}: {error}")
         self._is_over = True
         try:
@@ -222,11 +230,15 @@ class Channel:
 
 def tell(callback: Callable[[T], None], value: T) -> None:
     """Calls `callback`. What it raises is the program's own fault: it is shown as an uncaught exception is, and what
-    has called it goes on."""
+    has called it goes on. So is a `SystemExit`: it would end the thread that all others wait for, and not the
+    program."""
     try:
         callback(value)
-    except Exception as error:
-        sys.excepthook(type(error), error, error.__traceback__)
+    except BaseException as error:
+        try:
+            sys.excepthook(type(error), error, error.__traceback__)
+        except BaseException:  # the program's hook, or none
+            sys.__excepthook__(type(error), error, error.__traceback__)
 
 
 _open: set[Channel] = set()

@@ -89,6 +89,7 @@ ONE = {
 MANY = {TEXTS: TEXT, PLACES: PLACE, CSV: TEXT}
 """The kind of each item in a list. A single value is a list of one."""
 API_KEY = "ANTHROPIC_API_KEY"
+SAY_PROGRAM = "zot cannot be started by it; give the command of an installed zot, as program=['/usr/bin/zot']"
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
@@ -109,13 +110,23 @@ def command(options: Mapping[str, Any], program: Sequence[str] | None = None) ->
 
 
 def own_program() -> list[str]:
-    """Runs zot by the path of its entry module: the child finds it whatever its folder and its `PYTHONPATH` are."""
-    return [sys.executable, os.path.join(PACKAGE, "__main__.py")]
+    """Runs zot by the path of its entry module: the child finds it whatever its folder and its `PYTHONPATH` are. Raises
+    `OSError` if this process is no Python that could run it: embedded in another program, or with all in a zip file."""
+    if not sys.executable:
+        raise OSError(f"sys.executable is {sys.executable!r}: {SAY_PROGRAM}")
+    if not os.path.isfile(entry := os.path.join(PACKAGE, "__main__.py")):
+        raise OSError(f"{entry} is not a file that Python could run: {SAY_PROGRAM}")
+    return [sys.executable, entry]
 
 
 def environment(options: Mapping[str, Any], env: Mapping[str, str] | None) -> dict[str, str]:
-    """The engine's environment: that of this process, with `env` and the key."""
-    found = {**os.environ, **(env or {})}
+    """The engine's environment: that of this process, with `env` and the key. What this Python was told to ignore
+    (`-E`, `-I`), the engine's is not to use either."""
+    inherited = dict(os.environ)
+    if sys.flags.ignore_environment:
+        inherited.pop("PYTHONHOME", None)
+        inherited.pop("PYTHONPATH", None)
+    found = {**inherited, **(env or {})}
     if options.get("api_key") is not None:
         found[API_KEY] = str(options["api_key"])
     found.pop("ZOTCORE_RPC_TOKEN", None)  # the pipes are private

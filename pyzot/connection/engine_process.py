@@ -30,6 +30,8 @@ CLOSE_S = 10.0
 """Seconds that the engine has to end by itself when it is closed: it stops its extensions meanwhile."""
 EXIT_S = 5.0
 """Seconds that it has to end after it has closed its standard output, and after SIGTERM before SIGKILL."""
+STUCK_S = CLOSE_S + 3 * EXIT_S
+"""Seconds that `close` waits for the thread of the pipes. A callback of the program that never returns holds it up."""
 
 
 class EngineProcess:
@@ -68,23 +70,42 @@ class EngineProcess:
             process_group=0,
         )
         self.pid = self._process.pid
-        self._channel = Channel(
-            f"zot-{self.pid}",
-            [
-                (self._process.stdout, Lines(on_line, STDOUT_LINE, _raise_too_long)),  # type: ignore[list-item]
-                (self._process.stderr, Lines(self._on_stderr_line, STDERR_LINE)),  # type: ignore[list-item]
-            ],
-            self._process.stdin,  # type: ignore[arg-type]
-            on_end=self._ended,
-            on_pass=self._press,
-            exit_fd=_pidfd(self.pid),
-        )
+        exit_fd = _pidfd(self.pid)
+        try:
+            self._channel = Channel(
+                f"zot-{self.pid}",
+                [
+                    (self._process.stdout, Lines(on_line, STDOUT_LINE, _raise_too_long)),  # type: ignore[list-item]
+                    (self._process.stderr, Lines(self._on_stderr_line, STDERR_LINE)),  # type: ignore[list-item]
+                ],
+                self._process.stdin,  # type: ignore[arg-type]
+                on_end=self._ended,
+                on_pass=self._press,
+                exit_fd=exit_fd,
+            )
+        except BaseException:  # no more descriptors
+            if exit_fd is not None:
+                os.close(exit_fd)
+            self._drop()
+            raise
         self.write = self._channel.write
         _running.add(self)
 
     def start(self) -> None:
-        """Begins to read; until then nothing is called."""
-        self._channel.start()
+        """Begins to read; until then nothing is called. Raises `RuntimeError` if there can be no thread; then the
+        process is gone."""
+        try:
+            self._channel.start()
+        except BaseException:
+            self._drop()
+            raise
+
+    def _drop(self) -> None:
+        """Ends a process that nobody reads."""
+        _running.discard(self)
+        self._process.kill()
+        with self._process:  # closes the pipes and waits
+            pass
 
     @property
     def is_own_thread(self) -> bool:
@@ -103,10 +124,13 @@ class EngineProcess:
         self._is_ending = True
         self._channel.wake()
 
-    def close(self) -> None:
-        """Ends the engine and waits for its end, and that of the thread."""
+    def close(self, stuck_s: float | None = None) -> None:
+        """Ends the engine and waits for its end, and that of the thread; not longer than `stuck_s` seconds (default:
+        `STUCK_S`) for a thread that is held up: then it kills the engine."""
         self.end()
-        self._channel.join()
+        if not self._channel.join(STUCK_S if stuck_s is None else stuck_s):
+            self._process.kill()
+            self._process.wait()
 
     def forget(self) -> None:
         """In a forked process: the engine is no child of it."""

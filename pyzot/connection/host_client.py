@@ -109,6 +109,11 @@ class HostClient:
         info = HostInfo.read(self.info.read())
         return f"pid={info.pid} kind={info.kind!r} cwd={info.cwd!r} {how}"
 
+    def check_owner(self) -> None:
+        """Raises `ClosedError` in a fork of the process that has connected."""
+        if os.getpid() != self._owner:
+            raise ClosedError("this host was connected to by the process that this one was forked from")
+
     # --- requests -------------------------------------------------------------------------------------------
 
     def send(self, kind: str, *, on_progress: Callable[[str], None] | None = None, **members: Any) -> Pending:
@@ -116,8 +121,7 @@ class HostClient:
         the reading thread."""
         if self._channel.is_own_thread:
             raise BusyError(f"{kind} would wait for ever in a callback of the host: call it from another thread")
-        if os.getpid() != self._owner:
-            raise ClosedError("this host was connected to by the process that this one was forked from")
+        self.check_owner()
         if on_progress is not None and not self._wants_progress:
             self._wants_progress = True
             self._watch()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from pyzot import AsyncRuntime, Runtime
 from tests.support.replay_script import Script
+from tests.support.zot_process import ROOT
 
 
 @pytest.fixture
@@ -67,3 +69,16 @@ def fake():
 
 def fake_engine(behaviour="works"):
     return [sys.executable, "-I", "-S", str(Path(__file__).with_name("fake_engine.py")), behaviour]
+
+
+def program(code, *arguments, **popen):
+    """Runs a program that embeds a runtime."""
+    head = "import os, signal, sys, threading, time, gc, warnings\nfrom pyzot import *\nfake = sys.argv[1:6]\n"
+    argv = [sys.executable, "-X", "faulthandler", "-c", head + code, *fake_engine("works"), *map(str, arguments)]
+    done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=60, **popen)
+    assert done.stderr == "", done.stderr
+    return done
+
+
+def is_gone(pid):
+    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE

@@ -164,6 +164,12 @@ class Behaviour:
         while True:
             time.sleep(60)
 
+    def lingers(self):
+        """Ends half a second after its input."""
+        greet(requests())
+        sys.stdin.read()
+        time.sleep(0.5)
+
     def never_reads(self):
         greet(requests())
         while True:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import inspect
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from cli.run.command import root
+from pyzot import Runtime
 from pyzot.connection.command_line import FLAGS, command, environment, own_program
+from tests.support.zot_process import ROOT
 
 NOT_OPTIONS = {
     "json": "the engine is `zot rpc`",
@@ -69,6 +74,31 @@ def test_the_key_is_in_the_environment_alone(monkeypatch):
     assert (found["ANTHROPIC_API_KEY"], found["EXTRA"]) == ("secret", "1")
     assert "ZOTCORE_RPC_TOKEN" not in found
     assert "secret" not in " ".join(command({"api_key": "secret"}))
+
+
+@pytest.mark.parametrize("option", ["-E", "-I", "-B"])
+def test_what_python_was_told_to_ignore_is_not_given_to_the_engine(option):
+    code = (
+        f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
+        "from pyzot.connection.command_line import environment\n"
+        "print(*(environment({}, env).get('PYTHONPATH') for env in (None, {'PYTHONPATH': '/given'})))"
+    )
+    env = {**os.environ, "PYTHONPATH": "/elsewhere"}
+    done = subprocess.run([sys.executable, option, "-c", code], env=env, capture_output=True, text=True, check=True)
+    assert done.stdout == ("/elsewhere /given\n" if option == "-B" else "None /given\n")
+
+
+@pytest.mark.parametrize("executable", [None, ""])
+def test_a_process_that_is_no_python_is_told_to_name_the_program(monkeypatch, executable):
+    monkeypatch.setattr("sys.executable", executable)
+    with pytest.raises(OSError, match=r"sys\.executable is .* give the command of an installed zot, as program="):
+        Runtime()
+
+
+def test_a_package_in_a_zip_file_is_told_to_name_the_program(monkeypatch):
+    monkeypatch.setattr("pyzot.connection.command_line.PACKAGE", f"{__file__}/pyzot")
+    with pytest.raises(OSError, match=r"not a file that Python could run: .* as program="):
+        Runtime()
 
 
 @pytest.mark.parametrize(

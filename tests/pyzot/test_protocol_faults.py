@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -10,7 +11,17 @@ import threading
 import psutil
 import pytest
 
-from pyzot import BusyError, Done, ProtocolError, RefusedError, Runtime, RuntimeDied, UnreadError, UserMessage
+from pyzot import (
+    BusyError,
+    ClosedError,
+    Done,
+    ProtocolError,
+    RefusedError,
+    Runtime,
+    RuntimeDied,
+    UnreadError,
+    UserMessage,
+)
 from pyzot import runtime as runtime_module
 from pyzot.connection import engine_process, prompt_stream
 
@@ -127,6 +138,54 @@ def test_callbacks_that_raise_stop_nothing(fake, monkeypatch):
         runtime._client.frame("mine", frame={"type": "x"})
         runtime.state()
     assert len(shown) == 100_002 + 2
+
+
+@pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt, GeneratorExit])
+@pytest.mark.parametrize("hook", [lambda *_: None, lambda *_: 1 / 0, None])
+def test_a_callback_that_ends_its_thread_or_cannot_be_shown_stops_nothing(fake, monkeypatch, error, hook):
+    def fail(_value):
+        monkeypatch.setattr("sys.excepthook", hook)
+        raise error("from a callback")
+
+    runtime = fake(on_event=fail)
+    monkeypatch.setattr("pyzot.connection.pending.ANSWER_S", 5)
+    with runtime.prompt("event"):
+        assert runtime.state().provider == "fake"
+    runtime.close()
+    assert not psutil.pid_exists(runtime.pid)
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_close_does_not_wait_for_a_callback_that_never_returns(fake, fake_async, monkeypatch, is_async):
+    monkeypatch.setattr("pyzot.async_runtime.STUCK_S", 0.2)
+    monkeypatch.setattr("pyzot.connection.engine_process.STUCK_S", 0.2)
+    called, release = threading.Event(), threading.Event()
+
+    def hang(_event):
+        called.set()
+        release.wait()
+
+    async def use():
+        runtime = await fake_async(on_event=hang)
+        events = runtime.prompt("event")
+        await anext(events)
+        await asyncio.to_thread(called.wait)
+        await runtime.close()
+        return runtime
+
+    try:
+        if is_async:
+            runtime = asyncio.run(use())
+        else:
+            runtime = fake(on_event=hang)
+            events = runtime.prompt("event")
+            called.wait()
+            runtime.close()
+            with pytest.raises(ClosedError):
+                list(events)
+        assert not psutil.pid_exists(runtime.pid)
+    finally:
+        release.set()
 
 
 @pytest.mark.parametrize("call", ["state", "run", "prompt", "next", "messages", "steer", "compact", "command"])

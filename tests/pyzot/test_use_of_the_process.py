@@ -2,39 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
 import random
 import signal
 import subprocess
-import sys
 import threading
-import time
-import warnings
 from pathlib import Path
 
 import psutil
 import pytest
 
 from pyzot import BusyError, ClosedError, Done, Runtime, RuntimeDied, UserMessage
-from tests.pyzot.conftest import fake_engine
+from pyzot.connection import engine_process
+from tests.pyzot.conftest import fake_engine, is_gone, program
 from tests.support.no_child_left import no_child_left
-from tests.support.zot_process import ROOT, wait_until
+from tests.support.zot_process import wait_until
 
 FDS = Path("/proc/self/fd")
-
-
-def program(code, *arguments, **popen):
-    """Runs a program that embeds a runtime."""
-    head = "import os, signal, sys, threading, time, gc, warnings\nfrom pyzot import *\nfake = sys.argv[1:6]\n"
-    argv = [sys.executable, "-X", "faulthandler", "-c", head + code, *fake_engine("works"), *map(str, arguments)]
-    done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=60, **popen)
-    assert done.stderr == "", done.stderr
-    return done
-
-
-def is_gone(pid):
-    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
 
 
 # --- threads ---------------------------------------------------------------------------------------------------
@@ -97,6 +83,29 @@ def test_close_ends_a_prompt_and_a_request_of_other_threads(fake):
     assert len(raised) == 2
 
 
+def test_each_close_waits_for_the_end(fake, fake_async):
+    def close(runtime):
+        runtime.close()
+        gone.append(is_gone(runtime.pid))
+
+    async def close_one(runtime):
+        await runtime.close()
+        gone.append(is_gone(runtime.pid))
+
+    async def close_twice(runtime):
+        await asyncio.gather(close_one(runtime), close_one(runtime))
+
+    gone = []
+    runtime = fake("lingers")
+    threads = [threading.Thread(target=close, args=(runtime,)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    asyncio.run(close_twice(fake_async("lingers")))
+    assert gone == [True] * 6
+
+
 def test_nothing_is_left_in_the_process(fake):
     handlers = {number: signal.getsignal(number) for number in signal.valid_signals()}
     fake().close()
@@ -109,6 +118,29 @@ def test_nothing_is_left_in_the_process(fake):
     assert {number: signal.getsignal(number) for number in signal.valid_signals()} == handlers
     assert [thread.name for thread in threading.enumerate() if thread.name.startswith("zot-")] == []
     assert (len(os.listdir(FDS)) if FDS.exists() else 0) == before
+
+
+@pytest.mark.parametrize("missing", ["threading.Thread.start", "os.pipe"])
+def test_a_process_without_threads_or_descriptors_has_no_engine_left(monkeypatch, missing):
+    def fail(*_):
+        raise RuntimeError("no more of them")
+
+    real = subprocess.Popen
+
+    class Popen(real):
+        def __init__(self, *given, **named):
+            super().__init__(*given, **named)
+            monkeypatch.setattr(missing, fail)
+
+    monkeypatch.setattr("subprocess.Popen", Popen)
+    before = len(list(FDS.iterdir()))
+    children = psutil.Process().children()
+    with pytest.raises(RuntimeError, match="no more of them"):
+        Runtime(program=fake_engine())
+    assert psutil.Process().children() == children
+    assert not engine_process._running
+    gc.collect()
+    assert len(list(FDS.iterdir())) == before
 
 
 def test_many_runtimes_side_by_side(fake):
@@ -208,63 +240,6 @@ runtime.close()
 print("well", count > 10)
 """)
     assert done.stdout == "well True\n"
-
-
-# --- forks -----------------------------------------------------------------------------------------------------
-
-
-def test_a_forked_process_has_a_closed_copy_that_does_not_hold_the_engine(fake):
-    runtime = fake()
-    go, held = os.pipe()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads, from Python 3.12 on
-        child = os.fork()
-    if child == 0:
-        status = 9
-        try:
-            os.close(held)
-            for call in (runtime.state, lambda: runtime.run("go"), lambda: runtime._client.ask("clear")):
-                try:
-                    call()
-                except ClosedError:
-                    status -= 1
-            runtime.cancel()
-            runtime.close()
-            os.read(go, 1)
-        finally:
-            os._exit(status)
-    os.close(go)
-    assert runtime.run("quick").text == "Done."
-    pid = runtime.pid
-    started = time.monotonic()
-    runtime.close()
-    took = time.monotonic() - started
-    assert is_gone(pid)
-    os.close(held)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 6
-    assert took < 9  # by itself, not by the signal that comes after 10 s
-
-
-def test_multiprocessing_with_fork():
-    done = program("""
-import multiprocessing
-def work(queue):
-    try:
-        runtime.run("quick")
-    except ClosedError as error:
-        queue.put(str(error))
-runtime = Runtime(program=fake)
-context = multiprocessing.get_context("fork")
-warnings.simplefilter("ignore", DeprecationWarning)
-queue = context.Queue()
-process = context.Process(target=work, args=(queue,))
-process.start()
-print(queue.get())
-process.join()
-print(process.exitcode, runtime.run("quick").text)
-runtime.close()
-""")
-    assert done.stdout == "this runtime belongs to the process that this one was forked from\n0 Done.\n"
 
 
 # --- the end of the program -----------------------------------------------------------------------------------------

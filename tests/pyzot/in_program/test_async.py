@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import psutil
 import pytest
@@ -103,6 +104,22 @@ def test_close_cancels_the_coroutines_and_does_not_hold_up_the_loop(model, optio
         return cancelled.is_set()
 
     calls(model, ("wait", {}))
+    assert asyncio.run(main())
+
+
+def test_close_needs_no_thread_of_the_loop(model, options):
+    async def main():
+        held = threading.Event()
+        with ThreadPoolExecutor(1) as threads:
+            asyncio.get_running_loop().set_default_executor(threads)
+            busy = asyncio.create_task(asyncio.to_thread(held.wait, PATIENCE_S))
+            zot = await AsyncRuntime(functions=[weather], **options)
+            await zot.close()
+            is_busy = not busy.done()
+            held.set()
+            await busy
+        return is_busy
+
     assert asyncio.run(main())
 
 

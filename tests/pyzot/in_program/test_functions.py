@@ -51,6 +51,20 @@ def test_a_coroutine_is_a_tool_of_a_runtime_without_a_loop(model, start):
     assert told(model) == [("a: ok", False)]
 
 
+@pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt])
+def test_a_coroutine_that_ends_the_loop_or_stops_it_takes_no_other_along(model, start, error):
+    async def leave() -> str:
+        raise error("bye")
+
+    async def stop() -> str:
+        asyncio.get_running_loop().stop()
+        return "stopped"
+
+    calls(model, ("leave", {}), ("stop", {}))
+    start(functions=[leave, stop]).run("go", check=True)
+    assert told(model) == [(f"{error.__name__}: bye", True), ("stopped", False)]
+
+
 @pytest.mark.parametrize(
     ("functions", "message"),
     [
