@@ -222,7 +222,7 @@ def test_after_close_each_call_says_so_and_no_thread_is_left(host):
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_in_a_fork_a_watch_is_closed(host):
-    with host.watch(stats_s=0.05) as watch:
+    with host.watch(stats_s=0.1) as watch:
         next(watch)
         if (child := os.fork()) == 0:
             signal.alarm(20)
