@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 import warnings
 
 import pytest
 
-from pyzot import ClosedError
+from pyzot import ClosedError, Host
 from tests.pyzot.conftest import is_gone, program
+from tests.support.hosting import hosting
 
 
 def test_a_forked_process_has_a_closed_copy_that_does_not_hold_the_engine(fake):
@@ -90,3 +92,21 @@ print(process.exitcode, runtime.run("quick").text)
 runtime.close()
 """)
     assert done.stdout == "this runtime belongs to the process that this one was forked from\n0 Done.\n"
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_in_a_fork_a_watch_is_closed(zot, monkeypatch):
+    monkeypatch.setenv("ZOT_HOME", str(zot.home))
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    with hosting(zot) as hosted, Host(hosted.pid) as host, host.watch(stats_s=0.1) as watch:
+        next(watch)
+        if (child := os.fork()) == 0:
+            signal.alarm(20)
+            try:
+                next(watch)
+            except ClosedError:
+                os._exit(0)
+            finally:
+                os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        next(watch)

@@ -220,22 +220,6 @@ def test_after_close_each_call_says_so_and_no_thread_is_left(host):
             call()
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_in_a_fork_a_watch_is_closed(host):
-    with host.watch(stats_s=0.1) as watch:
-        next(watch)
-        if (child := os.fork()) == 0:
-            signal.alarm(20)
-            try:
-                next(watch)
-            except ClosedError:
-                os._exit(0)
-            finally:
-                os._exit(1)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-        next(watch)
-
-
 def test_what_was_told_before_close_arrives(hosted):
     with Host(hosted.pid) as watching, watching.watch(shown=True, notices=False) as watch:
         with Host(hosted.pid) as telling:
