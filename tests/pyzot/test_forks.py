@@ -12,6 +12,9 @@ import pytest
 from pyzot import ClosedError, Host
 from tests.pyzot.conftest import is_gone, program
 from tests.support.hosting import hosting
+from tests.support.zot_fixtures import zot
+
+__all__ = ["zot"]
 
 
 def test_a_forked_process_has_a_closed_copy_that_does_not_hold_the_engine(fake):
