@@ -13,7 +13,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
-    from concurrent.futures import Future
     from typing import Any, Protocol
 
     from .host import HostInfo
@@ -53,8 +52,7 @@ class Attachment:
         self._extension = extension
         self._send = send
         self._begin_thread = begin_thread
-        self._coroutines: set[Future[object]] = set()
-        """Those of handlers under way."""
+        self._coroutines = coroutines.UnderWay()
         self._closing = threading.Lock()
         self._server: Server | None = None
         """While it serves."""
@@ -89,11 +87,11 @@ class Attachment:
             if (server := self._server) is None:
                 return True
             server.cancel_all("shutdown")
-            for future in self._coroutines.copy():  # also those of guards and events, which have no context
-                future.cancel()
+            self._coroutines.cancel_all()  # also those of guards and events, which have no context
             done = server.wait_idle(time.monotonic() + wait_s)
             server.close()
             server.cancel_all("shutdown")
+            self._coroutines.admit()  # those of `on_shutdown`
             done = server.run_shutdown_handlers(time.monotonic() + LAST_S) and done
             self._server = None
             self._extension.disconnect()

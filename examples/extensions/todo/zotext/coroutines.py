@@ -17,7 +17,31 @@ _loops: list[asyncio.AbstractEventLoop] = []
 _thread = _local()
 
 
-def run_in(loop: asyncio.AbstractEventLoop | None, under_way: set[Future[object]]) -> None:
+class UnderWay:
+    """The coroutines of handlers that run. From `cancel_all` to `admit` each that is added is cancelled at once."""
+
+    def __init__(self) -> None:
+        self._futures: set[Future[object]] = set()
+        self._admits = True
+
+    def add(self, future: Future[object]) -> None:
+        self._futures.add(future)
+        if not self._admits:  # read after the future was added: one of the two threads sees what the other has done
+            future.cancel()
+
+    def discard(self, future: Future[object]) -> None:
+        self._futures.discard(future)
+
+    def cancel_all(self) -> None:
+        self._admits = False
+        for future in self._futures.copy():
+            future.cancel()
+
+    def admit(self) -> None:
+        self._admits = True
+
+
+def run_in(loop: asyncio.AbstractEventLoop | None, under_way: UnderWay) -> None:
     """Coroutines of this thread's handlers run on `loop` from now on, which runs in another thread; None for that of
     this module. While they run, they are in `under_way`."""
     _thread.loop, _thread.under_way = loop, under_way
@@ -40,7 +64,7 @@ def finished(returned: object, context: CallContext | None = None) -> object:
         raise
     if context is not None:
         context.on_cancel(future.cancel)
-    under_way: set[Future[object]] = getattr(_thread, "under_way", set())
+    under_way: UnderWay = getattr(_thread, "under_way", None) or UnderWay()
     under_way.add(future)
     try:
         return future.result()
@@ -57,6 +81,15 @@ def _loop() -> asyncio.AbstractEventLoop:
     with _starting:
         if not _loops:
             loop = asyncio.new_event_loop()
-            threading.Thread(target=loop.run_forever, daemon=True, name="zotext asyncio").start()
+            threading.Thread(target=_run, args=(loop,), daemon=True, name="zotext asyncio").start()
             _loops.append(loop)
         return _loops[0]
+
+
+def _run(loop: asyncio.AbstractEventLoop) -> None:
+    """Runs the loop for ever, also after a handler that stops it, or raises what leaves a loop: `SystemExit`."""
+    from contextlib import suppress
+
+    while not loop.is_closed():
+        with suppress(BaseException):  # its task has it, and tells who waits
+            loop.run_forever()
