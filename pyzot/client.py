@@ -40,8 +40,8 @@ BUSY = "a prompt of this runtime runs; cancel it, read it to its end, or use a s
 class Client:
     """An engine and the conversation with it. `on_event` gets the events that belong to no prompt, in the reading
     thread. Raises `TypeError` for an option that does not exist or has a value of another type, and `OSError` if the
-    engine cannot be started. `greeting` comes with the answer to `hello`; then `program` is to begin, if there is one:
-    the extensions that live in this program.
+    engine cannot be started. `greeting` comes with the answer to `hello`; then `own_extensions` are to begin, if there
+    are any: the extensions that live in this program.
 
     Requests take no lock that the reading thread holds while it calls the program; `cancel` and `leave` take none.
     """
