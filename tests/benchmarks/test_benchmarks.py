@@ -31,7 +31,7 @@ TABLES = {
     "startup": ["start-up", "zot --version", "first request, one silent"],
     "throughput": ["notify frames of 128 bytes", "processor time of the host"],
 }
-LONG = ("rpc", "startup", "throughput")
+LONG = ("intercept", "rpc", "startup", "throughput")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="places processes on processors")

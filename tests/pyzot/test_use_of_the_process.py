@@ -111,7 +111,7 @@ def test_nothing_is_left_in_the_process(fake):
     fake().close()
     gc.collect()
     before = len(os.listdir(FDS)) if FDS.exists() else 0
-    for _ in range(100):
+    for _ in range(40):
         runtime = fake()
         runtime.run("quick")
         runtime.close()
@@ -303,9 +303,9 @@ def use(runtime):
         runtime.state()
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(10))
 def test_an_engine_killed_at_any_moment_is_a_clear_exception(fake, start, seed):
-    kill_at_a_random_moment(start if seed < 4 else fake, seed)
+    kill_at_a_random_moment(start if seed < 3 else fake, seed)
 
 
 @pytest.mark.slow

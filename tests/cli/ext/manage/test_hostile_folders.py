@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -127,6 +128,7 @@ def test_an_extension_is_removed_while_a_process_writes_into_its_folder(zot, mad
                 os._exit(0)
             if count == 10:
                 os.write(ready, b"x")
+            time.sleep(0.001)  # its pace: all that it has written by then is to be deleted
     os.read(started, 1)
     try:
         outcome = run(zot, "ext", "remove", "guard", "--yes", "--purge")
