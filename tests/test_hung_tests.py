@@ -45,6 +45,7 @@ def test_next(): ...
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flags", [(), ("-n", "1")], ids=["alone", "xdist"])
 def test_one_that_hangs_fails_and_the_others_run(tmp_path: Path, flags: tuple[str, ...]):
     # Long enough that the second alarm does not come while a busy machine still writes the report of the first.

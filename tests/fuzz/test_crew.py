@@ -55,6 +55,7 @@ def spins() -> None:
         pass
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("harm", "kind", "mark"),
     [
@@ -79,6 +80,7 @@ def test_harm_is_found_and_its_input_kept(harm, kind: str, mark: str, tmp_path: 
     assert f"(seed 1, input {found.number})\n  python -m tests.fuzz planted --input {found.file}" in str(found)
 
 
+@pytest.mark.slow
 def test_a_hang_is_ended_and_the_run_goes_on_behind_it(tmp_path: Path) -> None:
     planted = toy("planted", signal.pause)
     outcome = outcome_of(planted, tmp_path, hang_s=1.0)

@@ -113,7 +113,9 @@ ENTRIES = {
 }
 
 
-@pytest.mark.parametrize("entry", ENTRIES)
+@pytest.mark.parametrize(
+    "entry", [pytest.param(name, marks=[pytest.mark.slow] * (name in ("-m", "by path"))) for name in ENTRIES]
+)
 def test_a_run_with_tools_in_a_project_with_packages_of_our_names(installation, project, entry):
     command = [part.format(**{k: str(v) for k, v in installation._asdict().items()}) for part in ENTRIES[entry]]
     script = (

@@ -30,6 +30,7 @@ def test_fails():
 ALL = "# why\n\ntest_marked | root may *\ntest_tool[*] | no * here\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flags", [(), ("-n", "1")], ids=["alone", "xdist"])
 def test_a_skip_that_is_not_expected_fails_the_run(tmp_path: Path, flags: tuple[str, ...]):
     ran = run_pytest(tmp_path, TESTS, *flags, expected=ALL.replace("[*]", "[node]"))

@@ -8,6 +8,8 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+import pytest
+
 from agent.model.sdk_import.left_out import LEFT_OUT
 from tests.support.messages_server import MessagesServer, http_error, text_reply, tool_reply
 from tests.support.model_worker_process import ROOT, WorkerProcess, text_of
@@ -115,6 +117,7 @@ def test_a_request_that_has_left_is_not_sent_twice_for_a_stand_in():
         assert text_of(worker.ask()) == "two", "the next one has the whole SDK"
 
 
+@pytest.mark.slow
 def test_the_switch_loads_the_whole_sdk_which_reads_the_same():
     replies = [tool_reply([("read", {"path": "é"})], text="a", thinking="b"), http_error(429, "c", retry_after=99)]
     found = []

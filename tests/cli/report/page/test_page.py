@@ -163,6 +163,7 @@ def test_very_short_recordings_give_a_page(file, lines):
     json.dumps(page.data, allow_nan=False)
 
 
+@pytest.mark.slow
 def test_three_hundred_extensions_with_trouble_stay_below_3_mb(file):
     import random
 
