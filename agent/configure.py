@@ -62,7 +62,7 @@ def prepare(request: RunRequest) -> Prepared:
         "cwd": cwd,
         "home": home,
         "model": model,
-        "max_tokens": catalogue.max_tokens(model),
+        "reply_tokens": catalogue.max_tokens(model),
         "system": _system_prompt(request, home, cwd),
         "limits": config.limits,
         "config": config,

@@ -86,7 +86,7 @@ class Engine:
         self.provider_name = "none" if isinstance(provider, ProviderUnavailable) else provider.name
         self._event_writer = event_writer
         self._notices = notices
-        self.conversation = Conversation(self._open_session() if options.session else None)
+        self.conversation = Conversation(self._open_session() if options.keep_session else None)
         self.session_id = self.conversation.id or os.urandom(8).hex()
         self._run: Run | None = None
         self._steering = Steering()
@@ -128,7 +128,7 @@ class Engine:
     def set_model(self, model: str) -> None:
         """Asks this model from the next turn on, also of a prompt that runs. Extensions that start from now on are told
         of it."""
-        self._options = msgspec.structs.replace(self._options, model=model, max_tokens=catalogue.max_tokens(model))
+        self._options = msgspec.structs.replace(self._options, model=model, reply_tokens=catalogue.max_tokens(model))
         self.supervisor.set_model(model)
         if self._run is not None:
             self._run.options = self._options

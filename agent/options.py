@@ -47,8 +47,33 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     stream_before_guards: bool = False
     cwd: str | None = None
     max_steps: int | None = None
+    max_cost_usd: float | None = None
+    """US dollars of all requests to the model together. None: no limit."""
+    max_tokens: int | None = None
+    """Input and output tokens of all requests to the model together. None: no limit."""
     timeout: float | None = None
-    session: bool = True
+    output_schema: str | None = None
+    """A file with the JSON Schema of the final text."""
+    images: tuple[str, ...] = ()
+    """Files that go with the prompt."""
+    skills: bool = True
+    """Whether the model is offered skills at all."""
+    user_skills: bool = False
+    """Whether these include the skills of the user and of the project."""
+    context_files: bool = True
+    """Whether AGENTS.md and CLAUDE.md go into the system prompt."""
+    auto_compact: bool | None = None
+    """Whether a long conversation is compacted before its next request. None: yes, but not with `replay`."""
+    keep_session: bool = True
+    """Whether the transcript is kept under `HOME/sessions`."""
+    continue_last: bool = False
+    """Whether the run goes on with the newest session of the working folder."""
+    resume: str | None = None
+    """The id of the session to go on with; "" asks on the terminal."""
+    session: str | None = None
+    """The file of the session to go on with."""
+    fork: bool = False
+    """Whether the run goes on with a copy of that session, which itself stays as it is."""
     stats: str | None = None
     metrics: str | None = None
     openmetrics: bool = False
@@ -68,7 +93,8 @@ class Options(RunRequest, frozen=True, kw_only=True):
     """The absolute path of the working folder."""
     home: Path
     model: str
-    max_tokens: int
+    reply_tokens: int
+    """The most tokens of one reply."""
     system: str
     limits: Limits = msgspec.field(default_factory=Limits)
     """The limits of an extension for values that its manifest leaves out."""

@@ -34,8 +34,8 @@ Examples:
     zot host -e ./guard                       extensions without an agent
     zot top                                   what each extension uses, live
 
-Exit status: 0 ok, 1 error, 2 usage, 3 blocked by a guard, 4 max steps, 6 timeout, 7 authentication, 8 rate limit,
-9 required extension missing, 130 interrupted.
+Exit status: 0 ok, 1 error, 2 usage, 3 blocked by a guard, 4 max steps, 5 budget, 6 timeout, 7 authentication,
+8 rate limit, 9 required extension missing, 11 invalid answer, 130 interrupted.
 """
 
 app = HelpTyper(

@@ -32,6 +32,11 @@ class Reasoning(Enum):
     high = "high"
 
 
+class OutputFormat(Enum):
+    text = "text"
+    json = "json"
+
+
 class LogFormat(Enum):
     console = "console"
     json = "json"

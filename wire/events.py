@@ -13,8 +13,6 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Raw
 
-from wire.lenient_json import UNREADABLE, is_deeper, json_on_one_line
-
 SCHEMA_VERSION = 1
 """Increased when a field is removed or changes its meaning, but not for new fields and new record types."""
 
@@ -373,20 +371,6 @@ def encode(record: Record) -> bytes:
 def decode(line: bytes) -> AnyRecord:
     """Decodes one line. Raises `msgspec.DecodeError`, which names the wrong field."""
     return _decoder.decode(line)
-
-
-ARGUMENTS_DEPTH = 100
-"""Levels of nesting of the arguments of a call. Many readers and encoders of JSON give up at 250 levels or 1,000."""
-
-
-def raw_json(text: bytes) -> Raw:
-    """JSON text as a value for a record, on one line; null when it is not JSON, or nested deeper than
-    `ARGUMENTS_DEPTH`."""
-    try:
-        value = msgspec.json.decode(text)
-    except UNREADABLE:
-        return Raw(b"null")
-    return Raw(b"null") if is_deeper(value, ARGUMENTS_DEPTH) else json_on_one_line(text)
 
 
 def to_builtins(record: Record) -> dict[str, Any]:

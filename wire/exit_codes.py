@@ -19,6 +19,7 @@ class Status(Enum):
     RATE_LIMIT = "rate_limit"
     REQUIRED_EXTENSION = "required_extension"
     PARTIAL_BATCH = "partial_batch"
+    INVALID_ANSWER = "invalid_answer"
     INTERRUPTED = "interrupted"
 
     @property
@@ -32,12 +33,13 @@ EXIT_CODES: dict[Status, tuple[int, str]] = {
     Status.USAGE: (2, "the command line or an input file is wrong; nothing was run, and nothing is printed on stdout"),
     Status.BLOCKED: (3, "a guard extension refused the turn or withheld the final answer"),
     Status.MAX_STEPS: (4, "--max-steps was used up before the model finished"),
-    Status.BUDGET: (5, "reserved: a cost or token budget was used up"),
+    Status.BUDGET: (5, "--max-cost-usd or --max-tokens was used up before the model finished"),
     Status.TIMEOUT: (6, "--timeout ran out"),
     Status.AUTHENTICATION: (7, "no credential, or the provider refused it"),
     Status.RATE_LIMIT: (8, "the provider is rate limiting or overloaded; try again later"),
     Status.REQUIRED_EXTENSION: (9, "an extension that says `required` in its manifest could not be started"),
     Status.PARTIAL_BATCH: (10, "reserved: a batch ended with some of its tasks not done"),
+    Status.INVALID_ANSWER: (11, "the final text is not JSON that fits --output-schema, also after one more turn"),
     Status.INTERRUPTED: (130, "SIGINT, SIGTERM, or the reader of stdout went away"),
 }
-"""Exit status and meaning of each `Status`. Codes 5 and 10 are reserved for later features."""
+"""Exit status and meaning of each `Status`. Code 10 is reserved for a later feature."""

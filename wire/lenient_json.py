@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """The errors that decoding can raise. RecursionError: the text is nested about a thousand levels deep."""
 
+ARGUMENTS_DEPTH = 100
+"""Levels of nesting of the arguments of a call. Many readers and encoders of JSON give up at 250 levels or 1,000."""
 REPAIR_LIMIT = 1024 * 1024
 """Bytes; a longer text is not repaired. Repairing takes 20 times as long as reading, and several times the memory."""
 
@@ -180,3 +182,13 @@ def _fields(text: bytes) -> Iterator[tuple[str, int]]:
             if word in "{[":
                 stack.append((path, -1 if word == "{" else 0))
                 is_name = word == "{"
+
+
+def raw_json(text: bytes) -> msgspec.Raw:
+    """JSON text as a value for a record, on one line; null when it is not JSON, or nested deeper than
+    `ARGUMENTS_DEPTH`."""
+    try:
+        value = msgspec.json.decode(text)
+    except UNREADABLE:
+        return msgspec.Raw(b"null")
+    return msgspec.Raw(b"null") if is_deeper(value, ARGUMENTS_DEPTH) else json_on_one_line(text)

@@ -9,8 +9,7 @@ import orjson
 
 from agent.model import catalogue
 from agent.transcript import Block, Image, Message, Text, Thinking, ToolCall, ToolResult
-from wire.events import ARGUMENTS_DEPTH
-from wire.lenient_json import is_deeper
+from wire.lenient_json import ARGUMENTS_DEPTH, is_deeper
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

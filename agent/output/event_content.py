@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from agent.transcript import Image, Text, ToolCall, ToolResult
 from wire import events
+from wire.lenient_json import raw_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,7 +25,7 @@ def content(blocks: Iterable[Block]) -> tuple[events.Content, ...]:
         elif isinstance(block, Image):
             shown.append(_image(block))
         elif isinstance(block, ToolCall):
-            shown.append(events.ToolCallContent(block.id, block.name, events.raw_json(block.args)))
+            shown.append(events.ToolCallContent(block.id, block.name, raw_json(block.args)))
         elif isinstance(block, ToolResult):
             shown.append(events.ToolResultContent(block.call_id, block.is_error, result_content(block)))
     return tuple(shown)

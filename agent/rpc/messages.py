@@ -10,7 +10,7 @@ from msgspec import UNSET
 
 from agent import transcript
 from agent.tools.files.image import HEAD_BYTES, MAX_BYTES, image_type
-from wire.events import raw_json
+from wire.lenient_json import raw_json
 from wire.rpc import messages
 
 if TYPE_CHECKING:

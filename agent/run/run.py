@@ -168,7 +168,7 @@ class Run:
             system=options.system,
             messages=self._conversation.transcript,
             tools=self._toolbox.offered(),
-            max_tokens=options.max_tokens,
+            max_tokens=options.reply_tokens,
             reasoning=options.reasoning,
         )
         stream = self._provider.request(params)

@@ -12,6 +12,7 @@ from agent.tools.call_arguments import unfit
 from agent.tools.extension_result import failed, parts_of, within_bounds
 from agent.transcript import Image, Text, ToolResult
 from wire import events, frames
+from wire.lenient_json import raw_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,7 +45,7 @@ class ToolCalls:
 
     def announce(self, call: ToolCall) -> None:
         """Tells readers and observers what the model wants to call."""
-        args = events.raw_json(call.args)
+        args = raw_json(call.args)
         self._event_writer.emit(events.ToolCall(call.id, call.name, args, self._extension_of(call)))
         self._supervisor.tell(frames.Event("tool_call", tool_id=call.id, tool_name=call.name, tool_args=args))
 

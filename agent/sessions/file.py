@@ -18,8 +18,7 @@ import orjson
 
 from agent.transcript import Image, Text, Thinking, ToolCall, ToolResult
 from supervisor.home.zot_home import private_folder
-from wire.events import ARGUMENTS_DEPTH
-from wire.lenient_json import is_deeper, json_on_one_line
+from wire.lenient_json import ARGUMENTS_DEPTH, is_deeper, json_on_one_line
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,8 +6,7 @@ import json
 
 import orjson
 
-from wire.events import ARGUMENTS_DEPTH
-from wire.lenient_json import is_deeper
+from wire.lenient_json import ARGUMENTS_DEPTH, is_deeper
 from wire.text import one_line
 
 QUOTED = 80

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.choices import CommandLineError, Reasoning
+from cli.choices import CommandLineError, OutputFormat, Reasoning
 from cli.duration import METAVAR, limit_from, seconds_from
 from cli.help.completion import models
 from cli.root_group import LITERAL, RootGroup
-from cli.run.request import FlagError, request_from
+from cli.run.request import FlagError, dollars_from, request_from
 from cli.version import VERSION
 from wire.suggest import did_you_mean
 
@@ -33,6 +33,10 @@ def _limit(text: str) -> float:
     return _value(limit_from, text)
 
 
+def _dollars(text: str) -> float:
+    return _value(dollars_from, text)
+
+
 def _value(read: Callable[[str], float], text: str) -> float:
     try:
         return read(text)
@@ -41,6 +45,7 @@ def _value(read: Callable[[str], float], text: str) -> float:
 
 
 _MODE = "What to print"
+_SESSION = "The session"
 _MODEL = "The model"
 _TOOLS = "Tools and extensions"
 _RUN = "The run"
@@ -58,6 +63,32 @@ def root(
         bool,
         typer.Option("--rpc", help="Serve a program on stdin and stdout, as zot rpc does.", rich_help_panel=_MODE),
     ] = False,
+    output_format: Annotated[
+        OutputFormat | None,
+        typer.Option(help="text: the final answer, as -p. json: one JSON object at the end.", rich_help_panel=_MODE),
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "-o", "--output", help="Write the final answer to this file.", metavar="FILE", rich_help_panel=_MODE
+        ),
+    ] = None,
+    output_schema: Annotated[
+        str | None,
+        typer.Option(
+            help="The final answer must be JSON that fits the JSON Schema in this file.",
+            metavar="FILE",
+            rich_help_panel=_MODE,
+        ),
+    ] = None,
+    summary: Annotated[
+        str | None,
+        typer.Option(
+            help="Append what happened to this file, as Markdown: $GITHUB_STEP_SUMMARY.",
+            metavar="FILE",
+            rich_help_panel=_MODE,
+        ),
+    ] = None,
     provider: Annotated[
         str | None, typer.Option(help="anthropic (default) or replay.", metavar="NAME", rich_help_panel=_MODEL)
     ] = None,
@@ -174,11 +205,97 @@ def root(
             rich_help_panel=_TOOLS,
         ),
     ] = False,
+    with_skills: Annotated[
+        bool,
+        typer.Option(
+            "--with-skills",
+            "--with-skill",
+            help="Offer the user's and the project's skills, too.",
+            rich_help_panel=_TOOLS,
+        ),
+    ] = False,
+    no_skills: Annotated[
+        bool, typer.Option("--no-skill", "--no-skills", help="Offer no skills.", rich_help_panel=_TOOLS)
+    ] = False,
+    no_context_files: Annotated[
+        bool,
+        typer.Option(
+            "--no-context-files",
+            help="Leave AGENTS.md and CLAUDE.md out of the system prompt.",
+            rich_help_panel=_TOOLS,
+        ),
+    ] = False,
+    continue_: Annotated[
+        bool,
+        typer.Option(
+            "-c", "--continue", help="Go on with the newest session of this folder.", rich_help_panel=_SESSION
+        ),
+    ] = False,
+    resume: Annotated[
+        str | None,
+        typer.Option(
+            "-r",
+            "--resume",
+            help="Go on with this session; without ID choose one.",
+            metavar="[ID]",
+            rich_help_panel=_SESSION,
+        ),
+    ] = None,
+    session: Annotated[
+        str | None,
+        typer.Option(help="Go on with the session in this file.", metavar="PATH", rich_help_panel=_SESSION),
+    ] = None,
+    fork: Annotated[
+        bool,
+        typer.Option("--fork", help="With -c, -r or --session: go on with a copy of it.", rich_help_panel=_SESSION),
+    ] = False,
+    no_session: Annotated[
+        bool,
+        typer.Option("--no-session", help="Keep no transcript under $ZOT_HOME/sessions.", rich_help_panel=_SESSION),
+    ] = False,
+    save_session: Annotated[
+        bool, typer.Option("--save-session", help="With --rpc: keep the transcript.", rich_help_panel=_SESSION)
+    ] = False,
+    auto_compact: Annotated[
+        bool,
+        typer.Option(
+            "--auto-compact",
+            help="Compact a conversation that has filled 85 % of the window. Default: on, but not with --replay.",
+            rich_help_panel=_SESSION,
+        ),
+    ] = False,
+    no_auto_compact: Annotated[
+        bool, typer.Option("--no-auto-compact", help="Never compact by itself.", rich_help_panel=_SESSION)
+    ] = False,
+    images: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--image", help="Send this image with the prompt; repeatable.", metavar="FILE", rich_help_panel=_RUN
+        ),
+    ] = None,
     cwd: Annotated[
         str | None, typer.Option("-C", "--cwd", help="The project's folder.", metavar="DIR", rich_help_panel=_RUN)
     ] = None,
     max_steps: Annotated[
         int | None, typer.Option(help="At most so many turns.", metavar="N", min=1, rich_help_panel=_RUN)
+    ] = None,
+    max_cost_usd: Annotated[
+        float | None,
+        typer.Option(
+            help="Make no request any more once the model has cost so many dollars.",
+            metavar="USD",
+            parser=_dollars,
+            rich_help_panel=_RUN,
+        ),
+    ] = None,
+    max_tokens: Annotated[
+        int | None,
+        typer.Option(
+            help="Make no request any more after so many tokens, input plus output.",
+            metavar="N",
+            min=1,
+            rich_help_panel=_RUN,
+        ),
     ] = None,
     timeout: Annotated[
         float | None,
@@ -201,9 +318,6 @@ def root(
     no_stdin: Annotated[
         bool,
         typer.Option("--no-stdin", help="Leave a pipe on stdin alone: the prompt is its words.", rich_help_panel=_RUN),
-    ] = False,
-    no_session: Annotated[
-        bool, typer.Option("--no-session", help="Keep no transcript under $ZOT_HOME/sessions.", rich_help_panel=_RUN)
     ] = False,
     stats: Annotated[
         str | None,

@@ -42,7 +42,7 @@ def run_demo(*, as_json: bool, stats: str | None = None) -> int:
                 home=Path(folder) / "home",
                 extensions=tuple(str(path) for path in _extensions()),
                 discover=False,
-                session=False,
+                keep_session=False,
                 stats=stats,
             )
         )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from cli.duration import limit_from, seconds_from
 from cli.os_errors import exit_after
 from cli.run.plain_flags import COMMANDS, FLAGS
-from cli.run.request import FlagError, request_from
+from cli.run.request import FlagError, dollars_from, request_from
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -110,4 +110,10 @@ def _refuse(value: str) -> Any:
     raise FlagError(value)
 
 
-_VALUES: dict[str, Callable[[str], Any]] = {"text": str, "count": _count, "wait": seconds_from, "limit": limit_from}
+_VALUES: dict[str, Callable[[str], Any]] = {
+    "text": str,
+    "count": _count,
+    "wait": seconds_from,
+    "limit": limit_from,
+    "dollars": dollars_from,
+}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from wire.suggest import not_one_of
@@ -12,7 +13,19 @@ if TYPE_CHECKING:
     from agent.options import RunRequest
 
 BUILT_IN_TOOLS = ("read", "write", "edit", "bash")
-NOT_IN_A_REQUEST = ("json", "print_", "rpc", "drain_timeout", "no_stdin", "version")
+NOT_IN_A_REQUEST = (
+    "json",
+    "print_",
+    "rpc",
+    "drain_timeout",
+    "no_stdin",
+    "version",
+    "output",
+    "output_format",
+    "summary",
+    "save_session",
+)
+"""What the command line does with a run, not the run."""
 
 
 class FlagError(ValueError):
@@ -27,7 +40,15 @@ def request_from(parameters: Mapping[str, Any]) -> RunRequest:
     given = {name: value for name, value in parameters.items() if value is not None and name not in NOT_IN_A_REQUEST}
     given["tools"] = frozenset() if given.pop("no_tools", False) else tools_from(given.get("tools"))
     given["discover"] = not given.pop("no_ext", False)
-    given["session"] = not given.pop("no_session", False)
+    given["keep_session"] = not given.pop("no_session", False)
+    given["continue_last"] = given.pop("continue_", False)
+    given["skills"] = not given.pop("no_skills", False)
+    given["user_skills"] = given.pop("with_skills", False)
+    given["context_files"] = not given.pop("no_context_files", False)
+    is_compacting, is_not = given.pop("auto_compact", False), given.pop("no_auto_compact", False)
+    if is_compacting and is_not:
+        raise FlagError("--auto-compact and --no-auto-compact exclude each other: leave one of them out")
+    given["auto_compact"] = True if is_compacting else False if is_not else None
     return RunRequest(**given)
 
 
@@ -40,3 +61,12 @@ def tools_from(csv: str | None) -> frozenset[str]:
         if name not in BUILT_IN_TOOLS:
             raise FlagError(f"--tools: {not_one_of(name, BUILT_IN_TOOLS)}")
     return frozenset(names)
+
+
+def dollars_from(text: str) -> float:
+    """An amount of US dollars above zero: `2`, `0.50`, `$1.5`. Raises ValueError."""
+    found = re.fullmatch(r"\$?([0-9]{1,9}(?:\.[0-9]{0,9})?|\.[0-9]{1,9})", text.strip())
+    amount = float(found[1]) if found else 0.0
+    if not amount:
+        raise ValueError(f"{text!r} is no amount of dollars above zero, such as 0.50")
+    return amount

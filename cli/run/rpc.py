@@ -29,7 +29,7 @@ def serve(request: RunRequest, words: tuple[str, ...], *, drain_s: float | None,
             raise UsageError(f"rpc takes no prompt: {words[0]!r}; prompts come as lines on stdin")
         if no_stdin or request.api_key_file == STDIN:
             raise UsageError("rpc reads requests from stdin: leave out --no-stdin and --api-key-file -")
-        prepared = prepare(replace(request, session=False))
+        prepared = prepare(replace(request, keep_session=False))
         server = RpcServer(
             prepared.options,
             version=VERSION,

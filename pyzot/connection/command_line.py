@@ -39,7 +39,23 @@ if TYPE_CHECKING:
         stream_before_guards: bool
         cwd: Place
         """Default: the working directory of this process when the runtime starts."""
+        with_skills: bool
+        no_skill: bool
+        no_context_files: bool
+        continue_: bool
+        resume: str
+        """The id of a session, or its first digits."""
+        session: Place
+        fork: bool
+        save_session: bool
+        auto_compact: bool
+        no_auto_compact: bool
+        output_schema: Place
+        """Of the answer to each prompt."""
         max_steps: int
+        max_cost_usd: float
+        """Of all prompts together, as `max_tokens`."""
+        max_tokens: int
         timeout: float
         """Of each prompt."""
         drain_timeout: float
@@ -49,7 +65,7 @@ if TYPE_CHECKING:
         openmetrics: bool
 
 
-TEXT, PLACE, SWITCH, SECONDS, COUNT, TEXTS, PLACES, CSV = range(8)
+TEXT, PLACE, SWITCH, SECONDS, COUNT, TEXTS, PLACES, CSV, DOLLARS = range(9)
 FLAGS = {
     "provider": TEXT,
     "model": TEXT,
@@ -69,8 +85,21 @@ FLAGS = {
     "watch": SWITCH,
     "strict_guards": SWITCH,
     "stream_before_guards": SWITCH,
+    "with_skills": SWITCH,
+    "no_skill": SWITCH,
+    "no_context_files": SWITCH,
+    "continue_": SWITCH,
+    "resume": TEXT,
+    "session": PLACE,
+    "fork": SWITCH,
+    "save_session": SWITCH,
+    "auto_compact": SWITCH,
+    "no_auto_compact": SWITCH,
+    "output_schema": PLACE,
     "cwd": PLACE,
     "max_steps": COUNT,
+    "max_cost_usd": DOLLARS,
+    "max_tokens": COUNT,
     "timeout": SECONDS,
     "drain_timeout": SECONDS,
     "stats": PLACE,
@@ -84,6 +113,7 @@ ONE = {
     SWITCH: ((bool,), "True or False"),
     SECONDS: ((int, float), "a number of seconds"),
     COUNT: ((int,), "a whole number"),
+    DOLLARS: ((int, float), "a number of dollars"),
 }
 """The types of a single value, and what to call them."""
 MANY = {TEXTS: TEXT, PLACES: PLACE, CSV: TEXT}
@@ -134,7 +164,7 @@ def environment(options: Mapping[str, Any], env: Mapping[str, str] | None) -> di
 
 
 def _written(name: str, kind: int, value: Any) -> list[str]:
-    flag = f"--{name.replace('_', '-')}"
+    flag = f"--{name.strip('_').replace('_', '-')}"
     if kind in MANY:
         items = [_checked(name, MANY[kind], item) for item in _items(name, value)]
         return [f"{flag}={','.join(items)}"] if kind == CSV else [f"{flag}={item}" for item in items]
@@ -157,11 +187,13 @@ def _checked(name: str, kind: int, value: Any) -> str:
     """The text of one value."""
     types, called = ONE[kind]
     is_fit = isinstance(value, types) and isinstance(value, bool) == (kind == SWITCH)
-    if not is_fit or (kind == SECONDS and not 0 <= value < float("inf")):
+    if not is_fit or (kind in (SECONDS, DOLLARS) and not 0 <= value < float("inf")):
         raise TypeError(f"{name} is {called}, not {value!r}")
     text = (
         f"{round(value * 1000)}ms"
         if kind == SECONDS
+        else f"{value:.9f}"
+        if kind == DOLLARS
         else str(value)
         if kind != PLACE
         else value

@@ -12,8 +12,9 @@ from msgspec import Raw
 
 from tests.support.any_message import EACH_TYPE, any_of, plain
 from wire import events
-from wire.events import TextContent, ToolCallContent, decode, encode, raw_json
+from wire.events import TextContent, ToolCallContent, decode, encode
 from wire.exit_codes import EXIT_CODES, Status
+from wire.lenient_json import raw_json
 
 RECORDS = events.AnyRecord.__args__
 KEYS = {

@@ -9,7 +9,7 @@ from hypothesis import given
 
 from agent.tools.call_arguments import unfit
 from tests.support.any_message import JSON
-from wire.events import ARGUMENTS_DEPTH
+from wire.lenient_json import ARGUMENTS_DEPTH
 
 
 def nested(levels: int) -> bytes:
