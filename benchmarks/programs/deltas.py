@@ -51,7 +51,9 @@ class Model(Provider):
 
 def main():
     count, home = int(sys.argv[1]), Path(sys.argv[2])
-    options = Options(cwd=str(home), home=home, model="m", max_tokens=100, system="s", discover=False, session=False)
+    options = Options(
+        cwd=str(home), home=home, model="m", reply_tokens=100, system="s", discover=False, keep_session=False
+    )
     server = RpcServer(options, version="0", make_provider=lambda _loop: Model(count), drain_s=0.0)
     sys.exit(server.run())
 

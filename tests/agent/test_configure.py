@@ -27,7 +27,7 @@ def test_defaults(asked, tmp_path):
     options = prepare(asked()).options
     assert options.cwd == str(tmp_path)
     assert options.model == "claude-sonnet-5-5"
-    assert options.max_tokens == 32_000
+    assert options.reply_tokens == 32_000
     assert options.tools == {"read", "write", "edit", "bash"}
     assert options.session
     assert not (tmp_path / "home").exists(), "nothing is made before there is something to keep"
@@ -35,7 +35,7 @@ def test_defaults(asked, tmp_path):
 
 def test_an_unknown_model_gets_a_modest_limit(asked):
     options = prepare(asked(model="llama-99b")).options
-    assert (options.model, options.max_tokens) == ("llama-99b", 8_192)
+    assert (options.model, options.reply_tokens) == ("llama-99b", 8_192)
 
 
 def test_the_home_follows_the_environment(monkeypatch, tmp_path):

@@ -47,7 +47,7 @@ def engine(tmp_path):
             made = Engine(
                 loop,
                 Options(
-                    cwd=str(tmp_path), home=tmp_path / "home", model="m", max_tokens=100, system="s", discover=False,
+                    cwd=str(tmp_path), home=tmp_path / "home", model="m", reply_tokens=100, system="s", discover=False,
                     **options,
                 ),
                 version="1",

@@ -38,7 +38,7 @@ def prompt(loop: Loop, provider: Provider, folder: Path, *, session: bool = Fals
     toolbox = Toolbox(loop, supervisor, cwd=str(folder), enabled=(), on_progress=lambda _call, _text: None)
     kept = SessionFile(folder, cwd=str(folder), provider="fuzz", model="m", version="1") if session else None
     run = Run(
-        Options(cwd=str(folder), home=folder, model="m", max_tokens=100, system="s", max_steps=STEPS),
+        Options(cwd=str(folder), home=folder, model="m", reply_tokens=100, system="s", max_steps=STEPS),
         supervisor=supervisor, provider=provider, toolbox=toolbox, event_writer=writer, conversation=Conversation(kept),
         abort=abort,
     )  # fmt: skip

@@ -37,7 +37,7 @@ class Bench:
         )  # fmt: skip
         self.conversation = Conversation()
         self.run = Run(
-            Options(cwd=str(folder), home=folder, model="m", max_tokens=100, system="s", **options),
+            Options(cwd=str(folder), home=folder, model="m", reply_tokens=100, system="s", **options),
             supervisor=self.supervisor, provider=model, toolbox=self.toolbox, event_writer=self.event_writer,
             conversation=self.conversation, abort=self.abort,
         )  # fmt: skip

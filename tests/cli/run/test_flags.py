@@ -8,7 +8,12 @@ from agent.options import RunRequest
 from cli.app import app
 from cli.run.request import NOT_IN_A_REQUEST, request_from
 
-TURNED_ROUND = {"no_tools": "tools", "no_ext": "discover", "no_session": "session"}
+TURNED_ROUND = {
+    "no_tools": "tools", "no_ext": "discover", "no_session": "keep_session", "continue_": "continue_last",
+    "no_skills": "skills", "with_skills": "user_skills", "no_context_files": "context_files",
+    "no_auto_compact": "auto_compact",
+}  # fmt: skip
+"""Fields that have another name than their flag, mostly because the flag turns something off."""
 
 
 def parameters() -> dict[str, object]:

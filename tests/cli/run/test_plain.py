@@ -117,7 +117,7 @@ def test_both_readers_agree(line, mode):
         ["-p", "--", "/x", "-y"],
         ["-p", "-"],
         ["-p"],
-        [f for f, (name, kind) in FLAGS.items() if kind == "switch" and name not in ("print_", "rpc")] + ["go"],
+        [f for f, (name, kind) in FLAGS.items() if kind == "switch" and name not in ("print_", "rpc", "no_auto_compact")] + ["go"],
         ["--rpc", "-C", "d"],
         ["rpc", "-C", "d", "--drain-timeout", "5s"],
         ["rpc", "word"],
