@@ -29,7 +29,7 @@ def test_defaults(asked, tmp_path):
     assert options.model == "claude-sonnet-5-5"
     assert options.reply_tokens == 32_000
     assert options.tools == {"read", "write", "edit", "bash"}
-    assert options.session
+    assert options.keep_session
     assert not (tmp_path / "home").exists(), "nothing is made before there is something to keep"
 
 

@@ -86,6 +86,8 @@ def by_us(arguments: list[str]) -> tuple[Any, ...] | None:
     return plain and (plain.request, plain.words, plain.literal, plain.as_json, plain.no_stdin)
 
 
+EXCLUDED = ("print_", "rpc", "no_auto_compact")
+"""Switches that exclude one that is given."""
 flag_with_value = st.tuples(st.sampled_from(sorted(FLAGS)), st.sampled_from(VALUES))
 part = st.one_of(
     flag_with_value.map(list),
@@ -117,7 +119,7 @@ def test_both_readers_agree(line, mode):
         ["-p", "--", "/x", "-y"],
         ["-p", "-"],
         ["-p"],
-        [f for f, (name, kind) in FLAGS.items() if kind == "switch" and name not in ("print_", "rpc", "no_auto_compact")] + ["go"],
+        [f for f, (name, kind) in FLAGS.items() if kind == "switch" and name not in EXCLUDED] + ["go"],
         ["--rpc", "-C", "d"],
         ["rpc", "-C", "d", "--drain-timeout", "5s"],
         ["rpc", "word"],
