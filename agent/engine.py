@@ -21,6 +21,7 @@ from agent.run.slash_commands import SlashCommands
 from agent.run.steering import Steering
 from agent.run.summarizer import Summarizer
 from agent.sessions.file import SessionFile
+from agent.sessions.rows import Meta
 from agent.tools.toolbox import Toolbox
 from agent.transcript import now
 from supervisor.home.runtime_dir import runtime_dir
@@ -299,10 +300,5 @@ class Engine:
 
     def _open_session(self) -> SessionFile:
         options = self._options
-        return SessionFile(
-            options.home,
-            cwd=options.cwd,
-            provider=self.provider_name,
-            model=options.model,
-            version=self._version,
-        )
+        meta = Meta(cwd=options.cwd, provider=self.provider_name, model=options.model, version=self._version)
+        return SessionFile.new(options.home, meta)

@@ -45,9 +45,11 @@ class Conversation:
         self.transcript = list(messages)
 
     def compact(self, messages: Sequence[Message]) -> None:
-        """Takes these messages, the first of which is a summary, instead of those so far. A file goes on as it is: it
-        keeps each message as it was said, and the conversation in it is whole."""
+        """Takes these messages, the first of which is a summary, instead of those so far. A file keeps those, too:
+        the conversation in it is whole."""
         self.transcript = list(messages)
+        if self._session is not None:
+            self._session.compaction(messages)
 
     def used(self, reply: Totals) -> Totals:
         """Adds what a reply has used. Returns the sum of all replies."""

@@ -9,13 +9,18 @@ import os
 import pytest
 
 from agent.sessions.file import SessionFile
+from agent.sessions.rows import Meta
 from agent.transcript import Image, Message, Text, Thinking, ToolCall, ToolResult
 from wire.events import Totals
 
 
+def new(home, cwd="/project"):
+    return SessionFile.new(home, Meta(cwd=cwd, provider="replay", model="m", version="1.2"))
+
+
 @pytest.fixture
 def session(tmp_path):
-    file = SessionFile(tmp_path, cwd="/project", provider="replay", model="m", version="1.2")
+    file = new(tmp_path)
     yield file
     file.close()
 
@@ -42,8 +47,8 @@ def test_the_file_appears_with_the_first_message_and_is_private(session):
 
 
 def test_the_folder_is_that_of_the_project(tmp_path, session):
-    same = SessionFile(tmp_path, cwd="/project", provider="p", model="m", version="1")
-    other = SessionFile(tmp_path, cwd="/project/", provider="p", model="m", version="1")
+    same = new(tmp_path)
+    other = new(tmp_path, "/project/")
     assert same.path.parent == session.path.parent != other.path.parent
     assert same.path != session.path
 
@@ -82,13 +87,13 @@ def test_arguments_that_readers_may_not_be_able_to_load_are_a_text(session):
     assert [block["arguments"] for block in content] == ["{bad", deep.decode()]
 
 
-def test_usage_rows_say_the_running_totals_and_zero_for_an_unknown_cost(session):
+def test_usage_rows_say_the_running_totals_and_leave_an_unknown_cost_out(session):
     session.message(say("hi"))
     session.usage(Totals(1, 2, 3, 4, None))
     row = rows(session)[-1]
     assert row["usage"] == row["cumulative"]
     assert row["usage"]["input_tokens"] == 1
-    assert row["usage"]["cost_usd"] == 0.0
+    assert "cost_usd" not in row["usage"]
 
 
 def test_a_file_in_use_is_locked(session):
@@ -102,7 +107,7 @@ def test_a_file_in_use_is_locked(session):
 
 def test_a_home_that_cannot_be_written_costs_the_session_file_only(tmp_path):
     (tmp_path / "home").write_text("a file")
-    session = SessionFile(tmp_path / "home", cwd="/p", provider="p", model="m", version="1")
+    session = new(tmp_path / "home")
     session.message(say("hi"))
     assert session.error is not None
     assert "Not a directory" in session.error

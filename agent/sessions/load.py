@@ -1,0 +1,174 @@
+"""Reads a session file: what is known of the session, and the conversation as the model is to see it next."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from agent.sessions.repair import repaired
+from agent.sessions.rows import Compaction, Meta, Other, Rename, Row, Unreadable, read_row
+from agent.transcript import Message, Text
+from wire.events import Totals
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+LINE_LIMIT = 128 * 1024 * 1024
+"""Bytes. A longer line is left out: no row of zot or of this program is so long."""
+CHUNK = 1 << 20
+TITLE_CHARACTERS = 200
+FAULTS_SHOWN = 5
+
+
+class SessionError(Exception):
+    """A session cannot be read or used; the text names the file and says why."""
+
+
+class Fault(msgspec.Struct, frozen=True):
+    """A line that was left out."""
+
+    line: int
+    """Counted from 1."""
+    reason: str
+
+
+class Loaded(msgspec.Struct, frozen=True):
+    path: Path
+    meta: Meta
+    messages: tuple[Message, ...]
+    """The conversation from the last compaction on, repaired."""
+    said: tuple[Message, ...]
+    """All messages, as they are in the file; empty unless asked for."""
+    message_rows: int
+    """How many messages the file has, those before a compaction included."""
+    title: str
+    """As the user has named it, else how the first prompt begins; "" without a prompt."""
+    usage: Totals
+    """Of the whole session."""
+    repairs: int
+    """Messages that were changed, added or left out, so that the model's API takes the rest."""
+    faults: tuple[Fault, ...]
+    fault_count: int
+    """All faults: `faults` has the first ones."""
+    ends_in_line: bool
+    """Whether the last line is whole: False after a write that was cut off."""
+
+
+def load(path: Path, *, with_said: bool = False) -> Loaded:
+    """Reads a file. Lines that cannot be read are left out, and counted. Raises `SessionError` for a file that cannot
+    be read, and for one that is no session."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    except OSError as error:
+        raise SessionError(f"{path}: cannot be read: {error.strerror}") from None
+    try:
+        return load_from(fd, path, with_said=with_said)
+    finally:
+        os.close(fd)
+
+
+def load_from(fd: int, path: Path, *, with_said: bool = False) -> Loaded:
+    """As `load`, from an open descriptor."""
+    reader = _Reader(with_said)
+    lines = _Lines(fd)
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise OSError(errno.EINVAL, "not a file")
+        for number, line in enumerate(lines, 1):
+            if line is None:
+                reader.take(number, Unreadable("longer than a line may be"))
+            elif line.strip():
+                reader.take(number, read_row(line))
+    except OSError as error:
+        raise SessionError(f"{path}: cannot be read: {error.strerror}") from None
+    if not reader.has_meta and not reader.rows:
+        raise SessionError(f"{path}: no session: it has neither a `meta` row nor messages")
+    messages, repairs = repaired(reader.messages)
+    return Loaded(
+        path=path,
+        meta=reader.meta,
+        messages=tuple(messages),
+        said=tuple(reader.said),
+        message_rows=reader.rows,
+        title=reader.title or reader.meta.title or reader.first_prompt,
+        usage=reader.usage,
+        repairs=repairs,
+        faults=tuple(reader.faults),
+        fault_count=reader.fault_count,
+        ends_in_line=lines.ended_whole,
+    )
+
+
+class _Reader:
+    def __init__(self, with_said: bool) -> None:
+        self._with_said = with_said
+        self.meta = Meta()
+        self.has_meta = False
+        self.messages: list[Message] = []
+        self.said: list[Message] = []
+        self.rows = 0
+        self.title = ""
+        self.first_prompt = ""
+        self.usage = Totals(0, 0, 0, 0, 0.0)
+        self.faults: list[Fault] = []
+        self.fault_count = 0
+
+    def take(self, number: int, row: Row) -> None:
+        match row:
+            case Message():
+                self._take_message(row)
+            case Totals():
+                self.usage = row
+            case Meta():
+                self.meta, self.has_meta = row, True
+            case Compaction(messages):
+                self.messages = [message for message in messages if message.content]
+            case Rename(title):
+                self.title = title
+            case Unreadable(reason):
+                self.fault_count += 1
+                if len(self.faults) < FAULTS_SHOWN:
+                    self.faults.append(Fault(number, reason))
+            case Other():
+                pass
+
+    def _take_message(self, message: Message) -> None:
+        if not message.content:
+            return
+        self.rows += 1
+        self.messages.append(message)
+        if self._with_said:
+            self.said.append(message)
+        if not self.first_prompt and message.role == "user":
+            text = next((block.text for block in message.content if isinstance(block, Text)), "")
+            self.first_prompt = " ".join(text[:TITLE_CHARACTERS].split())
+
+
+class _Lines:
+    """The lines of a file, their LF left out; None for one that is longer than `LINE_LIMIT`."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self.ended_whole = True
+
+    def __iter__(self) -> Iterator[bytes | None]:
+        parts: list[bytes] = []
+        size = 0
+        while chunk := os.read(self._fd, CHUNK):
+            *whole, rest = chunk.split(b"\n")
+            for end in whole:
+                yield b"".join([*parts, end]) if size <= LINE_LIMIT else None
+                parts, size = [], 0
+            size += len(rest)
+            if size <= LINE_LIMIT:
+                parts.append(rest)
+            else:
+                parts = []
+        self.ended_whole = not size
+        if size:
+            yield b"".join(parts) if size <= LINE_LIMIT else None

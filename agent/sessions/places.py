@@ -1,0 +1,43 @@
+"""Where session files lie: `$ZOT_HOME/sessions/FOLDER/STARTED-ID.jsonl`, with a folder for each working folder."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FOLDER = "sessions"
+SUFFIX = ".jsonl"
+
+
+def folder_of(home: Path, cwd: str) -> Path:
+    """The folder of the sessions of a working folder, an absolute path: zot hashes the path as it is given."""
+    return home / FOLDER / hashlib.sha256(cwd.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+
+def session_files(home: Path, cwd: str | None = None) -> list[Path]:
+    """The session files of a working folder, or of all: the one that was written to last first, as in zot."""
+    folders = [folder_of(home, cwd)] if cwd is not None else _folders(home / FOLDER)
+    found = []
+    for folder in folders:
+        try:
+            entries = list(os.scandir(folder))
+        except OSError:
+            continue
+        for entry in entries:
+            try:
+                if entry.name.endswith(SUFFIX) and entry.is_file():
+                    found.append((entry.stat().st_mtime_ns, entry.path, folder / entry.name))
+            except OSError:
+                continue
+    return [path for _, _, path in sorted(found, reverse=True)]
+
+
+def _folders(root: Path) -> list[Path]:
+    try:
+        return [root / entry.name for entry in os.scandir(root) if entry.is_dir()]
+    except OSError:
+        return []
