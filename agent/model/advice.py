@@ -52,6 +52,8 @@ class FailedRequest:
 
 def advice(failed: FailedRequest) -> str:
     """A sentence for the user; "" where the message alone says enough."""
+    if failed.line.get("kind") == "too_long" and failed.status != 413:
+        return _too_long(failed)
     if failed.status is not None:
         if _is_about_money(failed):
             return f"{failed.account} has no credit left at {failed.endpoint}: add some, or use another key"
@@ -93,10 +95,6 @@ def _is_about_money(failed: FailedRequest) -> bool:
 def _bad_request(failed: FailedRequest) -> str:
     if "model" in failed.message.lower() and catalogue.find(failed.model) is None:
         return _model(failed)
-    if "prompt is too long" in failed.message.lower():
-        return (
-            f"the conversation is longer than {failed.model} can read: ask for less at a time, or use another --model"
-        )
     return (
         f"{failed.endpoint} refuses this request for {failed.model}, and would again: what you can change is --model,"
         " --reasoning, --tools and the extensions' tools"
@@ -132,6 +130,13 @@ def _not_found(failed: FailedRequest) -> str:
     if failed.access.endpoint.is_default:
         return _model(failed)
     return _model(failed, f", or has no Messages API: see --model and the address{_named_by(failed)}")
+
+
+def _too_long(failed: FailedRequest) -> str:
+    return (
+        f"the conversation is longer than {failed.model} can read at {failed.endpoint}: begin a new one, ask for less"
+        " at a time, or use a --model with a larger window"
+    )
 
 
 def _too_large(failed: FailedRequest) -> str:

@@ -94,9 +94,10 @@ class Connection:
             )
         except anthropic.APIStatusError as error:
             status, headers = error.status_code, error.response.headers
+            said = _said(error.body) or _reason(error.response)
             raise ModelError(
-                kind_of_status(status, error.type),
-                f"HTTP {status}: {_said(error.body) or _reason(error.response)}",
+                kind_of_status(status, error.type, said),
+                f"HTTP {status}: {said}",
                 status=status,
                 retry_after=retry_after_s(headers),
                 should_retry=should_retry(headers),
@@ -130,7 +131,8 @@ class Connection:
                     body = body if isinstance(body, dict) else {}
                     name = body.get("type")
                     name = name if isinstance(name, str) and name else "error"
-                    raise ModelError(kind_of_type(name), f"{name}: {_said(data) or 'no reason given'}")
+                    said = _said(data)
+                    raise ModelError(kind_of_type(name, said), f"{name}: {said or 'no reason given'}")
                 yield data
         except httpx2.TimeoutException as error:
             raise ModelError(ErrorKind.TIMEOUT, self._timeout(error)) from error

@@ -5,6 +5,7 @@ The model worker imports this file and must start fast, so it imports the standa
 
 from __future__ import annotations
 
+import re
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from time import time
@@ -29,6 +30,8 @@ class ErrorKind(StrEnum):
     TIMEOUT = "timeout"
     PROTOCOL = "protocol"
     """The answer does not follow the Messages API."""
+    TOO_LONG = "too_long"
+    """The request is longer than the model can read, or larger than the server takes. A shorter conversation helps."""
     TOO_LARGE = "too_large"
     """The reply is beyond a bound."""
 
@@ -47,6 +50,21 @@ class ConnectionFault(StrEnum):
 LONGEST_RETRY_AFTER_S = 7 * 24 * 3600.0
 """Seconds. A server that asks for a longer wait has said nothing that a client can use."""
 
+_TOO_LONG = r"""(?xi)
+    prompt\ is\ too\ long                                           # Anthropic, Bedrock, Vertex AI, LiteLLM
+    | input\ length\ and\ `?max_tokens`?\ exceed\ context\ limit     # Anthropic, models before Claude 4.5
+    | input\ is\ too\ long                                          # Bedrock
+    | prompt\ tokens\ \(\d+\)\ exceed                                # Bedrock Mantle
+    | input\ token\ count\b.*\bexceeds                              # Gemini, behind gateways
+    | max(imum)?\ (context|prompt|model)\ length                     # vLLM, OpenAI, OpenRouter, Ollama, mlx-serve
+    | context\ length\ is\ only\ \d                                 # vLLM since 0.11
+    | exceeds?\ the\ (available\ |model's\ )?context\ (size|window|length)      # llama.cpp, OpenAI, Ollama
+    | greater\ than\ the\ context\ length | when\ context\ the\ overflows   # LM Studio
+    | context_length_exceeded | exceed_context_size_error | ContextWindowExceededError
+"""
+"""How servers say that a request is too long. The Messages API has no type of error for it: it is an
+`invalid_request_error` like any other, and gateways pass on what the server behind them said."""
+
 _KIND_OF_TYPE: Mapping[str, ErrorKind] = {
     "authentication_error": ErrorKind.AUTHENTICATION,
     "permission_error": ErrorKind.AUTHENTICATION,
@@ -54,14 +72,16 @@ _KIND_OF_TYPE: Mapping[str, ErrorKind] = {
     "overloaded_error": ErrorKind.OVERLOADED,
     "invalid_request_error": ErrorKind.INVALID_REQUEST,
     "not_found_error": ErrorKind.INVALID_REQUEST,
-    "request_too_large": ErrorKind.INVALID_REQUEST,
+    "request_too_large": ErrorKind.TOO_LONG,
     "billing_error": ErrorKind.INVALID_REQUEST,
     "conflict_error": ErrorKind.INVALID_REQUEST,
 }
 
 
-def kind_of_status(status: int, error_type: str | None = None) -> ErrorKind:
+def kind_of_status(status: int, error_type: str | None = None, message: str = "") -> ErrorKind:
     """The kind of a reply with an HTTP error status; `error_type` is the API's own name for the error."""
+    if status == 413 or (status in (400, 422, 500) and _says_too_long(message)):
+        return ErrorKind.TOO_LONG
     if status == 529 or error_type == "overloaded_error":
         return ErrorKind.OVERLOADED
     if status in (401, 403):
@@ -73,9 +93,15 @@ def kind_of_status(status: int, error_type: str | None = None) -> ErrorKind:
     return ErrorKind.SERVER if status >= 500 else ErrorKind.INVALID_REQUEST
 
 
-def kind_of_type(error_type: str) -> ErrorKind:
+def kind_of_type(error_type: str, message: str = "") -> ErrorKind:
     """The kind of an error inside a stream; `SERVER` for an unknown type."""
-    return _KIND_OF_TYPE.get(error_type, ErrorKind.SERVER)
+    kind = _KIND_OF_TYPE.get(error_type, ErrorKind.SERVER)
+    is_vague = kind in (ErrorKind.INVALID_REQUEST, ErrorKind.SERVER)
+    return ErrorKind.TOO_LONG if is_vague and _says_too_long(message) else kind
+
+
+def _says_too_long(message: str) -> bool:
+    return re.search(_TOO_LONG, message) is not None
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:

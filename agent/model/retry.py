@@ -1,7 +1,7 @@
 """Whether a failed request is sent once more, and after how long. Pure.
 
-The rules are those of the official SDK, with one exception: if a server asks for a longer wait than
-`RETRY_AFTER_CAP_S`, the request is not sent again. The model worker imports this file and must start fast, so it
+The rules are those of the official SDK, with two exceptions: a request is not sent again if the server asks for a
+longer wait than `RETRY_AFTER_CAP_S`, or if it is too long. The model worker imports this file and must start fast, so it
 imports the standard library only.
 """
 
@@ -37,9 +37,10 @@ def wait_before_retry(failure: ModelError, *, retries: int, of: int, chance: flo
     """Seconds to wait before the request is sent once more; None if it is not to be sent again.
 
     `retries` is the number of those that were made, `of` the most that are allowed, and `chance` a random number from
-    0 to 1. A server that says whether to try again (`x-should-retry`) decides.
+    0 to 1. A request that is too long would be so again; else a server that says whether to try again
+    (`x-should-retry`) decides.
     """
-    if retries >= of:
+    if retries >= of or failure.kind is ErrorKind.TOO_LONG:
         return None
     wanted = failure.should_retry
     if wanted is None:

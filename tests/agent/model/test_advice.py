@@ -52,7 +52,6 @@ def test_404_says_which_model_at_which_endpoint():
     ("status", "message", "words"),
     [
         (400, "model: not known", "--model llama: "),
-        (400, "prompt is too long: 3 tokens", "longer than llama can read"),
         (400, "Your credit balance is too low", "the account of the key from ANTHROPIC_API_KEY has no credit left"),
         (400, "tools.0: bad", "refuses this request for llama, and would again"),
         (402, "", "has no credit left"),
@@ -69,6 +68,19 @@ def test_404_says_which_model_at_which_endpoint():
 )
 def test_each_status_has_its_sentence(status, message, words):
     assert words in said(status, message, model="llama")
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (400, "Input is too long for requested model."),
+        (500, "the request exceeds the available context size"),
+        (None, "prompt is too long: 3 tokens > 2 maximum"),
+    ],
+)
+def test_a_conversation_that_is_too_long_is_said_to_be_so_whatever_the_status(status, message):
+    words = said(status, message, kind="too_long", model="llama", environ={"ANTHROPIC_BASE_URL": GATEWAY})
+    assert words.startswith(f"the conversation is longer than llama can read at {GATEWAY}: begin a new one")
 
 
 @pytest.mark.parametrize(

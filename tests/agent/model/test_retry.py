@@ -23,11 +23,17 @@ def wait(failed: ModelError, retries: int = 0, of: int = 2, chance: float = 0.0)
 
 
 @pytest.mark.parametrize(("status", "again"), [(408, True), (409, True), (429, True), (500, True), (503, True),
-    (529, True), (400, False), (401, False), (403, False), (404, False), (413, False), (307, False)])  # fmt: skip
+    (529, True), (400, False), (401, False), (403, False), (404, False), (307, False)])  # fmt: skip
 def test_the_statuses_that_the_sdk_tries_again(status, again):
     assert (wait(failure(status)) is not None) is again
     assert wait(failure(status, {"x-should-retry": "true"})) is not None
     assert wait(failure(status, {"x-should-retry": "false"})) is None
+
+
+@pytest.mark.parametrize("again", ["true", "false"])
+def test_a_request_that_is_too_long_is_not_tried_again_whatever_the_server_says(again):
+    assert wait(failure(413, {"x-should-retry": again})) is None
+    assert wait(failure(500, {"x-should-retry": again}, kind=ErrorKind.TOO_LONG)) is None
 
 
 @pytest.mark.parametrize("kind", ErrorKind)

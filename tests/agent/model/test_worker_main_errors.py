@@ -31,7 +31,7 @@ from tests.support.model_worker_process import KEY, WorkerProcess
         (403, "authentication"),
         (404, "invalid_request"),
         (408, "timeout"),
-        (413, "invalid_request"),
+        (413, "too_long"),
         (422, "invalid_request"),
         (429, "rate_limit"),
         (500, "server"),
