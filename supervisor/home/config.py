@@ -1,13 +1,14 @@
 """The settings in `$ZOT_HOME/config.json`, which zot and this program share.
 
-zot writes it; both read `provider`, `model` and `reasoning`. A near miss of a field that is ours is an error: the limit
-or the secret that was meant would have no effect. Any other unknown field is named in one warning.
+zot writes it; both read `provider`, `model`, `reasoning` and `auto_compact_threshold`. A near miss of a field that is
+ours is an error: the limit or the secret that was meant would have no effect. Any other unknown field is named in one
+warning.
 """
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
@@ -33,6 +34,9 @@ class Config(msgspec.Struct, frozen=True, dict=True):
     reasoning: str | None = None
     """How much the model may think, for runs without `--reasoning`: `low`, `medium` or `high`; any other text means no
     thinking, as in zot. A replayed run ignores it. Default: no thinking."""
+    auto_compact_threshold: Annotated[int, msgspec.Meta(ge=0, le=100)] | None = None
+    """The percent of the model's window at which a conversation is compacted before its next request; 0: only after a
+    request that was too long. `--auto-compact` and `--no-auto-compact` count more. Default: 85."""
     limits: Limits = msgspec.field(default_factory=Limits)
     """Limits for extensions whose manifests set none, with the fields of `limits` in a manifest. Default: no limits."""
     secrets: tuple[str, ...] = ()

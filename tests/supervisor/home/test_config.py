@@ -50,9 +50,17 @@ def test_bytes_that_are_not_utf_8_are_refused_also_in_fields_of_others(text: byt
 
 
 def test_the_fields_of_zot_pass(tmp_path: Path) -> None:
-    text = json.dumps({**dict.fromkeys(ZOTS, "x"), "$schema": "https://example.org", "limits": {"rss_mb": 5}})
+    text = json.dumps(
+        {
+            **dict.fromkeys(ZOTS, "x"),
+            "auto_compact_threshold": 70,
+            "$schema": "https://example.org",
+            "limits": {"rss_mb": 5},
+        }
+    )
     config = load(tmp_path, text)
     assert (config.provider, config.model, config.reasoning, config.limits.rss_mb) == ("x", "x", "x", 5)
+    assert config.auto_compact_threshold == 70
     assert config.remark == ""
     assert load(tmp_path, '{"provider": "", "model": null}').provider == ""
 
@@ -96,6 +104,8 @@ def test_the_page_has_every_field_and_every_variable_that_is_read() -> None:
     [
         ('{"limits": {"rss": 5}}', ": limits.rss: no such field; did you mean 'rss_mb'?"),
         ('{"secrets": "A"}', ": secrets: expected array, got str"),
+        ('{"auto_compact_threshold": 101}', ": auto_compact_threshold: "),
+        ('{"auto_compact_threshold": 0.85}', ": auto_compact_threshold: expected int | null, got float"),
         ('{"provider": 5}', ": provider: expected str | null, got int"),
         ('{\n  "secrets": ["A"]\n  "limits": {}\n}', ":3:3: expected ',' or '}'; is a comma missing before this?"),
         ("", ":1:1: it is empty"),
