@@ -15,6 +15,7 @@ from agent.model.provider import ProviderUnavailable
 from agent.model.replay_provider import RecordingProvider, ReplayProvider
 from agent.model.request import THINKING_BUDGETS
 from agent.options import Options, RunRequest
+from agent.run.auto_compaction import THRESHOLD
 from agent.run.system_prompt import system_prompt
 from supervisor.discovery.admission import Consent
 from supervisor.home.config import ConfigError, load_config
@@ -64,6 +65,8 @@ def prepare(request: RunRequest) -> Prepared:
         "model": model,
         "reply_tokens": catalogue.max_tokens(model),
         "system": _system_prompt(request, home, cwd),
+        "auto_compact": request.replay is None if request.auto_compact is None else request.auto_compact,
+        "compact_at": _compact_at(request, config),
         "limits": config.limits,
         "config": config,
         "remarks": (*remarks, *warnings),
@@ -137,6 +140,12 @@ def _with_defaults(request: RunRequest, config: Config, provider: str) -> tuple[
         reasoning = next((level for level in THINKING_BUDGETS if level == config.reasoning), None)
     model = request.model or (config.model or None if is_ours else None)
     return msgspec.structs.replace(request, model=model, reasoning=reasoning), remarks
+
+
+def _compact_at(request: RunRequest, config: Config) -> int:
+    """The percent of the window at which the conversation is compacted. A flag counts more than the settings."""
+    wanted = config.auto_compact_threshold
+    return THRESHOLD if wanted is None or (request.auto_compact and not wanted) else wanted
 
 
 def _system_prompt(request: RunRequest, home: Path, cwd: str) -> str:

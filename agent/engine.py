@@ -16,6 +16,7 @@ from agent.model import catalogue
 from agent.model.provider import ProviderUnavailable
 from agent.run import compaction, cost
 from agent.run.conversation import Conversation
+from agent.run.model_call import ModelCalls
 from agent.run.run import Run
 from agent.run.slash_commands import SlashCommands
 from agent.run.steering import Steering
@@ -162,6 +163,7 @@ class Engine:
             conversation=self.conversation,
             abort=abort,
             steering=steering,
+            say=lambda line: self._notices.say(f"zot: {line}"),
         )
         try:
             end = run.prompt(text, images)
@@ -185,10 +187,11 @@ class Engine:
         except compaction.NothingToCompactError as error:
             return PromptResult(Status.ERROR, str(error))
         self._ready_model(self._provider, abort)
-        summarizer = Summarizer(self._provider, self._event_writer, self.conversation, abort, self.model)
+        calls = ModelCalls(self._provider, self._event_writer, self.conversation, abort)
+        summarizer = Summarizer(calls, self._event_writer, self.conversation, abort, self.model)
         summary = summarizer.run(older, kept, instructions)
         is_done = summary.status is Status.OK
-        return PromptResult(summary.status, summary.reason, summary.text, 0, summary.usage, is_done)
+        return PromptResult(summary.status, summary.reason, summary.text, 0, calls.usage, is_done)
 
     def warm_up(self) -> None:
         """Has the model ready for a request that may come, also if its process has ended."""

@@ -96,6 +96,9 @@ class Options(RunRequest, frozen=True, kw_only=True):
     reply_tokens: int
     """The most tokens of one reply."""
     system: str
+    compact_at: int = 85
+    """With `auto_compact`: the percent of the model's window at which the conversation is compacted. 0: only after a
+    request that was too long."""
     limits: Limits = msgspec.field(default_factory=Limits)
     """The limits of an extension for values that its manifest leaves out."""
     config: Config = msgspec.field(default_factory=Config)

@@ -112,7 +112,8 @@ class ToolResult(Event):
 
 
 class CompactDone(Event):
-    """Only in rpc: a summary has taken the place of the older messages. `done` follows, without a `result`."""
+    """A summary has taken the place of the older messages. In a prompt this lies between two turns. After `compact` of
+    rpc `done` follows, without a `result`."""
 
     type: ClassVar[str] = "compact_done"
     summary: str
@@ -120,6 +121,9 @@ class CompactDone(Event):
     """The messages of the conversation until now."""
     messages_after: int
     """Those that it has now, the summary included."""
+    trigger: Literal["request", "window", "too_long"] = "request"
+    """Why. request: `compact` of rpc; window: the next request would have filled the model's window too far;
+    too_long: a request was too long, and is made again."""
 
 
 class Error(Event):
@@ -190,6 +194,20 @@ class Retry(Event):
     """In a few words: `rate limited`, `overloaded`, `server error`, `no connection`, `no answer in time`."""
     status: int | None
     """The HTTP status; null if there was no answer."""
+
+
+class CompactStart(Event):
+    """The conversation has become too long, and the model is asked for a summary of its older messages. `usage` and
+    `compact_done` follow. If a `turn_start` or the end of the prompt comes instead, there is no summary, and the
+    messages are as they were."""
+
+    type: ClassVar[str] = "compact_start"
+    trigger: Literal["window", "too_long"]
+    """As in `compact_done`, which has no such record before it if it was asked for."""
+    tokens: int
+    """About how many the next request would have, or the one had that was too long."""
+    window: int | None
+    """Tokens that the model can read; null if that is not known."""
 
 
 class Command(Event):
@@ -306,6 +324,7 @@ AnyEvent = (
     | Session
     | ExtensionNotice
     | Retry
+    | CompactStart
     | Command
     | ExtNotify
     | ClearNotes
@@ -338,6 +357,7 @@ EVENTS: dict[str, type[Event]] = {
     "session": Session,
     "extension": ExtensionNotice,
     "retry": Retry,
+    "compact_start": CompactStart,
     "command": Command,
     "ext_notify": ExtNotify,
     "clear_notes": ClearNotes,

@@ -1,8 +1,8 @@
 """The agent's event stream: what `--json` prints and what rpc clients receive, one JSON object per line.
 
 Fields and order are zot's, so readers written for it work unchanged. They can ignore the record types that are ours:
-`session` (always first), `extension`, `retry`, the records of commands, notes and panels of extensions, and `result`
-(always last but one; `done` is always last).
+`session` (always first), `extension`, `retry`, `compact_start`, the records of commands, notes and panels of
+extensions, and `result` (always last but one; `done` is always last).
 Every field of zot is always present, except `turn_end.error`, and `cost_usd` where a price is not known.
 """
 
@@ -144,13 +144,17 @@ class ToolResult(Record, frozen=True, tag="tool_result"):
 
 
 class CompactDone(Record, frozen=True, tag="compact_done"):
-    """Only in rpc: a summary has taken the place of the older messages. `done` follows, without a `result`."""
+    """A summary has taken the place of the older messages. In a prompt this lies between two turns. After `compact` of
+    rpc `done` follows, without a `result`."""
 
     summary: str
     messages_before: int
     """Ours: the messages of the conversation until now."""
     messages_after: int
     """Ours: those that it has now, the summary included."""
+    trigger: Literal["request", "window", "too_long"] = "request"
+    """Ours: why. request: `compact` of rpc; window: the next request would have filled the model's window too far;
+    too_long: a request was too long, and is made again."""
 
 
 class Error(Record, frozen=True, tag="error"):
@@ -208,6 +212,19 @@ class Retry(Record, frozen=True, tag="retry"):
     """In a few words: `rate limited`, `overloaded`, `server error`, `no connection`, `no answer in time`."""
     status: int | None
     """The HTTP status; null if there was no answer."""
+
+
+class CompactStart(Record, frozen=True, tag="compact_start"):
+    """The conversation has become too long, and the model is asked for a summary of its older messages. `usage` and
+    `compact_done` follow. If a `turn_start` or the end of the prompt comes instead, there is no summary, and the
+    messages are as they were."""
+
+    trigger: Literal["window", "too_long"]
+    """As in `compact_done`, which has no such record before it if it was asked for."""
+    tokens: int
+    """About how many the next request would have, or the one had that was too long."""
+    window: int | None
+    """Tokens that the model can read; null if that is not known."""
 
 
 class Command(Record, frozen=True, tag="command"):
@@ -348,6 +365,7 @@ AnyRecord = (
     | Session
     | Extension
     | Retry
+    | CompactStart
     | Command
     | ExtNotify
     | ClearNotes

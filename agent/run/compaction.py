@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 KEPT = 4
 """Messages at the end that are kept, as in zot."""
 SUMMARY_TOKENS = 4096
-"""The most tokens of a summary."""
+"""The most tokens of a summary; fewer if the model's context is small."""
+LEAST_SHOWN = 1_000
+"""Bytes of the older messages that are shown, however small the context is."""
 BYTES_PER_TOKEN = 2
 """Of text, at the least: the bound for what is shown of the older messages. English has about four, Chinese three."""
 UNKNOWN_WINDOW = 100_000
@@ -86,21 +88,27 @@ def compacted(summary: str, kept: Sequence[Message]) -> list[Message]:
 def request(model: str, older: Sequence[Message], *, window: int | None, instructions: str = "") -> dict[str, Any]:
     """The request for the summary. `window` is the model's context in tokens, None if it is not known. No part of it is
     marked for the provider's cache: it is never sent again."""
-    room = ((window or UNKNOWN_WINDOW) - SUMMARY_TOKENS) * BYTES_PER_TOKEN
+    window = window or UNKNOWN_WINDOW
+    room = max(LEAST_SHOWN, (window - summary_tokens(window)) * BYTES_PER_TOKEN)
     shown = rendered(older, room).replace("</conversation>", "<\\/conversation>")
     wishes = f"\n\nThe user adds: {instructions.strip()}" if instructions.strip() else ""
     asked = f"<conversation>\n{shown}\n</conversation>\n\n{TASK}{wishes}"
     return {
         "model": model,
-        "max_tokens": SUMMARY_TOKENS,
+        "max_tokens": summary_tokens(window),
         "system": [{"type": "text", "text": SYSTEM}],
         "messages": [{"role": "user", "content": [{"type": "text", "text": asked}]}],
     }
 
 
+def summary_tokens(window: int) -> int:
+    """The most tokens of a summary by a model with this context."""
+    return max(1, min(SUMMARY_TOKENS, window // 4))
+
+
 def rendered(messages: Sequence[Message], limit: int) -> str:
-    """The messages as plain text, at most `limit` bytes of UTF-8, which must be 1,000 or more. If they are too many,
-    the first ones stay, which say what is wanted, and the last ones; a line stands for those between them."""
+    """The messages as plain text, at most `limit` bytes of UTF-8, which must be `LEAST_SHOWN` or more. If they are too
+    many, the first ones stay, which say what is wanted, and the last ones; a line stands for those between them."""
     whole = "\n\n".join(parts := [_message(message) for message in messages])
     if _size(whole) <= limit:
         return whole

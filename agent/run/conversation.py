@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agent.run import cost
+from agent.run import auto_compaction, cost
+from agent.run.auto_compaction import Fill
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from agent.sessions.file import SessionFile
     from agent.transcript import Message
@@ -22,6 +23,7 @@ class Conversation:
         self.transcript: list[Message] = []
         self.usage = cost.NOTHING
         """Of all prompts together."""
+        self.fill = Fill()
 
     @property
     def id(self) -> str:
@@ -43,13 +45,19 @@ class Conversation:
         not take them back."""
         assert self._session is None
         self.transcript = list(messages)
+        self.fill = Fill()
 
     def compact(self, messages: Sequence[Message]) -> None:
         """Takes these messages, the first of which is a summary, instead of those so far. A file keeps those, too:
         the conversation in it is whole."""
         self.transcript = list(messages)
+        self.fill = Fill(is_new=True)
         if self._session is not None:
             self._session.compaction(messages)
+
+    def measure(self, usage: Mapping[str, int]) -> None:
+        """Notes what the provider counted for a request and its reply, which is the last message."""
+        self.fill = auto_compaction.counted(usage, len(self.transcript))
 
     def used(self, reply: Totals) -> Totals:
         """Adds what a reply has used. Returns the sum of all replies."""

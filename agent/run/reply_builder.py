@@ -14,12 +14,14 @@ from wire.exit_codes import Status
 if TYPE_CHECKING:
     from agent.transcript import Block
 
+WINDOW_FULL = "model_context_window_exceeded"
+"""The stop reason of a reply that did not fit into the window any more."""
 STOPS = {
     "end_turn": "end_turn",
     "stop_sequence": "end_turn",
     "tool_use": "tool_use",
     "max_tokens": "length",
-    "model_context_window_exceeded": "length",
+    WINDOW_FULL: "length",
 }
 STATUS_OF_ERROR = {
     "authentication": Status.AUTHENTICATION,
@@ -43,6 +45,8 @@ class ModelReply(msgspec.Struct, frozen=True):
     """The status of the run if it ends with this reply."""
     is_complete: bool = False
     """Whether the model itself has ended it, for whatever reason: its text is then an answer, though maybe cut off."""
+    is_too_long: bool = False
+    """Whether the request, or the request with this reply, was too long for the model or its server."""
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
@@ -108,7 +112,8 @@ class ReplyBuilder(msgspec.Struct):
         partial = blocks_from_worker(line["content"]) if line.get("content") else self._partial()
         status = STATUS_OF_ERROR.get(line["kind"], Status.ERROR)
         reason = "\n".join(filter(None, (line["message"], line.get("advice"))))
-        return ModelReply(partial, "error", line.get("usage") or self._usage, reason, status)
+        usage = line.get("usage") or self._usage
+        return ModelReply(partial, "error", usage, reason, status, is_too_long=line["kind"] == "too_long")
 
     def _partial(self) -> tuple[Block, ...]:
         text = "".join(self._text)
@@ -132,7 +137,7 @@ def _final(line: Line) -> ModelReply:
     elif stop == "length":
         error = f"the reply was cut off: {reason}"
     status = Status.ERROR if error else Status.OK
-    return ModelReply(content, stop or "error", line["usage"], error, status, is_complete=True)
+    return ModelReply(content, stop or "error", line["usage"], error, status, True, reason == WINDOW_FULL)
 
 
 def _record(line: Line) -> events.Record | None:

@@ -8,9 +8,10 @@ import msgspec
 
 from agent.model.request import build_params
 from agent.output import event_content
-from agent.run import cost
-from agent.run.reply_builder import ModelReply, ReplyBuilder, retry_record
+from agent.run.model_call import ModelCalls
+from agent.run.reply_builder import ModelReply, ReplyBuilder
 from agent.run.steering import Steering
+from agent.run.summarizer import AutoCompactor
 from agent.run.tool_calls import ToolCalls
 from agent.transcript import Block, Image, Message, Text, now, text_of
 from supervisor.calls.verdict import Judgement
@@ -18,6 +19,8 @@ from wire import events, frames
 from wire.exit_codes import Status
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agent.abort import Abort
     from agent.model.provider import Provider
     from agent.options import Options
@@ -34,6 +37,16 @@ class PromptEnd(msgspec.Struct, frozen=True):
     reason: str = ""
     has_answer: bool = False
     """Whether the last text of the model is its answer: the model has ended it, though maybe for an unusual reason."""
+    is_too_long: bool = False
+    """Whether the request was too long, and has to be shorter to be made again."""
+
+
+class _Asked(msgspec.Struct, frozen=True):
+    """The last request: its model, how many messages it had, and the `text` of the run before it."""
+
+    model: str
+    messages: int
+    text: str
 
 
 class Run:
@@ -50,25 +63,31 @@ class Run:
         conversation: Conversation,
         abort: Abort,
         steering: Steering | None = None,
+        say: Callable[[str], None] = lambda _line: None,
     ) -> None:
+        """`say` gets lines for a person, about compactions."""
         self.options = options
         """May be replaced while the prompt runs; the next request to the model is made with the new ones."""
         self._supervisor = supervisor
-        self._provider = provider
         self._toolbox = toolbox
         self._event_writer = event_writer
         self._conversation = conversation
         self._abort = abort
         self._steering = Steering() if steering is None else steering
         self._tool_calls = ToolCalls(supervisor, toolbox, event_writer, abort)
-        self.usage = cost.NOTHING
+        self._model_calls = ModelCalls(provider, event_writer, conversation, abort)
+        self._compactor = AutoCompactor(self._model_calls, event_writer, conversation, abort, say)
         self.steps = 0
         self.text = ""
         """The last assistant message that readers may see."""
-        self._asked_model = options.model
-        """The model of the last request."""
+        self._asked = _Asked(options.model, 0, "")
         self._text_blocked = ""
         """Why a guard withheld the last message; "" if none did."""
+
+    @property
+    def usage(self) -> events.Totals:
+        """The use of the model by all requests of the prompt."""
+        return self._model_calls.usage
 
     def prompt(self, text: str, images: tuple[Image, ...] = ()) -> PromptEnd:
         """Runs turns until the model is done, a failure, a guard or an abort ends the run, or `max_steps` are run."""
@@ -88,8 +107,13 @@ class Run:
                     return self._aborted()
                 if end is not None and not is_steered:
                     return end
+            self._compactor.before_request(self.options, self._toolbox.offered())
+            if self._abort.requested:
+                return self._aborted()
             self.steps += 1
             end = self._turn(self.steps)
+            if end is not None and end.is_too_long:
+                end = self._turn_again(end)
             if end is not None and not (end.status is Status.OK and self._steering.has_waiting):
                 return end
         return PromptEnd(Status.MAX_STEPS, f"max steps ({self.options.max_steps}) exceeded")
@@ -143,10 +167,26 @@ class Run:
             return self._aborted() if self._abort.requested else None
         if reply.status is not Status.OK:
             has_answer = reply.is_complete and not self._text_blocked and bool(text_of(reply.kept))
-            return PromptEnd(reply.status, reply.error, has_answer)
+            return PromptEnd(reply.status, reply.error, has_answer, reply.is_too_long and not self._text_blocked)
         if self._text_blocked:
             return PromptEnd(Status.BLOCKED, self._text_blocked)
         return PromptEnd(Status.OK, has_answer=True)
+
+    def _turn_again(self, refused: PromptEnd) -> PromptEnd | None:
+        """Compacts the conversation after a request that was too long, and runs the turn once more; what the model may
+        have said is dropped. Where that cannot be done, the prompt ends as it would have."""
+        asked = self._conversation.transcript[: self._asked.messages]
+        summary = self._compactor.after_refusal(self.options, asked, self._toolbox.offered())
+        if self._abort.requested:
+            return self._aborted()
+        if summary.status is not Status.OK:
+            reason = f"{refused.reason}\nthe conversation was not compacted: {summary.reason}"
+            return PromptEnd(summary.status, reason, refused.has_answer)
+        self.text = self._asked.text
+        end = self._turn(self.steps)
+        if end is not None and end.is_too_long:
+            return msgspec.structs.replace(end, reason=f"{end.reason}\nit is too long although it was compacted")
+        return end
 
     def _aborted(self) -> PromptEnd:
         assert self._abort.status is not None
@@ -162,7 +202,7 @@ class Run:
 
     def _ask_model(self) -> ModelReply:
         options = self.options
-        self._asked_model = options.model
+        self._asked = _Asked(options.model, len(self._conversation.transcript), self.text)
         params = build_params(
             model=options.model,
             system=options.system,
@@ -171,19 +211,10 @@ class Run:
             max_tokens=options.reply_tokens,
             reasoning=options.reasoning,
         )
-        stream = self._provider.request(params)
         guarded = self._supervisor.may_guard("assistant_message")
         builder = ReplyBuilder(withhold=guarded and not options.stream_before_guards)
         started = False
-        while builder.reply is None:
-            if not self._event_writer.wait(stream.has_line) or self._abort.requested:
-                self._provider.cancel()
-                builder.abort(self._abort.reason)
-                break
-            line = stream.take()
-            if line["type"] == "retry":
-                self._emit(retry_record(line))
-                continue
+        for line in self._model_calls.lines(params, builder):
             if not started and line["type"] != "error":
                 self._emit(events.AssistantStart())
                 started = True
@@ -205,12 +236,13 @@ class Run:
         for record in builder.release("" if blocked else visible):
             self._emit(record)
         if started:
-            self._report_usage(reply.usage)
+            self._model_calls.count(self._asked.model, reply.usage)
         message = Message("assistant", reply.kept, now())
-        if not message.content:
-            return
-        self._append(message)
-        if blocked:
+        if message.content:
+            self._append(message)
+        if started:
+            self._conversation.measure(reply.usage)
+        if blocked or not message.content:
             return
         shown = message.content if visible == original else _with_text(message.content, visible)
         self.text = visible or self.text
@@ -224,11 +256,6 @@ class Run:
         if self._abort.requested:
             return Judgement(blocked_by="abort", reason=self._abort.reason)
         return self._supervisor.intercept(frames.Event("assistant_message", text=text))
-
-    def _report_usage(self, counts: dict[str, int]) -> None:
-        used = cost.totals(self._asked_model, counts)
-        self.usage = cost.add(self.usage, used)
-        self._emit(cost.record(used, self._conversation.used(used)))
 
     # --- records ------------------------------------------------------------------------------------------
 

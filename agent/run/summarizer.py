@@ -1,26 +1,31 @@
-"""Asks the model for a summary of the older messages, and puts it in their place."""
+"""Asks the model for a summary of the older messages, and puts it in their place: on request, or when it is needed."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from enum import Enum
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from agent.model import catalogue
-from agent.run import compaction, cost
-from agent.run.reply_builder import ReplyBuilder, retry_record
+from agent.run import auto_compaction, compaction
+from agent.run.auto_compaction import Decision
+from agent.run.reply_builder import ReplyBuilder
 from agent.transcript import text_of
 from wire import events
 from wire.exit_codes import Status
+from wire.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from agent.abort import Abort
-    from agent.model.provider import Provider
+    from agent.model.request import ToolSpec
+    from agent.options import Options
     from agent.output.event_writer import EventWriter
     from agent.run.conversation import Conversation
+    from agent.run.model_call import ModelCalls
     from agent.run.reply_builder import ModelReply
     from agent.transcript import Message
 
@@ -31,7 +36,6 @@ class Summary(msgspec.Struct, frozen=True):
     status: Status
     reason: str = ""
     text: str = ""
-    usage: events.Totals = cost.NOTHING
 
 
 class Summarizer:
@@ -39,51 +43,146 @@ class Summarizer:
     arrives. Extensions have no part in it."""
 
     def __init__(
-        self, provider: Provider, event_writer: EventWriter, conversation: Conversation, abort: Abort, model: str
+        self, model_calls: ModelCalls, event_writer: EventWriter, conversation: Conversation, abort: Abort, model: str
     ) -> None:
-        self._provider = provider
+        self._model_calls = model_calls
         self._event_writer = event_writer
         self._conversation = conversation
         self._abort = abort
         self._model = model
 
-    def run(self, older: Sequence[Message], kept: Sequence[Message], instructions: str) -> Summary:
-        """Puts a summary in the place of `older`, the messages before `kept`."""
-        info = catalogue.find(self._model)
-        window = None if info is None else info.context_window
-        reply, used = self._ask(compaction.request(self._model, older, window=window, instructions=instructions))
+    def run(
+        self,
+        older: Sequence[Message],
+        kept: Sequence[Message],
+        instructions: str = "",
+        *,
+        trigger: Literal["request", "window", "too_long"] = "request",
+        window: int | None = None,
+    ) -> Summary:
+        """Puts a summary in the place of `older`, and drops what follows `kept`. `window` is the most tokens that the
+        request may have; without it, the context of the model."""
+        if window is None:
+            window = window_of(self._model)
+        reply = self._ask(compaction.request(self._model, older, window=window, instructions=instructions))
         if reply.stop == "aborted":
             assert self._abort.status is not None
-            return Summary(self._abort.status, self._abort.reason, usage=used)
+            return Summary(self._abort.status, self._abort.reason)
         text = text_of(reply.kept).strip()
         if reason := _fault(reply, text):
-            return Summary(Status.ERROR if reply.status is Status.OK else reply.status, reason, usage=used)
-        before = len(older) + len(kept)
+            return Summary(Status.ERROR if reply.status is Status.OK else reply.status, reason)
+        before = len(self._conversation.transcript)
         self._conversation.compact(compaction.compacted(text, kept))
-        self._event_writer.emit(events.CompactDone(text, before, len(self._conversation.transcript)))
-        return Summary(Status.OK, text=text, usage=used)
+        after = len(self._conversation.transcript)
+        self._event_writer.emit(events.CompactDone(text, before, after, trigger))
+        return Summary(Status.OK, text=text)
 
-    def _ask(self, params: dict[str, Any]) -> tuple[ModelReply, events.Totals]:
-        """The reply, and its use of the model."""
-        stream = self._provider.request(params)
+    def _ask(self, params: dict[str, Any]) -> ModelReply:
         builder = ReplyBuilder(withhold=True)
         has_begun = False
-        while builder.reply is None:
-            if not self._event_writer.wait(stream.has_line) or self._abort.requested:
-                self._provider.cancel()
-                builder.abort(self._abort.reason)
-                break
-            line = stream.take()
-            if line["type"] == "retry":
-                self._event_writer.emit(retry_record(line))
-                continue
+        for line in self._model_calls.lines(params, builder):
             has_begun = has_begun or line["type"] != "error"
             builder.take(line)
         assert builder.reply is not None
-        used = cost.totals(self._model, builder.reply.usage) if has_begun else cost.NOTHING
         if has_begun:
-            self._event_writer.emit(cost.record(used, self._conversation.used(used)))
-        return builder.reply, used
+            self._model_calls.count(self._model, builder.reply.usage)
+        return builder.reply
+
+
+def window_of(model: str) -> int | None:
+    """The context of a model in tokens; None if it is not known."""
+    info = catalogue.find(model)
+    return None if info is None else info.context_window
+
+
+class Watch(Enum):
+    """Whether an `AutoCompactor` looks at how full the window is."""
+
+    ON = "on"
+    TOLD = "told"
+    """It does, and a person has been told that no summary would help."""
+    OFF = "off"
+    """A summary has failed; now only a refusal of the provider leads to another one."""
+
+
+class AutoCompactor:
+    """Compacts the conversation of one prompt when that is needed: before a request that would fill the window, and
+    after one that was too long. `say` gets lines for a person."""
+
+    def __init__(
+        self,
+        model_calls: ModelCalls,
+        event_writer: EventWriter,
+        conversation: Conversation,
+        abort: Abort,
+        say: Callable[[str], None],
+    ) -> None:
+        self._model_calls = model_calls
+        self._event_writer = event_writer
+        self._conversation = conversation
+        self._abort = abort
+        self._say = say
+        self._watch = Watch.ON
+
+    def before_request(self, options: Options, tools: Sequence[ToolSpec]) -> None:
+        """Compacts the conversation if the next request would fill the window too far. If that fails the run goes on;
+        after an abort it does not."""
+        window = window_of(options.model)
+        if not options.auto_compact or window is None or self._watch is Watch.OFF:
+            return
+        transcript = self._conversation.transcript
+        judged = auto_compaction.judge(
+            transcript,
+            self._conversation.fill,
+            window=window,
+            percent=options.compact_at,
+            overhead=auto_compaction.overhead_of(options.system, tools),
+        )
+        share = f"about {judged.tokens * 100 // window} % of the window of {options.model}"
+        if judged.decision is Decision.NO_USE and self._watch is Watch.ON:
+            self._watch = Watch.TOLD
+            self._say(
+                f"the conversation fills {share}, and a summary of its older messages would not help: what stays is"
+                " too long by itself. Begin a new one, or use a --model with a larger window"
+            )
+        if judged.decision is not Decision.COMPACT:
+            return
+        older, kept = compaction.split(transcript)
+        self._event_writer.emit(events.CompactStart("window", judged.tokens, window))
+        ended = self._summarizer(options).run(older, kept, trigger="window")
+        if ended.status is Status.OK:
+            self._say(f"the conversation filled {share}; a summary stands for its first {_messages(older)} now")
+        elif not self._abort.requested:
+            self._watch = Watch.OFF
+            self._say(f"the conversation fills {share}, and goes on as it is: {ended.reason}")
+
+    def after_refusal(self, options: Options, asked: Sequence[Message], tools: Sequence[ToolSpec]) -> Summary:
+        """Compacts the messages of a request that was too long, and drops what came after them. Unless the status is
+        `ok`, the reason says why that was not possible."""
+        if not options.auto_compact:
+            return Summary(Status.ERROR, "that is off in this run; --auto-compact turns it on")
+        if self._conversation.fill.is_new:
+            return Summary(Status.ERROR, "it was compacted just before this request")
+        try:
+            older, kept = compaction.split(asked)
+        except compaction.NothingToCompactError as error:
+            return Summary(Status.ERROR, str(error))
+        known = window_of(options.model)
+        tokens = auto_compaction.overhead_of(options.system, tools) + auto_compaction.estimated(asked)
+        self._event_writer.emit(events.CompactStart("too_long", tokens, known))
+        # Of a window that is not known, the refusal says that it is smaller than the request was.
+        window = min(tokens, compaction.UNKNOWN_WINDOW) if known is None else known
+        ended = self._summarizer(options).run(older, kept, trigger="too_long", window=window)
+        if ended.status is Status.OK:
+            self._say(f"the conversation was too long; a summary stands for its first {_messages(older)} now")
+        return ended
+
+    def _summarizer(self, options: Options) -> Summarizer:
+        return Summarizer(self._model_calls, self._event_writer, self._conversation, self._abort, options.model)
+
+
+def _messages(messages: Sequence[Message]) -> str:
+    return counted(len(messages), "message")
 
 
 def _fault(reply: ModelReply, text: str) -> str:

@@ -60,6 +60,8 @@ class RunView:
                 self._calls[call_id] = record
             case events.ToolResult():
                 self._tool_result(record)
+            case events.CompactDone(messages_before=before, messages_after=after):
+                self._line("compacted", f"{counted(before, 'message')} became {after}", "yellow")
             case events.Extension(extension=name, event=kind, message=message) if kind not in ("started", "blocked"):
                 self._line(name, message, "yellow")
             case events.Error(message=message):

@@ -32,6 +32,8 @@ class StatusLine:
                 self._write(f"turn {step}: waiting for the model")
             case events.Retry(attempt=attempt, of=of, wait_s=wait, reason=reason):
                 self._write(f"turn {self._step}: {reason}; try {attempt} of {of} in {_seconds(wait)}")
+            case events.CompactStart():
+                self._write("compacting the conversation")
             case events.AssistantStart():
                 self._write(f"turn {self._step}: the model is answering")
             case events.ToolCall(name=name, args=args):

@@ -10,6 +10,7 @@ from agent.output.event_writer import EventWriter
 from agent.run import compaction
 from agent.run.compaction import HEADING
 from agent.run.conversation import Conversation
+from agent.run.model_call import ModelCalls
 from agent.run.summarizer import Summarizer
 from agent.transcript import Message, Text, text_of
 from tests.support.scripted_model import ScriptedModel, says
@@ -41,7 +42,8 @@ class Bench:
 
     def run(self, instructions=""):
         older, kept = compaction.split(self.conversation.transcript)
-        summarizer = Summarizer(self.model, self.event_writer, self.conversation, self.abort, "claude-sonnet-5-5")
+        calls = ModelCalls(self.model, self.event_writer, self.conversation, self.abort)
+        summarizer = Summarizer(calls, self.event_writer, self.conversation, self.abort, "claude-sonnet-5-5")
         return summarizer.run(older, kept, instructions)
 
     @property

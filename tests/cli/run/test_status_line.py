@@ -16,6 +16,7 @@ from wire import events
     [
         (events.Retry(2, 3, 4.0, "rate limited", 429), "turn 7: rate limited; try 2 of 3 in 4 s"),
         (events.Retry(3, 3, 0.43, "no connection", None), "turn 7: no connection; try 3 of 3 in 0.4 s"),
+        (events.CompactStart("window", 900, 1000), "compacting the conversation"),
         (events.AssistantStart(), "turn 7: the model is answering"),
     ],
 )

@@ -1,0 +1,121 @@
+"""Whether a conversation is compacted before its next request: how full the model's window would be. Pure.
+
+A provider counts the tokens of a request only when it answers. So the figures of the last reply count, and what was
+added since is estimated; before the first reply, as in a resumed session, all is.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from agent.run import compaction
+from agent.transcript import Image, Message, Text, Thinking, ToolCall, ToolResult
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from agent.model.request import ToolSpec
+    from agent.transcript import Block
+
+THRESHOLD = 85
+"""Percent of the window, as in zot."""
+BYTES_PER_TOKEN = 4
+IMAGE_TOKENS = 1_600
+"""Of one image, whatever its size: what the API counts for about a megapixel."""
+
+
+class Fill(msgspec.Struct, frozen=True):
+    """What is known of the tokens of a conversation."""
+
+    tokens: int = 0
+    """Those of the last request and its reply, as the provider counted them."""
+    messages: int = 0
+    """So many messages, the first ones, are counted in `tokens`. 0: none was counted yet."""
+    is_new: bool = False
+    """Whether the messages were compacted and the model has not answered since."""
+
+
+class Decision(Enum):
+    GO_ON = "go on"
+    """The next request fits, or nobody knows."""
+    COMPACT = "compact"
+    NO_USE = "no use"
+    """It does not fit well, and a summary would not help: what stays is too long by itself."""
+
+
+class Judged(msgspec.Struct, frozen=True):
+    decision: Decision
+    tokens: int = 0
+    """About how many the next request would have; 0 if that was not worked out."""
+
+
+def counted(usage: Mapping[str, int], messages: int) -> Fill:
+    """What is known after a reply with this use, the last of so many messages. Servers that count nothing teach
+    nothing."""
+    asked = usage.get("input", 0) + usage.get("cache_read", 0) + usage.get("cache_write", 0)
+    return Fill(asked + usage.get("output", 0), messages) if asked else Fill()
+
+
+def judge(transcript: Sequence[Message], fill: Fill, *, window: int | None, percent: int, overhead: int) -> Judged:
+    """What to do before the next request. `window` is that of its model in tokens, None if it is not known; `percent`
+    of it may be full, 0 if it does not matter; `overhead` are the tokens of the system prompt and the tools."""
+    if window is None or not percent or fill.is_new:
+        return Judged(Decision.GO_ON)
+    most = window * percent / 100
+    tokens = expected(transcript, fill, overhead)
+    if tokens < most:
+        return Judged(Decision.GO_ON, tokens)
+    try:
+        _, kept = compaction.split(transcript)
+    except compaction.NothingToCompactError:
+        return Judged(Decision.NO_USE, tokens)
+    left = _scale(transcript, fill, overhead) * (overhead + estimated(kept)) + compaction.summary_tokens(window)
+    return Judged(Decision.COMPACT if left < most else Decision.NO_USE, tokens)
+
+
+def expected(transcript: Sequence[Message], fill: Fill, overhead: int) -> int:
+    """The tokens of a request with these messages."""
+    if not fill.messages:
+        return overhead + estimated(transcript)
+    return fill.tokens + estimated(transcript[fill.messages :])
+
+
+def _scale(transcript: Sequence[Message], fill: Fill, overhead: int) -> float:
+    """How many times the estimate the provider counts; at least 1."""
+    estimate = overhead + estimated(transcript[: fill.messages])
+    return max(1.0, fill.tokens / max(1, estimate)) if fill.messages else 1.0
+
+
+def overhead_of(system: str, tools: Sequence[ToolSpec]) -> int:
+    """About the tokens of what goes before the messages."""
+    described = sum(
+        _size(tool.name) + _size(tool.description) + len(msgspec.json.encode(tool.input_schema)) for tool in tools
+    )
+    return (_size(system) + described) // BYTES_PER_TOKEN
+
+
+def estimated(messages: Sequence[Message]) -> int:
+    """About the tokens of the messages."""
+    return sum(_tokens(block) for message in messages for block in message.content)
+
+
+def _tokens(block: Block) -> int:
+    match block:
+        case Text(text):
+            size = _size(text)
+        case Image():
+            return IMAGE_TOKENS
+        case Thinking(text, signature, redacted):
+            size = max(_size(text), _size(signature), _size(redacted))
+        case ToolCall(_, name, args):
+            size = _size(name) + len(args)
+        case ToolResult(_, content):
+            return sum(_tokens(part) for part in content)
+    return -(-size // BYTES_PER_TOKEN)
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))

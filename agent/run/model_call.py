@@ -1,0 +1,54 @@
+"""Asks the model: sends a request, follows its reply to the end, and counts what it has used.
+
+Turns and summaries ask through it, so what is to be checked before each request has one place.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent.run import cost
+from agent.run.reply_builder import retry_record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    from agent.abort import Abort
+    from agent.model.provider import Line, Provider
+    from agent.output.event_writer import EventWriter
+    from agent.run.conversation import Conversation
+    from agent.run.reply_builder import ReplyBuilder
+
+
+class ModelCalls:
+    """The requests of one prompt, or of one compaction, one after another."""
+
+    def __init__(self, provider: Provider, event_writer: EventWriter, conversation: Conversation, abort: Abort) -> None:
+        self._provider = provider
+        self._event_writer = event_writer
+        self._conversation = conversation
+        self._abort = abort
+        self.usage = cost.NOTHING
+        """Of all requests so far, those for summaries among them."""
+
+    def lines(self, params: Mapping[str, Any], builder: ReplyBuilder) -> Iterator[Line]:
+        """Sends a request and yields the lines of its reply; whoever takes one gives it to `builder`. Retries are told
+        to readers and not yielded. An abort cancels the request. At the end `builder` has its reply."""
+        stream = self._provider.request(dict(params))
+        while builder.reply is None:
+            if not self._event_writer.wait(stream.has_line) or self._abort.requested:
+                self._provider.cancel()
+                builder.abort(self._abort.reason)
+                return
+            line = stream.take()
+            if line["type"] == "retry":
+                self._event_writer.emit(retry_record(line))
+            else:
+                yield line
+
+    def count(self, model: str, counts: Mapping[str, int]) -> None:
+        """Adds what a request has used, and tells readers. To be called once for each reply that has begun."""
+        used = cost.totals(model, counts)
+        self.usage = cost.add(self.usage, used)
+        self._event_writer.emit(cost.record(used, self._conversation.used(used)))
