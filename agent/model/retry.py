@@ -1,8 +1,8 @@
 """Whether a failed request is sent once more, and after how long. Pure.
 
 The rules are those of the official SDK, with two exceptions: a request is not sent again if the server asks for a
-longer wait than `RETRY_AFTER_CAP_S`, or if it is too long. The model worker imports this file and must start fast, so it
-imports the standard library only.
+longer wait than `RETRY_AFTER_CAP_S`, or if it is too long. The model worker imports this file and must start fast, so
+it imports the standard library only.
 """
 
 from __future__ import annotations

@@ -76,7 +76,9 @@ class Run:
         self._steering = Steering() if steering is None else steering
         self._tool_calls = ToolCalls(supervisor, toolbox, event_writer, abort)
         self._model_calls = ModelCalls(provider, event_writer, conversation, abort)
-        self._compactor = AutoCompactor(self._model_calls, event_writer, conversation, abort, say)
+        self._compactor = AutoCompactor(
+            self._model_calls, event_writer, conversation, abort, offered=toolbox.offered, say=say
+        )
         self.steps = 0
         self.text = ""
         """The last assistant message that readers may see."""
@@ -107,7 +109,7 @@ class Run:
                     return self._aborted()
                 if end is not None and not is_steered:
                     return end
-            self._compactor.before_request(self.options, self._toolbox.offered())
+            self._compactor.before_request(self.options)
             if self._abort.requested:
                 return self._aborted()
             self.steps += 1
@@ -176,7 +178,7 @@ class Run:
         """Compacts the conversation after a request that was too long, and runs the turn once more; what the model may
         have said is dropped. Where that cannot be done, the prompt ends as it would have."""
         asked = self._conversation.transcript[: self._asked.messages]
-        summary = self._compactor.after_refusal(self.options, asked, self._toolbox.offered())
+        summary = self._compactor.after_refusal(self.options, asked)
         if self._abort.requested:
             return self._aborted()
         if summary.status is not Status.OK:

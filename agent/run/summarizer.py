@@ -14,7 +14,6 @@ from agent.run.reply_builder import ReplyBuilder
 from agent.transcript import text_of
 from wire import events
 from wire.exit_codes import Status
-from wire.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -107,7 +106,7 @@ class Watch(Enum):
 
 class AutoCompactor:
     """Compacts the conversation of one prompt when that is needed: before a request that would fill the window, and
-    after one that was too long. `say` gets lines for a person."""
+    after one that was too long. `offered` returns the tools of the next request; `say` gets lines for a person."""
 
     def __init__(
         self,
@@ -115,16 +114,19 @@ class AutoCompactor:
         event_writer: EventWriter,
         conversation: Conversation,
         abort: Abort,
+        *,
+        offered: Callable[[], Sequence[ToolSpec]],
         say: Callable[[str], None],
     ) -> None:
         self._model_calls = model_calls
         self._event_writer = event_writer
         self._conversation = conversation
         self._abort = abort
+        self._offered = offered
         self._say = say
         self._watch = Watch.ON
 
-    def before_request(self, options: Options, tools: Sequence[ToolSpec]) -> None:
+    def before_request(self, options: Options) -> None:
         """Compacts the conversation if the next request would fill the window too far. If that fails the run goes on;
         after an abort it does not."""
         window = window_of(options.model)
@@ -136,7 +138,7 @@ class AutoCompactor:
             self._conversation.fill,
             window=window,
             percent=options.compact_at,
-            overhead=auto_compaction.overhead_of(options.system, tools),
+            overhead=self._overhead(options),
         )
         share = f"about {judged.tokens * 100 // window} % of the window of {options.model}"
         if judged.decision is Decision.NO_USE and self._watch is Watch.ON:
@@ -151,12 +153,12 @@ class AutoCompactor:
         self._event_writer.emit(events.CompactStart("window", judged.tokens, window))
         ended = self._summarizer(options).run(older, kept, trigger="window")
         if ended.status is Status.OK:
-            self._say(f"the conversation filled {share}; a summary stands for its first {_messages(older)} now")
+            self._say(f"the conversation filled {share}; {_stands_for(older, kept)}")
         elif not self._abort.requested:
             self._watch = Watch.OFF
             self._say(f"the conversation fills {share}, and goes on as it is: {ended.reason}")
 
-    def after_refusal(self, options: Options, asked: Sequence[Message], tools: Sequence[ToolSpec]) -> Summary:
+    def after_refusal(self, options: Options, asked: Sequence[Message]) -> Summary:
         """Compacts the messages of a request that was too long, and drops what came after them. Unless the status is
         `ok`, the reason says why that was not possible."""
         if not options.auto_compact:
@@ -168,21 +170,24 @@ class AutoCompactor:
         except compaction.NothingToCompactError as error:
             return Summary(Status.ERROR, str(error))
         known = window_of(options.model)
-        tokens = auto_compaction.overhead_of(options.system, tools) + auto_compaction.estimated(asked)
+        tokens = self._overhead(options) + auto_compaction.estimated(asked)
         self._event_writer.emit(events.CompactStart("too_long", tokens, known))
-        # Of a window that is not known, the refusal says that it is smaller than the request was.
-        window = min(tokens, compaction.UNKNOWN_WINDOW) if known is None else known
+        # The server takes less than the request had, whatever the catalogue says.
+        window = min(tokens, known or compaction.UNKNOWN_WINDOW)
         ended = self._summarizer(options).run(older, kept, trigger="too_long", window=window)
         if ended.status is Status.OK:
-            self._say(f"the conversation was too long; a summary stands for its first {_messages(older)} now")
+            self._say(f"the conversation was too long; {_stands_for(older, kept)}")
         return ended
+
+    def _overhead(self, options: Options) -> int:
+        return auto_compaction.overhead_of(options.system, self._offered())
 
     def _summarizer(self, options: Options) -> Summarizer:
         return Summarizer(self._model_calls, self._event_writer, self._conversation, self._abort, options.model)
 
 
-def _messages(messages: Sequence[Message]) -> str:
-    return counted(len(messages), "message")
+def _stands_for(older: Sequence[Message], kept: Sequence[Message]) -> str:
+    return f"a summary stands for the first {len(older)} of its {len(older) + len(kept)} messages now"
 
 
 def _fault(reply: ModelReply, text: str) -> str:

@@ -57,8 +57,8 @@ TOO_LONG = [
     "The model returned the following errors: prompt is too long: 903884 tokens > 200000 maximum",
     "prompt tokens (400007) exceed model maximum (278528) for openai.gpt-5.5",
     "litellm.BadRequestError: litellm.ContextWindowExceededError: AnthropicException - too many",
-    "This model's maximum context length is 131072 tokens. However, you requested 131134 tokens (122942 in the messages,"
-    " 8192 in the completion). Please reduce the length of the messages or completion.",
+    "This model's maximum context length is 131072 tokens. However, you requested 131134 tokens (122942 in the"
+    " messages, 8192 in the completion). Please reduce the length of the messages or completion.",
     "This endpoint's maximum context length is 1048576 tokens. However, you requested about 1293741 tokens",
     "The decoder prompt (length 20000) is longer than the maximum model length of 16384.",
     "You passed 131073 input tokens and requested 0 output tokens. However, the model's context length is only 131072"

@@ -1,0 +1,129 @@
+"""Conversations that become too long for their model, with the real SDK: headless, in rpc, recorded and replayed."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from agent.run.compaction import HEADING
+from tests.support.golden import shape
+from tests.support.messages_server import hold_first_byte, http_error, text_reply, tool_reply
+from tests.support.rpc_client import RpcClient
+from wire.events import CompactDone, CompactStart, TurnStart, Usage
+from wire.exit_codes import Status
+
+SMALL = "claude-haiku-4-5"
+"""Its window has 200,000 tokens."""
+TRUE = [("bash", {"command": "true"})]
+TOO_LONG = http_error(400, "prompt is too long: 205668 tokens > 200000 maximum")
+TURNS = [tool_reply(TRUE, input_tokens=4), tool_reply(TRUE, input_tokens=5)]
+"""After these the conversation has five messages."""
+
+
+@pytest.fixture
+def ask(zot, server):
+    def run(*flags, prompt="go", **popen):
+        prompts = zot.folder / "prompt"
+        prompts.write_text(prompt)
+        with prompts.open("rb") as stdin:
+            return zot.run("--json", "--base-url", server.base_url, "--no-session", *flags, stdin=stdin, **popen)
+
+    return run
+
+
+def test_a_run_compacts_before_it_fills_the_window_and_goes_on(ask, server):
+    server.add(tool_reply(TRUE, input_tokens=3, cache_write=120_000))
+    server.add(tool_reply(TRUE, input_tokens=3, cache_read=120_000, cache_write=50_500))
+    server.add(text_reply("It was so.", input_tokens=101_000, output_tokens=900))
+    server.add(text_reply("Done.", input_tokens=3_000))
+    outcome = ask("--model", SMALL, prompt="word" * 100_000).check(Status.OK)
+    assert outcome.result.text == "Done."
+    (start,), (done,) = outcome.of(CompactStart), outcome.of(CompactDone)
+    assert (start.trigger, start.window) == ("window", 200_000)
+    assert 170_500 < start.tokens < 171_000
+    assert done == CompactDone("It was so.", 5, 5, "window")
+    kinds = shape(outcome)
+    at = kinds.index("compact_start")
+    assert kinds[at - 1 : at + 4] == ["tool_result", "compact_start", "usage", "compact_done", "turn_start"]
+    (told,) = outcome.warnings
+    assert told == (
+        f"zot: the conversation filled about 85 % of the window of {SMALL};"
+        " a summary stands for the first 1 of its 5 messages now"
+    )
+    _, _, asked, next_one = (request.body for request in server.requests)
+    assert "tools" not in asked
+    assert "<conversation>" in asked["messages"][0]["content"][0]["text"]
+    assert next_one["messages"][0] == {"role": "user", "content": [{"type": "text", "text": f"{HEADING}It was so."}]}
+    assert len(next_one["messages"]) == 5
+    used = outcome.of(Usage)
+    assert len(used) == 4
+    assert outcome.result.usage == used[-1].cumulative
+    assert outcome.result.usage.input == 3 + 3 + 101_000 + 3_000
+
+
+def test_a_request_that_is_too_long_for_a_model_that_nobody_knows_is_made_again_with_less(ask, server):
+    server.add(*TURNS, TOO_LONG, text_reply("It was so."), text_reply("Done."))
+    outcome = ask("--model", "local-model").check(Status.OK)
+    assert [record.step for record in outcome.of(TurnStart)] == [1, 2, 3, 3]
+    assert outcome.result.steps == 3
+    (start,), (done,) = outcome.of(CompactStart), outcome.of(CompactDone)
+    assert (start.trigger, start.window) == ("too_long", None)
+    assert (done.messages_before, done.messages_after, done.trigger) == (5, 5, "too_long")
+    assert [len(request.body["messages"]) for request in server.requests] == [1, 3, 5, 1, 5]
+    assert server.unused == 0
+
+
+def test_without_compaction_the_error_says_what_to_do(ask, server):
+    server.add(*TURNS, TOO_LONG)
+    outcome = ask("--model", "local-model", "--no-auto-compact").check(Status.ERROR)
+    assert outcome.result.reason.splitlines() == [
+        "anthropic: HTTP 400: prompt is too long: 205668 tokens > 200000 maximum",
+        f"the conversation is longer than local-model can read at {server.base_url}: begin a new one, ask for less at a"
+        " time, or use a --model with a larger window",
+        "the conversation was not compacted: that is off in this run; --auto-compact turns it on",
+    ]
+    assert outcome.of(CompactStart) == []
+
+
+def test_the_settings_of_zot_have_the_threshold(ask, server, zot):
+    zot.home.mkdir(parents=True, exist_ok=True)
+    (zot.home / "config.json").write_text('{"auto_compact_threshold": 60}')
+    server.add(tool_reply(TRUE, input_tokens=101_000), tool_reply(TRUE, input_tokens=121_000))
+    server.add(text_reply("It was so."), text_reply("Done."))
+    outcome = ask("--model", SMALL, prompt="word" * 100_000).check(Status.OK)
+    assert len(outcome.of(CompactDone)) == 1
+
+
+def test_a_recorded_compaction_is_replayed_if_it_is_asked_for(ask, server, zot):
+    server.add(*TURNS, TOO_LONG, text_reply("It was so."), text_reply("Done."))
+    cassette = zot.folder / "cassette.jsonl"
+    recorded = ask("--model", "local-model", "--record", cassette).check(Status.OK)
+    replayed = zot.run("--json", "--replay", cassette, "--auto-compact", "--no-session", "go").check(Status.OK)
+    assert shape(replayed) == shape(recorded)
+    without = zot.run("--json", "--replay", cassette, "--no-session", "go").check(Status.ERROR)
+    assert "--auto-compact turns it on" in without.result.reason
+
+
+def test_an_abort_during_the_summary_ends_the_prompt_of_rpc_and_the_next_one_is_carried_out(zot, server):
+    server.add(*TURNS, TOO_LONG, hold_first_byte(text_reply("never")))
+    with zot.start("rpc", "--base-url", server.base_url, "--model", "local-model", stdin=subprocess.PIPE) as running:
+        client = RpcClient.of(running)
+        client.ask("prompt", message="go")
+        client.until("compact_start")
+        server.wait_until_held()
+        client.send("abort")
+        assert client.until("turn_end", stop="aborted")["error"] == "aborted by the client"
+        assert client.until("result")["status"] == "interrupted"
+        client.until("done")
+        assert client.ask("get_state")["data"]["message_count"] == 5
+        server.add(TOO_LONG, text_reply("It was so."), text_reply("Done."))
+        records = client.prompt("and now")
+        assert [line["type"] for line in records if line["type"].startswith("compact")] == [
+            "compact_start",
+            "compact_done",
+        ]
+        assert records[-2]["text"] == "Done."
+        assert client.ask("get_messages")["data"]["messages"][0]["content"][0]["text"] == f"{HEADING}It was so."
+        running.process.stdin.close()
+        assert running.finish().leftovers == []
