@@ -7,6 +7,8 @@ import subprocess
 import pytest
 
 from agent.run.compaction import HEADING
+from agent.sessions.load import load
+from agent.transcript import Text
 from tests.support.golden import shape
 from tests.support.messages_server import hold_first_byte, http_error, text_reply, tool_reply
 from tests.support.rpc_client import RpcClient
@@ -27,7 +29,7 @@ def ask(zot, server):
         prompts = zot.folder / "prompt"
         prompts.write_text(prompt)
         with prompts.open("rb") as stdin:
-            return zot.run("--json", "--base-url", server.base_url, "--no-session", *flags, stdin=stdin, **popen)
+            return zot.run("--json", "--base-url", server.base_url, *flags, stdin=stdin, **popen)
 
     return run
 
@@ -62,7 +64,7 @@ def test_a_run_compacts_before_it_fills_the_window_and_goes_on(ask, server):
     assert outcome.result.usage.input == 3 + 3 + 101_000 + 3_000
 
 
-def test_a_request_that_is_too_long_for_a_model_that_nobody_knows_is_made_again_with_less(ask, server):
+def test_a_request_that_is_too_long_for_a_model_that_nobody_knows_is_made_again_with_less(ask, server, zot):
     server.add(*TURNS, TOO_LONG, text_reply("It was so."), text_reply("Done."))
     outcome = ask("--model", "local-model").check(Status.OK)
     assert [record.step for record in outcome.of(TurnStart)] == [1, 2, 3, 3]
@@ -72,6 +74,10 @@ def test_a_request_that_is_too_long_for_a_model_that_nobody_knows_is_made_again_
     assert (done.messages_before, done.messages_after, done.trigger) == (5, 5, "too_long")
     assert [len(request.body["messages"]) for request in server.requests] == [1, 3, 5, 1, 5]
     assert server.unused == 0
+    (session,) = zot.session_files()
+    messages = load(session).messages
+    assert [message.role for message in messages] == ["user", "assistant", "tool", "assistant", "tool", "assistant"]
+    assert messages[0].content == (Text(f"{HEADING}It was so."),)
 
 
 def test_without_compaction_the_error_says_what_to_do(ask, server):

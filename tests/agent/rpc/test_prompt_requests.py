@@ -87,6 +87,7 @@ def test_a_compaction_is_answered_at_once_and_ends_with_the_summary(tmp_path):
         "summary": "It was so.",
         "messages_before": 6,
         "messages_after": 4,
+        "trigger": "request",
         "prompt": "p1",
     }
     assert done["type"] == "done"

@@ -106,8 +106,9 @@ def test_between_two_turns_a_summary_takes_the_place_of_the_older_messages(bench
         assert kinds[at - 1 : at + 4] == ["ToolResult", "CompactStart", "Usage", "CompactDone", "TurnStart"]
         assert [record.step for record in trial.records if isinstance(record, events.TurnStart)] == [1, 2, 3]
         (told,) = trial.told
-        assert told.startswith(
-            "the conversation filled about 85 % of the window of m; a summary stands for its first 1"
+        assert told == (
+            "the conversation filled about 85 % of the window of m;"
+            " a summary stands for the first 1 of its 5 messages now"
         )
 
 
