@@ -28,7 +28,7 @@ def test_a_compaction_returns_the_summary(served):
     assert runtime.compact("keep the paths") == "All of it."
     assert runtime.run("fourth").text == "Four."
     assert len(runtime.messages()) == 7
-    assert CompactDone.__match_args__ == ("summary", "messages_before", "messages_after")
+    assert CompactDone.__match_args__ == ("summary", "messages_before", "messages_after", "trigger")
 
 
 def test_a_message_is_given_to_the_prompt_that_runs(served, tmp_path):

@@ -13,6 +13,7 @@ from pyzot import (
     ClearNotes,
     Command,
     CompactDone,
+    CompactStart,
     Done,
     Error,
     ExtDisplay,
@@ -72,7 +73,9 @@ def is_of_the_model(event: AnyEvent) -> bool:
             return False
         case Done() | Session() | ExtensionNotice() | Retry() | Command() | ExtNotify() | ClearNotes() | ExtDisplay():
             return False
-        case ExtInsert() | PanelOpen() | PanelRender() | PanelClose() | Result() | CompactDone() | UnknownEvent():
+        case ExtInsert() | PanelOpen() | PanelRender() | PanelClose() | Result() | UnknownEvent():
+            return False
+        case CompactStart() | CompactDone():
             return False
         case _:
             assert_never(event)
