@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from agent.model.provider import Provider
     from agent.model.request import Reasoning
+    from agent.transcript import Image
     from supervisor.home.config import Config
     from supervisor.loop.loop import Loop
 
@@ -44,6 +45,8 @@ class Prepared(msgspec.Struct, frozen=True):
 
     options: Options
     make_provider: Callable[[Loop], Provider | ProviderUnavailable]
+    images: tuple[Image, ...] = ()
+    """What goes with the prompt."""
 
 
 def prepare(request: RunRequest) -> Prepared:
@@ -58,6 +61,7 @@ def prepare(request: RunRequest) -> Prepared:
     connect, warnings = _anthropic(request) if provider == "anthropic" else (None, ())
     player = _player(request.replay, cwd) if request.replay is not None else None
     model = request.model or (player.model if player is not None else None) or catalogue.DEFAULT_MODEL
+    images, scaled = _images(request.images, model) if request.images else ((), ())
     recorder = _recorder(request.record, cwd) if request.record is not None else None
     worked_out: dict[str, Any] = {
         "cwd": cwd,
@@ -69,7 +73,7 @@ def prepare(request: RunRequest) -> Prepared:
         "compact_at": _compact_at(request, config),
         "limits": config.limits,
         "config": config,
-        "remarks": (*remarks, *warnings),
+        "remarks": (*remarks, *warnings, *scaled),
         "consent": Consent(whole_project=request.trust_project),
         "stats_file": None if request.stats is None else Path(request.stats).absolute(),
         "metrics_file": None if request.metrics is None else Path(request.metrics).absolute(),
@@ -85,7 +89,7 @@ def prepare(request: RunRequest) -> Prepared:
             return made
         return RecordingProvider(made, recorder)
 
-    return Prepared(options, make_provider)
+    return Prepared(options, make_provider, images)
 
 
 def _anthropic(request: RunRequest) -> tuple[Callable[[Loop], Provider | ProviderUnavailable], tuple[str, ...]]:
@@ -117,6 +121,17 @@ def _anthropic(request: RunRequest) -> tuple[Callable[[Loop], Provider | Provide
         return ProviderUnavailable(Status.AUTHENTICATION, missing)
 
     return connect, (warning,) if warning else ()
+
+
+def _images(paths: tuple[str, ...], model: str) -> tuple[tuple[Image, ...], tuple[str, ...]]:
+    """The images of the prompt, and lines for the user about those that were scaled."""
+    from agent.images.flag import ImageFileError, read_images
+
+    info = catalogue.find(model)
+    try:
+        return read_images(paths, window=None if info is None else info.context_window)
+    except ImageFileError as error:
+        raise UsageError(str(error)) from None
 
 
 def _with_defaults(request: RunRequest, config: Config, provider: str) -> tuple[RunRequest, tuple[str, ...]]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from agent.engine import PromptResult
     from agent.model.provider import Provider, ProviderUnavailable
     from agent.options import Options
+    from agent.transcript import Image
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -70,9 +71,10 @@ class Headless:
             stderr=stderr,
         )
 
-    def run(self, prompt: str, *, literal: bool = False) -> events.Result:
-        """Runs the prompt and returns its result. By then every record is written, and every process that the run has
-        started has ended. A prompt like `/name args` runs a command of an extension, unless `literal` is set."""
+    def run(self, prompt: str, *, literal: bool = False, images: tuple[Image, ...] = ()) -> events.Result:
+        """Runs the prompt with these images and returns its result. By then every record is written, and every process
+        that the run has started has ended. A prompt like `/name args` runs a command of an extension, unless `literal`
+        is set."""
         command = None if literal else parse(prompt)
         host, engine = self._host, self._host.engine
         stoppable = [number for number in STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
@@ -83,7 +85,7 @@ class Headless:
                 self._loop.call_at(self._started + self._options.timeout, self._on_timeout)
             host.serve_control()
             try:
-                ran = engine.start(self._abort, command) or engine.prompt(prompt, self._abort, command)
+                ran = engine.start(self._abort, command) or engine.prompt(prompt, self._abort, command, images)
             except BaseException:
                 host.abandon()
                 raise

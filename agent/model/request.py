@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import binascii
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 import orjson
 
+from agent.images.kinds import Pixels, pixels
+from agent.images.limits import BASE64_LIMIT, BYTES_LIMIT, CROWD, CROWD_SIDE, SIDE_LIMIT, in_words
 from agent.model import catalogue
 from agent.transcript import Block, Image, Message, Text, Thinking, ToolCall, ToolResult
 from wire.lenient_json import ARGUMENTS_DEPTH, is_deeper
@@ -23,8 +26,8 @@ ROOM_FOR_ANSWER = 4_096
 """Tokens for the answer. They are added when the thinking budget is `max_tokens` or more."""
 
 IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
-IMAGE_LIMIT = 5 * 1024 * 1024
-"""The most characters of an image's base64 text."""
+HEADER_CHARACTERS = 1 << 18
+"""Of an image's base64, in which its size in pixels is looked for. A JPEG may have a preview before it."""
 _CACHE: Json = {"type": "ephemeral"}
 
 
@@ -53,7 +56,8 @@ def build_params(
     texts, messages without other content, and thinking without a signature (its reply broke off), so these are left
     out. `max_tokens` grows when a thinking budget would leave no room for an answer.
     """
-    params: Json = {"model": model, "max_tokens": max_tokens, "messages": _messages(messages)}
+    side = CROWD_SIDE if _count_images(messages) > CROWD else SIDE_LIMIT
+    params: Json = {"model": model, "max_tokens": max_tokens, "messages": _messages(messages, side)}
     if system:
         params["system"] = [{"type": "text", "text": system, "cache_control": dict(_CACHE)}]
     if tools:
@@ -89,10 +93,19 @@ def _thinking(model: str, max_tokens: int, reasoning: Reasoning) -> Json:
     return {"thinking": {"type": "enabled", "budget_tokens": budget}, "max_tokens": room}
 
 
-def _messages(messages: Sequence[Message]) -> list[Json]:
+def _count_images(messages: Sequence[Message]) -> int:
+    count = 0
+    for message in messages:
+        for block in message.content:
+            parts = block.content if isinstance(block, ToolResult) else (block,)
+            count += sum(isinstance(part, Image) for part in parts)
+    return count
+
+
+def _messages(messages: Sequence[Message], side: int) -> list[Json]:
     params: list[Json] = []
     for message in messages:
-        content = [param for block in message.content if (param := _block_param(block)) is not None]
+        content = [param for block in message.content if (param := _block_param(block, side)) is not None]
         if content:
             role = "assistant" if message.role == "assistant" else "user"
             params.append({"role": role, "content": content})
@@ -102,12 +115,13 @@ def _messages(messages: Sequence[Message]) -> list[Json]:
     return params
 
 
-def _block_param(block: Block) -> Json | None:
-    """The block as the API takes it, or None when the API would refuse it."""
+def _block_param(block: Block, side: int) -> Json | None:
+    """The block as the API takes it, or None when the API would refuse it. `side` is the most pixels of an image's
+    side."""
     match block:
         case Text(text):
             return {"type": "text", "text": text} if text else None
-        case Image(mime_type, data) if unfit := _unfit_image(mime_type, data):
+        case Image(mime_type, data) if unfit := _unfit_image(mime_type, data, side):
             return {"type": "text", "text": unfit}
         case Image(mime_type, data):
             return {"type": "image", "source": {"type": "base64", "media_type": mime_type, "data": data}}
@@ -118,21 +132,34 @@ def _block_param(block: Block) -> Json | None:
         case ToolCall(call_id, name, args):
             return {"type": "tool_use", "id": call_id, "name": name, "input": _tool_input(args)}
         case ToolResult():
-            return _tool_result(block)
+            return _tool_result(block, side)
 
 
-def _unfit_image(mime_type: str, data: str) -> str:
-    """The text in place of an image that the API would refuse; "" for an image that the API takes."""
+def _unfit_image(mime_type: str, data: str, side: int) -> str:
+    """The last resort for what could not be scaled: the text in place of an image that the API would refuse; "" for one
+    that it takes."""
     if mime_type not in IMAGE_TYPES:
         return f"[an image of type {mime_type[:40]!r}, which models do not take: {', '.join(sorted(IMAGE_TYPES))}]"
-    if len(data) > IMAGE_LIMIT:
-        return f"[an image of {len(data) * 3 // 4} bytes, which is more than models take: {IMAGE_LIMIT * 3 // 4}]"
-    return "" if data else "[an empty image]"
+    if not data:
+        return "[an empty image]"
+    if len(data) > BASE64_LIMIT:
+        return f"[an image of {len(data) * 3 // 4} bytes, which is more than models take: {BYTES_LIMIT}]"
+    size = _pixels(data)
+    if size is not None and max(size) > side:
+        return f"[an image of {in_words(size)}, whose sides are longer than models take here: {side}]"
+    return ""
 
 
-def _tool_result(result: ToolResult) -> Json:
+def _pixels(data: str) -> Pixels | None:
+    try:
+        return pixels(binascii.a2b_base64(data[:HEADER_CHARACTERS]))
+    except (binascii.Error, ValueError):
+        return None
+
+
+def _tool_result(result: ToolResult, side: int) -> Json:
     param: Json = {"type": "tool_result", "tool_use_id": result.call_id}
-    content = [part for block in result.content if (part := _block_param(block)) is not None]
+    content = [part for block in result.content if (part := _block_param(block, side)) is not None]
     if content:
         param["content"] = content
     if result.is_error:

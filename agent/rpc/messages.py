@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING
 from msgspec import UNSET
 
 from agent import transcript
-from agent.tools.files.image import HEAD_BYTES, MAX_BYTES, image_type
+from agent.images import limits, scaler
+from agent.images.kinds import HEAD_BYTES, image_type
 from wire.lenient_json import raw_json
 from wire.rpc import messages
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from wire.rpc import requests
 
 BLOCKS = {
     "user": (messages.Text, messages.Image),
@@ -124,15 +127,43 @@ def _taken_part(part: messages.Text | messages.Image, where: str) -> Part:
 
 def image(mime_type: str, data: str, where: str) -> transcript.Image:
     """An image that models take. Raises `UnfitError`, which begins with `where`."""
+    decoded = _decoded(mime_type, data, where)
+    if len(decoded) > limits.BYTES_LIMIT:
+        raise UnfitError(f"{where}.data: more than {limits.BYTES_LIMIT} bytes, which models do not take")
+    return transcript.Image(mime_type, data)
+
+
+def prompt_images(given: Sequence[requests.ImageData]) -> tuple[transcript.Image, ...]:
+    """The images of a prompt. One that is too large is taken if it can be scaled later. Raises `UnfitError`."""
+    taken: list[transcript.Image] = []
+    sizes: list[int] = []
+    for number, one in enumerate(given):
+        where = f"images[{number}]"
+        decoded = _decoded(one.mime_type, one.data, where)
+        try:
+            limits.check_image(decoded)
+            if why := scaler.refused(decoded, count=len(given)):
+                raise limits.UnfitImageError(why)
+        except limits.UnfitImageError as error:
+            raise UnfitError(f"{where}.data: {error}") from None
+        sizes.append(min(len(decoded), limits.BYTES_LIMIT))
+        taken.append(transcript.Image(one.mime_type, one.data))
+    try:
+        limits.check_all(sizes, None)
+    except limits.UnfitImageError as error:
+        raise UnfitError(f"images: {error}") from None
+    return tuple(taken)
+
+
+def _decoded(mime_type: str, data: str, where: str) -> bytes:
+    """The bytes of an image whose type is what is said. Raises `UnfitError`."""
     try:
         decoded = base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError) as error:
         raise UnfitError(f"{where}.data: not base64: {error}") from None
-    if len(decoded) > MAX_BYTES:
-        raise UnfitError(f"{where}.data: more than {MAX_BYTES} bytes, which models do not take")
     found = image_type(decoded[:HEAD_BYTES])
     if not found:
         raise UnfitError(f"{where}.data: no PNG, JPEG, GIF or WebP")
     if mime_type != found:
         raise UnfitError(f"{where}.mime_type: {mime_type[:80]!r}, but the bytes are {found}")
-    return transcript.Image(mime_type, data)
+    return decoded

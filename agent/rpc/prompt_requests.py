@@ -98,9 +98,6 @@ def _content(request: requests.Prompt | requests.Steer) -> tuple[str, tuple[Imag
             f"message: a {'prompt' if isinstance(request, requests.Prompt) else 'steer'} needs a text or an image"
         )
     try:
-        return text, tuple(
-            messages.image(image.mime_type, image.data, f"images[{number}]")
-            for number, image in enumerate(request.images or ())
-        )
+        return text, messages.prompt_images(request.images or ())
     except messages.UnfitError as error:
         raise RefusedError(str(error)) from None

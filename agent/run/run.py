@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from agent.images.limits import UnfitImageError
 from agent.model.request import build_params
 from agent.output import event_content
 from agent.run.model_call import ModelCalls
@@ -93,6 +94,11 @@ class Run:
 
     def prompt(self, text: str, images: tuple[Image, ...] = ()) -> PromptEnd:
         """Runs turns until the model is done, a failure, a guard or an abort ends the run, or `max_steps` are run."""
+        try:
+            images = self._toolbox.fit_message(images, self._event_writer.wait)
+        except UnfitImageError as error:
+            status = self._abort.status or Status.ERROR
+            return PromptEnd(status, self._abort.reason if self._abort.status is not None else str(error))
         message, judgement = self._judge_message(text, images)
         was_aborted = self._abort.is_requested()
         self._emit(events.UserMessage(event_content.content(message.content), message.time))
@@ -125,7 +131,12 @@ class Run:
         notice says so, and the prompt goes on. Returns whether any was delivered."""
         is_steered = False
         while (steer := self._steering.take()) is not None:
-            message, judgement = self._judge_message(*steer)
+            try:
+                images = self._toolbox.fit_message(steer[1], self._event_writer.wait)
+            except UnfitImageError as error:
+                self._emit(events.Error(f"steer: {error}; the message was left out"))
+                continue
+            message, judgement = self._judge_message(steer[0], images)
             if self._abort.is_requested():
                 return False
             if judgement.is_blocked:

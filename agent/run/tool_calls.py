@@ -108,7 +108,8 @@ class ToolCalls:
             return result
         parts, is_bad = parts_of(changed.content, f"guards/{call.name}")
         is_error = result.is_error if changed.is_error is None else changed.is_error
-        return ToolResult(call.id, within_bounds(parts) or (Text(""),), is_error or is_bad)
+        rewritten = ToolResult(call.id, within_bounds(parts) or (Text(""),), is_error or is_bad)
+        return self._toolbox.fit_images(call, rewritten, self._event_writer.wait)
 
     def _extension_of(self, call: ToolCall) -> str | msgspec.UnsetType:
         return self._toolbox.extension_of(call.name) or msgspec.UNSET

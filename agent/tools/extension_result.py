@@ -8,8 +8,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.tools.files.image import HEAD_BYTES, image_type
-from agent.tools.files.image import MAX_BYTES as IMAGE_LIMIT
+from agent.images.kinds import HEAD_BYTES, image_type
+from agent.images.limits import INPUT_LIMIT
 from agent.tools.shell.command import log_folder
 from agent.tools.shell.output_window import MAX_BYTES, MAX_LINES
 from agent.transcript import Image, Text, ToolResult
@@ -28,10 +28,9 @@ def failed(call_id: str, text: str) -> ToolResult:
 
 
 def extension_result(call_id: str, name: str, answer: ToolAnswer, folder: Path | None = None) -> ToolResult:
-    """The answer as a result, by zot's rules: empty texts are left out, unknown blocks named. An image whose
-    bytes are not what its type says, or are too many, becomes a text: the model's API would refuse every further
-    request. A text beyond the bounds of built-in tools is cut; the whole text goes to a file in `folder`, by default
-    the temporary directory."""
+    """The answer as a result, by zot's rules: empty texts are left out, unknown blocks named. An image whose bytes are
+    not what its type says becomes a text: the model's API would refuse every further request. A text beyond the bounds
+    of built-in tools is cut; the whole text goes to a file in `folder`, by default the temporary directory."""
     if answer.frame is None:
         if answer.failure is Failure.TIMEOUT:
             return failed(call_id, f"extension {name} failed: timeout waiting for {name} ({answer.reason})")
@@ -65,8 +64,8 @@ def _part(block: ContentBlock, name: str) -> tuple[Text | Image | None, bool]:
         return (Text(block.text) if block.text else None), False
     if block.type != "image":
         return Text(f'[unknown block type "{block.type[:80]}" from extension {extension}]'), False
-    if len(block.data or "") > IMAGE_LIMIT // 3 * 4:
-        return Text(f"[an image from extension {extension}; it has more than {IMAGE_LIMIT} bytes]"), False
+    if len(block.data or "") > INPUT_LIMIT // 3 * 4:
+        return Text(f"[an image from extension {extension}; it has more than {INPUT_LIMIT} bytes]"), False
     try:
         data = base64.b64decode(block.data or "", validate=True)
     except (binascii.Error, ValueError) as error:

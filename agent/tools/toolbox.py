@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING, Any, Protocol
 
+from agent.images.conversation import fit_message, fit_result
 from agent.model.request import ToolSpec
 from agent.tools import arguments, bash, catalogue
 from agent.tools.extension_result import extension_result, failed
@@ -104,9 +105,17 @@ class Toolbox:
         if not wait(lambda: None not in results, float("inf")):
             self._loop.run_until(lambda: None not in results, self._loop.clock() + CANCELLED_S)
         return [
-            failed(call.id, f"aborted: {abort.reason}") if result is None else result
+            failed(call.id, f"aborted: {abort.reason}") if result is None else self.fit_images(call, result, wait)
             for (call, _), result in zip(calls, results, strict=True)
         ]
+
+    def fit_images(self, call: ToolCall, result: ToolResult, wait: Waiting) -> ToolResult:
+        """The result with images that a model takes. One that cannot be made so is an error of a built-in tool."""
+        return fit_result(self._loop, result, wait, is_error=call.name in self._enabled)
+
+    def fit_message(self, images: tuple[Image, ...], wait: Waiting) -> tuple[Image, ...]:
+        """The images of a message, scaled where a model would not take them. Raises `UnfitImageError`."""
+        return fit_message(self._loop, images, wait)
 
     def _begin(
         self,

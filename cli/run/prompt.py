@@ -37,20 +37,22 @@ class Reading(Enum):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """What the prompt is made of."""
+    """What the text of the prompt is made of."""
 
     before: str
     """The words that stand before what is piped."""
     after: str
     """The words that stand after it: after `-`."""
     reading: Reading
+    has_images: bool = False
 
 
-def plan(words: tuple[str, ...], kind: StdinKind, *, no_stdin: bool) -> Plan:
+def plan(words: tuple[str, ...], kind: StdinKind, *, no_stdin: bool, has_images: bool = False) -> Plan:
     """What to read for these words. Raises `PromptError`.
 
     Without words the prompt is on stdin, and `-` among them asks for it. Otherwise only a pipe or a socket is read: a
-    file is also the stdin of each command in a loop over that file.
+    file is also the stdin of each command in a loop over that file. Images are a prompt without any text: then a pipe
+    is not waited for as if it were the prompt.
     """
     if STDIN in words:
         if no_stdin:
@@ -58,18 +60,23 @@ def plan(words: tuple[str, ...], kind: StdinKind, *, no_stdin: bool) -> Plan:
         if words.count(STDIN) > 1:
             raise PromptError(f"{STDIN} stands for what is on stdin, and can stand once; put your text in quotes")
         at = words.index(STDIN)
-        return Plan(" ".join(words[:at]), " ".join(words[at + 1 :]), Reading.WANTED)
+        return Plan(" ".join(words[:at]), " ".join(words[at + 1 :]), Reading.WANTED, has_images)
     if words:
         offered = kind is StdinKind.STREAM and not no_stdin
-        return Plan(" ".join(words), "", Reading.OFFERED if offered else Reading.NOT)
+        return Plan(" ".join(words), "", Reading.OFFERED if offered else Reading.NOT, has_images)
+    if has_images and kind is StdinKind.STREAM and not no_stdin:
+        return Plan("", "", Reading.OFFERED, has_images)
     wanted = kind is not StdinKind.TERMINAL and not no_stdin
-    return Plan("", "", Reading.WANTED if wanted else Reading.NOT)
+    return Plan("", "", Reading.WANTED if wanted else Reading.NOT, has_images)
 
 
 def join(plan: Plan, piped: str) -> str:
     """The prompt: the words, a blank line, what was piped; also a blank line before words that follow it. Without words
-    it is what was piped, without white space at its ends. Raises `PromptError` if nothing is left."""
+    it is what was piped, without white space at its ends. Raises `PromptError` if nothing is left and there is no
+    image."""
     parts = [part for part in (plan.before, piped.strip("\r\n"), plan.after) if part.strip()]
+    if not parts and plan.has_images:
+        return ""
     if not parts:
         raise PromptError(f"no prompt: {_why_none(plan)}. Give it as words, as -, or through a pipe; see zot --help")
     if not (plan.before or plan.after):

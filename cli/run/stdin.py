@@ -34,23 +34,27 @@ class Prompt(msgspec.Struct, frozen=True):
     is_literal: bool
 
 
-def read_prompt(words: tuple[str, ...], *, no_stdin: bool = False, timeout: float | None = None) -> Prompt:
-    """The prompt of a run with these words. Says on stderr how much was joined to the words, or why nothing was.
+def read_prompt(
+    words: tuple[str, ...], *, no_stdin: bool = False, timeout: float | None = None, has_images: bool = False
+) -> Prompt:
+    """The prompt of a run with these words, and maybe images. Says on stderr how much was joined to the words, or why
+    nothing was.
 
     Bytes that are not UTF-8 become U+FFFD, wherever they come from. Raises `PromptError`, and `TimeoutError` if the end
     of stdin does not come within `timeout` seconds.
     """
     kind = kind_of(0)
-    planned = plan(words, kind, no_stdin=no_stdin)
+    planned = plan(words, kind, no_stdin=no_stdin, has_images=has_images)
     piped: bytes | None = b""
     if planned.reading is not Reading.NOT:
         piped = Reader(timeout).read(planned.reading)
     if piped is None:
         _say(
-            f"nothing came through the pipe on stdin within {FIRST_BYTE_S:g} s; the prompt is its words alone"
+            f"nothing came through the pipe on stdin within {FIRST_BYTE_S:g} s; the prompt is its"
+            f" {'words' if words else 'images'} alone"
             " (--no-stdin: do not wait; - among the words: wait for it)"
         )
-    elif words and piped.strip():
+    elif (words or has_images) and piped.strip():
         _say(f"{len(piped):,} byte{'s' if len(piped) > 1 else ''} of stdin joined to the prompt")
     elif words and not no_stdin and planned.reading is Reading.NOT and kind is StdinKind.FILE and _has_more(0):
         _say("stdin is a file, which was not read; - among the words joins it to them, --no-stdin hides this line")

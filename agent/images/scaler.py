@@ -1,0 +1,145 @@
+"""The host's side of scaling: one child for one image, with a deadline."""
+
+from __future__ import annotations
+
+import importlib.util
+import signal
+import sys
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+import orjson
+
+from agent.images.kinds import image_type
+from agent.images.limits import (
+    BYTES_LIMIT,
+    CROWD_SIDE,
+    INPUT_LIMIT,
+    INSTALL,
+    UnfitImageError,
+    beyond,
+    in_words,
+    needs_scaling,
+    too_long,
+)
+from supervisor.discovery.environment import child_environment
+from supervisor.process.child import Child, SpawnError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Protocol
+
+    from supervisor.loop.loop import Loop
+    from supervisor.process.child import ExitStatus
+
+    class Wait(Protocol):
+        """Waits until the predicate holds (True), or until the deadline or an abort (False)."""
+
+        def __call__(self, predicate: Callable[[], bool], deadline: float) -> bool: ...
+
+
+PROGRAM = (sys.executable, "-P", str(Path(__file__).with_name("scale_main.py")))
+"""The library that it imports may lie in the user's own folder of packages, which -I would leave out."""
+LIBRARY = "PIL"
+SCALE_S = 30.0
+"""Seconds for one image."""
+ENDS_S = 1.0
+"""Seconds for a killed child to be gone."""
+_NAMES = {"image/png": "PNG", "image/jpeg": "JPEG", "image/gif": "GIF", "image/webp": "WEBP"}
+
+
+class Fitted(msgspec.Struct, frozen=True):
+    """An image within the limits."""
+
+    mime_type: str
+    data: bytes
+    note: str = ""
+    """What was done to it: `scaled from 4032 x 3024 to 2000 x 1500 pixels`."""
+
+
+@cache
+def can_scale() -> bool:
+    """Whether the library is installed. It is looked for once, and never imported here."""
+    return importlib.util.find_spec(LIBRARY) is not None
+
+
+def refused(data: bytes, *, count: int = 1) -> str:
+    """Why the image can neither be sent nor scaled, in a prompt with `count` images; "" if it may be either."""
+    if len(data) > INPUT_LIMIT:
+        return too_long(len(data))
+    if can_scale() or not (exceeded := beyond(data, count=count)):
+        return ""
+    return f"{exceeded}; {INSTALL} has it scaled down"
+
+
+def fit(loop: Loop, data: bytes, wait: Wait, *, count: int = 1) -> Fitted:
+    """The image of a prompt with `count` images, scaled if it is too large. Raises `UnfitImageError`, also if `wait`
+    gave up."""
+    kind = image_type(data)
+    if why := refused(data, count=count):
+        raise UnfitImageError(why)
+    if not needs_scaling(data) or not can_scale():
+        return Fitted(kind, data)
+    return _Scaling(loop, data).result(wait)
+
+
+class _Scaling:
+    """One child at work. Raises `UnfitImageError` if it cannot be started."""
+
+    def __init__(self, loop: Loop, data: bytes) -> None:
+        self._loop = loop
+        self._answer = bytearray()
+        self._exit: ExitStatus | None = None
+        header = orjson.dumps({"kind": _NAMES[image_type(data)], "side": CROWD_SIDE, "bytes": BYTES_LIMIT})
+        try:
+            self._child = Child(
+                loop,
+                PROGRAM,
+                cwd="/",
+                env=child_environment(),
+                on_stdout=self._take,
+                on_stderr=lambda _data: None,
+                on_exit=self._ended,
+                outbox_limit=INPUT_LIMIT * 2,
+            )
+        except SpawnError as error:
+            raise UnfitImageError(f"it cannot be scaled: {error}") from None
+        self._child.send(header + b"\n")
+        self._child.send(data)
+        if self._child.stdin is not None:
+            self._child.stdin.end()
+
+    def result(self, wait: Wait) -> Fitted:
+        """The answer of the child. Raises `UnfitImageError`. No child is left, even after an error."""
+        deadline = self._loop.clock() + SCALE_S
+        try:
+            if not wait(lambda: self._exit is not None, deadline) and self._exit is None:
+                is_late = self._loop.clock() >= deadline
+                raise UnfitImageError(f"it was not scaled within {SCALE_S:g} s" if is_late else "it was not scaled")
+        finally:
+            self._end()
+        assert self._exit is not None
+        line, _, image = bytes(self._answer).partition(b"\n")
+        if self._exit.code != 0 or not line:
+            raise UnfitImageError(f"the process that scales it ended ({self._exit})")
+        told = orjson.loads(line)
+        if "error" in told:
+            raise UnfitImageError(told["error"])
+        note = f"scaled from {in_words(told['from'])} to {in_words(told['to'])}"
+        if told["from"] == told["to"]:
+            note = f"compressed to {len(image):,} bytes"
+        return Fitted(told["mime_type"], image, note + (", its first frame" if told["first_frame"] else ""))
+
+    def _end(self) -> None:
+        if self._exit is None:
+            self._child.kill_group(signal.SIGKILL)
+            self._loop.run_until(lambda: self._exit is not None, self._loop.clock() + ENDS_S)
+
+    def _take(self, data: bytes) -> None:
+        if len(self._answer) <= 2 * BYTES_LIMIT:
+            self._answer += data
+
+    def _ended(self, status: ExitStatus) -> None:
+        self._exit = status
