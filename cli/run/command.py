@@ -11,6 +11,7 @@ from cli.choices import CommandLineError, OutputFormat, Reasoning
 from cli.duration import METAVAR, limit_from, seconds_from
 from cli.help.completion import models
 from cli.root_group import LITERAL, RootGroup
+from cli.run.output.asked import Form, asked_from
 from cli.run.request import FlagError, dollars_from, request_from
 from cli.version import VERSION
 from wire.suggest import did_you_mean
@@ -343,11 +344,13 @@ def root(
     if ctx.invoked_subcommand is not None:
         return
     words: tuple[str, ...] = tuple(ctx.obj or ())
-    if json + print_ + rpc > 1:
-        raise CommandLineError("choose one of --json, --print and --rpc")
+    try:
+        asked = asked_from(ctx.params)
+    except FlagError as error:
+        raise CommandLineError(str(error)) from None
     if drain_timeout is not None and not rpc:
         raise CommandLineError("--drain-timeout has no effect without --rpc")
-    if not (json or print_ or rpc):
+    if asked is None:
         assert isinstance(ctx.command, RootGroup)
         known = sorted(ctx.command.list_commands(ctx))
         hint = did_you_mean(words[0], set(known) - {"help"}) if words else ""
@@ -357,10 +360,10 @@ def root(
         request = request_from(ctx.params)
     except FlagError as error:
         raise CommandLineError(str(error)) from None
-    if rpc:
+    if asked.form is Form.RPC:
         from cli.run.rpc import serve
 
         sys.exit(serve(request, words, drain_s=drain_timeout, no_stdin=no_stdin))
     from cli.run.headless import run
 
-    sys.exit(run(request, words, literal=bool(ctx.meta.get(LITERAL)), as_json=json, no_stdin=no_stdin))
+    sys.exit(run(request, words, literal=bool(ctx.meta.get(LITERAL)), asked=asked, no_stdin=no_stdin))

@@ -9,56 +9,103 @@ from msgspec.structs import replace
 
 from agent.configure import Prepared, UsageError, prepare
 from agent.headless import Headless
-from cli.os_errors import discard_output
+from cli.run.output.asked import Asked, Form
+from cli.run.output.delivery import deliver, print_object, unstarted
 from cli.run.prompt import STDIN, PromptError
 from cli.run.status_line import StatusLine
-from cli.run.stdin import is_terminal, read_prompt
+from cli.run.stdin import read_prompt
 from cli.version import VERSION
 from supervisor.monitoring.stats_error import StatsFileError
 from supervisor.process import fd_limit
 from wire.exit_codes import Status
-from wire.text import printable
 
 if TYPE_CHECKING:
     from agent.options import RunRequest
+    from cli.run.output.summary import Seen
+    from wire import events
 
 
-def run(request: RunRequest, words: tuple[str, ...], *, literal: bool, as_json: bool, no_stdin: bool = False) -> int:
+def run(request: RunRequest, words: tuple[str, ...], *, literal: bool, asked: Asked, no_stdin: bool = False) -> int:
     """Returns the exit status. With `literal` the words are a prompt even if they look like a command; with `no_stdin`
     stdin is not read. Raises `OSError`."""
     fd_limit.check_least()
+    as_stream = asked.form is Form.STREAM
     try:
         key_on_stdin = request.api_key_file == STDIN
         if key_on_stdin and (not words or STDIN in words):
             raise PromptError("--api-key-file - reads the key from stdin: give the prompt as words, without -")
-        prompt = read_prompt(words, no_stdin=no_stdin or key_on_stdin, timeout=request.timeout)
+        _check_files(asked, request)
+        prompt = read_prompt(
+            words, no_stdin=no_stdin or key_on_stdin, timeout=request.timeout, has_images=bool(request.images)
+        )
         prepared = prepare(request)
-        if request.discover and not (as_json or request.trust_project):
+        if request.discover and not (as_stream or request.trust_project):
             prepared = _with_consent(prepared)
     except TimeoutError as error:
         print(f"zot: {error}", file=sys.stderr)  # noqa: T201
-        return Status.TIMEOUT.exit_code
+        return _not_begun(asked, Status.TIMEOUT, str(error))
     except (PromptError, UsageError) as error:
         print(f"zot: {error}", file=sys.stderr)  # noqa: T201
         return Status.USAGE.exit_code
     except KeyboardInterrupt:
-        return Status.INTERRUPTED.exit_code
-    status = None if as_json else StatusLine()
+        return _not_begun(asked, Status.INTERRUPTED, "interrupted by SIGINT")
+    status = None if as_stream else StatusLine()
+    seen = _seen() if asked.summary_file is not None else None
+
+    def on_record(record: events.Record) -> None:
+        if status is not None:
+            status.show(record)
+        if seen is not None:
+            seen.see(record)
+
     try:
         headless = Headless(
             prepared.options,
             version=VERSION,
             make_provider=prepared.make_provider,
-            on_record=status.show if status else None,
+            on_record=on_record,
             before_line=status.clear if status else None,
-            stdout=1 if as_json else None,
+            stdout=1 if as_stream else None,
         )
     except StatsFileError as error:
         print(f"zot: {error}", file=sys.stderr)  # noqa: T201
         return Status.USAGE.exit_code
-    result = headless.run(prompt.text, literal=literal or prompt.is_literal)
-    printed = 0 if as_json or not headless.has_answer or not result.text else _print_answer(result.text)
-    return result.exit_code or printed
+    result = headless.run(prompt.text, literal=literal or prompt.is_literal, images=prepared.images)
+    is_kept = prepared.options.keep_session
+    return deliver(result, asked, has_answer=headless.has_answer, seen=seen, is_kept=is_kept)
+
+
+def _check_files(asked: Asked, request: RunRequest) -> None:
+    """Raises `UsageError` if a file of the outcome cannot be written."""
+    if asked.answer_file is None and asked.summary_file is None:
+        return
+    from cli.run.output.files import OutputFileError, check_files
+
+    others = {
+        "--stats": request.stats,
+        "--metrics": request.metrics,
+        "--record": request.record,
+        "--replay": request.replay,
+        "--session": request.session,
+        "--output-schema": request.output_schema,
+    }
+    try:
+        check_files(asked, others)
+    except OutputFileError as error:
+        raise UsageError(str(error)) from None
+
+
+def _not_begun(asked: Asked, status: Status, reason: str) -> int:
+    """The exit status of a run that ended while its prompt was read; its object is printed, if that was asked for."""
+    if asked.form is Form.OBJECT:
+        print_object(unstarted(status, reason))
+    return status.exit_code
+
+
+def _seen() -> Seen:
+    from cli.run.output.summary import Seen
+
+    return Seen()
 
 
 def _with_consent(prepared: Prepared) -> Prepared:
@@ -68,19 +115,3 @@ def _with_consent(prepared: Prepared) -> Prepared:
     options = prepared.options
     consent = ask(options.extensions, options.cwd, options.home)
     return replace(prepared, options=replace(options, consent=consent))
-
-
-def _print_answer(text: str) -> int:
-    """Prints the text, to a terminal without control characters; returns the exit status."""
-    if is_terminal(1):
-        text = printable(text)
-    try:
-        sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n")
-        sys.stdout.flush()
-    except OSError as error:
-        discard_output()
-        if isinstance(error, BrokenPipeError):
-            return Status.INTERRUPTED.exit_code
-        print(f"zot: cannot write to stdout: {error.strerror}", file=sys.stderr)  # noqa: T201
-        return Status.ERROR.exit_code
-    return Status.OK.exit_code

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from cli.duration import limit_from, seconds_from
 from cli.os_errors import exit_after
+from cli.run.output.asked import Asked, Form, asked_from
 from cli.run.plain_flags import COMMANDS, FLAGS
 from cli.run.request import FlagError, dollars_from, request_from
 
@@ -26,13 +27,12 @@ COMPLETION = "_ZOT_COMPLETE"
 class PlainRun:
     """A run that a command line asks for."""
 
-    def __init__(self, parameters: dict[str, Any], words: tuple[str, ...], *, literal: bool) -> None:
+    def __init__(self, parameters: dict[str, Any], asked: Asked, words: tuple[str, ...], *, literal: bool) -> None:
         """Raises `FlagError`."""
         self.request: RunRequest = request_from(parameters)
         self.words = words
         self.literal = literal
-        self.as_json = bool(parameters.get("json"))
-        self.as_rpc = bool(parameters.get("rpc"))
+        self.asked = asked
         self.drain_s: float | None = parameters.get("drain_timeout")
         self.no_stdin = bool(parameters.get("no_stdin"))
 
@@ -45,11 +45,12 @@ def read(arguments: Sequence[str]) -> PlainRun | None:
         return None
     try:
         parameters, words, literal = _parse(arguments)
-        if len({"json", "print_", "rpc"} & parameters.keys()) != 1:
+        asked = asked_from(parameters)
+        if asked is None:
             return None
         if "drain_timeout" in parameters and "rpc" not in parameters:
             return None
-        return PlainRun(parameters, words, literal=literal)
+        return PlainRun(parameters, asked, words, literal=literal)
     except ValueError:  # also `FlagError`
         return None
 
@@ -57,16 +58,14 @@ def read(arguments: Sequence[str]) -> PlainRun | None:
 def carry_out(asked: PlainRun) -> None:
     """Runs it and exits with its status."""
     try:
-        if asked.as_rpc:
+        if asked.asked.form is Form.RPC:
             from cli.run.rpc import serve
 
             status = serve(asked.request, asked.words, drain_s=asked.drain_s, no_stdin=asked.no_stdin)
         else:
             from cli.run.headless import run
 
-            status = run(
-                asked.request, asked.words, literal=asked.literal, as_json=asked.as_json, no_stdin=asked.no_stdin
-            )
+            status = run(asked.request, asked.words, literal=asked.literal, asked=asked.asked, no_stdin=asked.no_stdin)
     except OSError as error:
         exit_after(error)
     else:

@@ -16,11 +16,11 @@ _NO_SIBLING = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY, er
 """Errors for a writable file in a directory that is not writable, and for a file that is a mount point."""
 
 
-def replace_file(path: str, data: bytes) -> None:
+def replace_file(path: str, data: bytes, *, mode: int = 0o644) -> None:
     """Make `data` the content of `path`; its directory must exist. Raises ToolError.
 
     A symbolic link stays and its target is written. Mode, owner, ACLs and other attributes of an existing
-    file stay; a new file gets 0644 less the umask. A file that may not be written is refused even where its
+    file stay; a new file gets `mode` less the umask. A file that may not be written is refused even where its
     directory would allow replacing it.
 
     The content goes to a temporary file beside the target, which is synced and renamed over the target. The file is
@@ -32,7 +32,7 @@ def replace_file(path: str, data: bytes) -> None:
         try:
             status = os.stat(path)
         except FileNotFoundError:
-            _rename_over(target, data, None)
+            _rename_over(target, data, None, mode)
             return
         if not stat.S_ISDIR(status.st_mode):  # open() itself refuses a directory, in zot's words
             require_regular(path, status.st_mode)
@@ -49,12 +49,12 @@ def replace_file(path: str, data: bytes) -> None:
         raise os_failure(verb, path, error) from None
 
 
-def _rename_over(target: str, data: bytes, old: os.stat_result | None) -> bool:
+def _rename_over(target: str, data: bytes, old: os.stat_result | None, mode: int = 0o644) -> bool:
     """Replace `target` by a new file like `old`. False, with nothing changed, if that cannot be done."""
     temporary = os.path.join(os.path.dirname(target), f".zot-{os.urandom(6).hex()}.tmp")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
     try:
-        descriptor = os.open(temporary, flags, 0o600 if old else 0o644)
+        descriptor = os.open(temporary, flags, 0o600 if old else mode)
     except OSError as error:
         if old and error.errno in _NO_SIBLING:
             return False

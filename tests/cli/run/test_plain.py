@@ -13,6 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cli.app import app
+from cli.run.output.asked import Form
 from cli.run.plain import read
 from cli.run.plain_flags import COMMANDS, FLAGS
 
@@ -60,8 +61,8 @@ def by_typer(arguments: list[str]) -> tuple[Any, ...] | None:
     """What typer makes of the arguments; None where it runs nothing."""
     seen: list[tuple[Any, ...]] = []
 
-    def run(request, words, *, literal, as_json, no_stdin):
-        seen.append((request, tuple(words), literal, as_json, no_stdin))
+    def run(request, words, *, literal, asked, no_stdin):
+        seen.append((request, tuple(words), literal, asked, no_stdin))
         return 0
 
     def serve(request, words, *, drain_s, no_stdin):
@@ -81,9 +82,9 @@ def by_typer(arguments: list[str]) -> tuple[Any, ...] | None:
 
 def by_us(arguments: list[str]) -> tuple[Any, ...] | None:
     plain = read(arguments)
-    if plain and plain.as_rpc:
+    if plain and plain.asked.form is Form.RPC:
         return plain.request, plain.words, plain.drain_s, plain.no_stdin
-    return plain and (plain.request, plain.words, plain.literal, plain.as_json, plain.no_stdin)
+    return plain and (plain.request, plain.words, plain.literal, plain.asked, plain.no_stdin)
 
 
 EXCLUDED = ("print_", "rpc", "no_auto_compact")

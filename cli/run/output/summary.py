@@ -1,0 +1,131 @@
+"""What --summary appends: a run in Markdown, for a person who looks at a CI job. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from cli.run.output.markdown import cell, code, fenced, table
+from wire import events
+from wire.text import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+ANSWER_LENGTH = 60_000
+"""Characters of the answer."""
+NOTICES = 50
+"""Most notices."""
+EXTENSIONS = 100
+"""Most rows of the table of extensions."""
+TOLD = frozenset({"exited", "restarted", "failed", "blocked", "no_verdict", "limit", "late", "warning"})
+"""Kinds of notices that a reader of a job wants to know of."""
+HEADINGS = ("extension", "CPU ms", "peak RSS", "calls", "errors", "timeouts", "blocked", "restarts", "p50 ms", "p99 ms")
+
+
+class Seen:
+    """What a summary needs of the records of a run; `see` gets each."""
+
+    def __init__(self) -> None:
+        self.session: events.Session | None = None
+        self.notices: list[events.Extension] = []
+        self.more = 0
+        """Notices beyond `NOTICES`."""
+
+    def see(self, record: events.Record) -> None:
+        if isinstance(record, events.Session):
+            self.session = record
+        elif isinstance(record, events.Extension) and record.event in TOLD:
+            if len(self.notices) < NOTICES:
+                self.notices.append(record)
+            else:
+                self.more += 1
+
+
+def summary(result: events.Result, seen: Seen, *, answer: str, is_kept: bool, most_bytes: int) -> str:
+    """The run as Markdown of at most `most_bytes` bytes; "" if not even its head fits. `answer` is what a reader may
+    see, "" if there is none; `is_kept` says whether there is a session file to go on with."""
+    head = _head(result, seen, is_kept=is_kept)
+    parts = [head, _extensions(result), _notices(seen)]
+    left = most_bytes - sum(len(part.encode("utf-8", "replace")) for part in parts)
+    while left < 0 and len(parts) > 1:
+        left += len(parts.pop().encode("utf-8", "replace"))
+    if left < 0:
+        return ""
+    return "".join([head, _answer(answer, left), *parts[1:]])
+
+
+def _head(result: events.Result, seen: Seen, *, is_kept: bool) -> str:
+    usage = result.usage
+    session = seen.session
+    cached = f", {usage.cache_read:,} read from the cache" if usage.cache_read else ""
+    rows = [
+        ("outcome", f"{cell(result.status)}, exit status {result.exit_code}"),
+        ("reason", cell(result.reason, 2000)),
+        ("model", code(session.model) if session else ""),
+        ("steps", str(result.steps)),
+        ("tokens", f"{usage.input:,} in{cached}, {usage.output:,} out"),
+        ("cost", "unknown" if result.cost_usd is None else f"${result.cost_usd:.4f} at list price"),
+        ("duration", f"{result.duration_ms / 1000:.1f} s"),
+        ("session", code(result.session)),
+    ]
+    if is_kept and re.fullmatch(r"[\w.-]+", result.session):
+        where = f" in {code(session.cwd)}" if session else ""
+        rows.append(("go on with it", f"{code(f'zot -r {result.session}')}{where}"))
+    sign = "\N{WHITE HEAVY CHECK MARK}" if result.exit_code == 0 else "\N{CROSS MARK}"
+    shown = table(("", ""), [row for row in rows if row[1]])
+    return f"\n### {sign} zot: {cell(result.status)}\n\n{shown}\n"
+
+
+def _answer(text: str, most_bytes: int) -> str:
+    """The answer in a fence; its start if it is too long, and nothing if there is no room."""
+    if not text:
+        return ""
+    shown, kept = text, len(text)
+    if kept > ANSWER_LENGTH:
+        shown, kept = text[:ANSWER_LENGTH], ANSWER_LENGTH
+    while True:
+        cut = f"The answer has {counted(len(text), 'character')}; these are the first {kept:,}.\n\n"
+        part = f"**Answer**\n\n{cut if kept < len(text) else ''}{fenced(shown)}\n"
+        if len(part.encode("utf-8", "replace")) <= most_bytes:
+            return part
+        if kept < 100:
+            return ""
+        kept //= 2
+        shown = text[:kept]
+
+
+def _extensions(result: events.Result) -> str:
+    if not result.extensions:
+        return ""
+    rows = [_costs(name, used) for name, used in list(result.extensions.items())[:EXTENSIONS]]
+    more = len(result.extensions) - EXTENSIONS
+    rest = f"\nand {counted(more, 'extension')} more\n" if more > 0 else ""
+    return f"**Extensions**\n\n{table(HEADINGS, rows, right=range(1, len(HEADINGS)))}{rest}\n"
+
+
+def _costs(name: str, used: events.Cost) -> Sequence[str]:
+    return (
+        code(name),
+        f"{used.cpu_ms:,}",
+        f"{used.rss_peak_bytes / 2**20:.1f} MiB",
+        f"{used.calls:,}",
+        str(used.errors),
+        str(used.timeouts),
+        str(used.blocks),
+        str(used.restarts),
+        _milliseconds(used.p50_ms),
+        _milliseconds(used.p99_ms),
+    )
+
+
+def _milliseconds(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
+
+
+def _notices(seen: Seen) -> str:
+    if not seen.notices:
+        return ""
+    rows = [(code(notice.extension), notice.event, cell(notice.message)) for notice in seen.notices]
+    rest = f"\nand {counted(seen.more, 'notice')} more\n" if seen.more else ""
+    return f"**Notices**\n\n{table(('extension', 'what', 'message'), rows)}{rest}\n"
