@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import stat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,12 +14,8 @@ if TYPE_CHECKING:
     Image = bytes | str | Path | Mapping[str, str]
     """The bytes of an image, the path of a file, or `mime_type` and `data`, in base64."""
 
-STARTS = {
-    b"\x89PNG": "image/png",
-    b"\xff\xd8\xff": "image/jpeg",
-    b"GIF8": "image/gif",
-    b"RIFF": "image/webp",
-}
+LARGEST = 16 * 1024 * 1024
+"""Bytes. The engine takes no request with a larger one."""
 
 
 def all_data(images: Sequence[Image]) -> list[dict[str, str]] | None:
@@ -33,11 +30,33 @@ def image_data(image: Image) -> dict[str, str]:
     named = ""
     if isinstance(image, (str, os.PathLike)):
         named = f"{os.fspath(image)}: "
-        with open(image, "rb") as file:
-            image = file.read()
+        image = _content(image, named)
     if not isinstance(image, (bytes, bytearray)):
         return dict(image)
-    mime_type = next((kind for start, kind in STARTS.items() if image.startswith(start)), None)
-    if mime_type is None:
+    mime_type = _type(bytes(image[:12]))
+    if not mime_type:
         raise ValueError(f"{named}not an image that models take: PNG, JPEG, GIF or WebP")
     return {"mime_type": mime_type, "data": base64.b64encode(image).decode()}
+
+
+def _content(path: str | os.PathLike[str], named: str) -> bytes:
+    """The content of a regular file. Raises `OSError` and `ValueError`."""
+    # O_NONBLOCK: a named pipe would wait for its writer.
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise ValueError(f"{named}not a regular file")
+        content = file.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise ValueError(f"{named}more than {LARGEST >> 20} MiB, which no request to the engine may have")
+    return content
+
+
+def _type(start: bytes) -> str:
+    """The media type of an image that begins so; "" if models take no such image."""
+    if start.startswith(b"\x89PNG\r\n\x1a\n"):
+        return "image/png"
+    if start.startswith(b"\xff\xd8\xff"):
+        return "image/jpeg"
+    if start.startswith((b"GIF87a", b"GIF89a")):
+        return "image/gif"
+    return "image/webp" if start.startswith(b"RIFF") and start[8:12] == b"WEBP" else ""

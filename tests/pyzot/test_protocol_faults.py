@@ -283,7 +283,7 @@ def test_a_refused_prompt_is_an_error_where_it_is_sent_and_the_runtime_goes_on(f
 def test_images_are_read_from_bytes_files_and_as_they_are(fake, tmp_path):
     runtime = fake()
     file = tmp_path / "a.png"
-    file.write_bytes(b"\x89PNG....")
+    file.write_bytes(b"\x89PNG\r\n\x1a\n....")
     given = {"mime_type": "image/x", "data": "AA=="}
     sent = json.loads(runtime.run("images", images=[b"GIF89a", file, str(file), given]).text)
     assert [image["mime_type"] for image in sent] == ["image/gif", "image/png", "image/png", "image/x"]
@@ -291,6 +291,15 @@ def test_images_are_read_from_bytes_files_and_as_they_are(fake, tmp_path):
     (tmp_path / "b.txt").write_text("text")
     with pytest.raises(ValueError, match=r"b\.txt: not an image"):
         runtime.prompt("images", images=[tmp_path / "b.txt"])
+    with pytest.raises(ValueError, match=r"^not an image"):
+        runtime.prompt("images", images=[b"RIFF\0\0\0\0WAVE"])
+    os.mkfifo(tmp_path / "fifo.png")
+    with pytest.raises(ValueError, match=r"fifo\.png: not a regular file"):
+        runtime.prompt("images", images=[tmp_path / "fifo.png"])
+    (tmp_path / "large.png").write_bytes(file.read_bytes())
+    os.truncate(tmp_path / "large.png", 300 << 20)
+    with pytest.raises(ValueError, match=r"large\.png: more than 16 MiB"):
+        runtime.prompt("images", images=[tmp_path / "large.png"])
     with pytest.raises(TypeError, match="a list of images"):
         runtime.prompt("images", images=b"GIF89a")
     with pytest.raises(FileNotFoundError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 
 import orjson
@@ -9,8 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.model.request import IMAGE_LIMIT, THINKING_BUDGETS, ToolSpec, blocks_from_worker, build_params
+from agent.images.limits import BASE64_LIMIT, CROWD
+from agent.model.request import THINKING_BUDGETS, ToolSpec, blocks_from_worker, build_params
 from agent.transcript import Image, Message, Text, Thinking, ToolCall, ToolResult
+from tests.support import pictures
 
 NOW = "2026-11-21T10:00:00+00:00"
 CACHED = {"cache_control": {"type": "ephemeral"}}
@@ -188,13 +191,18 @@ def test_blocks_of_a_reply() -> None:
     )
 
 
+def gif(width: int, height: int) -> Image:
+    return Image("image/gif", base64.b64encode(pictures.gif(width, height)).decode())
+
+
 @pytest.mark.parametrize(
     ("image", "said"),
     [
         (Image("image/x-evil", "aGk="), "[an image of type 'image/x-evil', which models do not take: image/gif, "),
         (Image("", "aGk="), "[an image of type '', which"),
-        (Image("image/png", "A" * (IMAGE_LIMIT + 4)), "[an image of 3932163 bytes, which is more than models take"),
+        (Image("image/png", "A" * (BASE64_LIMIT + 4)), "[an image of 3932163 bytes, which is more than models take"),
         (Image("image/png", ""), "[an empty image]"),
+        (gif(8001, 1), "[an image of 8001 x 1 pixels, whose sides are longer than models take here: 8000]"),
     ],
 )
 def test_an_image_that_the_api_refuses_becomes_a_text(image: Image, said: str):
@@ -203,3 +211,13 @@ def test_an_image_that_the_api_refuses_becomes_a_text(image: Image, said: str):
     for block in (first["content"][0], second["content"][0]["content"][0]):
         assert block["type"] == "text"
         assert block["text"].startswith(said)
+
+
+def test_among_many_images_shorter_sides_are_the_limit():
+    small, large = gif(2000, 2000), gif(2001, 1)
+    for count, kind in ((CROWD, "image"), (CROWD + 1, "text")):
+        params = build(user(large), results(ToolResult("t1", (small,) * (count - 1))))
+        first, second = params["messages"]
+        assert first["content"][0]["type"] == kind
+        assert {part["type"] for part in second["content"][0]["content"]} == {"image"}
+    assert "2001 x 1 pixels, whose sides are longer than models take here: 2000" in first["content"][0]["text"]

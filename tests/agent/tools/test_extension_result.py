@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.tools.extension_result import IMAGE_LIMIT, parts_of, within_bounds
+from agent.tools.extension_result import INPUT_LIMIT, parts_of, within_bounds
 from agent.transcript import Image, Text
 from tests.support.faulty_run import guarded, observe, program
 from wire.frames import ContentBlock
@@ -33,10 +33,10 @@ def test_an_image_is_what_its_type_says_or_a_text(mime_type: str, data: str, par
 
 
 def test_an_image_that_no_model_takes_is_a_text_and_is_not_decoded():
-    largest = PIXEL[:8] + "GgoA" + "A" * (IMAGE_LIMIT // 3 * 4 - 12)
+    largest = PIXEL[:8] + "GgoA" + "A" * (INPUT_LIMIT // 3 * 4 - 12)
     for data, shown in (
         (largest, Image("image/png", largest)),
-        (largest + "!", Text("[an image from extension e; it has more than 3932160 bytes]")),
+        (largest + "!", Text("[an image from extension e; it has more than 67108864 bytes]")),
     ):
         assert parts_of([ContentBlock("image", mime_type="image/png", data=data)], "e/tool") == ((shown,), False)
 

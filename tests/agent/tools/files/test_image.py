@@ -33,6 +33,6 @@ def test_a_file_that_is_no_image_or_too_large_is_refused(tmp_path: Path, monkeyp
         refusal(read.run, tmp_path, path="a.png")
         == "a.png is named like an image, but its content is no PNG, JPEG, GIF or WebP"
     )
-    monkeypatch.setattr(image, "MAX_BYTES", 10)
+    monkeypatch.setattr(image, "INPUT_LIMIT", 13)
     (tmp_path / "b.png").write_bytes(PNG)
-    assert refusal(read.run, tmp_path, path="b.png").startswith("b.png is too large for an image: more than 10 bytes")
+    assert refusal(read.run, tmp_path, path="b.png").startswith("b.png is too large for an image: more than 13 bytes")

@@ -1,0 +1,94 @@
+"""-o, --summary and --output-format, as a script uses them."""
+
+from __future__ import annotations
+
+import json
+
+import msgspec
+import pytest
+
+from tests.support.extension_folder import EXAMPLES, extension
+from tests.support.replay_script import Script
+from wire import events
+from wire.exit_codes import Status
+
+SECRET = "AKIAIOSFODNN7EXAMPLE"
+
+
+@pytest.fixture
+def cassette(zot):
+    return Script(zot.cwd).answer(f"The key is {SECRET}.").write(zot.folder / "cassette.jsonl")
+
+
+def test_file_object_and_summary_have_the_text_that_the_guards_let_through(zot, cassette):
+    answer, summary = zot.folder / "answer.txt", zot.folder / "summary.md"
+    summary.write_text("# My job")
+    flags = ["--replay", cassette, "-e", EXAMPLES / "redactor", "-o", answer, "--summary", summary, "go"]
+    printed = zot.run("-p", *flags)
+    assert printed.status == 0, printed.stderr
+    assert SECRET not in printed.text
+    assert answer.read_bytes() == printed.stdout
+
+    answer.unlink()
+    outcome = zot.run("--output-format", "json", *flags)
+    assert (outcome.status, outcome.stderr) == (0, printed.stderr)
+    (line,) = outcome.stdout.splitlines()
+    result = msgspec.json.decode(line, type=events.Result)
+    assert (result.status, result.text + "\n") == ("ok", printed.text)
+    assert json.loads(line).keys() == {"type", *events.Result.__struct_fields__}
+    assert answer.read_bytes() == printed.stdout
+
+    answer.unlink()
+    stream = zot.run("--json", *flags).check(Status.OK)
+    assert stream.result.text == result.text
+    assert answer.read_bytes() == printed.stdout
+
+    shown = summary.read_text()
+    assert shown.startswith("# My job\n### "), "one run after another"
+    assert shown.count("zot: ok\n") == shown.count(f"```text\n{result.text}\n```\n") == 3
+    assert shown.count("| <code>redactor</code> |") == 3
+    assert SECRET not in shown
+
+
+def test_a_run_without_an_answer_leaves_the_file_and_still_says_how_it_ended(zot, cassette):
+    answer, summary = zot.folder / "answer.txt", zot.folder / "summary.md"
+    answer.write_text("old")
+    guard = extension(zot.folder, "blocker", "assistant_message", "says | too much")
+    flags = ["--replay", cassette, "-e", guard, "-o", answer, "--summary", summary, "go"]
+    outcome = zot.run("--output-format=json", *flags)
+    assert outcome.status == Status.BLOCKED.exit_code
+    result = json.loads(outcome.stdout)
+    assert (result["status"], result["exit_code"], result["reason"]) == ("blocked", 3, "says | too much")
+    assert f"zot: --output {answer}: there is no answer; the file is left as it is" in outcome.warnings
+    assert answer.read_text() == "old"
+    shown = summary.read_text()
+    assert "| outcome | blocked, exit status 3 |\n| reason | says &#124; too much |" in shown
+    assert "withheld a message of the model: says &#124; too much" in shown
+    assert "Answer" not in shown
+
+
+@pytest.mark.parametrize(
+    ("flags", "why"),
+    [
+        (["-p", "-o", "no/such/file"], "zot: --output no/such/file: there is no folder"),
+        (["-p", "-o", "."], "zot: --output .: it is a directory; name a file in it"),
+        (["--json", "--summary", ""], "zot: --summary is empty: outside GitHub Actions $GITHUB_STEP_SUMMARY is not"),
+        (["--json", "--output-format", "json"], "--output-format and --json exclude each other"),
+        (["--rpc", "--summary", "x"], "--summary has no effect with --rpc"),
+    ],
+)
+def test_a_usage_error_starts_and_prints_nothing(zot, cassette, flags, why):
+    assert why in zot.run(*flags, "--replay", cassette, *([] if "--rpc" in flags else ["go"])).refusal()
+    assert not (zot.home / "sessions").exists()
+
+
+def test_a_full_disk_is_an_error_that_names_the_file_although_the_run_was_well(zot):
+    answer = zot.folder / "answer.txt"
+    answer.write_text("old")
+    cassette = Script(zot.cwd).answer("x" * 9000).write(zot.folder / "cassette.jsonl")
+    flags = ["-p", "--no-session", "--replay", cassette, "-o", answer, "go"]
+    outcome = zot.run(*flags, command=zot.with_file_limit(8))
+    assert outcome.status == Status.ERROR.exit_code
+    assert f"zot: --output: write {answer}: file too large" in outcome.warnings
+    assert answer.read_text() == "old"
+    assert sorted(path.name for path in zot.folder.glob(".*")) == [], "no part of it is left"
