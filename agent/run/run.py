@@ -131,12 +131,12 @@ class Run:
         notice says so, and the prompt goes on. Returns whether any was delivered."""
         is_steered = False
         while (steer := self._steering.take()) is not None:
+            text, images = steer
             try:
-                images = self._toolbox.fit_message(steer[1], self._event_writer.wait)
-            except UnfitImageError as error:
-                self._emit(events.Error(f"steer: {error}; the message was left out"))
-                continue
-            message, judgement = self._judge_message(steer[0], images)
+                images = self._toolbox.fit_message(images, self._event_writer.wait)
+            except UnfitImageError as error:  # the message was taken, so the model gets its words
+                text, images = f"{text}\n\n[the images of this message are left out: {error}]", ()
+            message, judgement = self._judge_message(text, images)
             if self._abort.is_requested():
                 return False
             if judgement.is_blocked:

@@ -62,7 +62,7 @@ def test_a_run_without_an_answer_leaves_the_file_and_still_says_how_it_ended(zot
     assert f"zot: --output {answer}: there is no answer; the file is left as it is" in outcome.warnings
     assert answer.read_text() == "old"
     shown = summary.read_text()
-    assert "| outcome | blocked, exit status 3 |\n| reason | says &#124; too much |" in shown
+    assert "| outcome | blocked, exit status 3 |\n| --- | --- |\n| reason | says &#124; too much |" in shown
     assert "withheld a message of the model: says &#124; too much" in shown
     assert "Answer" not in shown
 

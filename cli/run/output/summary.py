@@ -60,7 +60,6 @@ def _head(result: events.Result, seen: Seen, *, is_kept: bool) -> str:
     session = seen.session
     cached = f", {usage.cache_read:,} read from the cache" if usage.cache_read else ""
     rows = [
-        ("outcome", f"{cell(result.status)}, exit status {result.exit_code}"),
         ("reason", cell(result.reason, 2000)),
         ("model", code(session.model) if session else ""),
         ("steps", str(result.steps)),
@@ -73,7 +72,8 @@ def _head(result: events.Result, seen: Seen, *, is_kept: bool) -> str:
         where = f" in {code(session.cwd)}" if session else ""
         rows.append(("go on with it", f"{code(f'zot -r {result.session}')}{where}"))
     sign = "\N{WHITE HEAVY CHECK MARK}" if result.exit_code == 0 else "\N{CROSS MARK}"
-    shown = table(("", ""), [row for row in rows if row[1]])
+    outcome = f"{cell(result.status)}, exit status {result.exit_code}"
+    shown = table(("outcome", outcome), [row for row in rows if row[1]])
     return f"\n### {sign} zot: {cell(result.status)}\n\n{shown}\n"
 
 

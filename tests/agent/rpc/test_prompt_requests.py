@@ -384,3 +384,22 @@ def test_a_large_image_of_a_prompt_is_scaled_before_it_is_sent(tmp_path):
     _, image = model.asked[0]["messages"][0]["content"]
     assert pixels(base64.b64decode(image["source"]["data"])) == (2000, 4)
     assert len(model.asked[1]["messages"]) == 3, "the prompt that failed is not in the conversation"
+
+
+def test_a_steered_message_without_its_bad_image_still_has_its_words(tmp_path):
+    pytest.importorskip("PIL", reason="Pillow is not installed")
+    damaged = wire_image(png(2400, 10).replace(b"IDAT\x78", b"IDAT\x07"))
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+
+    def script(client):
+        client.send("prompt", message="go")
+        client.until("tool_call")
+        assert client.ask("steer", message="and this", images=[damaged])["success"]
+        gate.write_text("")
+        client.until("done")
+
+    model = ScriptedModel(says("", ("t1", "bash", {"command": f"cat {gate}"})), says("Well."))
+    serve(tmp_path, model, script)
+    (words,) = model.asked[1]["messages"][-1]["content"]
+    assert words["text"].startswith("and this\n\n[the images of this message are left out: images[0]: it cannot be ")

@@ -48,9 +48,8 @@ def test_a_summary_says_what_a_reader_of_a_job_asks():
         == """
 ### \N{WHITE HEAVY CHECK MARK} zot: ok
 
-|  |  |
-| --- | --- |
 | outcome | ok, exit status 0 |
+| --- | --- |
 | model | <code>claude-x</code> |
 | steps | 3 |
 | tokens | 12,345 in, 9 read from the cache, 678 out |
