@@ -86,7 +86,7 @@ def join(plan: Plan, piped: str) -> str:
 
 def begins_with_stdin(plan: Plan) -> bool:
     """Whether the prompt begins with what is piped. That is never a command, even if it looks like one."""
-    return plan.reading is Reading.WANTED and not plan.before
+    return plan.reading is not Reading.NOT and not plan.before
 
 
 def _why_none(plan: Plan) -> str:

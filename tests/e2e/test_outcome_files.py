@@ -92,3 +92,12 @@ def test_a_full_disk_is_an_error_that_names_the_file_although_the_run_was_well(z
     assert f"zot: --output: write {answer}: file too large" in outcome.warnings
     assert answer.read_text() == "old"
     assert sorted(path.name for path in zot.folder.glob(".*")) == [], "no part of it is left"
+
+
+def test_a_prompt_that_does_not_come_in_time_is_an_object_too(zot, cassette):
+    with zot.start("--output-format", "json", "--timeout", "50ms", "--replay", cassette, stdin=-1) as running:
+        outcome = running.finish()
+    assert outcome.status == Status.TIMEOUT.exit_code
+    result = json.loads(outcome.stdout)
+    assert (result["status"], result["session"]) == ("timeout", "")
+    assert f"zot: {result['reason']}" in outcome.warnings

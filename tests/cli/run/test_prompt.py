@@ -90,3 +90,15 @@ def test_no_part_is_lost(words, piped, kind):
     assert prompt.count("a") == "".join(words).count("a")
     assert prompt.count("b") == (piped.count("b") if planned.reading is not NOT else 0)
     assert prompt.strip()
+
+
+def test_images_need_no_text_but_take_what_is_piped():
+    assert tuple(plan((), kind, no_stdin=False, has_images=True).reading for kind in (T, F, S, O)) == (
+        NOT, WANTED, OFFERED, WANTED,
+    )  # fmt: skip
+    for words in ((), ("",), ("-",)):
+        alone = plan(words, S, no_stdin=False, has_images=True)
+        assert join(alone, "\n") == ""
+        assert join(alone, "/what is it?\n") == "/what is it?"
+        assert begins_with_stdin(alone), "what is piped is never a command"
+    assert join(plan(("look",), S, no_stdin=True, has_images=True), "") == "look"
