@@ -97,8 +97,12 @@ class Run:
         try:
             images = self._toolbox.fit_message(images, self._event_writer.wait)
         except UnfitImageError as error:
-            status = self._abort.status or Status.ERROR
-            return PromptEnd(status, self._abort.reason if self._abort.status is not None else str(error))
+            if self._abort.status is not None:  # it has ended the scaling
+                return PromptEnd(self._abort.status, self._abort.reason)
+            return PromptEnd(Status.ERROR, str(error))
+        return self._converse(text, images)
+
+    def _converse(self, text: str, images: tuple[Image, ...]) -> PromptEnd:
         message, judgement = self._judge_message(text, images)
         was_aborted = self._abort.is_requested()
         self._emit(events.UserMessage(event_content.content(message.content), message.time))
