@@ -128,7 +128,7 @@ def serve(folder: Path, model: Any, script: Callable[[RpcClient], None], **given
     """Runs a server here, and the script of its client in a thread. After the script stdin ends; the rest of the output
     is read then. Raises what the script raises."""
     ours = {name: given.pop(name) for name in ("token", "drain_s", "stalled_s") if name in given}
-    given = {"model": "m", "max_tokens": 100, "system": "s", "discover": False, "session": False, **given}
+    given = {"model": "m", "reply_tokens": 100, "system": "s", "discover": False, "keep_session": False, **given}
     stdin, requests = os.pipe()
     lines, stdout = os.pipe()
     client = RpcClient(lines, requests)
