@@ -16,7 +16,9 @@ from agent.model.replay_provider import RecordingProvider, ReplayProvider
 from agent.model.request import THINKING_BUDGETS
 from agent.options import Options, RunRequest
 from agent.run.auto_compaction import THRESHOLD
+from agent.run.context_files import NO_CONTEXT, as_text, find_context_files, repository_root
 from agent.run.system_prompt import system_prompt
+from agent.skills.offer import Offer, offer
 from supervisor.discovery.admission import Consent
 from supervisor.home.config import ConfigError, load_config
 from supervisor.home.zot_home import zot_home
@@ -25,7 +27,7 @@ from wire.suggest import not_one_of
 from wire.text import valid_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from agent.model.provider import Provider
     from agent.model.request import Reasoning
@@ -59,21 +61,27 @@ def prepare(request: RunRequest) -> Prepared:
     config = _config(home)
     request, remarks = _with_defaults(request, config, provider)
     connect, warnings = _anthropic(request) if provider == "anthropic" else (None, ())
-    player = _player(request.replay, cwd) if request.replay is not None else None
+    skills = offer(cwd=cwd, home=home, with_users=request.user_skills) if request.skills else Offer()
+    context = find_context_files(home, Path(cwd)) if request.context_files else NO_CONTEXT
+    system = _system_prompt(request, home, cwd, skills.manifest, as_text(context.files))
+    named = [*(skill.path for skill in skills.skills if skill.path), *(file.path for file in context.files)]
+    places = _places(named, cwd, home)
+    player = _player(request.replay, cwd, places) if request.replay is not None else None
     model = request.model or (player.model if player is not None else None) or catalogue.DEFAULT_MODEL
     images, scaled = _images(request.images, model) if request.images else ((), ())
-    recorder = _recorder(request.record, cwd) if request.record is not None else None
+    recorder = _recorder(request.record, cwd, places) if request.record is not None else None
     worked_out: dict[str, Any] = {
         "cwd": cwd,
         "home": home,
         "model": model,
         "reply_tokens": catalogue.max_tokens(model),
-        "system": _system_prompt(request, home, cwd),
+        "system": system,
+        "offered_skills": skills.skills,
         "auto_compact": request.replay is None if request.auto_compact is None else request.auto_compact,
         "compact_at": _compact_at(request, config),
         "limits": config.limits,
         "config": config,
-        "remarks": (*remarks, *warnings, *scaled),
+        "remarks": (*remarks, *warnings, *scaled, *skills.remarks, *context.notices),
         "consent": Consent(whole_project=request.trust_project),
         "stats_file": None if request.stats is None else Path(request.stats).absolute(),
         "metrics_file": None if request.metrics is None else Path(request.metrics).absolute(),
@@ -163,7 +171,17 @@ def _compact_at(request: RunRequest, config: Config) -> int:
     return THRESHOLD if wanted is None or (request.auto_compact and not wanted) else wanted
 
 
-def _system_prompt(request: RunRequest, home: Path, cwd: str) -> str:
+def _places(named: Sequence[str], cwd: str, home: Path) -> dict[str, str]:
+    """The folders, besides the working folder, that a cassette names by placeholders: those in which the files are that
+    the system prompt names. In other requests such a folder is a text like any other, and stays what it is."""
+    root = repository_root(Path(cwd)) if named else None
+    folders = {"cwd": cwd, "repository": str(root or cwd), "zot_home": str(home), "home": os.path.expanduser("~")}
+    innermost = sorted(folders, key=lambda name: len(folders[name]), reverse=True)
+    used = {next((name for name in innermost if path.startswith(f"{folders[name]}/")), "cwd") for path in named}
+    return {name: folders[name] for name in folders if name in used and name != "cwd"}
+
+
+def _system_prompt(request: RunRequest, home: Path, cwd: str, skills: str, context: str) -> str:
     try:
         return system_prompt(
             home=home,
@@ -171,6 +189,8 @@ def _system_prompt(request: RunRequest, home: Path, cwd: str) -> str:
             appended=request.append_system_prompt,
             cwd=cwd,
             today=date.today(),  # noqa: DTZ011  the user's own day
+            skills=skills,
+            context=context,
         )
     except OSError as error:
         raise UsageError(f"{error.filename}: cannot be read: {error.strerror}; mend it or remove it") from None
@@ -233,15 +253,15 @@ def _provider_name(request: RunRequest) -> str:
     return name
 
 
-def _player(path: str, cwd: str) -> CassettePlayer:
+def _player(path: str, cwd: str, places: dict[str, str]) -> CassettePlayer:
     try:
-        return CassettePlayer.load(path, cwd=cwd)
+        return CassettePlayer.load(path, cwd=cwd, places=places)
     except CassetteError as error:
         raise UsageError(f"--replay: {error}") from None
 
 
-def _recorder(path: str, cwd: str) -> CassetteRecorder:
+def _recorder(path: str, cwd: str, places: dict[str, str]) -> CassetteRecorder:
     try:
-        return CassetteRecorder(path, cwd=cwd)
+        return CassetteRecorder(path, cwd=cwd, places=places)
     except CassetteError as error:
         raise UsageError(f"--record: {error}") from None

@@ -23,6 +23,7 @@ from agent.run.steering import Steering
 from agent.run.summarizer import Summarizer
 from agent.sessions.file import SessionFile
 from agent.sessions.rows import Meta
+from agent.tools.catalogue import SKILL
 from agent.tools.toolbox import Toolbox
 from agent.transcript import now
 from supervisor.home.runtime_dir import runtime_dir
@@ -107,7 +108,7 @@ class Engine:
             limits=options.limits,
             runtime_folder=runtime_dir(options.home),
             say=lambda line: notices.say(f"zot: {line}"),
-            reserved_tools=options.tools,
+            reserved_tools=options.tools | ({SKILL.name} if options.offered_skills else set()),
             on_notice=notices.notice,
             on_note=notices.note,
             on_show=on_show,
@@ -118,6 +119,7 @@ class Engine:
             self.supervisor,
             cwd=options.cwd,
             enabled=options.tools,
+            skills=options.offered_skills,
             on_progress=lambda call_id, text: event_writer.post_progress(events.ToolProgress(call_id, text)),
             on_ran=on_tool_ran,
         )
@@ -154,6 +156,7 @@ class Engine:
         abort.on_request(lambda _reason: steering.close())
         self._ready_model(self._provider, abort)
         self.supervisor.panels.begin_prompt()
+        self.toolbox.begin_prompt()
         run = self._run = Run(
             self._options,
             supervisor=self.supervisor,

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agent.model.request import Reasoning
+    from agent.skills.skill import Skill
 
 
 class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,6 +100,8 @@ class Options(RunRequest, frozen=True, kw_only=True):
     compact_at: int = 85
     """With `auto_compact`: the percent of the model's window at which the conversation is compacted. 0: only after a
     request that was too long."""
+    offered_skills: tuple[Skill, ...] = ()
+    """The skills that the model may load. Without any there is no tool `skill`."""
     limits: Limits = msgspec.field(default_factory=Limits)
     """The limits of an extension for values that its manifest leaves out."""
     config: Config = msgspec.field(default_factory=Config)

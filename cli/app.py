@@ -15,6 +15,7 @@ from cli.host_commands import register
 from cli.os_errors import exit_after
 from cli.root_group import RootGroup
 from cli.run.command import root
+from cli.skills import skill_app
 
 HELP = """\
 Runs a coding agent headless, with extensions as crash-isolated processes.
@@ -181,6 +182,7 @@ def help_(
 
 register(app)
 app.add_typer(ext_app, name="ext")
+app.add_typer(skill_app, name="skill")
 
 
 def main() -> None:

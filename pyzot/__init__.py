@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from zotext import ToolError
 
-    from .answers import CommandInfo, CommandOutcome, ExtensionStats, ModelInfo, State, ToolInfo
+    from .answers import CommandInfo, CommandOutcome, ExtensionStats, ModelInfo, SkillInfo, State, ToolInfo
     from .async_host import AsyncHost, AsyncWatch
     from .async_runtime import AsyncEventStream, AsyncRuntime
     from .errors import (
@@ -145,6 +145,7 @@ __all__ = [
     "RuntimeDied",
     "Session",
     "SeveralHostsError",
+    "SkillInfo",
     "State",
     "Stats",
     "TextContent",

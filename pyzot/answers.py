@@ -68,6 +68,16 @@ class ToolInfo(Part):
     """Empty for a built-in tool."""
 
 
+class SkillInfo(Part):
+    _parts: ClassVar[dict[str, str]] = {"allowed_tools": "plain[]"}
+    name: str
+    description: str
+    source: str
+    """The path of its SKILL.md; `builtin` for one that comes with zot."""
+    allowed_tools: tuple[str, ...] | None
+    """The entries of `allowed-tools`: what may be called while it is active. null: it restricts nothing."""
+
+
 class ExtensionStats(Part):
     """One extension: gauges of this moment, and counters since the host started."""
 

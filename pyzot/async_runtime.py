@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Generator, Iterable, Mapping, Sequence
     from typing import Any, Self, TypeVar, Unpack
 
-    from .answers import CommandInfo, CommandOutcome, ExtensionStats, ModelInfo, State, ToolInfo
+    from .answers import CommandInfo, CommandOutcome, ExtensionStats, ModelInfo, SkillInfo, State, ToolInfo
     from .connection.command_line import Options
     from .connection.images import Image
     from .connection.pending import Pending
@@ -158,6 +158,10 @@ class AsyncRuntime:
     async def tools(self) -> list[ToolInfo]:
         """The tools that the model is offered in the next turn."""
         return await self._ask(requests.tools())
+
+    async def skills(self) -> list[SkillInfo]:
+        """The skills that the model may load."""
+        return await self._ask(requests.skills())
 
     async def stats(self) -> dict[str, ExtensionStats]:
         """What each extension uses, by its name."""

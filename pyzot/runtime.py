@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Self, TypeVar, Unpack
 
-    from .answers import CommandInfo, CommandOutcome, ExtensionStats, ModelInfo, State, ToolInfo
+    from .answers import CommandInfo, CommandOutcome, ExtensionStats, ModelInfo, SkillInfo, State, ToolInfo
     from .connection.command_line import Options
     from .connection.images import Image
     from .connection.pending import Pending
@@ -179,6 +179,10 @@ class Runtime:
     def tools(self) -> list[ToolInfo]:
         """The tools that the model is offered in the next turn."""
         return self._ask(requests.tools())
+
+    def skills(self) -> list[SkillInfo]:
+        """The skills that the model may load."""
+        return self._ask(requests.skills())
 
     def stats(self) -> dict[str, ExtensionStats]:
         """What each extension uses, by its name."""

@@ -60,7 +60,7 @@ def record(cassette: Path) -> None:
         shutil.copytree(PROJECT, project)
         (project / "build").mkdir()
         extensions = [f"--ext={ROOT / 'examples' / 'extensions' / name}" for name in EXTENSIONS if _runs_here(name)]
-        command = [sys.executable, "-m", "pyzot", "-p", *extensions, "--no-ext", "--no-session"]
+        command = [sys.executable, "-m", "pyzot", "-p", *extensions, "--no-ext", "--no-session", "--no-context-files"]
         command += ["--base-url", server.base_url, "--cwd", str(project), "--record", str(cassette), PROMPT]
         environment = {**os.environ, "ZOT_HOME": str(Path(folder) / "home"), "PYTHONPATH": str(ROOT)}
         subprocess.run(command, env=environment, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)

@@ -4,10 +4,14 @@
 |---|---|
 | `{{cwd}}` | the working directory, also as its real path |
 | `{{home}}` | the home directory |
+| `{{zot_home}}` | `$ZOT_HOME` |
+| `{{repository}}` | the root of the repository |
 | `{{log1}}`, `{{log2}}`… | files that hold the whole of an output that was cut, as the request names them |
 | `{{date}}` | the date in the system prompt (requests only) |
 | `{{time}}` | the duration of a command in the result of bash (requests only) |
 | `{{lit:cwd}}`… | a text that was `{{cwd}}`… from the start |
+
+A run gives a name to the last three of these directories only if its system prompt names a file in them.
 
 Except for these paths, the model's text does not change. Directories are replaced as whole path components, so a
 neighbour of the working directory (`/work-old` beside `/work`) stays as it is.
@@ -37,17 +41,19 @@ _LOG_NAME = re.compile(r"log\d+")
 _NOT_IN_A_PATH = frozenset(" \t\r\n\"'\\")
 _DATE = re.compile(r"^(Current date: )\d{4}-\d{2}-\d{2}$", re.MULTILINE)
 _TOOK = re.compile(r"\bTook (?:\d+(?:\.\d+)?s|\d+m\d+s|\d+h\d+m)(?!\w)")
-_PLACEHOLDER = r"\{\{(?:lit:)*(?:cwd|home|log\d+|date|time)\}\}"
-_NAME = re.compile(r"\{\{((?:lit:)*)(cwd|home|log\d+|date|time)\}\}")
+_PLACEHOLDER = r"\{\{(?:lit:)*(?:cwd|home|zot_home|repository|log\d+|date|time)\}\}"
+_NAME = re.compile(r"\{\{((?:lit:)*)(cwd|home|zot_home|repository|log\d+|date|time)\}\}")
 # A match must not begin inside a longer path. In JSON text an escape such as \n may stand before a path.
 _BEFORE = r"(?:(?<![\w.\-~])|(?<=\\[nrtbf]))"
 _AFTER = r"(?![\w\-])(?!\.\w)"
 
 
-def canonical(params: Mapping[str, Any], *, cwd: str, home: str | None = None) -> Json:
+def canonical(
+    params: Mapping[str, Any], *, cwd: str, home: str | None = None, places: Mapping[str, str] | None = None
+) -> Json:
     """The request parameters with placeholders and without cache markers. Equal requests of different machines give
     equal parameters."""
-    return Names.of(params, cwd=cwd, home=home).request(params)
+    return Names.of(params, cwd=cwd, home=home, places=places).request(params)
 
 
 class Names:
@@ -60,10 +66,13 @@ class Names:
         self._json = _Encoder(values, lambda text: {json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]})
 
     @classmethod
-    def of(cls, params: Mapping[str, Any], *, cwd: str, home: str | None) -> Names:
-        """The names for a request and its reply. The root directory gets no name, because every path starts with it."""
+    def of(
+        cls, params: Mapping[str, Any], *, cwd: str, home: str | None, places: Mapping[str, str] | None = None
+    ) -> Names:
+        """The names for a request and its reply; `places` has further directories by their names. The root directory
+        gets no name, because every path starts with it."""
         values: dict[str, list[str]] = {}
-        for name, directory in (("cwd", cwd), ("home", home)):
+        for name, directory in {"cwd": cwd, "home": home, **(places or {})}.items():
             paths = [] if directory is None else [directory.rstrip("/"), os.path.realpath(directory)]
             paths = [path for path in dict.fromkeys(paths) if len(path) > 1]
             if paths:

@@ -30,22 +30,38 @@ REQUEST_DEPTH = 254
 class CassettePlayer:
     """Plays the exchanges of one cassette, which `load` reads."""
 
-    def __init__(self, path: Path, exchanges: Sequence[Json], *, cwd: str, home: str | None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        exchanges: Sequence[Json],
+        *,
+        cwd: str,
+        home: str | None,
+        places: Mapping[str, str] | None = None,
+    ) -> None:
         self._path = path
         self._exchanges = exchanges
         self._cwd = cwd
         self._home = home
+        self._places = places
         self._played = 0
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], *, cwd: str, home: str | None = None) -> CassettePlayer:
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        cwd: str,
+        home: str | None = None,
+        places: Mapping[str, str] | None = None,
+    ) -> CassettePlayer:
         """Reads and checks a whole cassette. Raises CassetteError, which names the file and the line."""
         file = Path(path)
         try:
             data = file.read_bytes()
         except OSError as error:
             raise CassetteError(f"cannot read cassette {file}: {error.strerror}") from error
-        return cls(file, _exchanges(file, data), cwd=cwd, home=home)
+        return cls(file, _exchanges(file, data), cwd=cwd, home=home, places=places)
 
     @property
     def model(self) -> str | None:
@@ -66,7 +82,7 @@ class CassettePlayer:
         if not self.remaining:
             recorded = counted(len(self._exchanges), "exchange")
             raise CassetteError(f"cassette {self._path} ends after {recorded}, but the run goes on; {self._advice}")
-        names = Names.of(params, cwd=self._cwd, home=self._home)
+        names = Names.of(params, cwd=self._cwd, home=self._home, places=self._places)
         exchange = self._exchanges[self._played]
         found = list(islice(differences(exchange["request"], names.request(params)), SHOWN_DIFFERENCES + 1))
         if found:

@@ -23,10 +23,18 @@ class CassetteRecorder:
     CassetteError for a directory, a file that cannot be written, and a file that is not a cassette.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, cwd: str, home: str | None = None) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        cwd: str,
+        home: str | None = None,
+        places: Mapping[str, str] | None = None,
+    ) -> None:
         self._path = os.fspath(path)
         self._cwd = cwd
         self._home = home
+        self._places = places
         self._fd = -1
         _check_replaceable(self._path)
         try:
@@ -42,7 +50,7 @@ class CassetteRecorder:
 
         Raises CassetteError when the file cannot be written (a full disk).
         """
-        names = Names.of(params, cwd=self._cwd, home=self._home)
+        names = Names.of(params, cwd=self._cwd, home=self._home, places=self._places)
         lines = [{key: value for key, value in line.items() if key != "id"} for line in names.recorded(reply)]
         if self._replaces:
             self._replaces = False

@@ -74,6 +74,7 @@ class RequestHandler:
             requests.Ping: lambda _request: responses.Pong(pong=True),
             requests.ListCommands: self._list_commands,
             requests.ListTools: self._list_tools,
+            requests.ListSkills: self._list_skills,
             requests.ExtStats: self._ext_stats,
             requests.SetMessages: self._set_messages,
             requests.GetSchema: self._get_schema,
@@ -165,6 +166,14 @@ class RequestHandler:
             tuple(
                 responses.ToolInfo(tool.name, tool.description, dict(tool.input_schema), owner(tool.name))
                 for tool in self._engine.toolbox.offered()
+            )
+        )
+
+    def _list_skills(self, _request: requests.ListSkills) -> responses.Skills:
+        return responses.Skills(
+            tuple(
+                responses.SkillInfo(skill.name, skill.description, skill.source, skill.allowed_names)
+                for skill in self._engine.toolbox.skills
             )
         )
 

@@ -18,12 +18,22 @@ Look before you change: read the files that matter, make the smallest change tha
 Say what you did in a few plain sentences. If a tool call is refused, respect the reason and do not work around it."""
 
 
-def system_prompt(*, home: Path | None, custom: str | None, appended: Sequence[str], cwd: str, today: date) -> str:
-    """The custom text, else `HOME/SYSTEM.md`, else the built-in identity; then the appended texts. The date and the
-    folder come last: the long beginning stays the same from day to day, and the provider serves it from its cache.
-    Raises `OSError` for a file that is there and cannot be read: nobody would notice that its rules do not hold."""
+def system_prompt(
+    *,
+    home: Path | None,
+    custom: str | None,
+    appended: Sequence[str],
+    cwd: str,
+    today: date,
+    skills: str = "",
+    context: str = "",
+) -> str:
+    """The custom text, else `HOME/SYSTEM.md`, else the built-in identity; then the appended texts, the list of skills,
+    and the texts of context files: what is the same in most projects comes first. The date and the folder come last:
+    the long beginning stays the same from day to day, and the provider serves it from its cache. Raises `OSError` for a
+    `SYSTEM.md` that is there and cannot be read: nobody would notice that its rules do not hold."""
     base = (custom or "").strip() or _from_file(home) or IDENTITY
-    parts = [base, *(text for text in appended if text.strip())]
+    parts = [base, *(text for text in (*appended, skills, context) if text.strip())]
     return "\n\n".join(parts) + f"\n\nCurrent date: {today:%Y-%m-%d}\nCurrent working directory: {cwd}\n"
 
 

@@ -82,6 +82,8 @@ class ToolCalls:
             return failed(call.id, f'unknown tool "{call.name}"')
         if reason := unfit(call.args):
             return failed(call.id, reason)
+        if reason := self._toolbox.refusal(call):
+            return failed(call.id, reason)
         judgement = self._supervisor.intercept(
             frames.Event("tool_call", tool_id=call.id, tool_name=call.name, tool_args=Raw(call.args))
         )

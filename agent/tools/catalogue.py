@@ -56,6 +56,12 @@ READ = ToolSpec(
     ),
 )
 
+SKILL = ToolSpec(
+    "skill",
+    "Load the instructions of a skill by its name.",
+    _object(["name"], name=_string("One of the skills that the system prompt lists.")),
+)
+
 WRITE = ToolSpec(
     "write",
     "Create a file or replace all of its content, making missing directories.",
@@ -67,4 +73,4 @@ WRITE = ToolSpec(
 )
 
 SPECS = (BASH, EDIT, READ, WRITE)
-"""Sorted by name, as requests list them."""
+"""Those that `--tools` chooses from, sorted by name. Where there are skills, `SKILL` is offered, too."""

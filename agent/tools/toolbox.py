@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from agent.images.conversation import fit_message, fit_result
 from agent.model.request import ToolSpec
-from agent.tools import arguments, bash, catalogue
+from agent.skills.allowed_tools import ActiveSkills
+from agent.tools import arguments, bash, catalogue, skill
 from agent.tools.extension_result import extension_result, failed
 from agent.tools.file_worker.client import CALL_S, FILE_TOOLS, FileTools
 from agent.tools.outcome import ToolError
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from agent.abort import Abort
+    from agent.skills.skill import Skill
     from agent.transcript import ToolCall
     from supervisor.loop.loop import Loop
     from supervisor.process.teardown import Stoppable
@@ -38,8 +40,8 @@ class Waiting(Protocol):
 
 
 class Toolbox:
-    """The tools of one engine. `enabled` names the built-in tools that are on; `on_progress` gets the id of a call and
-    a piece of its output."""
+    """The tools of one engine. `enabled` names the built-in tools that are on; `skill` is, too, if there are `skills`.
+    `on_progress` gets the id of a call and a piece of its output."""
 
     def __init__(
         self,
@@ -48,6 +50,7 @@ class Toolbox:
         *,
         cwd: str,
         enabled: Collection[str],
+        skills: Sequence[Skill] = (),
         on_progress: Callable[[str, str], None],
         on_ran: Callable[[str, str, Timestamp, ToolResult], None] | None = None,
     ) -> None:
@@ -58,7 +61,12 @@ class Toolbox:
         self._supervisor = supervisor
         self._registered = supervisor.registrations
         self._cwd = cwd
-        self._enabled = frozenset(enabled)
+        self.skills = tuple(skills)
+        self._active_skills = ActiveSkills()
+        self._specs = {name: spec for name, spec in BUILT_IN.items() if name in enabled}
+        if skills:
+            self._specs[catalogue.SKILL.name] = catalogue.SKILL
+        self._enabled = frozenset(self._specs)
         self._on_progress = on_progress
         self._files = FileTools(loop, cwd)
         self._commands: list[ShellCommand] = []
@@ -72,7 +80,7 @@ class Toolbox:
 
     def offered(self) -> list[ToolSpec]:
         """The tools for the next request to the model, sorted by name."""
-        specs = [spec for spec in BUILT_IN.values() if spec.name in self._enabled]
+        specs = [*self._specs.values()]
         offered = (owned.tool for owned in self._registered.tools().values())
         specs += [ToolSpec(tool.name, tool.description, tool.schema) for tool in offered]
         return sorted(specs, key=lambda spec: spec.name)
@@ -90,6 +98,14 @@ class Toolbox:
         """Whether calls of the tool may run at the same time as calls of other read-only tools."""
         owned = None if name in self._enabled else self._registered.tools().get(name)
         return owned is not None and owned.tool.read_only
+
+    def begin_prompt(self) -> None:
+        """No skill is active any more."""
+        self._active_skills = ActiveSkills()
+
+    def refusal(self, call: ToolCall) -> str:
+        """Why the skills that are active do not allow the call, whose arguments are a JSON object; "" if they do."""
+        return self._active_skills.refusal(call.name, call.args)
 
     def run(self, call: ToolCall, args: bytes, wait: Waiting, abort: Abort) -> ToolResult:
         """Carries out one call with these arguments, a JSON object. A failed call has a result that says why."""
@@ -136,6 +152,8 @@ class Toolbox:
 
         if call.name in FILE_TOOLS and call.name in self._enabled:
             ended(self._run_file_tool(call, args, wait))
+        elif call.name == catalogue.SKILL.name and call.name in self._enabled:
+            ended(self._load_skill(call, args))
         elif call.name in self._enabled:
             ended(self._run_command(call, args, wait, abort))
         elif (owned := self._registered.tools().get(call.name)) is not None:
@@ -193,6 +211,14 @@ class Toolbox:
             command.cancel()
         text, is_error = command.finish()
         return ToolResult(call.id, (Text(text),), is_error)
+
+    def _load_skill(self, call: ToolCall, args: bytes) -> ToolResult:
+        try:
+            loaded = skill.find(arguments.decode(args), self.skills)
+        except ToolError as error:
+            return failed(call.id, str(error))
+        self._active_skills.begin(loaded.name, loaded.allowed)
+        return ToolResult(call.id, (Text(loaded.text),))
 
     def cancel_pending(self, reason: str) -> None:
         """Fails the calls of file tools that have not ended."""

@@ -86,6 +86,18 @@ def models(_ctx: typer.Context) -> Iterable[str]:
 
 
 @_offering
+def skills(ctx: typer.Context) -> Iterator[str]:
+    """Those that `zot skill list` lists."""
+    from pathlib import Path
+
+    from agent.skills.discover import discover
+    from supervisor.home.zot_home import zot_home
+
+    for skill in discover(Path(ctx.params.get("cwd") or ".").expanduser().absolute(), zot_home()).skills:
+        yield skill.name
+
+
+@_offering
 def schemas(ctx: typer.Context) -> Iterator[str]:
     """The names of all JSON Schemas; below `zot ext` those of extensions, without `frame.`."""
     from wire.schema import definitions

@@ -12,6 +12,7 @@ GROUPS = (
     ("cli.app.doctor", "First steps"),
     ("cli.app.help_", "First steps"),
     ("cli.ext._root", "Extensions"),
+    ("cli.skills._root", "Extensions"),
     ("cli.ext.author.", "Write an extension"),
     ("cli.ext.drive.", "Write an extension"),
     ("cli.ext.manage.", "Manage extensions"),

@@ -42,6 +42,7 @@ def run_demo(*, as_json: bool, stats: str | None = None) -> int:
                 home=Path(folder) / "home",
                 extensions=tuple(str(path) for path in _extensions()),
                 discover=False,
+                context_files=False,
                 keep_session=False,
                 stats=stats,
             )

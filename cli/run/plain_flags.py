@@ -74,6 +74,7 @@ COMMANDS = frozenset(
         "report",
         "rpc",
         "schema",
+        "skill",
         "stop",
         "top",
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..answers import CommandInfo, CommandOutcome, ExtensionStats, ModelInfo, State, ToolInfo
+from ..answers import CommandInfo, CommandOutcome, ExtensionStats, ModelInfo, SkillInfo, State, ToolInfo
 from .images import all_data
 from .pending import ANSWER_S
 
@@ -78,6 +78,10 @@ def commands() -> Request[list[CommandInfo]]:
 
 def tools() -> Request[list[ToolInfo]]:
     return _request("list_tools", lambda data: [ToolInfo.read(found) for found in data["tools"]])
+
+
+def skills() -> Request[list[SkillInfo]]:
+    return _request("list_skills", lambda data: [SkillInfo.read(found) for found in data["skills"]])
 
 
 def stats() -> Request[dict[str, ExtensionStats]]:

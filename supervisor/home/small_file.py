@@ -17,22 +17,43 @@ CHUNK = 1 << 20
 """Bytes."""
 
 
-def read_file(path: Path) -> bytes:
-    """Reads a regular file of at most `LIMIT` bytes. Raises `OSError` for a larger file, and for a device or a FIFO: a
+def read_file(path: Path, limit: int = LIMIT) -> bytes:
+    """Reads a regular file of at most `limit` bytes. Raises `OSError` for a larger file, and for a device or a FIFO: a
     stranger may have put it there, and a read of it could block or never end."""
-    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    fd = _open(path)
     try:
-        if not stat.S_ISREG(mode := os.fstat(fd).st_mode):
-            number = errno.EISDIR if stat.S_ISDIR(mode) else errno.EINVAL
-            raise OSError(number, os.strerror(number) if number == errno.EISDIR else "Not a file", str(path))
-        chunks = []
+        chunks, size = [], 0
         while chunk := os.read(fd, CHUNK):
             chunks.append(chunk)
-            if len(chunks) * CHUNK > LIMIT and sum(map(len, chunks)) > LIMIT:
-                raise OSError(errno.EFBIG, f"Larger than {LIMIT >> 20} MiB", str(path))
+            size += len(chunk)
+            if size > limit:
+                shown = f"{limit >> 20} MiB" if limit >> 20 else f"{limit >> 10} KiB"
+                raise OSError(errno.EFBIG, f"Larger than {shown}", str(path))
         return b"".join(chunks)
     finally:
         os.close(fd)
+
+
+def read_start(path: Path, length: int) -> bytes:
+    """The first `length` bytes of a regular file, or all if it has fewer. Raises `OSError`, as `read_file` does."""
+    fd = _open(path)
+    try:
+        start = b""
+        while len(start) < length and (chunk := os.read(fd, length - len(start))):
+            start += chunk
+        return start
+    finally:
+        os.close(fd)
+
+
+def _open(path: Path) -> int:
+    """A descriptor of a regular file."""
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    if stat.S_ISREG(mode := os.fstat(fd).st_mode):
+        return fd
+    os.close(fd)
+    number = errno.EISDIR if stat.S_ISDIR(mode) else errno.EINVAL
+    raise OSError(number, os.strerror(number) if number == errno.EISDIR else "Not a file", str(path))
 
 
 def replace_file(path: Path, text: bytes, mode: int) -> None:

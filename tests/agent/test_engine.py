@@ -15,6 +15,7 @@ from agent.options import Options
 from agent.output.event_writer import EventWriter
 from agent.output.stderr_notices import StderrNotices
 from agent.run.steering import SteerRefusedError
+from agent.skills.skill import Skill
 from supervisor.loop.loop import Loop
 from tests.support.extension_folder import folder
 from tests.support.scripted_model import ScriptedModel, says
@@ -176,3 +177,24 @@ def test_a_message_is_for_the_prompt_that_runs_only(engine):
             made._event_writer._sink = sink
         asked = [messages_of(request)[-1] for request in made._provider.asked]
     assert asked == [("user", "first"), ("user", "go on"), ("user", "first")]
+
+
+def test_a_skill_is_active_until_the_end_of_its_prompt(engine):
+    skill = Skill(name="think", body="Think.", allowed=())
+    load, look = ("t1", "skill", {"name": "think"}), ("t2", "bash", {"command": "true"})
+    again = ("t3", "bash", {"command": "true"})
+    with engine(says("", load, look), says("One."), says("", again), says("Two."), offered_skills=(skill,)) as made:
+        made.prompt("first", Abort())
+        made.prompt("second", Abort())
+        results = [record for record in made.records if isinstance(record, events.ToolResult)]
+        asked = made._provider.asked
+    assert [record.is_error for record in results] == [False, True, False]
+    assert results[1].content[0].text.endswith("the skill think allows only skill")
+    assert [tool["name"] for tool in asked[0]["tools"]] == ["bash", "edit", "read", "skill", "write"]
+
+
+def test_without_skills_there_is_no_tool_for_them(engine):
+    with engine(says("", ("t1", "skill", {"name": "think"})), says("One.")) as made:
+        made.prompt("first", Abort())
+        (result,) = [record for record in made.records if isinstance(record, events.ToolResult)]
+    assert (result.is_error, result.content[0].text) == (True, 'unknown tool "skill"')

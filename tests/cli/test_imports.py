@@ -22,6 +22,8 @@ NOT_FOR_A_REPLAY = {
     "structlog": "it is for the log of `zot host`",
     "prometheus_client": "it is for --metrics",
     "jsonschema_rs": "only the checker process of hard schemas uses it",
+    "yaml": "no skill of a user has frontmatter",
+    "agent.skills.discover": "only the skills that come with zot are offered",
     "platformdirs": "ZOT_HOME says where the files are",
     "asyncio": "the loop is our own",
     "difflib": "no word is misspelt and no file is changed",

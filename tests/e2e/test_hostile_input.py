@@ -127,7 +127,7 @@ def test_no_session_writes_no_file(zot):
 def test_each_flag_about_the_request_changes_the_request(zot, server):
     server.add(text_reply("Hi"))
     flags = ["--model", "claude-haiku-4-5", "--system-prompt", "Be brief.", "--append-system-prompt", "One.",
-             "--append-system-prompt", "Two.", "--reasoning", "low", "--tools", "read,bash"]  # fmt: skip
+             "--append-system-prompt", "Two.", "--reasoning", "low", "--tools", "read,bash", "--no-skill"]  # fmt: skip
     zot.run("--json", "--base-url", server.base_url, *flags, "go").check(Status.OK)
     body = server.requests[0].body
     assert body["system"][0]["text"].startswith("Be brief.\n\nOne.\n\nTwo.\n\nCurrent date: ")
@@ -137,9 +137,9 @@ def test_each_flag_about_the_request_changes_the_request(zot, server):
 
 
 def test_without_tools_none_is_offered(zot):
-    script = Script(zot.cwd, tools=()).answer("Hi")
+    script = Script(zot.cwd, tools=(), skills=False).answer("Hi")
     assert "tools" not in script.params()
-    zot.replay(script, "--no-tools").check(Status.OK)
+    zot.replay(script, "--no-tools", "--no-skill").check(Status.OK)
 
 
 @pytest.mark.parametrize("text", ["\x1b[31mred\x1b[0m \x07 bell", "line\u2028separator", "\ufeffbom", "a\0b"])

@@ -62,5 +62,5 @@ def test_the_model_calls_functions_of_the_program(tmp_path):
         "sent",
         "order 17 is paid",
     ]
-    assert set(offered) == {"orders", "remind"}
+    assert set(offered) == {"orders", "remind", "skill"}
     assert offered["remind"]["input_schema"]["properties"]["order"]["description"] == "Its number."

@@ -54,6 +54,8 @@ def test_every_call_can_be_awaited(start_async):
         assert await zot.messages() == []
         await zot.set_model((await zot.list_models())[0].id)
         assert (await zot.tools(), await zot.commands(), await zot.stats())[1:] == ([], {})
+        (skill,) = await zot.skills()
+        assert (skill.name, skill.source, skill.allowed_tools) == ("write-zot-extension", "builtin", None)
         with pytest.raises(PromptFailed, match="cassette"):
             await zot.run("something else", check=True)
         await zot.close()

@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any
 from agent.cassette import CassetteRecorder
 from agent.model.request import ToolSpec, blocks_from_worker, build_params
 from agent.run.system_prompt import system_prompt
+from agent.skills.shipped import shipped
+from agent.skills.skill import manifest
+from agent.tools.catalogue import SKILL
 from agent.tools.toolbox import BUILT_IN, failed
 from agent.transcript import Message, Text, ToolResult
 
@@ -46,12 +49,17 @@ class Script:
         tools: Iterable[str] = ALL_TOOLS,
         extra: Mapping[str, str] | None = None,
         home: Path | None = None,
+        skills: bool = True,
     ) -> None:
-        """`extra`: the tools of extensions by name, with their descriptions; their schema is `{"type": "object"}`."""
+        """`extra`: the tools of extensions by name, with their descriptions; their schema is `{"type": "object"}`.
+        `skills`: whether those are offered that come with zot."""
         self._cwd = cwd
         self._tools = [
             ToolSpec(spec.name, spec.description, spec.input_schema) for spec in BUILT_IN.values() if spec.name in tools
         ]
+        self._skills = manifest(shipped())[0] if skills else ""
+        if skills:
+            self._tools.append(ToolSpec(SKILL.name, SKILL.description, SKILL.input_schema))
         for name, description in (extra or {}).items():
             self.offer(name, description)
         self._messages = [Message("user", (Text(prompt),), "")]
@@ -115,7 +123,9 @@ class Script:
 
     def params(self) -> Json:
         """The next request."""
-        system = system_prompt(home=self._home, custom=None, appended=(), cwd=str(self._cwd), today=_today())
+        system = system_prompt(
+            home=self._home, custom=None, appended=(), cwd=str(self._cwd), today=_today(), skills=self._skills
+        )
         return build_params(
             model=MODEL, system=system, messages=self._messages, tools=self._tools, max_tokens=32_000, reasoning=None
         )

@@ -135,6 +135,10 @@ class ListTools(Request, frozen=True, tag="list_tools"):
     """Ours. The tools that the model is offered in the next turn."""
 
 
+class ListSkills(Request, frozen=True, tag="list_skills"):
+    """Ours. The skills that the model may load."""
+
+
 class ExtStats(Request, frozen=True, tag="ext_stats"):
     """Ours. What each extension uses."""
 
@@ -217,6 +221,7 @@ AnyRequest = (
     | RunCommand
     | ListCommands
     | ListTools
+    | ListSkills
     | ExtStats
     | ReloadExt
     | SetMessages

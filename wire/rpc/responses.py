@@ -172,6 +172,22 @@ class Tools(msgspec.Struct, frozen=True):
     tools: tuple[ToolInfo, ...]
 
 
+class SkillInfo(msgspec.Struct, frozen=True):
+    name: str
+    description: str
+    source: str
+    """The path of its SKILL.md; `builtin` for one that comes with zot."""
+    allowed_tools: tuple[str, ...] | None
+    """The entries of `allowed-tools`: what may be called while it is active. null: it restricts nothing."""
+
+
+class Skills(msgspec.Struct, frozen=True):
+    """Data of `list_skills`."""
+
+    skills: tuple[SkillInfo, ...]
+    """In the order of their precedence."""
+
+
 class ExtensionsStats(msgspec.Struct, frozen=True):
     """Data of `ext_stats`."""
 
@@ -228,6 +244,7 @@ DATA: dict[str, Any] = {
     "run_command": CommandOutcome,
     "list_commands": Commands,
     "list_tools": Tools,
+    "list_skills": Skills,
     "ext_stats": ExtensionsStats,
     "reload_ext": Reloaded,
     "set_messages": Count,

@@ -38,6 +38,7 @@ REQUESTS = [
     {"type": "set_model", "model": "m"},
     {"type": "list_commands"},
     {"type": "list_tools"},
+    {"type": "list_skills"},
     {"type": "ext_stats"},
     {"type": "get_schema"},
     {"type": "get_schema", "name": "event.done"},

@@ -25,3 +25,8 @@ def test_the_system_prompt_of_the_user(tmp_path):
     assert start("Flag") == "Flag"
     assert start(None, home=None) == IDENTITY
     assert start(None, home=tmp_path / "missing") == IDENTITY
+
+
+def test_skills_and_context_files_stand_before_what_changes(tmp_path):
+    text = system_prompt(home=None, custom="C", appended=["A"], cwd="/p", today=DAY, skills="S", context="F")
+    assert text == "C\n\nA\n\nS\n\nF\n\nCurrent date: 2026-01-02\nCurrent working directory: /p\n"

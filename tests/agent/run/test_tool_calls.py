@@ -50,6 +50,9 @@ class Tools:
     def knows(self, _name: str) -> bool:
         return True
 
+    def refusal(self, _call) -> str:
+        return ""
+
     def is_read_only(self, _name: str) -> bool:
         return self.read_only
 

@@ -71,6 +71,7 @@ REQUESTS: tuple[dict[str, Any], ...] = (
     {"type": "run_command", "id": "r", "name": "/known", "args": "x"},
     {"type": "list_commands", "id": 5},
     {"type": "list_tools", "id": 6},
+    {"type": "list_skills", "id": 6},
     {"type": "ext_stats", "id": 7},
     {"type": "set_messages", "id": 8, "messages": MESSAGES},
     {"type": "get_schema", "id": 9, "name": "event.done"},

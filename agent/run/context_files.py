@@ -1,0 +1,145 @@
+"""Finds what a project and its user tell every agent: `AGENTS.md`, or else `CLAUDE.md`.
+
+Read are that of `$ZOT_HOME`, then those of the folders from the root of the repository down to the working folder. The
+root is the nearest folder with `.git` whose owner is the user or the owner of the working folder. Without one only the
+working folder's own is read: what is above it need not belong to the project, and in `/tmp` anyone could have put it
+there.
+"""
+
+from __future__ import annotations
+
+import codecs
+import os
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from supervisor.home.small_file import read_start
+from wire.text import valid_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+NAMES = ("AGENTS.md", "CLAUDE.md")
+"""Of each folder the first one that is there."""
+FILE_LIMIT = 32 * 1024
+"""Bytes of one file that are used."""
+LIMIT = 128 * 1024
+"""Bytes of all files together. What is over is cut from the farthest ones: the nearest says most about the work."""
+HEADING = "# Instructions from files"
+LEAD = "These files are for every agent that works here. Where two of them differ, the later one holds."
+
+
+class ContextFile(msgspec.Struct, frozen=True):
+    path: str
+    text: str
+    is_cut: bool = False
+    """Whether the text is only the beginning of the file."""
+
+
+class Found(msgspec.Struct, frozen=True):
+    files: tuple[ContextFile, ...]
+    """The nearest last."""
+    notices: tuple[str, ...]
+    """A line for the user about each file that is not used, or not whole."""
+
+
+NO_CONTEXT = Found((), ())
+
+
+def find_context_files(home: Path, cwd: Path) -> Found:
+    """Reads them. Never raises: a file that cannot be read is told in a notice."""
+    notices: list[str] = []
+    root = repository_root(cwd)
+    inside = root or cwd
+    files: dict[str, tuple[Path, bytes, bool]] = {}
+    for folder in (home, *_down_from(inside, cwd)):
+        path = _present(folder)
+        if path is None:
+            continue
+        real = os.path.realpath(path)
+        if folder != home and not _is_below(real, os.path.realpath(inside)):
+            notices.append(f"{valid_text(str(path))}: left out: it is a link to a file outside of {inside}")
+            continue
+        try:
+            data = read_start(path, FILE_LIMIT + 1)
+        except OSError as error:
+            notices.append(f"{valid_text(str(path))}: left out: it cannot be read: {error.strerror}")
+            continue
+        if b"\0" in data:
+            notices.append(f"{valid_text(str(path))}: left out: it is not text")
+            continue
+        files.pop(real, None)  # a link to a farther file: the nearest place holds
+        files[real] = (path, data[:FILE_LIMIT], len(data) > FILE_LIMIT)
+    return Found(tuple(_fitted(list(files.values()), notices)), tuple(notices))
+
+
+def repository_root(cwd: Path) -> Path | None:
+    """The nearest folder, `cwd` itself or above it, that has `.git`, a folder or a file; None if there is none, or if
+    it belongs to somebody else."""
+    for folder in (cwd, *cwd.parents):
+        try:
+            owner = os.lstat(folder / ".git").st_uid
+        except OSError:
+            continue
+        return folder if owner in (os.geteuid(), os.stat(cwd).st_uid) else None
+    return None
+
+
+def as_text(files: Sequence[ContextFile]) -> str:
+    """The part of the system prompt with these files; "" without any."""
+    if not files:
+        return ""
+    parts = [HEADING, LEAD]
+    for file in files:
+        cut = "\n\n(cut here: read the file for the rest)" if file.is_cut else ""
+        parts += [f"## {file.path}", file.text + cut]
+    return "\n\n".join(parts)
+
+
+def _down_from(root: Path, cwd: Path) -> list[Path]:
+    """The folders from the root to the working folder, both included."""
+    above = [folder for folder in cwd.parents if folder == root or root in folder.parents]
+    return [*reversed(above), cwd]
+
+
+def _present(folder: Path) -> Path | None:
+    """The first file of `NAMES` that is there, if only as a link that leads nowhere."""
+    return next((folder / name for name in NAMES if os.path.lexists(folder / name)), None)
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return os.path.commonpath([path, folder]) == folder
+
+
+def _fitted(files: Sequence[tuple[Path, bytes, bool]], notices: list[str]) -> list[ContextFile]:
+    """The files as far as they fit into `LIMIT`, the nearest ones first; empty ones are left out."""
+    kept: list[ContextFile] = []
+    left = LIMIT
+    for path, data, is_long in reversed(files):
+        shown = valid_text(str(path))
+        used = data[:left]
+        left -= len(used)
+        is_cut = is_long or len(used) < len(data)
+        text, faulty_line = _decoded(used, is_cut=is_cut)
+        if faulty_line:
+            notices.append(f"{shown}:{faulty_line}: it is not UTF-8: some characters are replaced")
+        if is_cut and not used:
+            notices.append(f"{shown}: left out: the files of this kind have more than {LIMIT >> 10} KiB together")
+        elif is_cut:
+            limit = f"{FILE_LIMIT >> 10} KiB" if is_long and len(used) == len(data) else f"{LIMIT >> 10} KiB in all"
+            notices.append(f"{shown}: only its first {len(used)} bytes are used: the limit is {limit}")
+        if text:
+            kept.append(ContextFile(shown, text, is_cut))
+    return kept[::-1]
+
+
+def _decoded(data: bytes, *, is_cut: bool) -> tuple[str, int]:
+    """The text, and the first line that is not UTF-8; 0 if there is none. A cut may fall into a character, which is
+    then no fault of the file."""
+    decoder = codecs.getincrementaldecoder("utf-8-sig")
+    try:
+        return decoder("strict").decode(data, final=not is_cut).strip(), 0
+    except UnicodeDecodeError as error:
+        return decoder("replace").decode(data, final=not is_cut).strip(), data.count(b"\n", 0, error.start) + 1

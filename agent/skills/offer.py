@@ -1,0 +1,40 @@
+"""Which skills a run offers to the model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from agent.skills.shipped import shipped
+from agent.skills.skill import Skill, manifest
+from wire.text import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Offer(msgspec.Struct, frozen=True):
+    skills: tuple[Skill, ...] = ()
+    manifest: str = ""
+    """Their list in the system prompt."""
+    remarks: tuple[str, ...] = ()
+    """Lines for the user about skills that are left out, and about what of a skill has no effect."""
+
+
+def offer(*, cwd: str, home: Path, with_users: bool) -> Offer:
+    """Those that come with zot, and `with_users` those of the user and of the project."""
+    if not with_users:
+        return _listed(shipped(), [])
+    from agent.skills.discover import discover  # other runs need not look
+
+    found = discover(Path(cwd), home)
+    return _listed(found.skills, [str(fault) for fault in found.faults])
+
+
+def _listed(skills: Sequence[Skill], remarks: list[str]) -> Offer:
+    listed, unlisted = manifest(skills)
+    if unlisted:
+        remarks.append(f"the system prompt has no room for {counted(unlisted, 'skill')} of {len(skills)}: remove some")
+    return Offer(tuple(skills), listed, tuple(remarks))

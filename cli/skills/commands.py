@@ -1,0 +1,90 @@
+"""The work of `zot skill`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agent.skills.discover import discover
+from cli.fitted import fitted
+from cli.help.page import page_width
+from cli.json_line import print_json
+from supervisor.home.zot_home import zot_home
+from wire.exit_codes import Status
+from wire.suggest import no_such
+from wire.text import one_line, printable
+
+if TYPE_CHECKING:
+    from agent.skills.discover import Discovery
+    from agent.skills.skill import Skill
+
+COLUMNS = ("name", "source", "allowed tools", "description")
+GIVES_WAY = (3, 2)
+"""Columns that are left out on a terminal that is too narrow, the least important first."""
+DESCRIPTION = 80
+"""Characters of a description in the table."""
+
+
+def list_skills(cwd: str | None, *, as_json: bool) -> int:
+    """Prints a row or an object for each skill. Returns the exit status."""
+    found = _found(cwd, "list")
+    if found is None:
+        return Status.USAGE.exit_code
+    hidden_by = {id(each.skill): each.by for each in found.shadowed}
+    skills = [*found.skills, *(each.skill for each in found.shadowed)]
+    if as_json:
+        for skill in skills:
+            print_json(_record(skill, hidden_by.get(id(skill))))
+        return 0
+    rows = [COLUMNS, *(_row(skill, hidden_by.get(id(skill))) for skill in skills)]
+    for line in fitted(rows, page_width(widest=None) if sys.stdout.isatty() else None, GIVES_WAY):
+        sys.stdout.write(line + "\n")
+    return 0
+
+
+def show_skill(name: str, cwd: str | None) -> int:
+    """Prints the text of one skill; for a terminal without what controls it. Returns the exit status."""
+    found = _found(cwd, "show")
+    if found is None:
+        return Status.USAGE.exit_code
+    for skill in found.skills:
+        if skill.name == name:
+            text = printable(skill.text) if sys.stdout.isatty() else skill.text
+            sys.stdout.write(text.removesuffix("\n") + "\n")
+            return 0
+    _say(f"zot skill show: {no_such('skill', name, [skill.name for skill in found.skills])}")
+    return Status.USAGE.exit_code
+
+
+def _found(cwd: str | None, command: str) -> Discovery | None:
+    """All skills, with a line on stderr for each fault; None if the folder is none."""
+    folder = os.path.abspath(os.path.expanduser(cwd if cwd is not None else "."))
+    if not os.path.isdir(folder):
+        _say(f"zot skill {command}: --cwd {cwd}: {'not a folder' if os.path.exists(folder) else 'no such folder'}")
+        return None
+    found = discover(Path(folder), zot_home())
+    for fault in found.faults:
+        _say(f"zot: {fault}")
+    return found
+
+
+def _row(skill: Skill, hidden_by: Skill | None) -> tuple[str, ...]:
+    source = skill.source if hidden_by is None else f"{skill.source} (hidden by {hidden_by.source})"
+    allowed = "any" if skill.allowed_names is None else ", ".join(skill.allowed_names) or "none"
+    return (skill.name, one_line(source, 1000), one_line(allowed, 200), one_line(skill.description, DESCRIPTION))
+
+
+def _record(skill: Skill, hidden_by: Skill | None) -> dict[str, Any]:
+    return {
+        "name": skill.name,
+        "description": skill.description,
+        "source": skill.source,
+        "allowed_tools": skill.allowed_names,
+        "shadowed_by": None if hidden_by is None else hidden_by.source,
+    }
+
+
+def _say(line: str) -> None:
+    print(printable(line).replace("\n", " "), file=sys.stderr, flush=True)  # noqa: T201
