@@ -16,6 +16,7 @@ from agent.model.replay_provider import RecordingProvider, ReplayProvider
 from agent.model.request import THINKING_BUDGETS
 from agent.options import Options, RunRequest
 from agent.run.auto_compaction import THRESHOLD
+from agent.run.budget import Budget, refusal
 from agent.run.system_prompt import system_prompt
 from supervisor.discovery.admission import Consent
 from supervisor.home.config import ConfigError, load_config
@@ -27,6 +28,7 @@ from wire.text import valid_text
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from agent.answers.schema import AnswerSchema
     from agent.model.provider import Provider
     from agent.model.request import Reasoning
     from supervisor.home.config import Config
@@ -57,16 +59,20 @@ def prepare(request: RunRequest) -> Prepared:
     request, remarks = _with_defaults(request, config, provider)
     connect, warnings = _anthropic(request) if provider == "anthropic" else (None, ())
     player = _player(request.replay, cwd) if request.replay is not None else None
+    schema = _answer_schema(request.output_schema)
     model = request.model or (player.model if player is not None else None) or catalogue.DEFAULT_MODEL
+    if (refused := refusal(model, Budget(request.max_cost_usd, request.max_tokens))) is not None:
+        raise UsageError(refused)
     recorder = _recorder(request.record, cwd) if request.record is not None else None
     worked_out: dict[str, Any] = {
         "cwd": cwd,
         "home": home,
         "model": model,
         "reply_tokens": catalogue.max_tokens(model),
-        "system": _system_prompt(request, home, cwd),
         "auto_compact": request.replay is None if request.auto_compact is None else request.auto_compact,
         "compact_at": _compact_at(request, config),
+        "system": _system_prompt(request, home, cwd, () if schema is None else (schema.instructions,)),
+        "answer_schema": schema,
         "limits": config.limits,
         "config": config,
         "remarks": (*remarks, *warnings),
@@ -148,12 +154,23 @@ def _compact_at(request: RunRequest, config: Config) -> int:
     return THRESHOLD if wanted is None or (request.auto_compact and not wanted) else wanted
 
 
-def _system_prompt(request: RunRequest, home: Path, cwd: str) -> str:
+def _answer_schema(path: str | None) -> AnswerSchema | None:
+    if path is None:
+        return None
+    from agent.answers.schema import AnswerSchema, AnswerSchemaError
+
+    try:
+        return AnswerSchema(path)
+    except AnswerSchemaError as error:
+        raise UsageError(str(error)) from None
+
+
+def _system_prompt(request: RunRequest, home: Path, cwd: str, more: tuple[str, ...]) -> str:
     try:
         return system_prompt(
             home=home,
             custom=request.system_prompt,
-            appended=request.append_system_prompt,
+            appended=(*request.append_system_prompt, *more),
             cwd=cwd,
             today=date.today(),  # noqa: DTZ011  the user's own day
         )
