@@ -303,7 +303,7 @@ class Result(Event):
     session: str
     extensions: dict[str, Cost]
     answer: Any | None = None
-    """The JSON of the final text. Absent without `--output-schema`, and when the text does not fit it."""
+    """None without `--output-schema`, and when the final text does not fit it. The JSON of that text."""
 
 
 AnyEvent = (

@@ -344,7 +344,7 @@ class Result(Record, frozen=True, tag="result"):
     session: str
     extensions: dict[str, Cost]
     answer: Raw | msgspec.UnsetType = msgspec.UNSET
-    """The JSON of the final text. Absent without `--output-schema`, and when the text does not fit it."""
+    """Absent without `--output-schema`, and when the final text does not fit it. The JSON of that text."""
 
 
 AnyRecord = (
