@@ -302,7 +302,7 @@ class Result(Event):
     duration_ms: int
     session: str
     extensions: dict[str, Cost]
-    answer: Any | None = None
+    answer: Any = None
     """None without `--output-schema`, and when the final text does not fit it. The JSON of that text."""
 
 

@@ -112,20 +112,7 @@ class Run:
             return PromptEnd(Status.BLOCKED, judgement.reason)
         self._begin_message(message)
         end: PromptEnd | None = None
-        while (limit := self._limit_reached()) is None:
-            if self._steering.has_waiting:
-                is_steered = self._deliver_steers()
-                if self._abort.is_requested():
-                    return self._aborted()
-                if end is not None and not is_steered and (end := self._concluded(end)) is not None:
-                    return end
-            self._compactor.before_request(self.options)
-            if self._abort.requested:
-                return self._aborted()
-            if (limit := self._limit_reached()) is not None:  # the compaction may have used up the budget
-                return limit
-            if self._is_repair_due:
-                self._ask_for_repair()
+        while (stop := self._before_turn(end)) is None:
             self.steps += 1
             end = self._turn(self.steps)
             if end is not None and end.is_too_long:
@@ -133,7 +120,27 @@ class Run:
             is_steered = end is not None and end.status is Status.OK and self._steering.has_waiting
             if end is not None and not is_steered and (end := self._concluded(end)) is not None:
                 return end
-        return limit
+        return stop
+
+    def _before_turn(self, end: PromptEnd | None) -> PromptEnd | None:
+        """Makes the conversation ready for the next request. Returns the end of the prompt if there is none. `end` is
+        how it would have ended, were there no messages waiting."""
+        if (limit := self._limit_reached()) is not None:
+            return limit
+        if self._steering.has_waiting:
+            is_steered = self._deliver_steers()
+            if self._abort.is_requested():
+                return self._aborted()
+            if end is not None and not is_steered and (end := self._concluded(end)) is not None:
+                return end
+        self._compactor.before_request(self.options)
+        if self._abort.requested:
+            return self._aborted()
+        if (limit := self._limit_reached()) is not None:  # the compaction may have used up the budget
+            return limit
+        if self._is_repair_due:
+            self._ask_for_repair()
+        return None
 
     def _limit_reached(self) -> PromptEnd | None:
         """The end of the prompt if no further request may be made."""
