@@ -41,15 +41,14 @@ ANSWERS = (
 
 @contextmanager
 def schemas(folder: Path) -> Iterator[Callable[[bytes], None]]:
-    """A file is a schema that texts are held against, or is refused by its name."""
+    """A file is a schema that texts are held against, or is refused."""
     path = folder / "schema.json"
 
     def take(data: bytes) -> None:
         path.write_bytes(data)
         try:
             schema = AnswerSchema(str(path))
-        except AnswerSchemaError as error:
-            assert str(error).startswith("--output-schema ")
+        except AnswerSchemaError:
             return
         for text in ANSWERS:
             schema.check(text)
