@@ -16,6 +16,7 @@ from agent.model.replay_provider import RecordingProvider, ReplayProvider
 from agent.model.request import THINKING_BUDGETS
 from agent.options import Options, RunRequest
 from agent.run.auto_compaction import THRESHOLD
+from agent.run.budget import Budget, refusal
 from agent.run.context_files import NO_CONTEXT, as_text, find_context_files, repository_root
 from agent.run.system_prompt import system_prompt
 from agent.skills.offer import Offer, offer
@@ -29,6 +30,7 @@ from wire.text import valid_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from agent.answers.schema import AnswerSchema
     from agent.model.provider import Provider
     from agent.model.request import Reasoning
     from agent.transcript import Image
@@ -63,11 +65,15 @@ def prepare(request: RunRequest) -> Prepared:
     connect, warnings = _anthropic(request) if provider == "anthropic" else (None, ())
     skills = offer(cwd=cwd, home=home, with_users=request.user_skills) if request.skills else Offer()
     context = find_context_files(home, Path(cwd)) if request.context_files else NO_CONTEXT
-    system = _system_prompt(request, home, cwd, skills.manifest, as_text(context.files))
+    schema = _answer_schema(request.output_schema)
+    more = () if schema is None else (schema.instructions,)
+    system = _system_prompt(request, home, cwd, more, skills.manifest, as_text(context.files))
     named = [*(skill.path for skill in skills.skills if skill.path), *(file.path for file in context.files)]
     places = _places(named, cwd, home)
     player = _player(request.replay, cwd, places) if request.replay is not None else None
     model = request.model or (player.model if player is not None else None) or catalogue.DEFAULT_MODEL
+    if (refused := refusal(model, Budget(request.max_cost_usd, request.max_tokens))) is not None:
+        raise UsageError(refused)
     images, scaled = _images(request.images, model) if request.images else ((), ())
     recorder = _recorder(request.record, cwd, places) if request.record is not None else None
     worked_out: dict[str, Any] = {
@@ -79,6 +85,7 @@ def prepare(request: RunRequest) -> Prepared:
         "offered_skills": skills.skills,
         "auto_compact": request.replay is None if request.auto_compact is None else request.auto_compact,
         "compact_at": _compact_at(request, config),
+        "answer_schema": schema,
         "limits": config.limits,
         "config": config,
         "remarks": (*remarks, *warnings, *scaled, *skills.remarks, *context.notices),
@@ -181,12 +188,23 @@ def _places(named: Sequence[str], cwd: str, home: Path) -> dict[str, str]:
     return {name: folders[name] for name in folders if name in used and name != "cwd"}
 
 
-def _system_prompt(request: RunRequest, home: Path, cwd: str, skills: str, context: str) -> str:
+def _answer_schema(path: str | None) -> AnswerSchema | None:
+    if path is None:
+        return None
+    from agent.answers.schema import AnswerSchema, AnswerSchemaError
+
+    try:
+        return AnswerSchema(path)
+    except AnswerSchemaError as error:
+        raise UsageError(str(error)) from None
+
+
+def _system_prompt(request: RunRequest, home: Path, cwd: str, more: tuple[str, ...], skills: str, context: str) -> str:
     try:
         return system_prompt(
             home=home,
             custom=request.system_prompt,
-            appended=request.append_system_prompt,
+            appended=(*request.append_system_prompt, *more),
             cwd=cwd,
             today=date.today(),  # noqa: DTZ011  the user's own day
             skills=skills,

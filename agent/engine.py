@@ -15,6 +15,7 @@ from agent import extensions as starting
 from agent.model import catalogue
 from agent.model.provider import ProviderUnavailable
 from agent.run import compaction, cost
+from agent.run.budget import Budget, Spending, refusal
 from agent.run.conversation import Conversation
 from agent.run.model_call import ModelCalls
 from agent.run.run import Run
@@ -56,6 +57,8 @@ class PromptResult(msgspec.Struct, frozen=True):
     """The model's last answer, or the text that a slash command prints instead."""
     steps: int = 0
     usage: events.Totals = cost.NOTHING
+    answer: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    """The JSON of an answer that fits the schema."""
     has_answer: bool = False
     """Whether `text` is an answer: also one that the model has ended for an unusual reason, which is then the reason of
     an error, but not the text of a turn before a failure."""
@@ -89,7 +92,8 @@ class Engine:
         self.provider_name = "none" if isinstance(provider, ProviderUnavailable) else provider.name
         self._event_writer = event_writer
         self._notices = notices
-        self.conversation = Conversation(self._open_session() if options.keep_session else None)
+        self.spending = Spending(Budget(options.max_cost_usd, options.max_tokens))
+        self.conversation = Conversation(self._open_session() if options.keep_session else None, self.spending)
         self.session_id = self.conversation.id or os.urandom(8).hex()
         self._run: Run | None = None
         self._steering = Steering()
@@ -131,7 +135,9 @@ class Engine:
 
     def set_model(self, model: str) -> None:
         """Asks this model from the next turn on, also of a prompt that runs. Extensions that start from now on are told
-        of it."""
+        of it. Raises `ValueError` for a model whose price is not known, if there is a budget in dollars."""
+        if (refused := refusal(model, self.spending.budget)) is not None:
+            raise ValueError(refused)
         self._options = msgspec.structs.replace(self._options, model=model, reply_tokens=catalogue.max_tokens(model))
         self.supervisor.set_model(model)
         if self._run is not None:
@@ -152,6 +158,8 @@ class Engine:
             text = answer.prompt
         if isinstance(self._provider, ProviderUnavailable):
             return PromptResult(self._provider.status, self._provider.reason)
+        if (used_up := self.spending.used_up()) is not None:
+            return PromptResult(Status.BUDGET, used_up)
         steering = self._steering = Steering()
         abort.on_request(lambda _reason: steering.close())
         self._ready_model(self._provider, abort)
@@ -172,7 +180,9 @@ class Engine:
             end = run.prompt(text, images)
         finally:
             steering.close()
-        return PromptResult(end.status, end.reason, run.text, run.steps, run.usage, end.has_answer)
+        return PromptResult(
+            end.status, end.reason, run.text, run.steps, run.usage, answer=run.answer, has_answer=end.has_answer
+        )
 
     def steer(self, text: str, images: tuple[Image, ...] = ()) -> None:
         """Has a message for the prompt that runs: it becomes a user message before the next request to the model, and
@@ -194,7 +204,7 @@ class Engine:
         summarizer = Summarizer(calls, self._event_writer, self.conversation, abort, self.model)
         summary = summarizer.run(older, kept, instructions)
         is_done = summary.status is Status.OK
-        return PromptResult(summary.status, summary.reason, summary.text, 0, calls.usage, is_done)
+        return PromptResult(summary.status, summary.reason, summary.text, 0, calls.usage, has_answer=is_done)
 
     def warm_up(self) -> None:
         """Has the model ready for a request that may come, also if its process has ended."""

@@ -117,6 +117,7 @@ class EngineHost:
             ran.status,
             ran.reason,
             text=ran.text,
+            answer=ran.answer,
             steps=ran.steps,
             usage=ran.usage,
             duration_s=duration_s,

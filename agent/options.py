@@ -13,6 +13,7 @@ from wire.manifest import Limits
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from agent.answers.schema import AnswerSchema
     from agent.model.request import Reasoning
     from agent.skills.skill import Skill
 
@@ -106,6 +107,8 @@ class Options(RunRequest, frozen=True, kw_only=True):
     """The limits of an extension for values that its manifest leaves out."""
     config: Config = msgspec.field(default_factory=Config)
     """The user's configuration of extensions."""
+    answer_schema: AnswerSchema | None = None
+    """The JSON Schema in `output_schema`."""
     remarks: tuple[str, ...] = ()
     """Lines for the user about settings that have no effect, or a file that others may read."""
     consent: Consent = msgspec.field(default_factory=Consent)

@@ -294,7 +294,7 @@ class Result(Event):
     reason: str
     """Empty when the status is `ok`."""
     text: str
-    """The last assistant message that a reader may see."""
+    """The last assistant message that a reader may see. With `answer` its JSON alone, without a fence around it."""
     steps: int
     usage: Totals
     cost_usd: float | None
@@ -302,6 +302,8 @@ class Result(Event):
     duration_ms: int
     session: str
     extensions: dict[str, Cost]
+    answer: Any = None
+    """None without `--output-schema`, and when the final text does not fit it. The JSON of that text."""
 
 
 AnyEvent = (

@@ -178,7 +178,7 @@ class Verdict(Part):
     _parts: ClassVar[dict[str, str]] = {"modified_result": "ModifiedResult"}
     block: bool | None = None
     reason: str | None = None
-    modified_args: Any | None = None
+    modified_args: Any = None
     """For `tool_call`: a JSON object; null means unchanged."""
     replace_text: str | None = None
     """For `assistant_message` and `user_prompt`; empty means unchanged."""

@@ -335,7 +335,7 @@ class Result(Record, frozen=True, tag="result"):
     reason: str
     """Empty when the status is `ok`."""
     text: str
-    """The last assistant message that a reader may see."""
+    """The last assistant message that a reader may see. With `answer` its JSON alone, without a fence around it."""
     steps: int
     usage: Totals
     cost_usd: float | None
@@ -343,6 +343,8 @@ class Result(Record, frozen=True, tag="result"):
     duration_ms: int
     session: str
     extensions: dict[str, Cost]
+    answer: Raw | msgspec.UnsetType = msgspec.UNSET
+    """Absent without `--output-schema`, and when the final text does not fit it. The JSON of that text."""
 
 
 AnyRecord = (

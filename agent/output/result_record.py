@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from wire import events
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ def result_record(
     reason: str,
     *,
     text: str,
+    answer: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET,
     steps: int,
     usage: events.Totals,
     duration_s: float,
@@ -29,6 +32,7 @@ def result_record(
         exit_code=status.exit_code,
         reason=reason,
         text=text,
+        answer=answer,
         steps=steps,
         usage=usage,
         cost_usd=usage.cost_usd,

@@ -139,7 +139,10 @@ class RequestHandler:
     def _set_model(self, request: requests.SetModel) -> responses.Model:
         if not request.model.strip():
             raise RefusedError("model: it is empty")
-        self._engine.set_model(request.model)
+        try:
+            self._engine.set_model(request.model)
+        except ValueError as error:
+            raise RefusedError(str(error)) from None
         return responses.Model(request.model)
 
     def _get_models(self, _request: requests.GetModels) -> responses.Models:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from agent.run import auto_compaction, cost
 from agent.run.auto_compaction import Fill
+from agent.run.budget import Spending
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,8 +19,10 @@ if TYPE_CHECKING:
 class Conversation:
     """The messages so far. With `session`, each is on disk before the run goes on."""
 
-    def __init__(self, session: SessionFile | None = None) -> None:
+    def __init__(self, session: SessionFile | None = None, spending: Spending | None = None) -> None:
         self._session = session
+        self.spending = Spending() if spending is None else spending
+        """Without what an earlier process has used."""
         self.transcript: list[Message] = []
         self.usage = cost.NOTHING
         """Of all prompts together."""
@@ -61,6 +64,7 @@ class Conversation:
 
     def used(self, reply: Totals) -> Totals:
         """Adds what a reply has used. Returns the sum of all replies."""
+        self.spending.add(reply)
         self.usage = cost.add(self.usage, reply)
         if self._session is not None:
             self._session.usage(self.usage)

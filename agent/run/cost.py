@@ -23,6 +23,11 @@ def totals(model: str, usage: Mapping[str, int]) -> Totals:
     return Totals(**counts, cost_usd=None if cost is None else round(cost, 6))
 
 
+def is_known(model: str) -> bool:
+    """Whether the cost of a request to this model is known."""
+    return totals(model, {}).cost_usd is not None
+
+
 def add(left: Totals, right: Totals) -> Totals:
     """The sum of both; its cost is None if one of both costs is None."""
     unknown = left.cost_usd is None or right.cost_usd is None

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from agent.answers.verdict import repair_request
 from agent.images.limits import UnfitImageError
 from agent.model.request import build_params
 from agent.output import event_content
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agent.abort import Abort
+    from agent.answers.verdict import Verdict
     from agent.model.provider import Provider
     from agent.options import Options
     from agent.output.event_writer import EventWriter
@@ -82,7 +84,14 @@ class Run:
         )
         self.steps = 0
         self.text = ""
-        """The last assistant message that readers may see."""
+        """The last assistant message that readers may see; if it fits the schema of the answers, its JSON alone."""
+        self.answer: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+        """The JSON of an answer that fits."""
+        self._final_text = ""
+        """What readers may see of the last reply."""
+        self._misfit: Verdict | None = None
+        """The answer that did not fit; the model gets one more turn."""
+        self._is_repair_due = False
         self._asked = _Asked(options.model, 0, "")
         self._text_blocked = ""
         """Why a guard withheld the last message; "" if none did."""
@@ -93,7 +102,8 @@ class Run:
         return self._model_calls.usage
 
     def prompt(self, text: str, images: tuple[Image, ...] = ()) -> PromptEnd:
-        """Runs turns until the model is done, a failure, a guard or an abort ends the run, or `max_steps` are run."""
+        """Runs turns until the model is done, a failure, a guard or an abort ends the run, or `max_steps` or the budget
+        is used up. After an answer that does not fit the schema there is one more turn."""
         try:
             images = self._toolbox.fit_message(images, self._event_writer.wait)
         except UnfitImageError as error:
@@ -112,23 +122,74 @@ class Run:
             return PromptEnd(Status.BLOCKED, judgement.reason)
         self._begin_message(message)
         end: PromptEnd | None = None
-        while self.options.max_steps is None or self.steps < self.options.max_steps:
-            if self._steering.has_waiting:
-                is_steered = self._deliver_steers()
-                if self._abort.is_requested():
-                    return self._aborted()
-                if end is not None and not is_steered:
-                    return end
-            self._compactor.before_request(self.options)
-            if self._abort.requested:
-                return self._aborted()
+        while (stop := self._before_turn(end)) is None:
             self.steps += 1
             end = self._turn(self.steps)
             if end is not None and end.is_too_long:
                 end = self._turn_again(end)
-            if end is not None and not (end.status is Status.OK and self._steering.has_waiting):
+            is_steered = end is not None and end.status is Status.OK and self._steering.has_waiting
+            if end is not None and not is_steered and (end := self._concluded(end)) is not None:
                 return end
-        return PromptEnd(Status.MAX_STEPS, f"max steps ({self.options.max_steps}) exceeded")
+        return stop
+
+    def _before_turn(self, end: PromptEnd | None) -> PromptEnd | None:
+        """Makes the conversation ready for the next request. Returns the end of the prompt if there is none. `end` is
+        how it would have ended, were there no messages waiting."""
+        if (limit := self._limit_reached()) is not None:
+            return limit
+        if self._steering.has_waiting:
+            is_steered = self._deliver_steers()
+            if self._abort.is_requested():
+                return self._aborted()
+            if end is not None and not is_steered and (end := self._concluded(end)) is not None:
+                return end
+        self._compactor.before_request(self.options)
+        if self._abort.requested:
+            return self._aborted()
+        if (limit := self._limit_reached()) is not None:  # the compaction may have used up the budget
+            return limit
+        if self._is_repair_due:
+            self._ask_for_repair()
+        return None
+
+    def _limit_reached(self) -> PromptEnd | None:
+        """The end of the prompt if no further request may be made."""
+        if self.options.max_steps is not None and self.steps >= self.options.max_steps:
+            status, reason = Status.MAX_STEPS, f"max steps ({self.options.max_steps}) exceeded"
+        elif (used_up := self._conversation.spending.used_up()) is not None:
+            status, reason = Status.BUDGET, used_up
+        else:
+            return None
+        if self._is_repair_due and self._misfit is not None:
+            reason += f"; the answer does not fit --output-schema: {self._misfit.summary}"
+        return PromptEnd(status, reason)
+
+    # --- the answer ---------------------------------------------------------------------------------------
+
+    def _concluded(self, end: PromptEnd) -> PromptEnd | None:
+        """The end of the prompt; None if another turn follows, because the answer does not fit the schema."""
+        schema = self.options.answer_schema
+        if schema is None or end.status is not Status.OK:
+            return end
+        verdict = schema.check(self._final_text)
+        if verdict.fits:
+            self.text, self.answer = verdict.text, verdict.answer
+            return end
+        if self._misfit is not None:
+            reason = "the answer does not fit --output-schema, also after one more turn"
+            return PromptEnd(Status.INVALID_ANSWER, f"{reason}: {verdict.summary}")
+        self._misfit, self._is_repair_due = verdict, True
+        return None
+
+    def _ask_for_repair(self) -> None:
+        """Tells the model what is wrong with its answer. No guard judges these words: no user has written them."""
+        assert self._misfit is not None
+        self._is_repair_due = False
+        message = Message("user", (Text(repair_request(self._misfit)),), now())
+        self._emit(events.UserMessage(event_content.content(message.content), message.time))
+        self._begin_message(message)
+
+    # --- messages of the user -----------------------------------------------------------------------------
 
     def _deliver_steers(self) -> bool:
         """Puts the messages that wait at the end of the conversation. A guard may block one, as it may a prompt: its
@@ -199,6 +260,8 @@ class Run:
         if summary.status is not Status.OK:
             reason = f"{refused.reason}\nthe conversation was not compacted: {summary.reason}"
             return PromptEnd(summary.status, reason, refused.has_answer)
+        if (used_up := self._conversation.spending.used_up()) is not None:
+            return PromptEnd(Status.BUDGET, used_up, refused.has_answer)
         self.text = self._asked.text
         end = self._turn(self.steps)
         if end is not None and end.is_too_long:
@@ -245,6 +308,7 @@ class Run:
 
     def _finish_reply(self, builder: ReplyBuilder, reply: ModelReply, *, started: bool) -> None:
         """The transcript keeps the original text; readers and observers get what the guards let through."""
+        self._final_text = ""
         original = text_of(reply.kept)
         judgement = self._judge_text(original)
         visible = original if judgement is None or judgement.text is None else judgement.text
@@ -262,6 +326,7 @@ class Run:
         if blocked or not message.content:
             return
         shown = message.content if visible == original else _with_text(message.content, visible)
+        self._final_text = visible
         self.text = visible or self.text
         self._emit(events.AssistantMessage(event_content.content(shown), message.time))
         self._supervisor.tell(frames.Event("assistant_message", text=text_of(shown, "") or None))

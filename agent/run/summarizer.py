@@ -61,6 +61,8 @@ class Summarizer:
     ) -> Summary:
         """Puts a summary in the place of `older`, and drops what follows `kept`. `window` is the most tokens that the
         request may have; without it, the context of the model."""
+        if (used_up := self._conversation.spending.used_up()) is not None:
+            return Summary(Status.BUDGET, used_up)
         if window is None:
             window = window_of(self._model)
         reply = self._ask(compaction.request(self._model, older, window=window, instructions=instructions))

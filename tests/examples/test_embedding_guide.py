@@ -23,6 +23,14 @@ SCRIPTS = {
     "Options": [[]],
     "Events": [[READ, text_reply("It has one line.")]],
     "Results": [[SAID, SAID]],
+    "Answers as JSON": [
+        [
+            text_reply("7 %, notes.md and prices.py"),
+            text_reply('```json\n{"files": ["notes.md", "prices.py"], "vat": 7}\n```'),
+            text_reply("It is not there."),
+            text_reply('{"vat": 0}'),
+        ]
+    ],
     "Errors": [[]],
     "While a prompt runs": [
         [stall_midway(text_reply("Once...Upon..."), after=4), text_reply("The end.")],

@@ -79,13 +79,15 @@ class Outcome:
         assert "\x1b" not in self.stderr
         return " ".join(re.sub("[│╭╮╰╯─]", " ", self.stderr).split())
 
-    def check(self, status: Status) -> Outcome:
-        """Checks the promises that hold for every stream."""
+    def check(self, status: Status, *, user_messages: int = 1) -> Outcome:
+        """Checks the promises that hold for every stream. Only after an answer that does not fit a schema has it more
+        than one user message."""
         records = self.records
         assert isinstance(records[0], events.Session)
         assert [type(record) for record in records[-2:]] == [events.Result, events.Done]
-        for once in (events.Session, events.Result, events.Done, events.UserMessage):
+        for once in (events.Session, events.Result, events.Done):
             assert len(self.of(once)) <= 1
+        assert len(self.of(events.UserMessage)) <= user_messages
         assert (self.result.status, self.result.exit_code, self.status) == (status.value, *[status.exit_code] * 2)
         assert bool(self.result.reason) == (status is not Status.OK), self.result
         announced = [record.id for record in self.of(events.ToolCall)]

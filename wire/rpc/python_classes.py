@@ -195,6 +195,7 @@ def _annotation(item: ast.AnnAssign) -> tuple[str, str | None]:
     if "msgspec.UnsetType" in text or "Unset" in text:
         text, default = text.replace("msgspec.UnsetType", "None"), "None"
     text = META.sub(r"\1", text.replace("Raw", "Any").replace("HostKind", "str"))
+    text = re.sub(r"\bAny \| None\b", "Any", text)
     text = re.sub(r"\blist\[([^\]]+)\]", r"tuple[\1, ...]", text)
     for wire_name, name in RENAMED.items():
         text = name if text == wire_name else text

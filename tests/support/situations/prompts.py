@@ -71,6 +71,29 @@ def too_many_turns(stage: Stage) -> str:
     return stage.asked("--max-steps", "1").stderr
 
 
+@situation("zot: budget: … of … (--max-cost-usd) is used; allow more, or ask for less")
+def too_expensive(stage: Stage) -> str:
+    stage.server.add(*[tool_reply([("read", {"path": "x"})])] * 2)
+    return stage.asked("--max-cost-usd", "0.00001").stderr
+
+
+@situation("zot: the answer does not fit --output-schema, also after one more turn: …")
+def no_json(stage: Stage) -> str:
+    schema = stage.file("schema.json", '{"type": "integer"}')
+    stage.server.add(text_reply("Two."), text_reply("2.5"))
+    return stage.asked("--output-schema", schema).stderr
+
+
+@situation("zot: --output-schema …: not a JSON Schema: …")
+def no_schema(stage: Stage) -> str:
+    return stage.zot.run("-p", "--output-schema", stage.file("schema.json", '{"type": "int"}'), "hi").stderr
+
+
+@situation("zot: --max-cost-usd: the price of the model … is not known, …")
+def no_price(stage: Stage) -> str:
+    return stage.zot.run("-p", "--max-cost-usd", "1", "-m", "llama-99b", "hi").stderr
+
+
 @situation("zot: no such command: '/nope'; …")
 def unknown_slash_command(stage: Stage) -> str:
     return stage.zot.run("-p", "/nope").stderr

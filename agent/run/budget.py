@@ -1,0 +1,73 @@
+"""Decides whether the model may be asked once more. A request is made while less than the budget is used, so what is
+used in the end is never over it by more than one reply."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from agent.run import cost
+
+if TYPE_CHECKING:
+    from wire.events import Totals
+
+MORE = "allow more, or ask for less"
+
+
+class Budget(msgspec.Struct, frozen=True):
+    """What all requests to the model may use together. None: no limit."""
+
+    max_cost_usd: float | None = None
+    max_tokens: int | None = None
+    """Input and output tokens; those that are read from the provider's cache or written to it are input."""
+
+
+def tokens(used: Totals) -> int:
+    """All tokens that the model has read or written."""
+    return used.input + used.output + used.cache_read + used.cache_write
+
+
+def decide(spent: Totals, budget: Budget) -> str | None:
+    """Why no further request may be made; None if one may. A cost that is not known counts as too high."""
+    if budget.max_cost_usd is not None:
+        limit = f"${dollars(budget.max_cost_usd, 2)} (--max-cost-usd)"
+        if spent.cost_usd is None:
+            return f"budget: nobody knows how much of {limit} is used: the price of a model that was asked is not known"
+        if spent.cost_usd >= budget.max_cost_usd:
+            return f"budget: ${dollars(spent.cost_usd, 4)} of {limit} is used; {MORE}"
+    if budget.max_tokens is not None and tokens(spent) >= budget.max_tokens:
+        return f"budget: {tokens(spent):,} of {budget.max_tokens:,} tokens (--max-tokens) are used; {MORE}"
+    return None
+
+
+def dollars(amount: float, places: int) -> str:
+    """The amount with so many decimal places, or with more if it has more, up to nine."""
+    exact = f"{amount:.9f}".rstrip("0")
+    return max(exact, f"{amount:.{places}f}", key=len)
+
+
+def refusal(model: str, budget: Budget) -> str | None:
+    """Why the model cannot be asked within this budget; None if it can."""
+    if budget.max_cost_usd is None or cost.is_known(model):
+        return None
+    return (
+        f"--max-cost-usd: the price of the model {model!r} is not known, so nobody can say when the budget is used up:"
+        " write its prices to $ZOT_HOME/models.json, or limit its tokens with --max-tokens"
+    )
+
+
+class Spending:
+    """What the requests of this process have used, whichever prompt made them."""
+
+    def __init__(self, budget: Budget | None = None) -> None:
+        self.budget = Budget() if budget is None else budget
+        self.spent = cost.NOTHING
+
+    def add(self, used: Totals) -> None:
+        """One request more."""
+        self.spent = cost.add(self.spent, used)
+
+    def used_up(self) -> str | None:
+        """Why no further request may be made; None if one may."""
+        return decide(self.spent, self.budget)
