@@ -117,6 +117,8 @@ def _problem(value: Any, kind: Any) -> str | None:
         msgspec.convert(value, type=kind)
     except msgspec.ValidationError as error:
         return _in_words(value, str(error))
+    except UnicodeEncodeError:  # msgspec looks up the tag as UTF-8
+        return "a text with half a character in it"
     return None
 
 
