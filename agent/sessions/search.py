@@ -9,7 +9,7 @@ import msgspec
 
 from agent.sessions.arguments import texts_in
 from agent.sessions.history import rows_of
-from agent.transcript import Message, Text, ToolCall, ToolResult, text_of
+from agent.transcript import Message, Role, Text, ToolCall, ToolResult, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +30,7 @@ class Hit(msgspec.Struct, frozen=True):
 
     message: int
     """Counted from 1."""
-    role: str
+    role: Role
     part: Part
     tool: str
     """Of arguments and results: the name of the tool; "" where the file does not say."""

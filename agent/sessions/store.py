@@ -36,6 +36,10 @@ _MESSAGE = re.compile(rb'\{"type":"message","message":\{"role":"(user|assistant|
 _USAGE = b'{"type":"usage",'
 
 
+class NoSuchSessionError(SessionError):
+    """Nothing is named so."""
+
+
 class SessionInfo(msgspec.Struct, frozen=True):
     """A session file in short."""
 
@@ -88,7 +92,7 @@ def find(home: Path, cwd: str | None, text: str) -> SessionInfo:
     """The session that `text` names: an id, the beginning of one (4 characters or more), the name of a file, or a path.
 
     Looks among the sessions of the working folder, or with None of all. Raises `SessionError` if there is none, and if
-    there are several; its text has the candidates.
+    there are several; its text has the candidates. The first is a `NoSuchSessionError`.
     """
     return describe(path_of(home, cwd, text))
 
@@ -115,10 +119,16 @@ def path_of(home: Path, cwd: str | None, text: str) -> Path:
         if text.endswith(SUFFIX) and os.path.exists(text):
             return Path(text)
         where = f"in {cwd}" if cwd is not None else f"under {home}"
-        raise SessionError(f"there is no session {text[:80]!r} {where}; zot session list --all names all")
+        raise NoSuchSessionError(f"there is no session {text[:80]!r} {where}; zot session list --all names all")
     if len(found) > 1:
         raise SessionError(_ambiguous(text, found, ids))
     return found[0]
+
+
+def session_ids(home: Path, cwd: str | None) -> list[str]:
+    """The ids of the sessions of a working folder, or with None of all, the one that was written to last first. Reads
+    only the beginning of each file."""
+    return [found for path in session_files(home, cwd) if (found := _id_of(path))]
 
 
 def describe(path: Path) -> SessionInfo:

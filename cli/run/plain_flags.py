@@ -75,6 +75,7 @@ COMMANDS = frozenset(
         "rpc",
         "schema",
         "skill",
+        "session",
         "stop",
         "top",
     }

@@ -165,7 +165,7 @@ class _Page:
         head = "<h3>result</h3>\n" if answer else ""
         return (
             f'<details class="tool{state}"><summary><b>{_text(call.name[:200])}</b> '
-            f'<code><bdi>{_text(first)}</bdi></code>{note}</summary>\n<div class="given">\n{rows}</div>\n{head}{answer}</details>\n'
+            f"<code><bdi>{_text(first)}</bdi></code>{note}</summary>\n{rows}{head}{answer}</details>\n"
         )
 
     def _result(self, result: ToolResult) -> str:
