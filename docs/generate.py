@@ -226,7 +226,8 @@ def _is_plain(value: ast.expr) -> bool:
 
 def _is_struct(node: ast.ClassDef) -> bool:
     return any(
-        ast.unparse(base) in ("msgspec.Struct", "Frame", "Record", "Message", "Request", "Block") for base in node.bases
+        ast.unparse(base) in ("msgspec.Struct", "Frame", "Record", "Message", "Request", "Block", "Facts", "Session")
+        for base in node.bases
     ) and (not node.name.startswith("_"))
 
 

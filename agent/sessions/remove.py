@@ -10,9 +10,9 @@ import time
 from typing import TYPE_CHECKING
 
 from agent.sessions.file import SessionBusyError
-from agent.sessions.history import rows_of
 from agent.sessions.load import SessionError
 from agent.sessions.places import session_files
+from agent.sessions.reading.history import rows_of
 from agent.sessions.rows import Meta
 from wire.events import Totals
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agent.sessions.arguments import named_arguments
 from agent.sessions.export.wording import (
     clock_of,
     compaction_text,
@@ -14,7 +13,8 @@ from agent.sessions.export.wording import (
     usage_text,
     visible,
 )
-from agent.sessions.history import Compacted
+from agent.sessions.reading.arguments import named_arguments
+from agent.sessions.reading.history import Compacted
 from agent.transcript import Image, Text, Thinking, ToolCall, ToolResult
 from cli.sessions.listing import shown
 from wire.text import printable
@@ -22,7 +22,7 @@ from wire.text import printable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from agent.sessions.history import History
+    from agent.sessions.reading.history import History
     from agent.transcript import Block, Message
 
 LINES = 8

@@ -100,7 +100,7 @@ def _target(output: str, form: Format) -> str:
 def _document(source: Path, form: Format) -> bytes:
     if form is Format.zotsession:
         return _portable(source)
-    from agent.sessions.history import read_history
+    from agent.sessions.reading.history import read_history
 
     history = read_history(source)
     if form is Format.json:

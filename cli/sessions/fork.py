@@ -31,7 +31,7 @@ def fork(
     Examples:
         zot session fork 3f2a                       all of it
         zot session fork 3f2a --at 4                its first four messages
-        zot -r "$(zot session fork 3f2a --at 4)" "do it the other way"    … and go on with them
+        zot -r "$(zot session fork 3f2a --at 4)" -p "the other way"    … and go on with them
     """
     working("fork", lambda: _run(session, at=at, cwd=cwd, as_json=as_json))
 

@@ -26,7 +26,7 @@ def import_file(
 
     Examples:
         zot session import run.zotsession          into this folder
-        zot -r "$(zot session import run.zotsession)" "go on"     … and go on with it
+        zot -r "$(zot session import run.zotsession)" -p "go on"    … and go on with it
     """
     working("import", lambda: _run(file, cwd=cwd, as_json=as_json))
 

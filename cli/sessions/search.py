@@ -14,7 +14,7 @@ from cli.parameters import Json
 from cli.sessions.shared_options import All, Cwd, complain, folder, listed, working
 
 if TYPE_CHECKING:
-    from agent.sessions.search import Hit
+    from agent.sessions.reading.search import Hit
     from agent.sessions.store import SessionInfo
 
 NAMED = {"user": "user", "assistant": "assistant", "tool": "results"}
@@ -55,8 +55,8 @@ def search(
 
 def _run(text: str, *, everywhere: bool, regex: bool, ignore_case: bool, cwd: str | None, as_json: bool) -> int:
     from agent.sessions.load import SessionError
-    from agent.sessions.search import pattern_of
-    from agent.sessions.search import search as hits_of
+    from agent.sessions.reading.search import pattern_of
+    from agent.sessions.reading.search import search as hits_of
     from cli.choices import CommandLineError
 
     if not text:

@@ -36,7 +36,7 @@ def show(
 
 
 def _run(session: str, *, full: bool, cwd: str | None, as_json: bool) -> int:
-    from agent.sessions.history import read_history
+    from agent.sessions.reading.history import read_history
 
     history = read_history(file_of(folder(cwd), session))
     if as_json:

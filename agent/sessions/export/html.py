@@ -10,7 +10,6 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.sessions.arguments import named_arguments
 from agent.sessions.export.wording import (
     clock_of,
     compaction_text,
@@ -21,7 +20,8 @@ from agent.sessions.export.wording import (
     usage_text,
     visible,
 )
-from agent.sessions.history import Compacted
+from agent.sessions.reading.arguments import named_arguments
+from agent.sessions.reading.history import Compacted
 from agent.transcript import Image, Text, Thinking, ToolCall, ToolResult
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from markdown_it import MarkdownIt
 
-    from agent.sessions.history import History
+    from agent.sessions.reading.history import History
     from agent.transcript import Block, Message
 
 TEXT_CHARACTERS = 256 * 1024

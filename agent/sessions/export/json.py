@@ -11,7 +11,7 @@ from wire.rpc import sessions
 from wire.text import valid_text
 
 if TYPE_CHECKING:
-    from agent.sessions.history import History
+    from agent.sessions.reading.history import History
     from agent.sessions.store import SessionInfo
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from agent.sessions.arguments import named_arguments
 from agent.sessions.export.wording import (
     clock_of,
     compaction_text,
@@ -16,7 +15,8 @@ from agent.sessions.export.wording import (
     usage_text,
     visible,
 )
-from agent.sessions.history import Compacted
+from agent.sessions.reading.arguments import named_arguments
+from agent.sessions.reading.history import Compacted
 from agent.transcript import Image, Text, Thinking, ToolCall, ToolResult
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-    from agent.sessions.history import History
+    from agent.sessions.reading.history import History
     from agent.transcript import Block, Message
 
 PARSED_CHARACTERS = 256 * 1024

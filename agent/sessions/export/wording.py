@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from agent.sessions.history import Compacted, History
+    from agent.sessions.reading.history import Compacted, History
     from agent.transcript import Image
     from wire.events import Totals
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from agent.sessions.arguments import texts_in
-from agent.sessions.history import rows_of
+from agent.sessions.reading.arguments import texts_in
+from agent.sessions.reading.history import rows_of
 from agent.transcript import Message, Role, Text, ToolCall, ToolResult, text_of
 
 if TYPE_CHECKING:
