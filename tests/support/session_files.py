@@ -20,6 +20,7 @@ HOSTILE = (
     "</pre></script></style><script>alert(1)</script><img src=x onerror=alert(1)> ]]> --> <!-- "
     "\x1b[31mred\x1b[0m \x1b]0;title\x07 \u202egnp.exe \x9b2J [a](javascript:alert(1)) ![b](http://127.0.0.1/b.png)"
 )
+TABLE = "| a | b |\n|---|:-:|\n| 1 | `2` |"
 
 
 def say(text: str, role: str = "user") -> Message:
@@ -47,7 +48,9 @@ CONVERSATION = (
         TIME,
     ),
     Message(
-        "assistant", (Thinking("", redacted="e"), Text(f"Seen.\n\n{HOSTILE}"), ToolCall("t3", "edit", b"{bad")), TIME
+        "assistant",
+        (Thinking("", redacted="e"), Text(f"Seen.\n\n{TABLE}\n\n{HOSTILE}"), ToolCall("t3", "edit", b"{bad")),
+        TIME,
     ),
     say(HOSTILE),
     say("Done:\n\n```python\nopen", "assistant"),

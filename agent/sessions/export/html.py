@@ -8,7 +8,7 @@ import hashlib
 import re
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agent.sessions.export.wording import (
     clock_of,
@@ -25,9 +25,11 @@ from agent.sessions.reading.history import Compacted
 from agent.transcript import Image, Text, Thinking, ToolCall, ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from markdown_it import MarkdownIt
+    from markdown_it.renderer import RendererHTML
+    from markdown_it.token import Token
 
     from agent.sessions.reading.history import History
     from agent.transcript import Block, Message
@@ -204,7 +206,16 @@ def _markdown() -> MarkdownIt:
         def validateLink(self, url: str) -> bool:  # noqa: N802  the name is the library's
             return bool(_SAFE_LINK.match(url))
 
-    return Harmless("commonmark", {"html": False}).enable("table").disable("image")
+    markdown = Harmless("commonmark", {"html": False}).enable("table").disable("image")
+    for cell in ("th_open", "td_open"):
+        markdown.add_render_rule(cell, _without_style)
+    return markdown
+
+
+def _without_style(renderer: RendererHTML, tokens: Sequence[Token], index: int, options: Any, _env: Any) -> str:
+    """A cell of a table without the style that aligns it: the page's policy allows the style sheet only."""
+    tokens[index].attrs.pop("style", None)
+    return renderer.renderToken(tokens, index, options, _env)
 
 
 def _verbatim(kind: str, text: str) -> str:

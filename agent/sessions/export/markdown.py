@@ -70,7 +70,7 @@ def contained(text: str) -> str:
         if token.type in ("fence", "code_block") and token.map is not None:
             first, after = token.map
             code.update(range(first, after))
-            if token.type == "fence" and token.level == 0 and after >= len(lines) and not _is_closed(lines, token):
+            if token.type == "fence" and token.level == 0 and not _is_closed(lines, token):
                 end = token.markup
     shown = [line if number in code else _SPAN.sub(_escaped, line) for number, line in enumerate(lines)]
     return "\n".join([*shown, end] if end else shown)
@@ -84,11 +84,12 @@ def _parser() -> MarkdownIt:
 
 
 def _is_closed(lines: Sequence[str], token: Token) -> bool:
-    """Whether the last line of a block of code is its fence."""
+    """Whether the last line of a block of code is its fence. An open one goes to the end of the text."""
     assert token.map is not None
     first, after = token.map
-    last = lines[after - 1].strip() if after - 1 > first else ""
-    return last.startswith(token.markup) and not last.strip(token.markup[0])
+    last = lines[after - 1] if after - 1 > first else ""
+    fence = last.lstrip(" ")
+    return len(last) - len(fence) < 4 and fence.startswith(token.markup) and not fence.strip(token.markup[0] + " \t")
 
 
 def _escaped(found: re.Match[str]) -> str:

@@ -41,6 +41,13 @@ ROWS = st.sampled_from(
 )
 
 
+def _outcome(read, path):
+    try:
+        return read(path)
+    except SessionError as error:
+        return str(error)
+
+
 @settings(deadline=None)
 @given(st.lists(ROWS, max_size=8), st.integers(0, 40))
 def test_it_says_what_loading_the_file_would_say(rows, torn):
@@ -48,14 +55,10 @@ def test_it_says_what_loading_the_file_would_say(rows, torn):
     with tempfile.TemporaryDirectory() as made:
         path = Path(made, "s.jsonl")
         path.write_bytes(text[: len(text) - torn] if torn < len(text) else text)
-        try:
-            loaded = load(path)
-        except SessionError as error:
-            with pytest.raises(SessionError) as raised:
-                describe(path)
-            assert str(raised.value) == str(error)
-            return
-        info = describe(path)
+        loaded, info = _outcome(load, path), _outcome(describe, path)
+    if isinstance(loaded, str) or isinstance(info, str):
+        assert info == loaded
+        return
     assert (info.messages, info.title, info.usage) == (loaded.message_rows, loaded.title, loaded.usage)
     assert (info.id, info.cwd, info.model) == (loaded.meta.id or "s", loaded.meta.cwd, loaded.meta.model)
 

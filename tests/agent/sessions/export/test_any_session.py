@@ -17,18 +17,20 @@ from agent.sessions.export.markdown import contained, export_markdown
 from agent.sessions.reading.history import read_history
 from agent.sessions.rows import Meta, compaction_line, message_line, meta_line
 from agent.transcript import Image, Message, Text, Thinking, ToolCall, ToolResult
-from tests.support.session_files import HOSTILE, PNG, TIME
+from tests.support.session_files import HOSTILE, PNG, TABLE, TIME
 from wire.rpc.sessions import Export
 
 PIECES = st.sampled_from(
-    ["<script>", "</script>", "<img src=x onerror=a>", '" onload="x', "'", "&", "```", "~~~", "````\n", "\n", "    ", "- ", "> ",
-     "1. ", "[a](javascript:a)", "[b](https://example.org)", "![c](data:x)", "<!--", "<?", "]]>", "|", "---\n", "# ", "\x1b[2J",
-     "\u202e", "\x00", "\r", "\u2028", "<https://x.y>", "<style>", "[x]: http://x\n", "a", " ", HOSTILE]
-)  # fmt: skip
-TEXTS = st.lists(PIECES, max_size=8).map("".join) | st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
-IMAGES = st.builds(
-    Image, st.sampled_from(["image/png", "image/svg+xml", '"><script>']), st.sampled_from([PNG, "", '"x', "AA="])
+    [
+        *("<script>", "</script>", "<img src=x onerror=a>", '" onload="x', "'", "&", "<!--", "<?", "]]>", "<style>"),
+        *("```", "~~~", "````\n", "\n", "    ", "- ", "> ", "1. ", "|", "---\n", "# ", "a", " ", "<https://x.y>"),
+        *("[a](javascript:a)", "[b](https://example.org)", "![c](data:x)", "[x]: http://x\n"),
+        *("\x1b[2J", "\u202e", "\x00", "\r", "\u2028", TABLE, HOSTILE),
+    ]
 )
+TEXTS = st.lists(PIECES, max_size=8).map("".join) | st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+KINDS = st.sampled_from(["image/png", "image/svg+xml", '"><script>'])
+IMAGES = st.builds(Image, KINDS, st.sampled_from([PNG, "", '"x', "AA="]))
 ARGS = st.sampled_from([b"{}", b"{bad", b'{"a<b>": "</pre><script>", "n": [1]}', b'"x"', b"null"])
 IDS = st.sampled_from(["t1", "t2", '"><b>'])
 PARTS = st.builds(Text, TEXTS) | IMAGES
@@ -38,80 +40,17 @@ BLOCKS = st.one_of(
     st.builds(ToolCall, IDS, TEXTS.map(lambda text: text or "t"), ARGS),
     st.builds(ToolResult, IDS, st.lists(PARTS, max_size=3).map(tuple), st.booleans()),
 )
-MESSAGES = st.builds(
-    Message,
-    st.sampled_from(["user", "assistant", "tool"]),
-    st.lists(BLOCKS, min_size=1, max_size=4).map(tuple),
-    TEXTS | st.just(TIME),
-)
-ELEMENTS = set(
-    [
-        "html",
-        "head",
-        "meta",
-        "title",
-        "style",
-        "body",
-        "main",
-        "header",
-        "footer",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "dl",
-        "div",
-        "dt",
-        "dd",
-        "bdi",
-        "p",
-        "article",
-        "span",
-        "time",
-        "a",
-        "details",
-        "summary",
-        "b",
-        "code",
-        "em",
-        "strong",
-        "pre",
-        "figure",
-        "img",
-        "ul",
-        "ol",
-        "li",
-        "blockquote",
-        "table",
-        "thead",
-        "tbody",
-        "tr",
-        "th",
-        "td",
-        "hr",
-        "br",
-    ]
-)
-ATTRIBUTES = set(
-    [
-        "lang",
-        "charset",
-        "http-equiv",
-        "content",
-        "name",
-        "class",
-        "id",
-        "href",
-        "title",
-        "dir",
-        "alt",
-        "src",
-        "start",
-        "style",
-    ]
-)
+ROLES = st.sampled_from(["user", "assistant", "tool"])
+MESSAGES = st.builds(Message, ROLES, st.lists(BLOCKS, min_size=1, max_size=4).map(tuple), TEXTS | st.just(TIME))
+ELEMENTS = {
+    *("html", "head", "meta", "title", "style", "body", "main", "header", "footer", "article", "details", "summary"),
+    *("h1", "h2", "h3", "h4", "h5", "h6", "dl", "div", "dt", "dd", "bdi", "p", "span", "time", "a", "b", "code", "em"),
+    *("strong", "pre", "figure", "img", "ul", "ol", "li", "blockquote", "table", "thead", "tbody", "tr", "th", "td"),
+    *("hr", "br"),
+}
+ATTRIBUTES = {
+    *("lang", "charset", "http-equiv", "content", "name", "class", "id", "href", "title", "dir", "alt", "src", "start"),
+}
 
 
 class Checked(HTMLParser):
@@ -130,8 +69,6 @@ class Checked(HTMLParser):
                 assert value.startswith(("#m", "http://", "https://", "mailto:")), value
             if name == "src":
                 assert value.startswith("data:image/png;base64,"), value
-            if name == "style":
-                assert value.startswith("text-align:"), value
 
     def handle_comment(self, data):
         raise AssertionError(data)
@@ -140,7 +77,7 @@ class Checked(HTMLParser):
         raise AssertionError(data)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=60)
 @given(st.lists(MESSAGES, max_size=5), TEXTS, st.lists(MESSAGES, max_size=2))
 def test_any_session(messages, title, compacted):
     rows = [meta_line(Meta(id="x", title=title)), *map(message_line, messages), compaction_line(compacted)]
@@ -158,11 +95,8 @@ def test_any_session(messages, title, compacted):
     assert not set(document) & {"\x1b", "\u202e", "\x00", "\r"}
     tokens = MarkdownIt("commonmark").parse(document)
     assert not any(token.type == "html_block" for token in tokens)
-    headings = [
-        tokens[index + 1].content
-        for index, token in enumerate(tokens)
-        if token.type == "heading_open" and token.level == 0
-    ]
+    opened = [index for index, token in enumerate(tokens) if token.type == "heading_open" and token.level == 0]
+    headings = [tokens[index + 1].content for index in opened]
     for number in range(1, len(history.messages) + 1):
         assert any(heading.startswith(f"{number}. ") for heading in headings), (number, document)
     found = msgspec.json.decode(export_json(history), type=Export)
