@@ -36,8 +36,10 @@ if TYPE_CHECKING:
 
 TEXT_CHARACTERS = 256 * 1024
 """The most of one text; the rest is left out."""
-PARSED_CHARACTERS = 64 * 1024
-"""A longer text of the model is shown as it is."""
+PARSED_CHARACTERS = 32 * 1024
+ALL_PARSED_CHARACTERS = 2 * 1024 * 1024
+"""Of one text of the model and of all that are read as Markdown; others are shown as they are. A hostile text takes a
+second for each 100 KiB."""
 IMAGE_BYTES = 2 * 1024 * 1024
 IMAGES_BYTES = 16 * 1024 * 1024
 """The most of one image and of all; others are a line."""
@@ -59,6 +61,7 @@ class _Page:
         self._history = history
         self._markdown = _markdown()
         self._images_left = IMAGES_BYTES
+        self._parsed_left = ALL_PARSED_CHARACTERS
         self._results = {
             block.call_id: (number, block)
             for number, message in reversed(list(enumerate(history.messages)))
@@ -143,8 +146,9 @@ class _Page:
     def _prose(self, text: str) -> str:
         if not text.strip():
             return ""
-        if len(text) > PARSED_CHARACTERS:
+        if len(text) > min(PARSED_CHARACTERS, self._parsed_left):
             return _verbatim("text", text)
+        self._parsed_left -= len(text)
         return f'<div class="prose">\n{self._markdown.render(visible(text))}</div>\n'
 
     def _call(self, index: int, call: ToolCall) -> str:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from agent.sessions.reading.history import History
     from agent.transcript import Block, Message
 
-PARSED_CHARACTERS = 256 * 1024
+PARSED_CHARACTERS = 64 * 1024
 """A longer text is shown as it is, as a block of code."""
 _SPAN = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)|<(?=[A-Za-z/!?])(?!https?://[^\s<>]*>)")
 """Code within a line, and the beginning of a tag."""

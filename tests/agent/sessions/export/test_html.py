@@ -62,6 +62,10 @@ def test_a_long_answer_is_not_read_as_markdown(page, monkeypatch):
     monkeypatch.setattr(html, "PARSED_CHARACTERS", 10)
     assert "**bold** text" in page(say("**bold** text", "assistant"))
     assert "<strong>bold</strong>" in page(say("**bold**", "assistant"))
+    monkeypatch.setattr(html, "ALL_PARSED_CHARACTERS", 15)
+    text = page(say("**bold**", "assistant"), say("**thin**", "assistant"))
+    assert "<strong>bold</strong>" in text
+    assert "**thin**</pre>" in text
 
 
 @pytest.mark.parametrize(
