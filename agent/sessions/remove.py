@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
+import signal
 import stat
 import time
 from typing import TYPE_CHECKING
@@ -21,8 +23,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 YOUNG_S = 60.0
-"""Seconds. A file that was written to more recently is not taken for an empty one: a run makes the file before it has
-the lock, and zot's runs have no lock and write their messages late."""
+"""Seconds. A file that was written to more recently is not taken for an empty one: a run may be about to take its
+lock."""
 
 
 def remove(path: Path) -> None:
@@ -75,12 +77,35 @@ def _held(path: Path) -> Iterator[None]:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise SessionBusyError(f"{path}: in use: a run writes to it; stop that run first") from None
+            raise SessionBusyError(_in_use(path)) from None
         except OSError as error:
             raise SessionError(f"{path}: cannot be removed: {error.strerror}") from None
+        if _is_open_for_writing(fd) or not os.path.samestat(os.fstat(fd), os.stat(path)):
+            raise SessionBusyError(_in_use(path))
         yield
+    except FileNotFoundError as error:
+        raise SessionError(f"{path}: cannot be removed: {error.strerror}") from None
     finally:
         os.close(fd)
+
+
+def _in_use(path: Path) -> str:
+    return f"{path}: in use: a run writes to it; stop that run first"
+
+
+def _is_open_for_writing(fd: int) -> bool:
+    """Whether some process has the file open for writing, as a zot has that knows no lock: then the kernel refuses a
+    lease for reading. False where there are no leases. While there is one, who opens the file for writing waits, and
+    this process gets SIGURG, which it does not notice."""
+    if not hasattr(fcntl, "F_SETLEASE"):
+        return False
+    try:
+        fcntl.fcntl(fd, fcntl.F_SETSIG, signal.SIGURG)
+        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+    except OSError as error:
+        return error.errno == errno.EAGAIN
+    return False
 
 
 def _unlink(path: Path) -> None:

@@ -6,16 +6,17 @@ A list reads whole files, but decodes few of their rows: the first prompt, the l
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import re
 import stat
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from agent.sessions.load import TITLE_CHARACTERS, Lines, SessionError
-from agent.sessions.locks import is_locked, locked_inodes
 from agent.sessions.places import SUFFIX, session_files
 from agent.sessions.rows import Meta, Rename, read_row
 from agent.transcript import Message, Text
@@ -23,7 +24,6 @@ from wire.events import Totals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from pathlib import Path
 
     from agent.sessions.rows import Row
 
@@ -32,6 +32,9 @@ PREFIX = 4
 CANDIDATES_SHOWN = 5
 HEAD_BYTES = 64 * 1024
 """An id stands in the first row, which is no longer than this."""
+LOCKS = Path("/proc/locks")
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+"""Some editors put it before the first line."""
 _MESSAGE = re.compile(rb'\{"type":"message","message":\{"role":"(user|assistant|tool)","content":\[\{')
 _USAGE = b'{"type":"usage",'
 
@@ -99,8 +102,6 @@ def find(home: Path, cwd: str | None, text: str) -> SessionInfo:
 
 def path_of(home: Path, cwd: str | None, text: str) -> Path:
     """As `find`, but only the file; it may be no session if `text` is a path."""
-    from pathlib import Path
-
     if os.sep in text:
         return Path(text)
     paths = session_files(home, cwd)
@@ -156,7 +157,7 @@ def _id_of(path: Path) -> str:
         return ""
     finally:
         os.close(fd)
-    row = read_row(head.partition(b"\n")[0])
+    row = read_row(head.removeprefix(BYTE_ORDER_MARK).partition(b"\n")[0])
     return (row.id if isinstance(row, Meta) else "") or path.stem
 
 
@@ -168,15 +169,15 @@ def _describe(path: Path, locked: frozenset[int] | None) -> SessionInfo:
             if not stat.S_ISREG(status.st_mode):
                 raise OSError(errno.EINVAL, "not a file")
             glance = _Glance()
-            for line in Lines(fd):
+            for number, line in enumerate(Lines(fd)):
                 if line is not None:
-                    glance.take(line)
+                    glance.take(line if number else line.removeprefix(BYTE_ORDER_MARK))
             in_use = is_locked(fd, status.st_ino, locked)
         finally:
             os.close(fd)
     except OSError as error:
         raise SessionError(f"{path}: cannot be read: {error.strerror}") from None
-    if not glance.has_meta and not glance.messages:
+    if not (glance.has_meta or glance.messages or glance.is_compacted):
         raise SessionError(f"{path}: no session: it has neither a `meta` row nor messages")
     meta = glance.meta
     return SessionInfo(
@@ -198,6 +199,42 @@ def _describe(path: Path, locked: frozenset[int] | None) -> SessionInfo:
     )
 
 
+# --- who writes to it ---------------------------------------------------------------------------------------
+
+
+def locked_inodes(listing: Path = LOCKS) -> frozenset[int] | None:
+    """Inode numbers of all files that somebody has locked; None where the system has no such list."""
+    try:
+        lines = listing.read_bytes().splitlines()
+    except OSError:
+        return None
+    found = set()
+    for line in lines:
+        words = line.split()  # 1: FLOCK  ADVISORY  WRITE 3991 fe:00:2148684 0 EOF
+        if b"FLOCK" in words and (place := next((word for word in words if word.count(b":") == 2), b"")):
+            number = place.rpartition(b":")[2]
+            if number.isdigit():
+                found.add(int(number))
+    return frozenset(found)
+
+
+def is_locked(fd: int, inode: int, locked: frozenset[int] | None) -> bool:
+    """Whether another descriptor has the lock. Only a file that the list has is tried, since another file system can
+    have a file with the same inode number: a lock that is tried, if only for a moment, would make a run fail that takes
+    it then."""
+    if locked is not None and inode not in locked:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    fcntl.flock(fd, fcntl.LOCK_UN)
+    return False
+
+
+# --- what it is ---------------------------------------------------------------------------------------------
+
+
 class _Glance:
     """Takes lines, and decodes a message only while the first prompt is not known. A row that some other program has
     written in another order of its fields is decoded always."""
@@ -205,6 +242,7 @@ class _Glance:
     def __init__(self) -> None:
         self.meta = Meta()
         self.has_meta = False
+        self.is_compacted = False
         self.messages = 0
         self.title = ""
         self.first_prompt = ""
@@ -215,7 +253,9 @@ class _Glance:
             self._totals.append(line)
         elif (found := _MESSAGE.match(line)) and line.endswith(b"}}") and (self.first_prompt or found[1] != b"user"):
             self.messages += 1
-        elif not line.startswith(b'{"type":"compaction",') and line.strip():
+        elif line.startswith(b'{"type":"compaction",'):
+            self.is_compacted = True
+        elif line.strip():
             self._take(read_row(line))
 
     def usage(self) -> Totals:

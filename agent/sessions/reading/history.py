@@ -11,7 +11,7 @@ import msgspec
 
 from agent.sessions.load import FAULTS_SHOWN, Fault, Lines, SessionError
 from agent.sessions.rows import Compaction, Meta, Row, Unreadable, read_row
-from agent.sessions.store import SessionInfo, describe
+from agent.sessions.store import BYTE_ORDER_MARK, SessionInfo, describe
 from agent.transcript import Message, ToolCall
 
 if TYPE_CHECKING:
@@ -90,8 +90,8 @@ def rows_of(path: Path) -> Iterator[tuple[int, Row]]:
             for number, line in enumerate(Lines(fd), 1):
                 if line is None:
                     yield number, Unreadable("longer than a line may be")
-                elif line.strip():
-                    yield number, read_row(line)
+                elif (text := line if number > 1 else line.removeprefix(BYTE_ORDER_MARK)).strip():
+                    yield number, read_row(text)
         finally:
             os.close(fd)
     except OSError as error:

@@ -15,6 +15,8 @@ from agent.sessions.rows import Meta, meta_line, usage_line
 from tests.support.session_files import ID, short_session, write_session
 from wire.events import Totals
 
+META = meta_line(Meta(id=ID, cwd="/one"))
+
 
 def test_a_session_is_removed(tmp_path):
     path = short_session(tmp_path, "/one", "a", ID)
@@ -33,6 +35,16 @@ def test_one_in_use_stays(tmp_path):
     assert path.exists()
 
 
+@pytest.mark.skipif(not hasattr(fcntl, "F_SETLEASE"), reason="Linux only")
+def test_one_that_a_zot_has_open_without_a_lock_stays(tmp_path):
+    path = write_session(tmp_path, "/one", [META])
+    with path.open("ab"):
+        with pytest.raises(SessionBusyError):
+            remove(path)
+        assert remove_empty(tmp_path, "/one", time.time() + YOUNG_S + 1) == ([], [])
+    remove(path)
+
+
 def test_of_a_link_only_the_link_goes_and_other_things_stay(tmp_path):
     path = short_session(tmp_path, "/one", "a", ID)
     link = tmp_path / "link.jsonl"
@@ -44,9 +56,6 @@ def test_of_a_link_only_the_link_goes_and_other_things_stay(tmp_path):
     for other in (tmp_path / "fifo", tmp_path):
         with pytest.raises(SessionError, match="not a file"):
             remove(other)
-
-
-META = meta_line(Meta(id=ID, cwd="/one"))
 
 
 @pytest.mark.parametrize(

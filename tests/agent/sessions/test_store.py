@@ -13,7 +13,15 @@ from hypothesis import strategies as st
 
 from agent.sessions.load import SessionError, load
 from agent.sessions.rows import Meta, compaction_line, message_line, meta_line, usage_line
-from agent.sessions.store import NoSuchSessionError, describe, find, list_sessions, session_ids
+from agent.sessions.store import (
+    NoSuchSessionError,
+    describe,
+    find,
+    is_locked,
+    list_sessions,
+    locked_inodes,
+    session_ids,
+)
 from agent.transcript import Message, Text
 from tests.support.session_files import ID, SUMMARY, TIME, say, session_rows, short_session, write_session
 from wire.events import Totals
@@ -41,24 +49,17 @@ ROWS = st.sampled_from(
 )
 
 
-def _outcome(read, path):
-    try:
-        return read(path)
-    except SessionError as error:
-        return str(error)
+MESSAGE = message_line(say("x", "assistant"))
 
 
 @settings(deadline=None)
 @given(st.lists(ROWS, max_size=8), st.integers(0, 40))
 def test_it_says_what_loading_the_file_would_say(rows, torn):
-    text = b"".join(rows)
+    text = b"".join([MESSAGE, *rows])
     with tempfile.TemporaryDirectory() as made:
         path = Path(made, "s.jsonl")
-        path.write_bytes(text[: len(text) - torn] if torn < len(text) else text)
-        loaded, info = _outcome(load, path), _outcome(describe, path)
-    if isinstance(loaded, str) or isinstance(info, str):
-        assert info == loaded
-        return
+        path.write_bytes(text[: max(len(MESSAGE), len(text) - torn)])
+        loaded, info = load(path), describe(path)
     assert (info.messages, info.title, info.usage) == (loaded.message_rows, loaded.title, loaded.usage)
     assert (info.id, info.cwd, info.model) == (loaded.meta.id or "s", loaded.meta.cwd, loaded.meta.model)
 
@@ -146,7 +147,41 @@ def test_copies_of_one_file_are_named_by_their_paths(tmp_path):
     assert find(tmp_path, "/one", "copy").path.name == "copy.jsonl"
 
 
+def test_a_byte_order_mark_is_left_out(tmp_path):
+    path = write_session(tmp_path, "/one", [b"\xef\xbb\xbf", *session_rows()])
+    assert describe(path).id == ID
+    assert find(tmp_path, "/one", ID).path == path
+
+
 def test_a_session_with_everything(tmp_path):
     info = describe(write_session(tmp_path, "/one", session_rows(title="mine", parent=OTHER)))
     assert (info.messages, info.title, info.parent) == (6, "mine", OTHER)
     assert info.usage == Totals(1200, 340, 9000, 100, 0.0123)
+
+
+def test_the_list_names_locked_files(tmp_path):
+    listing = tmp_path / "locks"
+    listing.write_text(
+        "1: FLOCK  ADVISORY  WRITE 3991 fe:00:2148684 0 EOF\n1: -> FLOCK  ADVISORY  WRITE 1 08:01:7 0 EOF\n"
+        "2: POSIX  ADVISORY  READ 1 fe:00:11 0 EOF\nwhat is this\n"
+    )
+    assert locked_inodes(listing) == {2148684, 7}
+    assert locked_inodes(tmp_path / "none") is None
+
+
+def test_a_lock_is_seen_with_and_without_the_list(tmp_path):
+    path = tmp_path / "file"
+    path.touch()
+    inode = path.stat().st_ino
+    with path.open() as held, path.open() as other:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert is_locked(other.fileno(), inode, None)
+        assert is_locked(other.fileno(), inode, frozenset({inode}))
+        fcntl.flock(held, fcntl.LOCK_UN)
+        assert not is_locked(other.fileno(), inode, None)
+        assert not is_locked(other.fileno(), inode, frozenset({inode}))
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)  # what was tried is given back
+
+
+def test_a_file_that_the_list_does_not_have_is_not_tried():
+    assert not is_locked(-1, 5, frozenset({6}))
