@@ -74,8 +74,8 @@ COMMANDS = frozenset(
         "report",
         "rpc",
         "schema",
-        "skill",
         "session",
+        "skill",
         "stop",
         "top",
     }
