@@ -15,6 +15,7 @@ from cli.host_commands import register
 from cli.os_errors import exit_after
 from cli.root_group import RootGroup
 from cli.run.command import root
+from cli.sessions import session_app
 from cli.skills import skill_app
 
 HELP = """\
@@ -183,6 +184,7 @@ def help_(
 register(app)
 app.add_typer(ext_app, name="ext")
 app.add_typer(skill_app, name="skill")
+app.add_typer(session_app, name="session")
 
 
 def main() -> None:

@@ -43,6 +43,7 @@ def pages() -> dict[str, str]:
         "rpc-responses.md": _structs("wire/rpc/responses.py", "Responses to an rpc client", base=None),
         "rpc-ext.md": _structs("wire/rpc/ext_lines.py", "Lines to an extension in the client program", base=None),
         "rpc-messages.md": _structs("wire/rpc/messages.py", "The messages of a conversation", base="Block"),
+        "sessions.md": _structs("wire/rpc/sessions.py", "Sessions as JSON", base=None),
         "manifest.md": _structs("wire/manifest.py", "The manifest, extension.json", base=None, defaults=True),
     }
 
@@ -225,7 +226,8 @@ def _is_plain(value: ast.expr) -> bool:
 
 def _is_struct(node: ast.ClassDef) -> bool:
     return any(
-        ast.unparse(base) in ("msgspec.Struct", "Frame", "Record", "Message", "Request", "Block") for base in node.bases
+        ast.unparse(base) in ("msgspec.Struct", "Frame", "Record", "Message", "Request", "Block", "Facts", "Session")
+        for base in node.bases
     ) and (not node.name.startswith("_"))
 
 

@@ -15,7 +15,7 @@ import msgspec
 
 from wire import control, events, frames, stats
 from wire.manifest import Manifest
-from wire.rpc import ext_lines, requests, responses
+from wire.rpc import ext_lines, requests, responses, sessions
 
 FOLDER = Path(__file__).with_name("schemas")
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -38,6 +38,10 @@ def definitions() -> dict[str, tuple[Any, str]]:
     found["rpc.request"] = (requests.AnyRequest, "any line that a client of zot rpc says")
     found["rpc.ext"] = (ext_lines.ExtLine, "any line of zot rpc to an extension in the client program")
     found["rpc.response"] = (responses.Response[Any], "response of zot rpc; data as in rpc.response.COMMAND")
+    found["session"] = (sessions.Session, "any line of zot session list --json")
+    found["session.branch"] = (sessions.Branch, "any line of zot session tree --json")
+    found["session.found"] = (sessions.Found, "any line of zot session search --json")
+    found["session.export"] = (sessions.Export, "a session as JSON: zot session export --format json")
     for command, data in responses.DATA.items():
         kind: Any = responses.Response[data]  # type: ignore[valid-type]
         found[f"rpc.response.{command}"] = (kind, f"response to {command}")

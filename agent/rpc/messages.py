@@ -1,4 +1,4 @@
-"""Turns the transcript into messages for a client, and messages of a client into a transcript."""
+"""Turns messages of a client into a transcript; `agent.client_messages` is the other way."""
 
 from __future__ import annotations
 
@@ -6,16 +6,13 @@ import base64
 import binascii
 from typing import TYPE_CHECKING
 
-from msgspec import UNSET
-
 from agent import transcript
 from agent.images import limits, scaler
 from agent.images.kinds import HEAD_BYTES, image_type
-from wire.lenient_json import raw_json
 from wire.rpc import messages
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from wire.rpc import requests
 
@@ -30,51 +27,6 @@ Part = transcript.Text | transcript.Image
 
 class UnfitError(ValueError):
     """The model's API would refuse it; the text says what is wrong, and where."""
-
-
-# --- to a client --------------------------------------------------------------------------------------------
-
-
-def shown(transcribed: Iterable[transcript.Message], *, full: bool) -> tuple[messages.Message, ...]:
-    """The messages as zot shows them; with `full` nothing is left out."""
-    return tuple(
-        messages.Message(
-            message.role,
-            tuple(_shown(block, full) for block in message.content if full or not _is_thinking(block)),
-            message.time,
-        )
-        for message in transcribed
-    )
-
-
-def _is_thinking(block: transcript.Block) -> bool:
-    return isinstance(block, transcript.Thinking)
-
-
-def _shown(block: transcript.Block, full: bool) -> messages.AnyBlock:
-    match block:
-        case transcript.Text() | transcript.Image():
-            return _shown_part(block, full)
-        case transcript.Thinking(text, signature, redacted):
-            return messages.Thinking(text, signature, redacted)
-        case transcript.ToolCall(call_id, name, args):
-            value = raw_json(args)
-            is_json = bytes(value) == args
-            return messages.ToolCall(
-                call_id, name, value, UNSET if is_json or not full else args.decode("utf-8", "replace")
-            )
-        case transcript.ToolResult(call_id, content, is_error):
-            return messages.ToolResult(call_id, is_error, tuple(_shown_part(part, full) for part in content))
-
-
-def _shown_part(part: Part, full: bool) -> messages.Text | messages.Image:
-    if isinstance(part, transcript.Text):
-        return messages.Text(part.text)
-    padding = part.data.count("=", -2)
-    return messages.Image(part.mime_type, len(part.data) // 4 * 3 - padding, part.data if full else UNSET)
-
-
-# --- from a client ------------------------------------------------------------------------------------------
 
 
 def taken(given: Sequence[messages.Message]) -> list[transcript.Message]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from agent.client_messages import shown
 from agent.model.catalogue import CATALOGUE
 from agent.rpc import messages
 from agent.rpc.prompt_requests import PromptRequests
@@ -117,7 +118,7 @@ class RequestHandler:
         )
 
     def _get_messages(self, request: requests.GetMessages) -> responses.Messages:
-        return responses.Messages(messages.shown(self._engine.conversation.transcript, full=request.full))
+        return responses.Messages(shown(self._engine.conversation.transcript, full=request.full))
 
     def _clear(self, _request: requests.Clear) -> None:
         self._refuse_if_busy()

@@ -75,7 +75,7 @@ def load(path: Path, *, with_said: bool = False) -> Loaded:
 def load_from(fd: int, path: Path, *, with_said: bool = False) -> Loaded:
     """As `load`, from an open descriptor."""
     reader = _Reader(with_said)
-    lines = _Lines(fd)
+    lines = Lines(fd)
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             raise OSError(errno.EINVAL, "not a file")
@@ -149,7 +149,7 @@ class _Reader:
             self.first_prompt = " ".join(text[:TITLE_CHARACTERS].split())
 
 
-class _Lines:
+class Lines:
     """The lines of a file, their LF left out; None for one that is longer than `LINE_LIMIT`."""
 
     def __init__(self, fd: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -65,6 +66,38 @@ class HelpGroup(TyperGroup):
     def _is_hidden(self, ctx: Context, name: str) -> bool:
         command = self.get_command(ctx, name)
         return command is None or command.hidden
+
+
+class LazyGroup(HelpGroup):
+    """A group that imports its commands at the first use, so that other commands start without them."""
+
+    modules: tuple[str, ...] = ()
+    """Each has `register(app)`, in the order of the help."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self._loaded = False
+
+    def _load(self) -> None:
+        if not self._loaded:
+            self._loaded = True
+            app = HelpTyper()
+            app.callback()(_nothing)
+            for module in self.modules:
+                import_module(module).register(app)
+            self.commands.update(typer.main.get_group(app).commands)
+
+    def list_commands(self, ctx: Context) -> list[str]:
+        self._load()
+        return super().list_commands(ctx)
+
+    def get_command(self, ctx: Context, cmd_name: str) -> Command | None:
+        self._load()
+        return super().get_command(ctx, cmd_name)
+
+
+def _nothing() -> None:
+    """With a callback, typer builds a group even for a single command."""
 
 
 class HelpTyper(typer.Typer):

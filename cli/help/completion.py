@@ -1,4 +1,5 @@
-"""Names that a shell offers when a person presses Tab: of extensions, hosts, models, schemas and commands.
+"""Names that a shell offers when a person presses Tab: of extensions, hosts, models, sessions, schemas and
+commands.
 
 Each function here gets the context of the command and the beginning of the word. It never raises and prints nothing,
 since a shell would show that in the middle of the line. It asks running hosts for a moment only, and imports what it
@@ -95,6 +96,20 @@ def skills(ctx: typer.Context) -> Iterator[str]:
 
     for skill in discover(Path(ctx.params.get("cwd") or ".").expanduser().absolute(), zot_home()).skills:
         yield skill.name
+
+
+@_offering
+def sessions(ctx: typer.Context) -> Iterator[str]:
+    """The ids of the sessions of the folder of `--cwd`, as short as lists show them where that is enough."""
+    import os
+
+    from agent.sessions.store import session_ids
+    from supervisor.home.zot_home import zot_home
+
+    ids = session_ids(zot_home(), os.path.abspath(os.path.expanduser(ctx.params.get("cwd") or ".")))
+    short = [name[:8] for name in ids]
+    for name in ids:
+        yield name if short.count(name[:8]) > 1 else name[:8]
 
 
 @_offering

@@ -17,6 +17,7 @@ GROUPS = (
     ("cli.ext.drive.", "Write an extension"),
     ("cli.ext.manage.", "Manage extensions"),
     ("cli.ext.live.", "Look at running extensions"),
+    ("cli.sessions.", "Sessions"),
     ("cli.host_commands", "Running hosts"),
     ("cli.app.rpc", "Running hosts"),
     ("cli.app.report", "Files"),

@@ -23,6 +23,7 @@ MORE = HelpTable(
         ('zot -p "PROMPT"', "run the agent; zot --help has its flags"),
         ("zot help COMMAND", "all about a command"),
         ("zot help ext COMMAND", "all about a command of zot ext"),
+        ("zot help session COMMAND", "all about a command of zot session"),
     ),
 )
 

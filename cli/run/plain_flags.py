@@ -74,6 +74,7 @@ COMMANDS = frozenset(
         "report",
         "rpc",
         "schema",
+        "session",
         "skill",
         "stop",
         "top",

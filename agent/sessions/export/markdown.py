@@ -1,0 +1,160 @@
+"""A session as Markdown. What was said stays Markdown, but no text reaches beyond its own message: an open fence is
+closed, and HTML is shown and not carried out."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from agent.sessions.export.wording import (
+    clock_of,
+    compaction_text,
+    fault_text,
+    image_text,
+    title_of,
+    usage_text,
+    visible,
+)
+from agent.sessions.reading.arguments import named_arguments
+from agent.sessions.reading.history import Compacted
+from agent.transcript import Image, Text, Thinking, ToolCall, ToolResult
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+    from agent.sessions.reading.history import History
+    from agent.transcript import Block, Message
+
+PARSED_CHARACTERS = 64 * 1024
+"""A longer text is shown as it is, as a block of code."""
+_SPAN = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)|<(?=[A-Za-z/!?])(?!https?://[^\s<>]*>)")
+"""Code within a line, and the beginning of a tag."""
+_TICKS = re.compile(r"`+")
+_MEANING = re.compile(r"([\\`*_\[\]<>#|~&])")
+ROLES = {"user": "User", "assistant": "Assistant", "tool": "Results"}
+
+
+def export_markdown(history: History) -> str:
+    """The document, with a line feed at its end."""
+    tools = history.tool_names()
+    parts = list(_head(history))
+    for step in history.steps():
+        if isinstance(step, Compacted):
+            parts += _compaction(step)
+        else:
+            number, message = step
+            parts.append(f"## {number}. {ROLES[message.role]}{_at(message)}")
+            parts += _content(message, tools)
+    parts += ["---", f"{_plain(usage_text(history.info.usage))}"]
+    return "\n\n".join(parts) + "\n"
+
+
+def fenced(text: str, language: str = "") -> str:
+    """The text as a block of code, between fences that are longer than any in it."""
+    longest = max((len(ticks) for ticks in _TICKS.findall(text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{text}{'' if text.endswith(chr(10)) else chr(10)}{fence}"
+
+
+def contained(text: str) -> str:
+    """Markdown that ends where it ends: a fence that is still open is closed, and `<` before a tag is escaped."""
+    if len(text) > PARSED_CHARACTERS:
+        return fenced(text)
+    lines = text.split("\n")
+    code: set[int] = set()
+    end = ""
+    for token in _parser().parse(text):
+        if token.type in ("fence", "code_block") and token.map is not None:
+            first, after = token.map
+            code.update(range(first, after))
+            if token.type == "fence" and token.level == 0 and not _is_closed(lines, token):
+                end = token.markup
+    shown = [line if number in code else _SPAN.sub(_escaped, line) for number, line in enumerate(lines)]
+    return "\n".join([*shown, end] if end else shown)
+
+
+def _parser() -> MarkdownIt:
+    """Parses blocks only, with HTML as text."""
+    from markdown_it import MarkdownIt  # 30 ms, for exports only
+
+    return MarkdownIt("commonmark", {"html": False}).disable("inline")
+
+
+def _is_closed(lines: Sequence[str], token: Token) -> bool:
+    """Whether the last line of a block of code is its fence. An open one goes to the end of the text."""
+    assert token.map is not None
+    first, after = token.map
+    last = lines[after - 1] if after - 1 > first else ""
+    fence = last.lstrip(" ")
+    return len(last) - len(fence) < 4 and fence.startswith(token.markup) and not fence.strip(token.markup[0] + " \t")
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return "\\<" if found[0] == "<" else found[0]
+
+
+def _head(history: History) -> Iterator[str]:
+    info = history.info
+    yield f"# {_plain(title_of(history))}"
+    rows = [
+        ("Session", info.id),
+        ("Folder", info.cwd),
+        ("Model", " ".join(filter(None, [info.provider, info.model]))),
+        ("Started", clock_of(info.started)),
+        ("Fork of", f"{info.parent}, after message {info.fork_point}" if info.parent else ""),
+    ]
+    yield "\n".join(f"- {name}: {_plain(' '.join(visible(value).split()))}" for name, value in rows if value)
+    if faults := fault_text(history):
+        yield f"> {faults}."
+
+
+def _at(message: Message) -> str:
+    return f" · {_plain(clock_of(message.time))}" if message.time else ""
+
+
+def _content(message: Message, tools: Mapping[str, str]) -> Iterator[str]:
+    for block in message.content:
+        yield from _block(block, tools)
+
+
+def _block(block: Block, tools: Mapping[str, str]) -> Iterator[str]:
+    match block:
+        case Text(text):
+            if text.strip():
+                yield contained(visible(text).strip("\n"))
+        case Image():
+            yield f"*[{_plain(image_text(block))}]*"
+        case Thinking(text):
+            yield "**Thinking**"
+            yield fenced(visible(text), "text") if text else "*[encrypted]*"
+        case ToolCall(_, name, args):
+            yield f"**Call of {_plain(visible(name))}**"
+            for argument, value in named_arguments(args):
+                if argument:
+                    yield f"{_plain(' '.join(visible(argument).split()))}:"
+                yield fenced(visible(value), "" if argument else "json")
+        case ToolResult(call_id, content, is_error):
+            name = _plain(visible(tools.get(call_id, "a call that is not there")))
+            yield f"**{'Error' if is_error else 'Result'} of {name}**"
+            for part in content:
+                yield (
+                    fenced(visible(part.text), "text") if isinstance(part, Text) else f"*[{_plain(image_text(part))}]*"
+                )
+
+
+def _compaction(compacted: Compacted) -> Iterator[str]:
+    yield "---"
+    yield f"*{compaction_text(compacted)}.*"
+    if compacted.messages:
+        yield from (
+            contained(visible(block.text)) for block in compacted.messages[0].content if isinstance(block, Text)
+        )
+    yield "---"
+
+
+def _plain(text: str) -> str:
+    """A text on one line without a meaning in Markdown."""
+    return _MEANING.sub(r"\\\1", text)

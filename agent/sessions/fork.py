@@ -1,0 +1,58 @@
+"""Forks: a new session that begins as another one did."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent.sessions.copies import Source
+from agent.sessions.file import SessionFile
+from agent.sessions.load import SessionError
+from agent.sessions.rows import Compaction, Meta
+from agent.transcript import Message
+from wire.events import Totals
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def fork(source: Path, home: Path, *, at: int | None, version: str, cwd: str | None = None) -> Path:
+    """Copies the first `at` messages of a session, without `at` all of it, to a new session, whose file it returns.
+    The original is only read; another run may be writing to it.
+
+    Messages are counted as `Loaded.message_rows` counts them, those before a compaction included. Totals that come
+    right after the last message are copied with it; a compaction after it is not, as the original had not
+    compacted these messages by then. Calls whose results are cut off are answered when the fork is loaded. The fork
+    belongs to the folder of the original, or to `cwd`. Raises `SessionError`.
+    """
+    with Source(source) as original:
+        _choose(original, at)
+        original.require_session()
+        count = original.message_rows
+        if at is not None and not 1 <= at <= count:
+            there_are = f"it has {count} message{'s' * (count != 1)}"
+            raise SessionError(f"{source}: no fork at {at}: {there_are}, and at goes from 1 to their number")
+        if not count:
+            raise SessionError(f"{source}: no fork: it has no messages")
+        found = original.meta
+        meta = Meta(
+            cwd=found.cwd if cwd is None else cwd,
+            model=found.model,
+            provider=found.provider,
+            version=version,
+            title=original.title,
+            parent=found.id,
+            fork_point=count if at is None else at,
+        )
+        target = SessionFile.new(home, meta)
+        original.write(target.path, target.meta)
+        return target.path
+
+
+def _choose(original: Source, at: int | None) -> None:
+    """Reads the whole file and keeps the rows before the cut."""
+    is_cut = False
+    for line in original.lines():
+        if at is not None and original.message_rows >= at:
+            is_cut = is_cut or original.message_rows > at or isinstance(line.row, Compaction)
+        if not is_cut and isinstance(line.row, Message | Totals | Compaction):
+            original.keep(line)

@@ -1,0 +1,94 @@
+"""Sessions that go from one machine to another: zot's `.zotsession` files, whose `meta` row names no folder."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import orjson
+from msgspec.structs import replace
+
+from agent.sessions.copies import Source
+from agent.sessions.file import SessionFile
+from agent.sessions.load import SessionError
+from agent.sessions.rows import Meta, Unreadable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from agent.sessions.copies import Line
+
+SUFFIX = ".zotsession"
+IMPORT_LIMIT = 500 * 1000 * 1000
+"""Bytes of a file to import."""
+SLUG_CHARACTERS = 40
+ID_CHARACTERS = 8
+
+
+def export_portable(source: Path, target: Path) -> Path:
+    """Writes a session for another machine, and returns the file: `target`, which gets the suffix if it has another
+    one; in a folder the file is named after the session's start, its id and its first prompt. A file that is there
+    is replaced. The rows are copied as they are; lines that are no JSON objects are left out. Raises
+    `SessionError`."""
+    with Source(source) as original:
+        _choose(original)
+        original.require_session()
+        path = target / _name(original) if os.path.isdir(target) else target
+        if not path.name.lower().endswith(SUFFIX):
+            path = path.with_name(path.name + SUFFIX)
+        if path.exists() and not path.is_file():
+            raise SessionError(f"{path}: cannot be written: not a file")
+        original.write(path, replace(original.meta, cwd="", title=original.title))
+        return path
+
+
+def import_session(source: Path, home: Path, *, cwd: str, version: str) -> Path:
+    """Takes a file of another machine, or any session file, as a new session of the folder `cwd`, and returns its file.
+    It gets an id and a start of its own and no parent; its rows are copied as they are. Raises `SessionError`."""
+    with Source(source, size_limit=IMPORT_LIMIT) as original:
+        _choose(original)
+        original.require_session()
+        found = original.meta
+        meta = Meta(cwd=cwd, model=found.model, provider=found.provider, version=version, title=original.title)
+        target = SessionFile.new(home, meta)
+        original.write(target.path, target.meta)
+        return target.path
+
+
+def _choose(original: Source) -> None:
+    for line in original.lines():
+        if not isinstance(line.row, Meta) and _is_object(line):
+            original.keep(line)
+
+
+def _is_object(line: Line) -> bool:
+    """Whether the line is JSON that some reader may know, if this one does not."""
+    if not isinstance(line.row, Unreadable):
+        return True
+    try:
+        found = orjson.loads(line.text)
+    except orjson.JSONDecodeError:
+        return False
+    return isinstance(found, dict) and found.get("type") != "meta"
+
+
+def _name(original: Source) -> str:
+    """`YYYYMMDD-HHMMSS-ID-SLUG.zotsession`, as zot names it; what is not known is left out."""
+    meta = original.meta
+    parts = [_stamp(meta.started), _slug(meta.id[:ID_CHARACTERS]), _slug(original.first_prompt)]
+    return "-".join(part for part in parts if part) + SUFFIX
+
+
+def _stamp(started: str) -> str:
+    try:
+        return datetime.fromisoformat(started).astimezone(UTC).strftime("%Y%m%d-%H%M%S")
+    except (ValueError, OverflowError):
+        return ""
+
+
+def _slug(text: str) -> str:
+    """The words of a text for a file name: ASCII letters and digits, joined by hyphens."""
+    start = text[: 10 * SLUG_CHARACTERS].lower()
+    words = "".join(letter if letter.isascii() and letter.isalnum() else " " for letter in start).split()
+    return "-".join(words)[:SLUG_CHARACTERS].strip("-")

@@ -1,0 +1,98 @@
+"""Reads a whole session as it went: every message, and where the conversation was compacted."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from agent.sessions.load import FAULTS_SHOWN, Fault, Lines, SessionError
+from agent.sessions.rows import Compaction, Meta, Row, Unreadable, read_row
+from agent.sessions.store import BYTE_ORDER_MARK, SessionInfo, describe
+from agent.transcript import Message, ToolCall
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+class Compacted(msgspec.Struct, frozen=True):
+    """What took the place of the messages before it."""
+
+    after: int
+    """How many messages of the file stand before it."""
+    messages: tuple[Message, ...]
+
+
+class History(msgspec.Struct, frozen=True):
+    info: SessionInfo
+    version: str
+    """Of the program that began the session; "" where the file does not say."""
+    messages: tuple[Message, ...]
+    """As they stand in the file, not repaired."""
+    compactions: tuple[Compacted, ...]
+    faults: tuple[Fault, ...]
+    """The first lines that were left out."""
+    fault_count: int
+
+    def steps(self) -> Iterator[tuple[int, Message] | Compacted]:
+        """The messages with their numbers, from 1, and the compactions, in order."""
+        waiting = list(self.compactions)
+        for number, message in enumerate(self.messages, 1):
+            while waiting and waiting[0].after < number:
+                yield waiting.pop(0)
+            yield number, message
+        yield from waiting
+
+    def tool_names(self) -> dict[str, str]:
+        """The name of the tool of each call, by the call's id."""
+        return tool_names(self.messages)
+
+
+def tool_names(messages: tuple[Message, ...]) -> dict[str, str]:
+    """The name of the tool of each call, by the call's id."""
+    return {block.id: block.name for message in messages for block in message.content if isinstance(block, ToolCall)}
+
+
+def read_history(path: Path) -> History:
+    """The whole session. Raises `SessionError` for a file that cannot be read or is no session."""
+    info = describe(path)
+    version = ""
+    messages: list[Message] = []
+    compactions: list[Compacted] = []
+    faults: list[Fault] = []
+    fault_count = 0
+    for number, row in rows_of(path):
+        match row:
+            case Message(content=content) if content:
+                messages.append(row)
+            case Compaction(kept):
+                compactions.append(Compacted(len(messages), tuple(message for message in kept if message.content)))
+            case Meta():
+                version = row.version or version
+            case Unreadable(reason):
+                fault_count += 1
+                if len(faults) < FAULTS_SHOWN:
+                    faults.append(Fault(number, reason))
+    return History(info, version, tuple(messages), tuple(compactions), tuple(faults), fault_count)
+
+
+def rows_of(path: Path) -> Iterator[tuple[int, Row]]:
+    """The number of each line, from 1, and what it says; empty lines are left out. Raises `SessionError`."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        try:
+            if not stat.S_ISREG(os.fstat(fd).st_mode):
+                raise OSError(errno.EINVAL, "not a file")
+            for number, line in enumerate(Lines(fd), 1):
+                if line is None:
+                    yield number, Unreadable("longer than a line may be")
+                elif (text := line if number > 1 else line.removeprefix(BYTE_ORDER_MARK)).strip():
+                    yield number, read_row(text)
+        finally:
+            os.close(fd)
+    except OSError as error:
+        raise SessionError(f"{path}: cannot be read: {error.strerror}") from None

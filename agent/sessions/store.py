@@ -1,0 +1,281 @@
+"""What is known of the sessions on this machine: lists them, and finds one by its id, file name or path.
+
+A list reads whole files, but decodes few of their rows: the first prompt, the last totals, and what names the session.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import re
+import stat
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from agent.sessions.load import TITLE_CHARACTERS, Lines, SessionError
+from agent.sessions.places import SUFFIX, session_files
+from agent.sessions.rows import Meta, Rename, read_row
+from agent.transcript import Message, Text
+from wire.events import Totals
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from agent.sessions.rows import Row
+
+PREFIX = 4
+"""The fewest characters of an id that name a session."""
+CANDIDATES_SHOWN = 5
+HEAD_BYTES = 64 * 1024
+"""An id stands in the first row, which is no longer than this."""
+LOCKS = Path("/proc/locks")
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+"""Some editors put it before the first line."""
+_MESSAGE = re.compile(rb'\{"type":"message","message":\{"role":"(user|assistant|tool)","content":\[\{')
+_USAGE = b'{"type":"usage",'
+
+
+class NoSuchSessionError(SessionError):
+    """Nothing is named so."""
+
+
+class SessionInfo(msgspec.Struct, frozen=True):
+    """A session file in short."""
+
+    path: Path
+    id: str
+    """A UUID; the file's name without its suffix where the file has none."""
+    cwd: str
+    """The working folder; "" where the file does not say."""
+    started: str
+    """RFC 3339, as the file says; "" where it does not."""
+    modified: str
+    """When the file was last written to: RFC 3339, UTC."""
+    model: str
+    provider: str
+    title: str
+    """As the user has named it, else how the first prompt begins; "" without a prompt."""
+    messages: int
+    """Message rows of the file, those before a compaction included."""
+    usage: Totals
+    """Of the whole session."""
+    parent: str
+    """The id of the session that this one is a fork of; ""."""
+    fork_point: int
+    """How many messages of the parent were copied."""
+    is_hidden: bool
+    """Whether lists leave it out."""
+    size_bytes: int
+    in_use: bool
+    """Whether a run has its lock."""
+
+
+def list_sessions(home: Path, cwd: str | None, tell: Callable[[str], None] | None = None) -> list[SessionInfo]:
+    """The sessions of a working folder, an absolute path, or with None of all; the one that was written to last first.
+
+    Hidden ones are among them. A file that is no session or cannot be read is left out, and `tell` gets a line about
+    it. One that vanishes meanwhile is left out silently.
+    """
+    found = []
+    locked = locked_inodes()
+    for path in session_files(home, cwd):
+        try:
+            found.append(_describe(path, locked))
+        except SessionError as error:
+            if tell is not None and os.path.lexists(path):
+                tell(str(error))
+    return found
+
+
+def find(home: Path, cwd: str | None, text: str) -> SessionInfo:
+    """The session that `text` names: an id, the beginning of one (4 characters or more), the name of a file, or a path.
+
+    Looks among the sessions of the working folder, or with None of all. Raises `SessionError` if there is none, and if
+    there are several; its text has the candidates. The first is a `NoSuchSessionError`.
+    """
+    return describe(path_of(home, cwd, text))
+
+
+def path_of(home: Path, cwd: str | None, text: str) -> Path:
+    """As `find`, but only the file; it may be no session if `text` is a path."""
+    if os.sep in text:
+        return Path(text)
+    paths = session_files(home, cwd)
+    for path in paths:
+        if text and text in (path.name, path.stem):
+            return path
+    wanted = text.lower()
+    ids = {path: _id_of(path) for path in paths}
+    if exact := [path for path, each in ids.items() if wanted and each.lower() == wanted]:
+        found = exact
+    else:
+        if len(text) < PREFIX and any(each.lower().startswith(wanted) for each in ids.values()):
+            raise SessionError(f"{text!r} is too short: give {PREFIX} characters of the session's id or more")
+        found = [path for path, each in ids.items() if wanted and each.lower().startswith(wanted)]
+    if not found:
+        if text.endswith(SUFFIX) and os.path.exists(text):
+            return Path(text)
+        where = f"in {cwd}" if cwd is not None else f"under {home}"
+        raise NoSuchSessionError(f"there is no session {text[:80]!r} {where}; zot session list --all names all")
+    if len(found) > 1:
+        raise SessionError(_ambiguous(text, found, ids))
+    return found[0]
+
+
+def session_ids(home: Path, cwd: str | None) -> list[str]:
+    """The ids of the sessions of a working folder, or with None of all, the one that was written to last first. Reads
+    only the beginning of each file."""
+    return [found for path in session_files(home, cwd) if (found := _id_of(path))]
+
+
+def describe(path: Path) -> SessionInfo:
+    """What is known of one file. Raises `SessionError` for one that cannot be read or is no session."""
+    return _describe(path, locked_inodes())
+
+
+def _ambiguous(text: str, found: Iterable[Path], ids: dict[Path, str]) -> str:
+    named = [ids[path] for path in found]
+    if len(set(named)) == 1:  # copies of one file
+        named = [str(path) for path in found]
+    more = f" and {len(named) - CANDIDATES_SHOWN} more" if len(named) > CANDIDATES_SHOWN else ""
+    return f"{text!r} may be {', '.join(named[:CANDIDATES_SHOWN])}{more}; give more of it"
+
+
+def _id_of(path: Path) -> str:
+    """The id of a session; "" where there is none."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    except OSError:
+        return ""
+    try:
+        head = os.read(fd, HEAD_BYTES) if stat.S_ISREG(os.fstat(fd).st_mode) else b""
+    except OSError:
+        return ""
+    finally:
+        os.close(fd)
+    row = read_row(head.removeprefix(BYTE_ORDER_MARK).partition(b"\n")[0])
+    return (row.id if isinstance(row, Meta) else "") or path.stem
+
+
+def _describe(path: Path, locked: frozenset[int] | None) -> SessionInfo:
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        try:
+            status = os.fstat(fd)
+            if not stat.S_ISREG(status.st_mode):
+                raise OSError(errno.EINVAL, "not a file")
+            glance = _Glance()
+            for number, line in enumerate(Lines(fd)):
+                if line is not None:
+                    glance.take(line if number else line.removeprefix(BYTE_ORDER_MARK))
+            in_use = is_locked(fd, status.st_ino, locked)
+        finally:
+            os.close(fd)
+    except OSError as error:
+        raise SessionError(f"{path}: cannot be read: {error.strerror}") from None
+    if not (glance.has_meta or glance.messages or glance.is_compacted):
+        raise SessionError(f"{path}: no session: it has neither a `meta` row nor messages")
+    meta = glance.meta
+    return SessionInfo(
+        path=path,
+        id=meta.id or path.stem,
+        cwd=meta.cwd,
+        started=meta.started,
+        modified=datetime.fromtimestamp(status.st_mtime, UTC).isoformat(timespec="milliseconds"),
+        model=meta.model,
+        provider=meta.provider,
+        title=glance.title or meta.title or glance.first_prompt,
+        messages=glance.messages,
+        usage=glance.usage(),
+        parent=meta.parent,
+        fork_point=meta.fork_point,
+        is_hidden=meta.hide_from_sessions,
+        size_bytes=status.st_size,
+        in_use=in_use,
+    )
+
+
+# --- who writes to it ---------------------------------------------------------------------------------------
+
+
+def locked_inodes(listing: Path = LOCKS) -> frozenset[int] | None:
+    """Inode numbers of all files that somebody has locked; None where the system has no such list."""
+    try:
+        lines = listing.read_bytes().splitlines()
+    except OSError:
+        return None
+    found = set()
+    for line in lines:
+        words = line.split()  # 1: FLOCK  ADVISORY  WRITE 3991 fe:00:2148684 0 EOF
+        if b"FLOCK" in words and (place := next((word for word in words if word.count(b":") == 2), b"")):
+            number = place.rpartition(b":")[2]
+            if number.isdigit():
+                found.add(int(number))
+    return frozenset(found)
+
+
+def is_locked(fd: int, inode: int, locked: frozenset[int] | None) -> bool:
+    """Whether another descriptor has the lock. Only a file that the list has is tried, since another file system can
+    have a file with the same inode number: a lock that is tried, if only for a moment, would make a run fail that takes
+    it then."""
+    if locked is not None and inode not in locked:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    fcntl.flock(fd, fcntl.LOCK_UN)
+    return False
+
+
+# --- what it is ---------------------------------------------------------------------------------------------
+
+
+class _Glance:
+    """Takes lines, and decodes a message only while the first prompt is not known. A row that some other program has
+    written in another order of its fields is decoded always."""
+
+    def __init__(self) -> None:
+        self.meta = Meta()
+        self.has_meta = False
+        self.is_compacted = False
+        self.messages = 0
+        self.title = ""
+        self.first_prompt = ""
+        self._totals: list[bytes | Totals] = []
+
+    def take(self, line: bytes) -> None:
+        if line.startswith(_USAGE):
+            self._totals.append(line)
+        elif (found := _MESSAGE.match(line)) and line.endswith(b"}}") and (self.first_prompt or found[1] != b"user"):
+            self.messages += 1
+        elif line.startswith(b'{"type":"compaction",'):
+            self.is_compacted = True
+        elif line.strip():
+            self._take(read_row(line))
+
+    def usage(self) -> Totals:
+        """The last totals that can be read."""
+        for last in reversed(self._totals):
+            row = last if isinstance(last, Totals) else read_row(last)
+            if isinstance(row, Totals):
+                return row
+        return Totals(0, 0, 0, 0, 0.0)
+
+    def _take(self, row: Row) -> None:
+        match row:
+            case Message(role, content):
+                self.messages += bool(content)
+                if role == "user" and not self.first_prompt:
+                    text = next((block.text for block in content if isinstance(block, Text)), "")
+                    self.first_prompt = " ".join(text[:TITLE_CHARACTERS].split())
+            case Totals():
+                self._totals.append(row)
+            case Meta():
+                self.meta, self.has_meta = row, True
+            case Rename(title):
+                self.title = title

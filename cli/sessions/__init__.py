@@ -1,0 +1,35 @@
+"""The commands of `zot session`: list, read, search, export, import, fork and remove sessions. Their work is in
+`agent.sessions`. Only `zot session` imports the modules, when it runs a command or shows its help."""
+
+from __future__ import annotations
+
+from cli.help.command_classes import HelpTyper, LazyGroup
+
+HELP = """\
+List, read, search, export, fork and remove sessions: the conversations of past runs.
+
+An ID is what the list shows, the whole id, the name of a session file, or its path. It is looked for in the folder
+first, and then among all sessions.
+
+Examples:
+    zot session list                      those of this folder
+    zot session show 3f2a                 what was said in one
+    zot session search "race condition"   where something was said
+    zot session export 3f2a -o run.html   a page to read or to send
+    zot -r 3f2a -p "go on"                go on with one
+"""
+
+
+class SessionGroup(LazyGroup):
+    modules = (
+        "cli.sessions.list", "cli.sessions.show", "cli.sessions.search", "cli.sessions.export",
+        "cli.sessions.import_file", "cli.sessions.fork", "cli.sessions.tree", "cli.sessions.remove",
+    )  # fmt: skip
+
+
+session_app = HelpTyper(cls=SessionGroup, no_args_is_help=True, help=HELP)
+
+
+@session_app.callback()
+def _root() -> None:
+    """A callback makes typer build a group."""

@@ -1,0 +1,109 @@
+"""`zot session list`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli.json_line import print_json
+from cli.parameters import Json
+from cli.sessions.shared_options import All, Cwd, folder, listed, say, working
+
+if TYPE_CHECKING:
+    from agent.sessions.store import SessionInfo
+
+COLUMNS = ("id", "when", "messages", "tokens", "cost", "model", "folder")
+RIGHT = ("messages", "tokens", "cost")
+GIVES_WAY = ("model", "tokens", "messages", "cost")
+TITLE_COLUMNS = 24
+"""The fewest columns of the title for which no other column gives way."""
+
+
+def register(app: typer.Typer) -> None:
+    app.command("list")(session_list)
+    app.command("ls", hidden=True)(session_list)
+
+
+def session_list(
+    everywhere: All = False,
+    most: Annotated[int | None, typer.Option("-n", help="At most so many.", metavar="N", min=1)] = None,
+    cwd: Cwd = None,
+    as_json: Json = False,
+) -> None:
+    """List the sessions of a folder, the one that was written to last first.
+
+    Tokens are all that were read and written, those from the cache included. A * after the id marks a session that a
+    run writes to.
+
+    Exit status: 0 listed, also if there is none; 1 failed; 2 usage.
+
+    Examples:
+        zot session list                          those of this folder
+        zot session list --all -n 20              the newest 20 of all folders
+        zot session list --json | jq -r .path     their files
+    """
+    working("list", lambda: _run(everywhere=everywhere, most=most, cwd=cwd, as_json=as_json))
+
+
+def _run(*, everywhere: bool, most: int | None, cwd: str | None, as_json: bool) -> int:
+    where = folder(cwd)
+    found = listed(where, everywhere=everywhere, command="list")[:most]
+    if as_json:
+        from agent.sessions.export.json import session_record
+        from cli.sessions.records import fields
+
+        for info in found:
+            print_json(fields(session_record(info)))
+    elif not found:
+        more = "" if everywhere else f" of {where}; zot session list --all has those of all folders"
+        say(f"no sessions{more}")
+    else:
+        from cli.sessions.listing import terminal_width
+
+        for line in table(found, terminal_width(), with_folder=everywhere):
+            sys.stdout.write(line + "\n")
+    return 0
+
+
+def table(found: list[SessionInfo], width: int | None, *, with_folder: bool) -> list[str]:
+    """Lines in columns. The title comes last and is cut to `width` columns; where too little of it would be left, other
+    columns are left out first."""
+    from cli.aligned import aligned
+    from cli.sessions.listing import cut
+
+    rows = [_row(info, time.time()) for info in found]
+    kept = [name for name in COLUMNS if name != "folder" or with_folder]
+    lines: list[str] = []
+    for gone in ("", *GIVES_WAY):
+        kept = [name for name in kept if name != gone]
+        cells = [(*kept, "title"), *((*(row[name] for name in kept), row["title"]) for row in rows)]
+        lines = aligned(cells, {index for index, name in enumerate(kept) if name in RIGHT})
+        if width is None or width - lines[0].rindex("title") >= TITLE_COLUMNS:
+            break
+    return [cut(line.rstrip(), width) for line in lines]
+
+
+def _row(info: SessionInfo, now: float) -> dict[str, str]:
+    from cli.sessions.listing import cost, short_id, shown, tokens, when
+
+    return {
+        "id": short_id(info) + ("*" if info.in_use else ""),
+        "when": when(info.modified, now),
+        "messages": str(info.messages),
+        "tokens": tokens(info.usage),
+        "cost": cost(info.usage),
+        "model": shown(info.model, 40),
+        "folder": shown(_short(info.cwd)),
+        "title": shown(info.title, 200),
+    }
+
+
+def _short(path: str) -> str:
+    """A path below the user's own folder begins with `~`."""
+    import os
+
+    own = os.path.expanduser("~")
+    return "~" + path[len(own) :] if own != "/" and (path == own or path.startswith(own + "/")) else path

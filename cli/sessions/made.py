@@ -1,0 +1,30 @@
+"""Says which session a command has made, and how to go on with it."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from cli.json_line import print_json
+from cli.sessions.shared_options import say
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def tell_of(path: Path, *, as_json: bool) -> int:
+    """Prints the id of a new session, or with `as_json` all that a list has of it. Returns 0."""
+    from agent.sessions.store import describe
+    from cli.sessions.listing import short_id
+
+    info = describe(path)
+    if as_json:
+        from agent.sessions.export.json import session_record
+        from cli.sessions.records import fields
+
+        print_json(fields(session_record(info)))
+        return 0
+    sys.stdout.write(info.id + "\n")
+    count = f"{info.messages} message{'' if info.messages == 1 else 's'}"
+    say(f'{count}; go on with: zot -r {short_id(info)} -p "…"')
+    return 0

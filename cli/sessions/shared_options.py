@@ -1,0 +1,122 @@
+"""Shared by the commands about sessions: options, finding a session, questions and the exit."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli.help.completion import sessions
+from cli.os_errors import exit_with, words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from agent.sessions.store import SessionInfo
+
+Cwd = Annotated[
+    str | None, typer.Option("-C", "--cwd", help="The folder of the runs. Default: this one.", metavar="DIR")
+]
+All = Annotated[bool, typer.Option("--all", help="The sessions of all folders.")]
+SessionId = Annotated[
+    str,
+    typer.Argument(
+        metavar="ID", help="4 characters of its id or more, or the session's file.", autocompletion=sessions
+    ),
+]
+
+
+def working(command: str, run: Callable[[], int]) -> None:
+    """Runs a command and exits with its status. An error gives one line and status 1, misuse status 2, Ctrl-C 130."""
+
+    def guarded() -> int:
+        from agent.sessions.load import SessionError
+        from wire.exit_codes import Status
+
+        try:
+            return run()
+        except SessionError as error:
+            complain(command, str(error))
+            return Status.ERROR.exit_code
+        except KeyboardInterrupt:
+            complain(command, "interrupted")
+            return Status.INTERRUPTED.exit_code
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            complain(command, words(error))
+            return Status.ERROR.exit_code
+
+    exit_with(f"session {command}", guarded)
+
+
+def complain(command: str, text: str) -> None:
+    from wire.text import one_line
+
+    say(f"zot session {command}: {one_line(text, 4000)}")
+
+
+def say(text: str = "") -> None:
+    """Prints a line for a person, on stderr, without what controls a terminal."""
+    from wire.text import printable, valid_text
+
+    print(printable(valid_text(text)).replace("\n", " "), file=sys.stderr, flush=True)  # noqa: T201
+
+
+def ask(question: str) -> bool:
+    """Whether a person at the terminal says yes."""
+    from wire.text import printable, valid_text
+
+    print(f"{printable(valid_text(question))} [y/N] ", end="", file=sys.stderr, flush=True)  # noqa: T201
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def is_attended() -> bool:
+    """Whether stdin is a terminal, so that a person can answer."""
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
+def folder(cwd: str | None) -> str:
+    """The absolute path of `--cwd`. It need not exist any more: its sessions do. Raises `CommandLineError`."""
+    from cli.choices import CommandLineError
+
+    if cwd is not None and not cwd.strip():
+        raise CommandLineError("--cwd is empty: give it a value, or leave it out")
+    return os.path.abspath(cwd or os.curdir)
+
+
+def home() -> Path:
+    from supervisor.home.zot_home import zot_home
+
+    return zot_home()
+
+
+def found(cwd: str, text: str) -> SessionInfo:
+    """The session that `text` names: among those of the folder, else among all. Raises `SessionError`."""
+    from agent.sessions.store import describe
+
+    return describe(file_of(cwd, text))
+
+
+def file_of(cwd: str, text: str) -> Path:
+    """As `found`, but only its file. Raises `SessionError`."""
+    from agent.sessions.load import SessionError
+    from agent.sessions.store import NoSuchSessionError, path_of
+
+    if "\0" in text or not text.strip():
+        raise SessionError("the ID is empty" if not text.strip() else "an ID has no NUL character")
+    try:
+        return path_of(home(), cwd, text)
+    except NoSuchSessionError:
+        return path_of(home(), None, text)
+
+
+def listed(cwd: str, *, everywhere: bool, command: str) -> list[SessionInfo]:
+    """The sessions that are not hidden, newest first. Says on stderr what cannot be read."""
+    from agent.sessions.store import list_sessions
+
+    every = list_sessions(home(), None if everywhere else cwd, lambda line: complain(command, line))
+    return [info for info in every if not info.is_hidden]

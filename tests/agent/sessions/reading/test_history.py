@@ -1,0 +1,41 @@
+"""A history has every message, and says where the conversation was compacted."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from agent.sessions.load import SessionError
+from agent.sessions.reading.history import Compacted, read_history
+from agent.sessions.rows import compaction_line, message_line
+from tests.support.session_files import CONVERSATION, SUMMARY, say, write_session
+
+
+def test_all_messages_and_the_compaction_in_order(tmp_path):
+    history = read_history(write_session(tmp_path, "/project"))
+    assert history.messages == CONVERSATION
+    compacted = Compacted(4, (SUMMARY, CONVERSATION[3]))
+    numbered = list(enumerate(CONVERSATION, 1))
+    assert list(history.steps()) == [*numbered[:4], compacted, *numbered[4:]]
+    assert ([fault.line for fault in history.faults], history.fault_count) == ([9], 1)
+    assert history.version == "0.1"
+    assert history.tool_names() == {"t1": "read", "t2": "bash", "t3": "edit"}
+
+
+def test_compactions_at_the_start_the_end_and_twice_in_one_place(tmp_path):
+    one = compaction_line([SUMMARY])
+    history = read_history(write_session(tmp_path, "/p", [one, message_line(say("a")), one, one]))
+    assert [step.after if isinstance(step, Compacted) else "message" for step in history.steps()] == [
+        0,
+        "message",
+        1,
+        1,
+    ]
+
+
+def test_a_file_that_is_none_is_an_error(tmp_path):
+    os.mkfifo(tmp_path / "fifo")
+    for path in (tmp_path / "fifo", tmp_path / "none", tmp_path):
+        with pytest.raises(SessionError, match="cannot be read"):
+            read_history(path)
