@@ -112,7 +112,7 @@ def _anthropic(request: RunRequest) -> tuple[Callable[[Loop], Provider | Provide
     # A replayed run needs none of these modules.
     from agent.model.access import HOW_TO_GIVE_ONE, AccessError, find_access
     from agent.model.anthropic_provider import AnthropicProvider
-    from agent.model.key_file import KeyFileError, read_key, shown
+    from agent.providers.key_file import KeyFileError, read_key, shown
 
     path = request.api_key_file
     if path is not None and request.api_key is not None:
