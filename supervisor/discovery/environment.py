@@ -27,6 +27,13 @@ HOST_SECRETS = NEVER | {
     "OPENAI_API_KEY",
     "KIMI_API_KEY",
     "MOONSHOT_API_KEY",
+    "OLLAMA_API_KEY",
+    "LM_API_TOKEN",
+    "LLAMA_API_KEY",
+    "VLLM_API_KEY",
+    "LITELLM_API_KEY",
+    "OPENROUTER_API_KEY",
+    "AI_GATEWAY_API_KEY",
 }
 """The host's own secrets: shell commands do not get them either. zot passes all of them on."""
 SECRET_PARTS = (
