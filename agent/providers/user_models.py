@@ -33,7 +33,7 @@ class UserModelsError(ValueError):
 class Known(msgspec.Struct, frozen=True):
     """All providers that a run can use, and the models of the user's file."""
 
-    providers: Mapping[str, Preset] = PRESETS
+    providers: Mapping[str, Preset] = msgspec.field(default_factory=lambda: PRESETS)
     """By name: the presets, and those of the user's own."""
     models: tuple[ModelInfo, ...] = ()
     """In the order of the file."""
