@@ -22,6 +22,7 @@ from agent.run.context_files import NO_CONTEXT, as_text, find_context_files, rep
 from agent.run.system_prompt import system_prompt
 from agent.skills.offer import Offer, offer
 from supervisor.discovery.admission import Consent
+from supervisor.discovery.environment import withhold
 from supervisor.home.config import ConfigError, load_config
 from supervisor.home.zot_home import zot_home
 from wire.exit_codes import Status
@@ -136,6 +137,7 @@ def _server(
         choice = choose(request.provider, request.model, config, known).named(known)
         preset, model = choice.provider, choice.model
         catalogue.use(known.models, preset.name)
+        withhold(preset.key_variable)
         key, warning = (None, "") if path is None else read_key(path)
         is_given = bool(request.api_key or key or any(map(os.environ.get, preset.variables)))
         sends = preset.name not in known.without_credential

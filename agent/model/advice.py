@@ -95,6 +95,10 @@ def _is_about_money(failed: FailedRequest) -> bool:
 def _bad_request(failed: FailedRequest) -> str:
     if "model" in failed.message.lower() and catalogue.find(failed.model) is None:
         return _model(failed)
+    if "no connected db" in failed.message.lower():  # LiteLLM
+        how = failed.access.provider.how_to_give_a_credential
+        sent = f"{failed.credential} is not its master key" if failed.has_credential else "no key was sent"
+        return f"a LiteLLM proxy without a database says so if {sent}: {how}"
     return (
         f"{failed.endpoint} refuses this request for {failed.model}, and would again: what you can change is --model,"
         " --reasoning, --tools and the extensions' tools"

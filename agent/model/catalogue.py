@@ -4,7 +4,7 @@ A model that is not listed works, too; only its cost is unknown. Sources, read i
 retirement dates are in the anthropic SDK (`types/model.py`, `resources/messages/messages.py`); windows, limits, prices
 and thinking styles are on the model pages and the price list at platform.claude.com/docs (`cache_write` is the price
 of the five-minute cache, the only one that we ask for). The cache-read price of claude-sonnet-5-5 is the one in force
-since 2026-10-07. Left out because a price could not be confirmed: claude-fable-5-2, and the mythos models.
+since 2026-10-07. claude-fable-5-2 is of 2026-11-09. Left out because only a few may use them: the mythos models.
 
 The models of the user's `models.json` come before these: `use` puts them in, once, before a run starts.
 """
@@ -116,6 +116,7 @@ CATALOGUE: Mapping[str, ModelInfo] = {
         _large("claude-opus-5-5", Prices(4, 20, 0.2, 5)),
         _large("claude-sonnet-5-5", Prices(2, 10, 0.1, 2.5)),
         _large("claude-haiku-5-5", Prices(0.1, 0.5, 0.01, 0.125), _HAIKU_5_LONG),
+        _large("claude-fable-5-2", Prices(8, 40, 0.2, 10)),
     )
 }
 """The models by id, in the order of their release."""

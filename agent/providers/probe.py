@@ -64,16 +64,17 @@ def probe(access: Access, model: str, *, timeout_s: float = TIMEOUT_S) -> Probe:
 def judge(line: Mapping[str, Any], model: str, endpoint: str) -> Probe:
     """What the last line of a reply says of the credential. Pure.
 
-    Servers look at the credential before the request. So a complaint about the model, the account's money or the rate
-    means that they know it.
+    Servers look at the credential before the request, so a complaint about the model or about money means that they
+    know it. Another HTTP 400 means nothing: a LiteLLM proxy without a database answers so to a wrong key.
     """
     if line["type"] == "final":
         return Probe(Outcome.ACCEPTED, f"{endpoint} accepts it: {model} has answered")
     status, message = line.get("status"), str(line.get("message") or "")
     if status in (401, 403):
         return Probe(Outcome.REFUSED, f"{endpoint} refuses it: {message}")
-    knows = status in (400, 402, 413, 422, 429) or (status == 404 and "model" in message.lower())
-    if knows:
+    about_model = status in (400, 404, 422) and "model" in message.lower()
+    about_money = status == 402 or (status is not None and "credit balance" in message.lower())
+    if about_model or about_money:
         return Probe(Outcome.ACCEPTED, f"{endpoint} accepts it, but not the request for {model}: {message}")
     advice = str(line.get("advice") or "")
     return Probe(Outcome.UNKNOWN, f"it could not be tried: {message}" + (f"; {advice}" if advice else ""))

@@ -111,15 +111,16 @@ def _known(file: Mapping[str, UserProvider], remark: str) -> Known:
 
 def _url(given: str, place: str) -> str:
     """The address without a `/` or `/v1` at its end: zot's addresses often have one, and `/v1/messages` is added."""
-    url = given.strip().rstrip("/").removesuffix("/v1").rstrip("/")
-    if url:
-        from agent.model.access import AccessError, Endpoint, check_endpoint  # a replayed run need not import it
+    url = given.strip()
+    if not url:
+        return ""
+    from agent.model.access import AccessError, Endpoint, check_endpoint  # a replayed run need not import it
 
-        try:
-            check_endpoint(Endpoint(url, f"{place}:"))
-        except AccessError as error:
-            raise _UnfitError(str(error)) from None
-    return url
+    try:
+        check_endpoint(Endpoint(url, f"{place}:"))
+    except AccessError as error:
+        raise _UnfitError(str(error)) from None
+    return url.rstrip("/").removesuffix("/v1").rstrip("/")
 
 
 def _info(provider: str, model: UserModel, place: str) -> ModelInfo:

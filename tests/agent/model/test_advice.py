@@ -31,7 +31,7 @@ def test_401_says_which_key_from_where():
     assert f"was refused by {GATEWAY}" in said(401, environ=both)
     assert said(401, environ=both).endswith("; ANTHROPIC_AUTH_TOKEN was not used")
     assert said(401, environ={"ANTHROPIC_BASE_URL": GATEWAY}).startswith(
-        f"{GATEWAY} wants a credential, and none was sent: set ANTHROPIC_API_KEY"
+        f"{GATEWAY} wants a credential, and none was sent: run zot login, set ANTHROPIC_API_KEY"
     )
 
 

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from agent.model import key_file
+from agent.providers import key_file
 from agent.providers.key_file import KeyFileError, read_key
 
 

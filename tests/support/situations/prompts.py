@@ -23,7 +23,7 @@ def no_words(stage: Stage) -> str:
     return stage.zot.run("-p").stderr
 
 
-@situation("zot: no credential for …: set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN, or pass --api-key-file FILE …")
+@situation("zot: no credential for …: run zot login, set ANTHROPIC_API_KEY or …")
 def no_key(stage: Stage) -> str:
     return stage.zot.run("-p", "hi").stderr
 
