@@ -8,7 +8,10 @@ import pytest
 
 from agent.model import catalogue
 from agent.model.catalogue import CATALOGUE, Prices, Thinking
+from agent.model.presets import PRESETS
 from agent.providers.user_models import UserModelsError, load
+from supervisor.discovery.environment import HOST_SECRETS
+from tests.support.zot_process import ROOT
 
 
 @pytest.fixture
@@ -135,3 +138,20 @@ def test_a_link_to_nothing_and_a_folder_are_faults(tmp_path):
     path.mkdir()
     with pytest.raises(UserModelsError, match="cannot be read: Is a directory"):
         load(tmp_path)
+
+
+def test_the_page_has_an_example_that_can_be_loaded_and_all_presets(tmp_path):
+    page = (ROOT / "docs" / "models.md").read_text()
+    (tmp_path / "models.json").write_text(page.split("```json\n")[1].split("```")[0])
+    known = load(tmp_path)
+    assert [(info.provider, info.id) for info in known.models] == [
+        ("ollama", "qwen3-coder"), ("my-company", "house-1"), ("anthropic", "claude-opus-5"),
+    ]  # fmt: skip
+    assert known.remark == ""
+    for preset in PRESETS.values():
+        (row,) = [line for line in page.splitlines() if line.startswith(f"| `{preset.name}` |")]
+        assert all(f"`{name}`" in row for name in (preset.url, *preset.variables, preset.url_variable) if name)
+
+
+def test_no_key_of_a_preset_reaches_a_child():
+    assert {name for preset in PRESETS.values() for name in preset.variables} <= HOST_SECRETS
