@@ -133,7 +133,7 @@ def test_any_content_is_read_or_refused(tmp_path_factory, value):
         try:
             store_key(home, "anthropic", "k")
         except AuthFileError:
-            assert json.loads((home / "auth.json").read_text()) == text
+            assert (home / "auth.json").read_text() == json.dumps(text)
         else:
             assert read_stored(home, "anthropic").key == "k"
 
