@@ -114,3 +114,8 @@ def test_no_advice_shows_a_secret_or_fails(kind, status):
     text = said(status, kind=kind, environ=environ)
     assert "secret" not in text
     assert "\n" not in text
+
+
+def test_a_litellm_proxy_without_a_database_does_not_know_the_key():
+    assert "is not its master key: run zot login" in said(400, "No connected db.")
+    assert "if no key was sent: run zot login" in said(400, "No connected db.", environ={"ANTHROPIC_BASE_URL": GATEWAY})
