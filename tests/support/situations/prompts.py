@@ -28,6 +28,18 @@ def no_key(stage: Stage) -> str:
     return stage.zot.run("-p", "hi").stderr
 
 
+@situation("zot: …/models.json:3:20: providers.ollama.models[0].contextWindow: …")
+def a_faulty_model(stage: Stage) -> str:
+    stage.zot.home.mkdir(exist_ok=True)
+    file = stage.zot.home / "models.json"
+    file.write_text(
+        '{"providers": {"ollama": {"models": [\n {"id": "q",\n  "name": "House Q", "contextWindow": "big"}\n]}}}'
+    )
+    said = stage.zot.run("-p", "hi").stderr
+    file.unlink()
+    return said
+
+
 @situation("zot: --replay: cannot read cassette …")
 def no_cassette(stage: Stage) -> str:
     return stage.zot.run("-p", "--replay", "nothing.jsonl", "hi").stderr
