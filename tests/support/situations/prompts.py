@@ -33,7 +33,7 @@ def a_faulty_model(stage: Stage) -> str:
     stage.zot.home.mkdir(exist_ok=True)
     file = stage.zot.home / "models.json"
     file.write_text(
-        '{"providers": {"ollama": {"models": [\n {"id": "q",\n  "name": "House Q", "contextWindow": "big"}\n]}}}'
+        '{"providers": {"ollama": {"models": [\n {"id": "q",\n "name": "Houses", "contextWindow": "big"}\n]}}}'
     )
     said = stage.zot.run("-p", "hi").stderr
     file.unlink()
