@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,23 +22,22 @@ from agent.run.context_files import NO_CONTEXT, as_text, find_context_files, rep
 from agent.run.system_prompt import system_prompt
 from agent.skills.offer import Offer, offer
 from supervisor.discovery.admission import Consent
+from supervisor.discovery.environment import withhold
 from supervisor.home.config import ConfigError, load_config
 from supervisor.home.zot_home import zot_home
 from wire.exit_codes import Status
-from wire.suggest import not_one_of
 from wire.text import valid_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from agent.answers.schema import AnswerSchema
     from agent.model.provider import Provider
     from agent.model.request import Reasoning
+    from agent.providers.user_models import Known
     from agent.transcript import Image
     from supervisor.home.config import Config
     from supervisor.loop.loop import Loop
-
-PROVIDERS = ("anthropic", "replay")
 
 
 class UsageError(ValueError):
@@ -59,10 +59,10 @@ def prepare(request: RunRequest) -> Prepared:
     cwd = _folder(request.cwd)
     home = request.home or zot_home()
     _check_texts(request, cwd, home)
-    provider = _provider_name(request)
+    _check_provider(request)
     config = _config(home)
-    request, remarks = _with_defaults(request, config, provider)
-    connect, warnings = _anthropic(request) if provider == "anthropic" else (None, ())
+    known = _known_models(home)
+    catalogue.use(known.models if known is not None else ())
     skills = offer(cwd=cwd, home=home, with_users=request.user_skills) if request.skills else Offer()
     context = find_context_files(home, Path(cwd)) if request.context_files else NO_CONTEXT
     schema = _answer_schema(request.output_schema)
@@ -70,8 +70,14 @@ def prepare(request: RunRequest) -> Prepared:
     system = _system_prompt(request, home, cwd, more, skills.manifest, as_text(context.files))
     named = [*(skill.path for skill in skills.skills if skill.path), *(file.path for file in context.files)]
     places = _places(named, cwd, home)
-    player = _player(request.replay, cwd, places) if request.replay is not None else None
-    model = request.model or (player.model if player is not None else None) or catalogue.DEFAULT_MODEL
+    remarks: tuple[str, ...] = (config.remark,) if config.remark else ()
+    connect, player = None, None
+    if request.replay is not None:  # a replayed run follows its recording, not the settings
+        player = _player(request.replay, cwd, places)
+        model = request.model or player.model or catalogue.DEFAULT_MODEL
+    else:
+        request, connect, said = _server(request, config, home, known)
+        model, remarks = request.model or "", (*remarks, *said)
     if (refused := refusal(model, Budget(request.max_cost_usd, request.max_tokens))) is not None:
         raise UsageError(refused)
     images, scaled = _images(request.images, model) if request.images else ((), ())
@@ -88,7 +94,7 @@ def prepare(request: RunRequest) -> Prepared:
         "answer_schema": schema,
         "limits": config.limits,
         "config": config,
-        "remarks": (*remarks, *warnings, *scaled, *skills.remarks, *context.notices),
+        "remarks": (*remarks, *scaled, *skills.remarks, *context.notices),
         "consent": Consent(whole_project=request.trust_project),
         "stats_file": None if request.stats is None else Path(request.stats).absolute(),
         "metrics_file": None if request.metrics is None else Path(request.metrics).absolute(),
@@ -107,35 +113,60 @@ def prepare(request: RunRequest) -> Prepared:
     return Prepared(options, make_provider, images)
 
 
-def _anthropic(request: RunRequest) -> tuple[Callable[[Loop], Provider | ProviderUnavailable], tuple[str, ...]]:
-    """A function that makes the provider with the endpoint and the credential of the run; and warnings."""
-    # A replayed run needs none of these modules.
-    from agent.model.access import HOW_TO_GIVE_ONE, AccessError, find_access
-    from agent.model.anthropic_provider import AnthropicProvider
-    from agent.model.key_file import KeyFileError, read_key, shown
+Connect = Callable[["Loop"], "Provider | ProviderUnavailable"]
 
+
+def _server(
+    request: RunRequest, config: Config, home: Path, known: Known | None
+) -> tuple[RunRequest, Connect, tuple[str, ...]]:
+    """The request with its model and its reasoning; a function that makes the provider with the endpoint and the
+    credential of the run; and lines for the user."""
+    # A replayed run needs none of these modules.
+    from agent.model.access import AccessError, find_access
+    from agent.model.anthropic_provider import AnthropicProvider
+    from agent.providers.auth_file import AuthFileError, Stored, read_stored
+    from agent.providers.choice import ChoiceError, choose
+    from agent.providers.key_file import KeyFileError, read_key, shown
+    from agent.providers.user_models import Known
+
+    known = known or Known()
     path = request.api_key_file
     if path is not None and request.api_key is not None:
         raise UsageError("--api-key and --api-key-file exclude each other: leave one of them out")
     try:
+        choice = choose(request.provider, request.model, config, known).named(known)
+        preset, model = choice.provider, choice.model
+        catalogue.use(known.models, preset.name)
+        withhold(preset.key_variable)
         key, warning = (None, "") if path is None else read_key(path)
+        is_given = bool(request.api_key or key or any(map(os.environ.get, preset.variables)))
+        sends = preset.name not in known.without_credential
+        stored = Stored() if is_given or not sends else read_stored(home, preset.name)
         access = find_access(
             os.environ,
+            provider=preset,
             base_url=request.base_url,
+            users_url=known.url(preset.name, model),
             api_key=request.api_key,
             file_key=key,
             file_name=shown(path) if path is not None else "",
+            stored_key=stored.key,
+            sends_credential=sends,
         )
-    except (AccessError, KeyFileError) as error:
+    except (AccessError, AuthFileError, ChoiceError, KeyFileError) as error:
         raise UsageError(str(error)) from None
+    reasoning, said = _reasoning(request, config, model)
+    remarks = (*choice.remarks, *filter(None, (warning, stored.warning, said)))
 
     def connect(loop: Loop) -> Provider | ProviderUnavailable:
         if not access.is_missing:
             return AnthropicProvider(loop, access)
-        missing = f"no credential for {access.endpoint.shown}: {HOW_TO_GIVE_ONE} (zot demo needs none)"
+        missing = f"no credential for {access.endpoint.shown}: {preset.how_to_give_a_credential} (zot demo needs none)"
+        if stored.unused:
+            missing += f"; auth.json has the {stored.unused} of zot for {preset.name}, which this program does not use"
         return ProviderUnavailable(Status.AUTHENTICATION, missing)
 
-    return connect, (warning,) if warning else ()
+    return msgspec.structs.replace(request, model=model, reasoning=reasoning), connect, remarks
 
 
 def _images(paths: tuple[str, ...], model: str) -> tuple[tuple[Image, ...], tuple[str, ...]]:
@@ -149,27 +180,27 @@ def _images(paths: tuple[str, ...], model: str) -> tuple[tuple[Image, ...], tupl
         raise UsageError(str(error)) from None
 
 
-def _with_defaults(request: RunRequest, config: Config, provider: str) -> tuple[RunRequest, tuple[str, ...]]:
-    """Fills in what the request leaves out from the user's settings, and returns lines for the user about settings that
-    have no effect. The settings are those of a zot user: the model of another provider means nothing here. A replayed
-    run follows its recording."""
-    remarks: tuple[str, ...] = (config.remark,) if config.remark else ()
-    if provider == "replay":
-        return request, remarks
-    theirs = (config.provider or "").strip().lower()
-    is_ours = theirs in ("", provider)
-    if not is_ours and request.provider is None:
-        ignored = f"provider {config.provider!r}" + (f" and model {config.model!r}" if config.model else "")
-        used = request.model or catalogue.DEFAULT_MODEL
-        remarks += (
-            f"config.json: ignored {ignored}: this program knows the provider {provider} only, and uses its {used};"
-            f" --provider {provider} says that this is meant",
-        )
+def _reasoning(request: RunRequest, config: Config, model: str) -> tuple[Reasoning | None, str]:
+    """How much the model may think; and a line for the user if it cannot, though a flag says that it may."""
     reasoning: Reasoning | None = request.reasoning
     if reasoning is None:
         reasoning = next((level for level in THINKING_BUDGETS if level == config.reasoning), None)
-    model = request.model or (config.model or None if is_ours else None)
-    return msgspec.structs.replace(request, model=model, reasoning=reasoning), remarks
+    if reasoning is None or catalogue.thinking_of(model) is not catalogue.Thinking.NONE:
+        return reasoning, ""
+    said = f"--reasoning {reasoning} has no effect: models.json says that {model} cannot think"
+    return None, said if request.reasoning is not None else ""
+
+
+def _known_models(home: Path) -> Known | None:
+    """What the user's file has; None if there is no file, which most runs need not import its reader for."""
+    if not os.path.lexists(home / "models.json"):
+        return None
+    from agent.providers.user_models import UserModelsError, load
+
+    try:
+        return load(home)
+    except UserModelsError as error:
+        raise UsageError(str(error)) from None
 
 
 def _compact_at(request: RunRequest, config: Config) -> int:
@@ -253,13 +284,12 @@ def _check_texts(request: RunRequest, cwd: str, home: Path) -> None:
                 raise UsageError(f"{where} {valid_text(value)!r}: not valid UTF-8")
 
 
-def _provider_name(request: RunRequest) -> str:
-    name = request.provider or ("replay" if request.replay is not None else "anthropic")
-    if name not in PROVIDERS:
-        raise UsageError(f"--provider: {not_one_of(name, PROVIDERS)}")
+def _check_provider(request: RunRequest) -> None:
+    """Raises `UsageError` for flags that exclude each other."""
+    name = request.provider or ""
     if name == "replay" and request.replay is None:
         raise UsageError("--provider replay needs a cassette: --replay FILE (or try zot demo)")
-    if name != "replay" and request.replay is not None:
+    if name not in ("", "replay") and request.replay is not None:
         raise UsageError(f"--replay FILE and --provider {name} exclude each other")
     if request.replay is not None and request.record is not None:
         raise UsageError("--replay and --record exclude each other: a replayed run has nothing new to record")
@@ -268,7 +298,6 @@ def _provider_name(request: RunRequest) -> str:
     stats, metrics = request.stats, request.metrics
     if stats is not None and metrics is not None and os.path.realpath(stats) == os.path.realpath(metrics):
         raise UsageError(f"--stats and --metrics name the same file, {metrics}; each needs its own")
-    return name
 
 
 def _player(path: str, cwd: str, places: dict[str, str]) -> CassettePlayer:

@@ -12,6 +12,7 @@ from cli.ext import ext_app
 from cli.help.command_classes import HelpTyper
 from cli.help.completion import command_names, schemas
 from cli.host_commands import register
+from cli.models.commands import register as register_models
 from cli.os_errors import exit_after
 from cli.root_group import RootGroup
 from cli.run.command import root
@@ -182,6 +183,7 @@ def help_(
 
 
 register(app)
+register_models(app)
 app.add_typer(ext_app, name="ext")
 app.add_typer(skill_app, name="skill")
 app.add_typer(session_app, name="session")

@@ -35,9 +35,9 @@ class ModelInfo(Part):
     id: str
     provider: str
     context_window: int
-    """Tokens."""
+    """Tokens; 0 is unknown."""
     max_output: int
-    """Tokens."""
+    """Tokens; 0 is unknown."""
     reasoning: bool
 
 

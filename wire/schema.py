@@ -16,6 +16,7 @@ import msgspec
 from wire import control, events, frames, stats
 from wire.manifest import Manifest
 from wire.rpc import ext_lines, requests, responses, sessions
+from wire.settings.models_file import ModelsFile
 
 FOLDER = Path(__file__).with_name("schemas")
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -23,7 +24,10 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 def definitions() -> dict[str, tuple[Any, str]]:
     """The type and the title of every published schema, by its name."""
-    found: dict[str, tuple[Any, str]] = {"manifest": (Manifest, "extension.json")}
+    found: dict[str, tuple[Any, str]] = {
+        "manifest": (Manifest, "extension.json"),
+        "models": (ModelsFile, "models.json: the user's models and providers"),
+    }
     for direction, union in (("from-extension", frames.FromExtension), ("from-host", frames.FromHost)):
         found[f"frame.{direction}"] = (union, f"any frame {direction.replace('-', ' ')}")
         for cls in union.__args__:

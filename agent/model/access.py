@@ -1,4 +1,5 @@
-"""Where requests go, and with which credential: worked out from flags, a key file and the environment. Pure.
+"""Where requests go, and with which credential: worked out from flags, a key file, the environment, `models.json` and
+`auth.json`, in this order. Pure.
 
 As the official SDK does: the key comes before the token, both are sent as `Authorization: Bearer` (by SDKs before 2.12
 the key as `x-api-key`), and a flag comes before a variable. Differences: an empty variable counts as unset, and no
@@ -11,22 +12,20 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from agent.model.presets import ANTHROPIC, Preset
 from wire.text import printable, valid_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-ANTHROPIC_URL = "https://api.anthropic.com"
-KEY_VARIABLE = "ANTHROPIC_API_KEY"
-TOKEN_VARIABLE = "ANTHROPIC_AUTH_TOKEN"  # noqa: S105  the name of a variable
-URL_VARIABLE = "ANTHROPIC_BASE_URL"
 IDLE_VARIABLE = "ZOT_MODEL_IDLE_TIMEOUT"
 IDLE_TIMEOUT_S = 300.0
 """Seconds. A request fails if the server sends nothing for so long, not even a ping."""
 IDLE_TIMEOUTS_S = (0.1, 86_400.0)
 """The shortest and the longest that may be set."""
 KEY_FLAG, URL_FLAG = "--api-key", "--base-url"
-HOW_TO_GIVE_ONE = f"set {KEY_VARIABLE} or {TOKEN_VARIABLE}, or pass --api-key-file FILE"
+MODELS_FILE, AUTH_FILE = "models.json", "auth.json"
+"""The files of the user's, as sources."""
 
 
 class AccessError(ValueError):
@@ -43,9 +42,9 @@ class CredentialKind(Enum):
 class Endpoint:
     """The address that requests go to."""
 
-    url: str = field(default=ANTHROPIC_URL, repr=False)
+    url: str = field(default=ANTHROPIC.url, repr=False)
     source: str = ""
-    """The flag or variable that names it; "" for the provider's own address."""
+    """The flag, variable or file that names it; "" for the provider's own address."""
 
     @property
     def is_default(self) -> bool:
@@ -76,26 +75,43 @@ class Access:
     endpoint: Endpoint = field(default_factory=Endpoint)
     credential: Credential = field(default_factory=Credential)
     idle_timeout_s: float = IDLE_TIMEOUT_S
+    provider: Preset = ANTHROPIC
 
     @property
     def is_missing(self) -> bool:
         """Whether no request can succeed: the provider's own address takes none without a credential."""
-        return self.credential.kind is CredentialKind.NONE and self.endpoint.is_default
+        has_none = self.credential.kind is CredentialKind.NONE
+        return has_none and self.endpoint.is_default and self.provider.needs_key
 
 
 def find_access(
     environ: Mapping[str, str],
     *,
+    provider: Preset = ANTHROPIC,
     base_url: str | None = None,
+    users_url: str | None = None,
     api_key: str | None = None,
     file_key: str | None = None,
     file_name: str = "",
+    stored_key: str | None = None,
+    sends_credential: bool = True,
 ) -> Access:
-    """The endpoint and the credential for these flags, the key that was read from the file `file_name`, and these
-    variables. Raises `AccessError` for an address that is none, for a credential that no HTTP header can carry, and for
-    an idle timeout that is none."""
+    """The endpoint and the credential for these flags, the key that was read from the file `file_name`, these
+    variables, the address in `models.json` and the key in `auth.json`. A provider's key goes to this provider only.
+    Raises `AccessError` for an address that is none, for a credential that no HTTP header can carry, and for an idle
+    timeout that is none."""
+    candidates = [
+        (CredentialKind.KEY, KEY_FLAG, api_key),
+        (CredentialKind.KEY, file_name, file_key),
+        (CredentialKind.KEY, provider.key_variable, environ.get(provider.key_variable)),
+        (CredentialKind.TOKEN, provider.token_variable, environ.get(provider.token_variable)),
+        (CredentialKind.KEY, AUTH_FILE, stored_key),
+    ]
     return Access(
-        _endpoint(environ, base_url), _credential(environ, api_key, file_key, file_name), _idle_timeout_s(environ)
+        _endpoint(environ, provider, base_url, users_url),
+        _credential(candidates) if sends_credential else Credential(),
+        _idle_timeout_s(environ),
+        provider,
     )
 
 
@@ -114,16 +130,19 @@ def _idle_timeout_s(environ: Mapping[str, str]) -> float:
     return seconds
 
 
-def _endpoint(environ: Mapping[str, str], base_url: str | None) -> Endpoint:
-    for source, url in ((URL_FLAG, base_url), (URL_VARIABLE, environ.get(URL_VARIABLE) or None)):
+def _endpoint(environ: Mapping[str, str], provider: Preset, base_url: str | None, users_url: str | None) -> Endpoint:
+    variable = provider.url_variable
+    given = ((URL_FLAG, base_url), (variable, environ.get(variable) or None), (MODELS_FILE, users_url))
+    for source, url in given:
         if url is not None:
             endpoint = Endpoint(url, source)
-            _check(endpoint)
+            check_endpoint(endpoint)
             return endpoint
-    return Endpoint()
+    return Endpoint(provider.url)
 
 
-def _check(endpoint: Endpoint) -> None:
+def check_endpoint(endpoint: Endpoint) -> None:
+    """Raises `AccessError` for an address that is none."""
     from urllib.parse import urlsplit  # takes 3 ms to import, and most runs do not need it
 
     url, name = endpoint.url, f"{endpoint.source} {endpoint.shown}"
@@ -144,13 +163,7 @@ def _check(endpoint: Endpoint) -> None:
         raise AccessError(f"{name}: has a space or a control character in it")
 
 
-def _credential(environ: Mapping[str, str], api_key: str | None, file_key: str | None, file_name: str) -> Credential:
-    candidates = [
-        (CredentialKind.KEY, KEY_FLAG, api_key),
-        (CredentialKind.KEY, file_name, file_key),
-        (CredentialKind.KEY, KEY_VARIABLE, environ.get(KEY_VARIABLE)),
-        (CredentialKind.TOKEN, TOKEN_VARIABLE, environ.get(TOKEN_VARIABLE)),
-    ]
+def _credential(candidates: Sequence[tuple[CredentialKind, str, str | None]]) -> Credential:
     given = [(kind, source, value) for kind, source, value in candidates if value]
     if not given:
         return Credential()

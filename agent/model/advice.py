@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agent.model import catalogue
-from agent.model.access import HOW_TO_GIVE_ONE, IDLE_VARIABLE, CredentialKind
+from agent.model.access import AUTH_FILE, IDLE_VARIABLE, CredentialKind
 from wire.suggest import did_you_mean
 
 if TYPE_CHECKING:
@@ -95,6 +95,10 @@ def _is_about_money(failed: FailedRequest) -> bool:
 def _bad_request(failed: FailedRequest) -> str:
     if "model" in failed.message.lower() and catalogue.find(failed.model) is None:
         return _model(failed)
+    if "no connected db" in failed.message.lower():  # LiteLLM
+        how = failed.access.provider.how_to_give_a_credential
+        sent = f"{failed.credential} is not its master key" if failed.has_credential else "no key was sent"
+        return f"a LiteLLM proxy without a database says so if {sent}: {how}"
     return (
         f"{failed.endpoint} refuses this request for {failed.model}, and would again: what you can change is --model,"
         " --reasoning, --tools and the extensions' tools"
@@ -102,18 +106,23 @@ def _bad_request(failed: FailedRequest) -> str:
 
 
 def _model(failed: FailedRequest, otherwise: str = "") -> str:
-    hint = "" if failed.model in catalogue.CATALOGUE else did_you_mean(failed.model, list(catalogue.CATALOGUE))
+    provider = failed.access.provider.name
+    known = [info.id for info in catalogue.known() if info.provider == provider]
+    hint = "" if failed.model in known else did_you_mean(failed.model, known)
     return f"--model {failed.model}: {failed.endpoint} does not offer it{otherwise}" + (f"; {hint}" if hint else "")
 
 
 def _unauthorized(failed: FailedRequest) -> str:
     if not failed.has_credential:
-        return f"{failed.endpoint} wants a credential, and none was sent: {HOW_TO_GIVE_ONE}"
-    others = failed.access.credential.unused
+        how = failed.access.provider.how_to_give_a_credential
+        return f"{failed.endpoint} wants a credential, and none was sent: {how}"
+    credential = failed.access.credential
+    others = credential.unused
     also = f"; {' and '.join(others)} was not used" if others else ""
+    again = f"; {failed.access.provider.login_command} stores another one" if credential.source == AUTH_FILE else ""
     return (
         f"{failed.credential} was refused by {failed.endpoint}: see that it is complete, not revoked, and made for this"
-        f" endpoint{also}"
+        f" endpoint{again}{also}"
     )
 
 

@@ -1,4 +1,4 @@
-"""Provider `anthropic`: a worker process that imports the official SDK and talks to the Messages API.
+"""A provider with a server: a worker process that imports the official SDK and talks to the Messages API.
 
 The import takes time and memory. The worker keeps both out of the host, and imports while the extensions shake hands.
 """
@@ -15,6 +15,7 @@ import orjson
 from agent.cassette.reply_lines import problem_of_worker_line
 from agent.model.access import CredentialKind
 from agent.model.advice import FailedRequest, advice
+from agent.model.presets import ANTHROPIC
 from agent.model.provider import TERMINAL, Stream
 from supervisor.discovery.environment import CUSTOM_HEADERS, child_environment
 from supervisor.process.child import Child, SpawnError
@@ -49,15 +50,17 @@ class AnthropicProvider:
     """Sends requests to the model worker. If the worker ends, the open request fails, and the next request starts a new
     worker."""
 
-    name = "anthropic"
     error: str | None = None
 
     def __init__(self, loop: Loop, access: Access) -> None:
         self._loop = loop
         self._access = access
+        self.name = access.provider.name
+        self._headers = (CUSTOM_HEADERS,) if access.provider is ANTHROPIC else ()
         credential = access.credential
         self._configure = {
             "type": "configure",
+            "provider": self.name,
             "api_key": credential.value if credential.kind is CredentialKind.KEY else None,
             "auth_token": credential.value if credential.kind is CredentialKind.TOKEN else None,
             "base_url": access.endpoint.url,
@@ -92,7 +95,7 @@ class AnthropicProvider:
                 self._loop,
                 [sys.executable, "-P", str(WORKER)],
                 cwd="/",
-                env=child_environment(CUSTOM_HEADERS),
+                env=child_environment(*self._headers),
                 on_stdout=self._on_stdout,
                 on_stderr=self._on_stderr,
                 on_exit=self._on_exit,

@@ -4,7 +4,9 @@ A model that is not listed works, too; only its cost is unknown. Sources, read i
 retirement dates are in the anthropic SDK (`types/model.py`, `resources/messages/messages.py`); windows, limits, prices
 and thinking styles are on the model pages and the price list at platform.claude.com/docs (`cache_write` is the price
 of the five-minute cache, the only one that we ask for). The cache-read price of claude-sonnet-5-5 is the one in force
-since 2026-10-07. Left out because a price could not be confirmed: claude-fable-5-2, and the mythos models.
+since 2026-10-07. claude-fable-5-2 is of 2026-11-09. Left out because only a few may use them: the mythos models.
+
+The models of the user's `models.json` come before these: `use` puts them in, once, before a run starts.
 """
 
 from __future__ import annotations
@@ -15,8 +17,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
+READ = "2026-11"
+"""The month in which the packaged data was compared with its sources."""
+PACKAGED = "packaged"
+"""The source of the entries here; that of other entries is the file that has them."""
 DEFAULT_MODEL = "claude-sonnet-5-5"
 """zot's own default is claude-sonnet-4-5. The provider retires it on 2026-11-30 and names this model as successor."""
 MAX_TOKENS = 32_000
@@ -32,15 +38,22 @@ class Thinking(Enum):
     ADAPTIVE = "adaptive"
     """The request has an effort level, and the model decides how much it thinks. Most of these models refuse a budget
     with HTTP 400."""
+    NONE = "none"
+    """The model cannot think: nothing is asked."""
 
 
 class Prices(msgspec.Struct, frozen=True):
-    """US dollars per million tokens."""
+    """US dollars per million tokens. None is unknown; 0 says that they are free."""
 
-    input: float
-    output: float
-    cache_read: float
-    cache_write: float
+    input: float | None = None
+    output: float | None = None
+    cache_read: float | None = None
+    cache_write: float | None = None
+
+    @property
+    def are_known(self) -> bool:
+        """Whether the cost of a request can be said, if nothing comes from a cache."""
+        return self.input is not None and self.output is not None
 
 
 class LongPrompt(msgspec.Struct, frozen=True):
@@ -53,15 +66,21 @@ class LongPrompt(msgspec.Struct, frozen=True):
 class ModelInfo(msgspec.Struct, frozen=True):
     id: str
     """The id in a request; an alias and its dated form are two entries."""
-    context_window: int
-    """Tokens."""
-    max_output: int
-    """Tokens."""
+    context_window: int | None
+    """Tokens; None is unknown."""
+    max_output: int | None
+    """Tokens; None is unknown."""
     thinking: Thinking
     prices: Prices
     long_prompt: LongPrompt | None = None
     retires: str | None = None
     """The ISO date after which the API refuses the model; None if no date is announced."""
+    provider: str = "anthropic"
+    name: str = ""
+    """For people; empty means the id."""
+    base_url: str | None = None
+    """The address that the user gave for this model, or for its provider."""
+    source: str = PACKAGED
 
 
 _OPUS_4 = Prices(input=5, output=25, cache_read=0.5, cache_write=6.25)
@@ -97,49 +116,85 @@ CATALOGUE: Mapping[str, ModelInfo] = {
         _large("claude-opus-5-5", Prices(4, 20, 0.2, 5)),
         _large("claude-sonnet-5-5", Prices(2, 10, 0.1, 2.5)),
         _large("claude-haiku-5-5", Prices(0.1, 0.5, 0.01, 0.125), _HAIKU_5_LONG),
+        _large("claude-fable-5-2", Prices(8, 40, 0.2, 10)),
     )
 }
 """The models by id, in the order of their release."""
 
 
+_users: dict[str, ModelInfo] = {}
+"""The models of the user's file that a run can name, by id: set by `use`."""
+_all_users: tuple[ModelInfo, ...] = ()
+
+
+def use(models: Iterable[ModelInfo], provider: str | None = None) -> None:
+    """Puts the models of the user's file before the packaged ones, in place of those of the call before. With
+    `provider`, `find` and all that ask it see only the models of this provider; another one may have the same id."""
+    global _users, _all_users  # noqa: PLW0603  (once for a process, before its run starts)
+    _all_users = tuple(models)
+    _users = {}
+    for info in _all_users:
+        if provider is None or info.provider == provider:
+            _users.setdefault(info.id, info)
+
+
+def known() -> list[ModelInfo]:
+    """Every model: the packaged ones, then those of the user's file. An entry of the user's for a packaged model takes
+    its place."""
+    mine = {(info.provider, info.id): info for info in _all_users}
+    packaged = [mine.pop((info.provider, info.id), info) for info in CATALOGUE.values()]
+    return [*packaged, *mine.values()]
+
+
 def find(model_id: str) -> ModelInfo | None:
     """The entry with exactly this id; None for a model that we do not know."""
-    return CATALOGUE.get(model_id)
+    return _users.get(model_id) or CATALOGUE.get(model_id)
 
 
 def max_tokens(model_id: str) -> int:
     """The most tokens that a reply of this model may have."""
     info = find(model_id)
-    return MAX_TOKENS_UNKNOWN_MODEL if info is None else min(MAX_TOKENS, info.max_output)
+    if info is None or info.max_output is None:
+        return MAX_TOKENS_UNKNOWN_MODEL
+    return min(MAX_TOKENS, info.max_output)
 
 
 def thinking_of(model_id: str) -> Thinking:
-    """How to ask this model to reason.
+    """How to ask this model to reason."""
+    info = find(model_id)
+    return thinking_by_name(model_id) if info is None else info.thinking
+
+
+def thinking_by_name(model_id: str) -> Thinking:
+    """How to ask a model without an entry to reason.
 
     An unknown Claude model counts as newer than the catalogue, and newer models take no budget. Any other name belongs
-    to a server that imitates the API; such servers know the budget.
+    to a server that imitates the API; such servers know the budget. Gateways write `anthropic/claude-opus-4.5` for
+    `claude-opus-4-5`.
     """
-    info = find(model_id)
-    if info is not None:
-        return info.thinking
-    return Thinking.ADAPTIVE if model_id.startswith("claude-") else Thinking.BUDGET
+    plain = model_id.rpartition("/")[2].replace(".", "-")
+    if plain in CATALOGUE:
+        return CATALOGUE[plain].thinking
+    return Thinking.ADAPTIVE if plain.startswith("claude-") else Thinking.BUDGET
 
 
 def cost_usd(info: ModelInfo | None, usage: Mapping[str, int]) -> float | None:
-    """The cost of one request in US dollars; None for an unknown model, because zot's 0 would read as "free".
+    """The cost of one request in US dollars; None if a price that it needs is unknown, because zot's 0 would read as
+    "free".
 
     `usage` has the token counts `input`, `output`, `cache_read` and `cache_write` (absent is 0). For a running total,
     add up the costs of the requests: with `long_prompt` the price depends on the length of each prompt.
     """
-    if info is None:
+    if info is None or not info.prices.are_known:
         return None
     prompt = usage.get("input", 0) + usage.get("cache_read", 0) + usage.get("cache_write", 0)
     is_long = info.long_prompt is not None and prompt > info.long_prompt.over
     prices = info.long_prompt.prices if info.long_prompt is not None and is_long else info.prices
-    dollars = (
-        usage.get("input", 0) * prices.input
-        + usage.get("output", 0) * prices.output
-        + usage.get("cache_read", 0) * prices.cache_read
-        + usage.get("cache_write", 0) * prices.cache_write
-    )
+    dollars = 0.0
+    for kind in ("input", "output", "cache_read", "cache_write"):
+        if count := usage.get(kind, 0):
+            price: float | None = getattr(prices, kind)
+            if price is None:
+                return None
+            dollars += count * price
     return dollars / 1_000_000

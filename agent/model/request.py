@@ -86,7 +86,10 @@ def _tool(tool: ToolSpec) -> Json:
 
 
 def _thinking(model: str, max_tokens: int, reasoning: Reasoning) -> Json:
-    if catalogue.thinking_of(model) is catalogue.Thinking.ADAPTIVE:
+    thinking = catalogue.thinking_of(model)
+    if thinking is catalogue.Thinking.NONE:
+        return {}
+    if thinking is catalogue.Thinking.ADAPTIVE:
         return {"thinking": {"type": "adaptive"}, "output_config": {"effort": reasoning}}
     budget = THINKING_BUDGETS[reasoning]
     room = max_tokens if max_tokens > budget else budget + ROOM_FOR_ANSWER

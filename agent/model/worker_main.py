@@ -188,7 +188,9 @@ class Worker:
             if len(secret := self._settings.get(name) or "") >= SHORTEST_SECRET:
                 message = message.replace(secret, "[API key]")
         message = " ".join(message.split())
-        return "anthropic: " + (message if len(message) <= MESSAGE_LIMIT else message[:MESSAGE_LIMIT] + "…")
+        return f"{self._settings.get('provider', 'anthropic')}: " + (
+            message if len(message) <= MESSAGE_LIMIT else message[:MESSAGE_LIMIT] + "…"
+        )
 
     def _send(self, line: Line) -> None:
         # A lone surrogate is legal in JSON escapes but not in UTF-8; the host's parser would refuse the line.

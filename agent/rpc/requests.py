@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agent.client_messages import shown
-from agent.model.catalogue import CATALOGUE
+from agent.model import catalogue
 from agent.rpc import messages
 from agent.rpc.prompt_requests import PromptRequests
 from agent.rpc.refused import RefusedError
@@ -149,8 +149,14 @@ class RequestHandler:
     def _get_models(self, _request: requests.GetModels) -> responses.Models:
         return responses.Models(
             tuple(
-                responses.ModelInfo(info.id, "anthropic", info.context_window, info.max_output, reasoning=True)
-                for info in CATALOGUE.values()
+                responses.ModelInfo(
+                    info.id,
+                    info.provider,
+                    info.context_window or 0,
+                    info.max_output or 0,
+                    reasoning=info.thinking is not catalogue.Thinking.NONE,
+                )
+                for info in catalogue.known()
             )
         )
 

@@ -10,20 +10,16 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from agent.model.access import (
-    HOW_TO_GIVE_ONE,
-    KEY_VARIABLE,
-    TOKEN_VARIABLE,
-    AccessError,
-    CredentialKind,
-    find_access,
-)
+from agent.model.access import AUTH_FILE, AccessError, CredentialKind, find_access
+from agent.providers.auth_file import AuthFileError, read_stored
+from agent.providers.choice import choose
+from agent.providers.user_models import Known, UserModelsError, load
 from supervisor.cleanup.host_record import HostStatus, host_status, records_in
 from supervisor.cleanup.reaper import Reaper, ReaperState
 from supervisor.discovery.admission import Admission, Consent
 from supervisor.discovery.discover import discover
 from supervisor.discovery.environment import child_environment
-from supervisor.home.config import ConfigError, load_config
+from supervisor.home.config import Config, ConfigError, load_config
 from supervisor.home.runtime_dir import is_alive, runtime_dir, runtime_dirs, sockets_in
 from supervisor.home.zot_home import open_to_others, zot_home
 from supervisor.loop.loop import Loop
@@ -77,7 +73,8 @@ def examine() -> list[Check]:
         ("config", lambda: _config(home)),
         ("extensions", lambda: _extensions(found)),
         ("open files", lambda: _open_files(found)),
-        ("credential", _access),
+        ("models", lambda: _models(home)),
+        ("credential", lambda: _access(home)),
         ("hosts", lambda: _hosts(home)),
     ]
     results: list[Check] = []
@@ -252,21 +249,67 @@ def _open_files(discovery: Discovery) -> Iterator[Check]:
         yield Check("open files", Level.OK, message + (f" ({soft} until more are needed)" if soft < needed else ""))
 
 
-def _access() -> Iterator[Check]:
-    """The endpoint and the credential of a run without flags for them. Shows neither a key nor a password."""
+def _models(home: Path) -> Iterator[Check]:
     try:
-        found = find_access(os.environ)
+        known = load(home)
+    except UserModelsError as error:
+        yield Check("models", Level.FAIL, str(error), "correct it; zot schema models says what it may have")
+        return
+    if known.remark:
+        yield Check("models", Level.WARN, known.remark, "correct or remove it")
+    message = f"{len(known.models)} in models.json; zot models lists all"
+    if known.unusable:
+        others = ", ".join(f"{name} (speaks {api})" for name, api in known.unusable.items())
+        message += f"; not for this program: {others}"
+    yield Check("models", Level.OK, message)
+
+
+def _access(home: Path) -> Iterator[Check]:
+    """The provider, the endpoint and the credential of a run without flags for them. Shows neither a key nor a
+    password."""
+    try:
+        known = load(home)
+    except UserModelsError:  # another check says so
+        known = Known()
+    try:
+        config = load_config(home)
+    except ConfigError:  # another check says so
+        config = Config()
+    choice = choose(None, None, config, known)
+    preset = choice.provider
+    sends = preset.name not in known.without_credential
+    try:
+        stored = read_stored(home, preset.name)
+        found = find_access(
+            os.environ,
+            provider=preset,
+            users_url=known.url(preset.name, choice.model),
+            stored_key=stored.key,
+            sends_credential=sends,
+        )
+    except AuthFileError as error:
+        yield Check("credential", Level.FAIL, str(error), "correct it, or move it away and run zot login")
+        return
     except AccessError as error:
-        yield Check("credential", Level.FAIL, str(error), "correct or unset that variable")
+        yield Check("credential", Level.FAIL, str(error), "correct or remove it")
         return
     endpoint, credential = found.endpoint, found.credential
-    source = f"from {endpoint.source}" if endpoint.source else "the provider's own; ANTHROPIC_BASE_URL is not set"
-    yield Check("endpoint", Level.OK, f"{endpoint.shown} ({source})")
+    unset = f"; {preset.url_variable} is not set" if preset.url_variable else ""
+    source = f"from {endpoint.source}" if endpoint.source else f"the provider's own{unset}"
+    who = "" if preset.name == "anthropic" else f"{preset.name}: "
+    yield Check("endpoint", Level.OK, f"{who}{endpoint.shown} ({source})")
+    if stored.warning:
+        yield Check("credential", Level.WARN, stored.warning, f"chmod 600 {home / AUTH_FILE}")
+    how = preset.how_to_give_a_credential
     if found.is_missing:
-        advice = f"{HOW_TO_GIVE_ONE}; zot demo, --replay and --base-url need none"
-        yield Check("credential", Level.WARN, f"none: {KEY_VARIABLE} and {TOKEN_VARIABLE} are not set", advice)
+        are = "is" if len(preset.variables) == 1 else "are"
+        message = f"none: {' and '.join(preset.variables)} {are} not set, and {AUTH_FILE} has no key for {preset.name}"
+        if stored.unused:
+            message += f" (the {stored.unused} in it is zot's alone)"
+        yield Check("credential", Level.WARN, message, f"{how}; zot demo, --replay and --base-url need none")
     elif credential.kind is CredentialKind.NONE:
-        yield Check("credential", Level.OK, "none is sent to this endpoint", f"if it wants one: {HOW_TO_GIVE_ONE}")
+        advice = f"if it wants one: {how}" if sends else "models.json says so"
+        yield Check("credential", Level.OK, "none is sent to this endpoint", advice)
     elif credential.unused:
         message = f"the {credential.kind.value} from {credential.source}; {', '.join(credential.unused)} is not used"
         yield Check("credential", Level.OK, message, f"unset {credential.source} to use the other")

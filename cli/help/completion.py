@@ -18,11 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
+    from agent.providers.user_models import Known
+
 ANSWER_S = 0.3
 """Seconds to wait for one host."""
 HOSTS_S = 1.0
 """Seconds to wait for all hosts together, about."""
-SAFE = re.compile(r"[\w.+@][\w.+@:-]*")
+SAFE = re.compile(r"[\w.+@][\w.+@:/-]*")
 """Only such names are offered. bash expands `*` in what it gets, and zsh evaluates it."""
 
 
@@ -79,11 +81,19 @@ def hosts(_ctx: typer.Context) -> Iterator[str]:
 
 
 @_offering
-def models(_ctx: typer.Context) -> Iterable[str]:
-    """The models whose price is known."""
+def models(_ctx: typer.Context) -> Iterator[str]:
+    """The models that are known: the packaged ones, and those of the user's file."""
     from agent.model.catalogue import CATALOGUE
 
-    return CATALOGUE
+    yield from CATALOGUE
+    for info in _users_models().models:
+        yield info.id
+
+
+@_offering
+def providers(_ctx: typer.Context) -> Iterator[str]:
+    """The presets, and the providers of the user's file."""
+    yield from _users_models().providers
 
 
 @_offering
@@ -151,6 +161,17 @@ def _installed(ctx: typer.Context, *, with_user: bool = True) -> Iterator[tuple[
         except ManifestError:
             continue
         yield manifest.name, manifest.is_enabled
+
+
+def _users_models() -> Known:
+    """What the user's file has; a faulty one counts as none."""
+    from agent.providers.user_models import Known, UserModelsError, load
+    from supervisor.home.zot_home import zot_home
+
+    try:
+        return load(zot_home())
+    except UserModelsError:
+        return Known()
 
 
 def _hosts() -> Iterator[Any]:

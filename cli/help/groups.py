@@ -11,6 +11,7 @@ GROUPS = (
     ("cli.app.demo", "First steps"),
     ("cli.app.doctor", "First steps"),
     ("cli.app.help_", "First steps"),
+    ("cli.models.", "Models and keys"),
     ("cli.ext._root", "Extensions"),
     ("cli.skills._root", "Extensions"),
     ("cli.ext.author.", "Write an extension"),

@@ -9,7 +9,7 @@ import typer
 
 from cli.choices import CommandLineError, OutputFormat, Reasoning
 from cli.duration import METAVAR, limit_from, seconds_from
-from cli.help.completion import models
+from cli.help.completion import models, providers
 from cli.root_group import LITERAL, RootGroup
 from cli.run.output.asked import Form, asked_from
 from cli.run.request import FlagError, dollars_from, request_from
@@ -91,7 +91,13 @@ def root(
         ),
     ] = None,
     provider: Annotated[
-        str | None, typer.Option(help="anthropic (default) or replay.", metavar="NAME", rich_help_panel=_MODEL)
+        str | None,
+        typer.Option(
+            help="anthropic, ollama, litellm, openrouter … or one of models.json. Default: that of the settings.",
+            metavar="NAME",
+            autocompletion=providers,
+            rich_help_panel=_MODEL,
+        ),
     ] = None,
     model: Annotated[
         str | None,
@@ -107,7 +113,7 @@ def root(
     api_key: Annotated[
         str | None,
         typer.Option(
-            help="Default: $ANTHROPIC_API_KEY, else $ANTHROPIC_AUTH_TOKEN.",
+            help="Default: the provider's variable, such as $ANTHROPIC_API_KEY, else what zot login has stored.",
             metavar="KEY",
             show_default=False,
             rich_help_panel=_MODEL,
@@ -124,7 +130,7 @@ def root(
     base_url: Annotated[
         str | None,
         typer.Option(
-            help="Any server that speaks the Messages API. Default: $ANTHROPIC_BASE_URL, else Anthropic's.",
+            help="Any server that speaks the Messages API. Default: $ANTHROPIC_BASE_URL, else the provider's.",
             metavar="URL",
             show_default=False,
             rich_help_panel=_MODEL,

@@ -27,6 +27,13 @@ HOST_SECRETS = NEVER | {
     "OPENAI_API_KEY",
     "KIMI_API_KEY",
     "MOONSHOT_API_KEY",
+    "OLLAMA_API_KEY",
+    "LM_API_TOKEN",
+    "LLAMA_API_KEY",
+    "VLLM_API_KEY",
+    "LITELLM_API_KEY",
+    "OPENROUTER_API_KEY",
+    "AI_GATEWAY_API_KEY",
 }
 """The host's own secrets: shell commands do not get them either. zot passes all of them on."""
 SECRET_PARTS = (
@@ -71,10 +78,19 @@ limit on the size of files, Python before 3.14 keeps half a module, which every 
 """
 
 
+_more_secrets: set[str] = set()
+
+
+def withhold(name: str) -> None:
+    """Makes this variable one of the host's own secrets from now on: the key of a provider of the user's own."""
+    _more_secrets.add(name)
+
+
 def child_environment(*wanted: str) -> dict[str, str]:
     """Returns the host's environment without the host's own secrets, but with those that are `wanted`. For shell
     commands and for the host's own helper processes."""
-    return {name: value for name, value in os.environ.items() if name not in HOST_SECRETS or name in wanted}
+    secrets = HOST_SECRETS | _more_secrets
+    return {name: value for name, value in os.environ.items() if name not in secrets or name in wanted}
 
 
 def extension_environment(found: Found, config: Config, environ: Mapping[str, str]) -> dict[str, str]:

@@ -26,8 +26,8 @@ NAME = "config.json"
 
 class Config(msgspec.Struct, frozen=True, dict=True):
     provider: str | None = None
-    """The provider, for runs without `--provider`. Only `anthropic` is supported: with another name, which a user of
-    zot may have, `model` and this field are ignored, and a run says so. Default: `anthropic`."""
+    """The provider, for runs without `--provider`: a preset, or one of `models.json`. With another name, which a user
+    of zot may have, `model` and this field are ignored, and a run says so. Default: `anthropic`."""
     model: str | None = None
     """The model, for runs without `--model`. A replayed run takes that of its recording. Default: the newest Sonnet
     that this program knows."""

@@ -18,7 +18,7 @@ from wire.exit_codes import Status
         (["--json", "--model"], "Option '--model' requires an argument"),
         (
             ["-p", "--provider", "antropic", "x"],
-            "'antropic' is not one of anthropic, replay; did you mean 'anthropic'?",
+            "vercel-ai-gateway, replay; did you mean 'anthropic'?",
         ),
         (["-p", "--provider", "replay", "x"], "--provider replay needs a cassette: --replay FILE"),
         (["-p", "--provider", "anthropic", "--replay", "c", "x"], "exclude each other"),

@@ -213,8 +213,8 @@ def test_a_server_that_is_not_there(zot):
 def test_without_a_credential_nothing_is_started(zot):
     outcome = zot.run("--json", "go").check(Status.AUTHENTICATION)
     reason = (
-        "no credential for https://api.anthropic.com: set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN, or pass"
-        " --api-key-file FILE (zot demo needs none)"
+        "no credential for https://api.anthropic.com: run zot login, set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN,"
+        " or pass --api-key-file FILE (zot demo needs none)"
     )
     assert golden(outcome) == lines(f"""
         session

@@ -98,9 +98,9 @@ class ModelInfo(msgspec.Struct, frozen=True):
     id: str
     provider: str
     context_window: int
-    """Tokens."""
+    """Tokens; 0 is unknown."""
     max_output: int
-    """Tokens."""
+    """Tokens; 0 is unknown."""
     reasoning: bool
 
 

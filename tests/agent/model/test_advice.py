@@ -31,7 +31,7 @@ def test_401_says_which_key_from_where():
     assert f"was refused by {GATEWAY}" in said(401, environ=both)
     assert said(401, environ=both).endswith("; ANTHROPIC_AUTH_TOKEN was not used")
     assert said(401, environ={"ANTHROPIC_BASE_URL": GATEWAY}).startswith(
-        f"{GATEWAY} wants a credential, and none was sent: set ANTHROPIC_API_KEY"
+        f"{GATEWAY} wants a credential, and none was sent: run zot login, set ANTHROPIC_API_KEY"
     )
 
 
@@ -114,3 +114,8 @@ def test_no_advice_shows_a_secret_or_fails(kind, status):
     text = said(status, kind=kind, environ=environ)
     assert "secret" not in text
     assert "\n" not in text
+
+
+def test_a_litellm_proxy_without_a_database_does_not_know_the_key():
+    assert "is not its master key: run zot login" in said(400, "No connected db.")
+    assert "if no key was sent: run zot login" in said(400, "No connected db.", environ={"ANTHROPIC_BASE_URL": GATEWAY})

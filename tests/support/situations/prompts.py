@@ -23,9 +23,21 @@ def no_words(stage: Stage) -> str:
     return stage.zot.run("-p").stderr
 
 
-@situation("zot: no credential for …: set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN, or pass --api-key-file FILE …")
+@situation("zot: no credential for …: run zot login, set ANTHROPIC_API_KEY or …")
 def no_key(stage: Stage) -> str:
     return stage.zot.run("-p", "hi").stderr
+
+
+@situation("zot: …/models.json:3:20: providers.ollama.models[0].contextWindow: …")
+def a_faulty_model(stage: Stage) -> str:
+    stage.zot.home.mkdir(exist_ok=True)
+    file = stage.zot.home / "models.json"
+    file.write_text(
+        '{"providers": {"ollama": {"models": [\n {"id": "q",\n "name": "Houses", "contextWindow": "big"}\n]}}}'
+    )
+    said = stage.zot.run("-p", "hi").stderr
+    file.unlink()
+    return said
 
 
 @situation("zot: --replay: cannot read cassette …")

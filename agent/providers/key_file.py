@@ -25,13 +25,13 @@ def shown(path: str) -> str:
     return "--api-key-file - (stdin)" if path == STDIN else f"--api-key-file {path}"
 
 
-def read_key(path: str) -> tuple[str, str]:
+def read_key(path: str, *, name: str = "") -> tuple[str, str]:
     """The key in a file, or on stdin if `path` is `-`, without the white space around it; and a warning, "" if there is
-    none. Raises `KeyFileError`.
+    none. `name` is what messages call the file. Raises `KeyFileError`.
 
     A FIFO that nobody writes to is an error after `WAIT_S`.
     """
-    name = shown(path)
+    name = name or shown(path)
     try:
         fd = 0 if path == STDIN else os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError) as error:

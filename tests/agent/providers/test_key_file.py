@@ -7,8 +7,8 @@ import threading
 
 import pytest
 
-from agent.model import key_file
-from agent.model.key_file import KeyFileError, read_key
+from agent.providers import key_file
+from agent.providers.key_file import KeyFileError, read_key
 
 
 @pytest.fixture

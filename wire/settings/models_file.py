@@ -1,0 +1,211 @@
+"""The fields of `models.json`, in which a user describes models and providers. Pure.
+
+The format is zot's. Every entry is checked by itself, so that a fault names the provider, the model, the field and the
+line. A near miss of a field that changes what is asked, or what it costs, is an error; any other unknown field is named
+in a remark, as in `config.json`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, NamedTuple
+
+import msgspec
+
+from wire.field_errors import explain, fault_path
+from wire.lenient_json import UNREADABLE, Place, fault_of, place_at, places
+from wire.unknown_fields import Guarding, UnknownField, Vocabulary, remark, shown, words
+
+FILE = "models.json"
+
+Tokens = Annotated[int, msgspec.Meta(ge=0, le=1_000_000_000)]
+Dollars = Annotated[float, msgspec.Meta(ge=0, le=1_000_000)]
+Text = Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
+
+
+class UserModel(msgspec.Struct, frozen=True, rename="camel"):
+    """A model. For a model that this program knows, what is left out is as packaged."""
+
+    id: Text
+    """The id in a request, as the server wants it."""
+    name: str = ""
+    """For people. Default: the id."""
+    reasoning: bool | None = None
+    """Whether the model can think: false leaves `--reasoning` out of its requests. Absent: as its name suggests."""
+    context_window: Tokens | None = None
+    """Tokens of a prompt and its reply together. Absent or 0: unknown."""
+    max_tokens: Tokens | None = None
+    """The most tokens of a reply. Absent or 0: unknown, and 8,192 are asked for."""
+    price_input: Dollars | None = None
+    """US dollars per million tokens; 0 says that they are free. Absent: unknown, and so is the cost of a run."""
+    price_output: Dollars | None = None
+    """As `priceInput`."""
+    price_cache_read: Dollars | None = None
+    """As `priceInput`, for tokens that came from the cache. Absent: the cost is unknown if there are such tokens."""
+    price_cache_write: Dollars | None = None
+    """As `priceCacheRead`, for tokens that went to the cache."""
+    base_url: str = ""
+    """The address for this model. Default: that of the provider."""
+
+
+class UserProvider(msgspec.Struct, frozen=True, rename="camel"):
+    """A provider, and models of it."""
+
+    base_url: str = ""
+    """The address to which `/v1/messages` is added; a `/v1` at its end is left out. Default: the preset's."""
+    api: str = ""
+    """What the server speaks. Only `anthropic` (also `anthropic-messages` and `messages`) can be used here; zot knows
+    others. Default: `anthropic` for the presets of this program, else `openai`, as in zot."""
+    auth: str = ""
+    """`none`: no credential is sent. Default: the one that is found."""
+    models: tuple[UserModel, ...] = ()
+
+
+class ModelsFile(msgspec.Struct, frozen=True):
+    """`$ZOT_HOME/models.json`."""
+
+    providers: dict[str, UserProvider] = {}
+    """By name: a preset of this program, or a provider of the user's own."""
+
+
+class ModelsFault(NamedTuple):
+    """Why the file cannot be used."""
+
+    message: str
+    """With the path of the field."""
+    place: Place | None
+    """None if the fault is in no one place."""
+
+
+class ModelsFileError(ValueError):
+    """The text says what is wrong, and where: `12:7: providers.ollama.models[0].contextWindow: …`."""
+
+
+MESSAGES = frozenset({"anthropic", "anthropic-messages", "messages"})
+"""Words for the Messages API in the field `api`."""
+OTHERS = frozenset({"openai", "openai-completions", "openai-chat", "chat", "openai-responses", "responses"})
+_PRICE = {
+    "priceInput": "inputprice costinput inputcost priceperinput promptprice",
+    "priceOutput": "outputprice costoutput outputcost completionprice",
+    "priceCacheRead": "cachereadprice cacheread cachedinputprice pricecache",
+    "priceCacheWrite": "cachewriteprice cachewrite cachecreationprice",
+}
+_OTHER_WORDS = {
+    "contextWindow": "context contextlength contextsize contexttokens contextlimit window maxcontext",
+    "maxTokens": "maxoutput maxoutputtokens outputtokens maxcompletiontokens outputlimit",
+    "baseUrl": "url endpoint address apibase host",
+    "auth": "authentication",
+    "api": "apiformat wireformat protocol",
+    "models": "model",
+    "reasoning": "thinking reasoningsupported canreason",
+    **_PRICE,
+}
+_ZOTS_OF_MODEL = words("type output input api compat reasoningLevelMap")
+_ZOTS_OF_PROVIDER = words("discover")
+"""Fields of zot's without a meaning here."""
+
+
+def _vocabulary(struct: type[msgspec.Struct], zots: frozenset[str]) -> Vocabulary:
+    fields = struct.__struct_encode_fields__
+    guarding = {name: Guarding(words(_OTHER_WORDS[name])) for name in fields if name in _OTHER_WORDS}
+    return Vocabulary(known=zots | {*fields}, guarding=guarding)
+
+
+_OF_MODEL = _vocabulary(UserModel, _ZOTS_OF_MODEL)
+_OF_PROVIDER = _vocabulary(UserProvider, _ZOTS_OF_PROVIDER)
+_OF_FILE = Vocabulary(
+    known=words("providers $schema"), guarding={"providers": Guarding(words("provider models vendors"))}
+)
+
+
+def parse(text: bytes) -> tuple[ModelsFile, str]:
+    """The content of a file, and a line that names the fields that nothing reads; "" if there are none. Raises
+    `ModelsFileError` with the first fault."""
+    try:
+        value = msgspec.json.decode(text)
+    except UNREADABLE as error:
+        what, place = fault_of(text, error)
+        quoted = "" if place is None or not place.quoted else f" (the line: {place.quoted})"
+        raise ModelsFileError(_placed(ModelsFault(f"{what}{quoted}", place))) from None
+    reader = _Reader(text)
+    try:
+        return reader.file(value), remark(reader.unread)
+    except _FaultyFieldError as error:
+        raise ModelsFileError(_placed(reader.fault(error))) from None
+
+
+def _placed(fault: ModelsFault) -> str:
+    return fault.message if fault.place is None else f"{fault.place.line}:{fault.place.column}: {fault.message}"
+
+
+class _FaultyFieldError(Exception):
+    def __init__(self, path: str, message: str) -> None:
+        super().__init__(message)
+        self.path = path
+
+
+class _Reader:
+    def __init__(self, text: bytes) -> None:
+        self._text = text
+        self.unread: list[UnknownField] = []
+
+    def fault(self, error: _FaultyFieldError) -> ModelsFault:
+        at = places(self._text).get(error.path)
+        shown_path = error.path if error.path.isprintable() else ascii(error.path)[1:-1]
+        message = f"{shown_path}: {error}" if shown_path else str(error)
+        return ModelsFault(message, None if at is None else place_at(self._text, at))
+
+    def file(self, value: Any) -> ModelsFile:
+        if not isinstance(value, dict):
+            raise _FaultyFieldError("", 'it must be an object, {"providers": { … }}')
+        self._check_names(value, _OF_FILE, "")
+        providers = value.get("providers", {})
+        if not isinstance(providers, dict):
+            raise _FaultyFieldError("providers", "must be an object: a provider by its name")
+        return ModelsFile({name: self._provider(name, fields) for name, fields in providers.items()})
+
+    def _provider(self, name: str, fields: Any) -> UserProvider:
+        path = f"providers.{name}"
+        if not name.strip() or name != name.strip() or not name.isprintable() or len(name) > 64:
+            raise _FaultyFieldError(path, f"{shown(name)!r} is no name of a provider")
+        if not isinstance(fields, dict):
+            raise _FaultyFieldError(path, "must be an object")
+        self._check_names(fields, _OF_PROVIDER, f"{path}.")
+        models = fields.get("models", [])
+        if not isinstance(models, list):
+            raise _FaultyFieldError(f"{path}.models", "must be a list")
+        provider: UserProvider = self._converted({**fields, "models": []}, UserProvider, path)
+        if provider.api and provider.api.strip().lower() not in MESSAGES | OTHERS:
+            known = ", ".join(sorted(MESSAGES | OTHERS))
+            raise _FaultyFieldError(f"{path}.api", f"{provider.api[:40]!r} is none of {known}")
+        if provider.auth.strip().lower() not in ("", "none"):
+            raise _FaultyFieldError(f"{path}.auth", f"{provider.auth[:40]!r}: must be none, or be left out")
+        read = tuple(self._model(each, f"{path}.models[{index}]") for index, each in enumerate(models))
+        seen: set[str] = set()
+        for index, model in enumerate(read):
+            if model.id in seen:
+                raise _FaultyFieldError(f"{path}.models[{index}].id", f"{model.id!r} is there twice")
+            seen.add(model.id)
+        return msgspec.structs.replace(provider, models=read)
+
+    def _model(self, fields: Any, path: str) -> UserModel:
+        if not isinstance(fields, dict):
+            raise _FaultyFieldError(path, "must be an object")
+        self._check_names(fields, _OF_MODEL, f"{path}.")
+        model: UserModel = self._converted(fields, UserModel, path)
+        return model
+
+    def _converted(self, fields: dict[str, Any], struct: Any, path: str) -> Any:
+        try:
+            return msgspec.convert(fields, struct)
+        except msgspec.ValidationError as error:
+            inner = fault_path(str(error))
+            said = explain(struct, str(error)).removeprefix(f"{inner}: ")
+            if inner and inner not in fields:  # it is missing
+                raise _FaultyFieldError(path, said) from None
+            raise _FaultyFieldError(f"{path}.{inner}" if inner else path, said) from None
+
+    def _check_names(self, fields: dict[str, Any], vocabulary: Vocabulary, path: str) -> None:
+        for each in vocabulary.unknown(fields):
+            if each.is_near_miss:
+                raise _FaultyFieldError(f"{path}{each.place}", f"no such field; {each.hint}")
+            self.unread.append(each._replace(place=f"{path}{each.place}"))
