@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from agent.model.provider import Provider
     from agent.model.request import Reasoning
     from agent.transcript import Image
+    from agent.sessions.opening import Opened
     from supervisor.home.config import Config
     from supervisor.loop.loop import Loop
 
@@ -51,6 +52,8 @@ class Prepared(msgspec.Struct, frozen=True):
     make_provider: Callable[[Loop], Provider | ProviderUnavailable]
     images: tuple[Image, ...] = ()
     """What goes with the prompt."""
+    session: Opened | None = None
+    """The session that the run goes on with. Its lock is held until its file is closed."""
 
 
 def prepare(request: RunRequest) -> Prepared:
@@ -61,6 +64,25 @@ def prepare(request: RunRequest) -> Prepared:
     _check_texts(request, cwd, home)
     provider = _provider_name(request)
     config = _config(home)
+    session = _session(request, home, cwd)
+    try:
+        return _prepare(request, cwd, home, provider, config, session)
+    except BaseException:
+        if session is not None:
+            session.file.close()
+        raise
+
+
+def _prepare(
+    request: RunRequest, cwd: str, home: Path, provider: str, config: Config, session: Opened | None
+) -> Prepared:
+    recorded: tuple[str, ...] = ()
+    if session is not None:
+        recorded = session.remarks(cwd)
+        if request.model is None and provider != "replay":
+            model, remark = session.model_for(provider)
+            request = msgspec.structs.replace(request, model=model)
+            recorded += (remark,) if remark else ()
     request, remarks = _with_defaults(request, config, provider)
     connect, warnings = _anthropic(request) if provider == "anthropic" else (None, ())
     skills = offer(cwd=cwd, home=home, with_users=request.user_skills) if request.skills else Offer()
@@ -88,7 +110,7 @@ def prepare(request: RunRequest) -> Prepared:
         "answer_schema": schema,
         "limits": config.limits,
         "config": config,
-        "remarks": (*remarks, *warnings, *scaled, *skills.remarks, *context.notices),
+        "remarks": (*remarks, *warnings, *recorded, *scaled, *skills.remarks, *context.notices),
         "consent": Consent(whole_project=request.trust_project),
         "stats_file": None if request.stats is None else Path(request.stats).absolute(),
         "metrics_file": None if request.metrics is None else Path(request.metrics).absolute(),
@@ -104,7 +126,7 @@ def prepare(request: RunRequest) -> Prepared:
             return made
         return RecordingProvider(made, recorder)
 
-    return Prepared(options, make_provider, images)
+    return Prepared(options, make_provider, images, session)
 
 
 def _anthropic(request: RunRequest) -> tuple[Callable[[Loop], Provider | ProviderUnavailable], tuple[str, ...]]:
@@ -221,10 +243,43 @@ def _config(home: Path) -> Config:
         raise UsageError(str(error)) from None
 
 
+def _session(request: RunRequest, home: Path, cwd: str) -> Opened | None:
+    """The session that the run goes on with, if it is to go on with one."""
+    asked = [request.continue_last, request.resume is not None, request.session is not None]
+    if sum(asked) > 1:
+        raise UsageError("--continue, --resume and --session exclude each other: each names the session to go on with")
+    if not any(asked):
+        if request.fork:
+            raise UsageError("--fork copies a session: name it with --continue, --resume ID or --session PATH")
+        return None
+    if not request.keep_session:
+        raise UsageError("--no-session excludes --continue, --resume and --session, whose file the run writes to")
+    # Most runs go on with no session.
+    from agent.sessions import find
+    from agent.sessions.load import SessionError
+    from agent.sessions.opening import open_session
+
+    try:
+        if request.session is not None:
+            path = Path(request.session).absolute()
+        elif request.resume is not None:
+            path = find.by_id(home, cwd, request.resume)
+        else:
+            path = find.newest(home, cwd)
+        return open_session(path, home=home, cwd=cwd, fork=request.fork)
+    except SessionError as error:
+        raise UsageError(str(error)) from None
+
+
 def _check_given(request: RunRequest) -> None:
     """Raises `UsageError` for a flag that is given and empty, as from a variable that is not set: the run would use
     another folder, model or key than was meant."""
-    for flag, value in (("--cwd", request.cwd), ("--model", request.model), ("--api-key", request.api_key)):
+    for flag, value in (
+        ("--cwd", request.cwd),
+        ("--model", request.model),
+        ("--api-key", request.api_key),
+        ("--session", request.session),
+    ):
         if value is not None and not value.strip():
             raise UsageError(f"{flag} is empty: give it a value, or leave it out")
 

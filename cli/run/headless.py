@@ -64,6 +64,7 @@ def run(request: RunRequest, words: tuple[str, ...], *, literal: bool, asked: As
             version=VERSION,
             make_provider=prepared.make_provider,
             on_record=on_record,
+            session=prepared.session,
             before_line=status.clear if status else None,
             stdout=1 if as_stream else None,
         )
