@@ -248,6 +248,8 @@ def _session(request: RunRequest, home: Path, cwd: str) -> Opened | None:
     asked = [request.continue_last, request.resume is not None, request.session is not None]
     if sum(asked) > 1:
         raise UsageError("--continue, --resume and --session exclude each other: each names the session to go on with")
+    if request.resume == "":
+        raise UsageError("--resume needs an ID here (zot session list), or use --continue for the newest session")
     if not any(asked):
         if request.fork:
             raise UsageError("--fork copies a session: name it with --continue, --resume ID or --session PATH")

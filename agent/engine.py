@@ -25,6 +25,7 @@ from agent.run.summarizer import Summarizer
 from agent.sessions.file import SessionFile
 from agent.sessions.load import load
 from agent.sessions.opening import open_session
+from agent.sessions.prune import prune
 from agent.sessions.rows import Meta
 from agent.tools.catalogue import SKILL
 from agent.tools.toolbox import Toolbox
@@ -307,6 +308,8 @@ class Engine:
         self._follow(abort)
         for line in self._options.remarks:
             self._notices.say(f"zot: {line}")
+        if self.conversation.path is not None:
+            prune(self._options.home, self._options.cwd)
         if command is None and needs_model and isinstance(self._provider, ProviderUnavailable):
             self._begin()
             return PromptResult(self._provider.status, self._provider.reason)
