@@ -47,7 +47,7 @@ def by_id(home: Path, cwd: str, given: str) -> Path:
             return found[0]
         if found:
             raise NoSuchSessionError(f"--resume {given}: {len(found)} sessions begin so: {_shown(found)}")
-    raise NoSuchSessionError(f"--resume {given}: there is no session whose id begins so; see zot session list --all")
+    raise NoSuchSessionError(f"--resume {given}: there is no session whose id begins so; see zot session list")
 
 
 def _names(path: Path, wanted: str) -> list[str]:

@@ -34,7 +34,7 @@ def ask(cwd: str | None, home: Path) -> str | None:
             " --continue for the newest session"
         )
     if not (found := _sessions(home, folder)):
-        raise NoChoiceError(f"there is no session of {folder} to go on with; zot session list --all has all others")
+        raise NoChoiceError(f"there is no session of {folder} to go on with")
     for line in choices(found):
         _say(line)
     while True:
