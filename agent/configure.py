@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from agent.answers.schema import AnswerSchema
     from agent.model.provider import Provider
     from agent.model.request import Reasoning
-    from agent.transcript import Image
     from agent.sessions.opening import Opened
+    from agent.transcript import Image
     from supervisor.home.config import Config
     from supervisor.loop.loop import Loop
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from agent.engine import PromptResult
     from agent.model.provider import Provider, ProviderUnavailable
     from agent.options import Options
-    from agent.transcript import Image
     from agent.sessions.opening import Opened
+    from agent.transcript import Image
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

@@ -39,8 +39,7 @@ def run(request: RunRequest, words: tuple[str, ...], *, literal: bool, asked: As
         prompt = read_prompt(
             words, no_stdin=no_stdin or key_on_stdin, timeout=request.timeout, has_images=bool(request.images)
         )
-        if request.resume == "":
-            request = _with_session(request)
+        request = _with_session(request)
         prepared = prepare(request)
         if request.discover and not (as_stream or request.trust_project):
             prepared = _with_consent(prepared)
@@ -113,7 +112,10 @@ def _seen() -> Seen:
 
 
 def _with_session(request: RunRequest) -> RunRequest:
-    """Asks on a terminal which session to go on with. Raises `UsageError`, and `KeyboardInterrupt` if none."""
+    """Asks on a terminal which session to go on with, where `--resume` has no ID. Raises `UsageError`, and
+    `KeyboardInterrupt` if none."""
+    if request.resume != "":
+        return request
     from cli.run.session_prompt import NoChoiceError, ask
 
     try:

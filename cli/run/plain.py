@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from cli.duration import limit_from, seconds_from
 from cli.os_errors import exit_after
-from cli.run.output.asked import Asked, Form, asked_from
 from cli.resume_flag import JOINED, with_value
+from cli.run.output.asked import Asked, Form, asked_from
 from cli.run.plain_flags import COMMANDS, FLAGS
 from cli.run.request import FlagError, dollars_from, request_from
 

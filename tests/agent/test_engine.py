@@ -15,10 +15,10 @@ from agent.options import Options
 from agent.output.event_writer import EventWriter
 from agent.output.stderr_notices import StderrNotices
 from agent.run.steering import SteerRefusedError
-from agent.skills.skill import Skill
 from agent.sessions.file import SessionBusyError, SessionFile
 from agent.sessions.load import SessionError, load
 from agent.sessions.rows import Meta
+from agent.skills.skill import Skill
 from agent.transcript import Message, Text, ToolCall
 from supervisor.loop.loop import Loop
 from tests.support.extension_folder import folder
