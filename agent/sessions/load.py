@@ -117,10 +117,13 @@ def rows_but_meta(fd: int, size: int) -> Iterator[bytes]:
     but not the meta rows, and not a row that was cut off. Raises `OSError`."""
     os.lseek(fd, 0, os.SEEK_SET)
     lines = _Lines(fd, size)
-    for line in lines:
-        row = Unreadable("") if line is None else row_type(line.removeprefix(BYTE_ORDER_MARK))
-        if line is not None and row != "meta" and (lines.ended_whole or not isinstance(row, Unreadable)):
-            yield line + b"\n"
+    for number, line in enumerate(lines, 1):
+        if line is None:
+            continue
+        text = line if number > 1 else line.removeprefix(BYTE_ORDER_MARK)
+        row = row_type(text)
+        if row != "meta" and (lines.ended_whole or not isinstance(row, Unreadable)):
+            yield text + b"\n"
 
 
 class _Reader:

@@ -245,7 +245,7 @@ def _read_row(line: bytes) -> Row:
             given = _any.decode(line).get("meta")
             if not isinstance(given, dict):
                 raise _BadRowError("a meta row without fields")
-            return msgspec.convert(_of_type(given, Meta), Meta)
+            return msgspec.convert(_of_type(given, _META_FIELDS), Meta)
         case "rename":
             title = _any.decode(line).get("title")
             return Rename(title if isinstance(title, str) else "")
@@ -287,24 +287,28 @@ def _mended_blocks(given: Any) -> list[Json]:
     blocks = []
     for block in given:
         if isinstance(block, dict):
-            fit = _of_type(block, _Content, but=("arguments", "content"))
-            if "content" in fit:
-                fit["content"] = _mended_blocks(fit["content"])
+            fit = _of_type(block, _CONTENT_FIELDS)
+            if "arguments" in block:
+                fit["arguments"] = block["arguments"]
+            if "content" in block:
+                fit["content"] = _mended_blocks(block["content"])
             blocks.append(fit)
     return blocks
 
 
-def _of_type(given: Mapping[str, Any], struct: type[msgspec.Struct], *, but: tuple[str, ...] = ()) -> Json:
-    """The known fields that have the type of their default."""
-    found = {}
-    for field in msgspec.structs.fields(struct):
-        value = given.get(field.name)
-        if field.name in but:
-            if field.name in given:
-                found[field.name] = value
-        elif type(value) is type(field.default):
-            found[field.name] = value
-    return found
+def _of_type(given: Mapping[str, Any], types: Mapping[str, type]) -> Json:
+    """The known fields that have their type."""
+    return {name: value for name, kind in types.items() if type(value := given.get(name)) is kind}
+
+
+def _types(struct: type[msgspec.Struct]) -> dict[str, type]:
+    """The types of the plain fields, which are those of their defaults."""
+    fields = {field.name: type(field.default) for field in msgspec.structs.fields(struct)}
+    return {name: kind for name, kind in fields.items() if kind in (str, int, bool)}
+
+
+_META_FIELDS = _types(Meta)
+_CONTENT_FIELDS = _types(_Content)
 
 
 def _read_message(message: _Message) -> Message:
@@ -358,7 +362,7 @@ def _read_totals(given: Mapping[str, Any]) -> Totals:
     """The totals. zot says 0 for a price that it does not know: a 0 beside tokens is unknown, too."""
     counts = {field: _count(given.get(name)) for field, name in TOKENS.items()}
     cost = given.get("cost_usd")
-    is_known = isinstance(cost, (int, float)) and not isinstance(cost, bool) and 0 <= cost < float("inf")
+    is_known = isinstance(cost, (int, float)) and not isinstance(cost, bool) and 0 <= cost < 1e15
     if not is_known or (not cost and any(counts.values())):
         return Totals(**counts, cost_usd=0.0 if not any(counts.values()) else None)
     return Totals(**counts, cost_usd=float(cost or 0))

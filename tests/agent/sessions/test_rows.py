@@ -88,6 +88,7 @@ def said(text="hi", time=TIME):
          Unreadable),
         (b'{"type":"usage","cumulative":{"input_tokens":2.5,"output_tokens":-5,"cache_read_tokens":3,"cost_usd":"x"}}',
          Totals(0, 0, 3, 0, None)),
+        (b'{"type":"usage","cumulative":{"cost_usd":' + b"9" * 400 + b"}}", Totals(0, 0, 0, 0, 0.0)),
         (b'{"type":"usage","cumulative":null}', Unreadable),
         (b'{"type":"meta","meta":{"id":5,"model":"m","fork_point":"x","title":null}}', Meta(model="m")),
         (b'{"type":"meta"}', Unreadable),
