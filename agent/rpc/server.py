@@ -144,7 +144,7 @@ class RpcServer:
         return Status.OK if failed is None else failed.status
 
     def _whole_result(self, status: Status) -> events.Result:
-        used = self._host.engine.conversation.spent
+        used = self._host.engine.spending.spent
         whole = PromptResult(status, self._ending.reason, steps=self._steps, usage=used)
         return self._host.result(whole, time.monotonic() - self._started)
 

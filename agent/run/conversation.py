@@ -28,8 +28,6 @@ class Conversation:
         self.transcript: list[Message] = []
         self.usage = cost.NOTHING
         """Of the whole session, what was before this run included."""
-        self.spent = cost.NOTHING
-        """Of this run: all prompts and compactions together."""
         self.fill = Fill()
 
     @property
@@ -101,7 +99,6 @@ class Conversation:
         """Adds what a reply has used. Returns the sum of all replies."""
         self.spending.add(reply)
         self.usage = cost.add(self.usage, reply)
-        self.spent = cost.add(self.spent, reply)
         if self._session is not None:
             self._session.usage(self.usage)
         return self.usage

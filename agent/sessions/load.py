@@ -116,7 +116,7 @@ def rows_but_meta(fd: int, size: int) -> Iterator[bytes]:
     """The rows among the first `size` bytes of a file, each with its LF, as they are: also those that cannot be read,
     but not the meta rows, and not a row that was cut off. Raises `OSError`."""
     os.lseek(fd, 0, os.SEEK_SET)
-    lines = _Lines(fd, size)
+    lines = Lines(fd, size)
     for number, line in enumerate(lines, 1):
         if line is None:
             continue
