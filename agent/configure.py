@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from agent.model.provider import Provider
     from agent.model.request import Reasoning
     from agent.providers.user_models import Known
+    from agent.sessions.opening import Opened
     from agent.transcript import Image
     from supervisor.home.config import Config
     from supervisor.loop.loop import Loop
@@ -51,6 +52,8 @@ class Prepared(msgspec.Struct, frozen=True):
     make_provider: Callable[[Loop], Provider | ProviderUnavailable]
     images: tuple[Image, ...] = ()
     """What goes with the prompt."""
+    session: Opened | None = None
+    """The session that the run goes on with. Its lock is held until its file is closed."""
 
 
 def prepare(request: RunRequest) -> Prepared:
@@ -61,6 +64,16 @@ def prepare(request: RunRequest) -> Prepared:
     _check_texts(request, cwd, home)
     _check_provider(request)
     config = _config(home)
+    session = _session(request, home, cwd)
+    try:
+        return _prepare(request, cwd, home, config, session)
+    except BaseException:
+        if session is not None:
+            session.file.close()
+        raise
+
+
+def _prepare(request: RunRequest, cwd: str, home: Path, config: Config, session: Opened | None) -> Prepared:
     known = _known_models(home)
     catalogue.use(known.models if known is not None else ())
     skills = offer(cwd=cwd, home=home, with_users=request.user_skills) if request.skills else Offer()
@@ -71,12 +84,13 @@ def prepare(request: RunRequest) -> Prepared:
     named = [*(skill.path for skill in skills.skills if skill.path), *(file.path for file in context.files)]
     places = _places(named, cwd, home)
     remarks: tuple[str, ...] = (config.remark,) if config.remark else ()
+    remarks += () if session is None else session.remarks(cwd)
     connect, player = None, None
     if request.replay is not None:  # a replayed run follows its recording, not the settings
         player = _player(request.replay, cwd, places)
         model = request.model or player.model or catalogue.DEFAULT_MODEL
     else:
-        request, connect, said = _server(request, config, home, known)
+        request, connect, said = _server(request, config, home, known, session)
         model, remarks = request.model or "", (*remarks, *said)
     if (refused := refusal(model, Budget(request.max_cost_usd, request.max_tokens))) is not None:
         raise UsageError(refused)
@@ -110,14 +124,14 @@ def prepare(request: RunRequest) -> Prepared:
             return made
         return RecordingProvider(made, recorder)
 
-    return Prepared(options, make_provider, images)
+    return Prepared(options, make_provider, images, session)
 
 
 Connect = Callable[["Loop"], "Provider | ProviderUnavailable"]
 
 
 def _server(
-    request: RunRequest, config: Config, home: Path, known: Known | None
+    request: RunRequest, config: Config, home: Path, known: Known | None, session: Opened | None
 ) -> tuple[RunRequest, Connect, tuple[str, ...]]:
     """The request with its model and its reasoning; a function that makes the provider with the endpoint and the
     credential of the run; and lines for the user."""
@@ -133,8 +147,11 @@ def _server(
     path = request.api_key_file
     if path is not None and request.api_key is not None:
         raise UsageError("--api-key and --api-key-file exclude each other: leave one of them out")
+    provider, wanted, remark = request.provider, request.model, ""
+    if session is not None and wanted is None:
+        provider, wanted, remark = session.model_for(provider, known.providers)
     try:
-        choice = choose(request.provider, request.model, config, known).named(known)
+        choice = choose(provider, wanted, config, known).named(known)
         preset, model = choice.provider, choice.model
         catalogue.use(known.models, preset.name)
         withhold(preset.key_variable)
@@ -156,7 +173,7 @@ def _server(
     except (AccessError, AuthFileError, ChoiceError, KeyFileError) as error:
         raise UsageError(str(error)) from None
     reasoning, said = _reasoning(request, config, model)
-    remarks = (*choice.remarks, *filter(None, (warning, stored.warning, said)))
+    remarks = (*choice.remarks, *filter(None, (remark, warning, stored.warning, said)))
 
     def connect(loop: Loop) -> Provider | ProviderUnavailable:
         if not access.is_missing:
@@ -252,10 +269,45 @@ def _config(home: Path) -> Config:
         raise UsageError(str(error)) from None
 
 
+def _session(request: RunRequest, home: Path, cwd: str) -> Opened | None:
+    """The session that the run goes on with, if it is to go on with one."""
+    asked = [request.continue_last, request.resume is not None, request.session is not None]
+    if sum(asked) > 1:
+        raise UsageError("--continue, --resume and --session exclude each other: each names the session to go on with")
+    if request.resume == "":
+        raise UsageError("--resume needs an ID here (zot session list), or use --continue for the newest session")
+    if not any(asked):
+        if request.fork:
+            raise UsageError("--fork copies a session: name it with --continue, --resume ID or --session PATH")
+        return None
+    if not request.keep_session:
+        raise UsageError("--no-session excludes --continue, --resume and --session, whose file the run writes to")
+    # Most runs go on with no session.
+    from agent.sessions import find
+    from agent.sessions.load import SessionError
+    from agent.sessions.opening import open_session
+
+    try:
+        if request.session is not None:
+            path = Path(request.session).absolute()
+        elif request.resume is not None:
+            path = find.by_id(home, cwd, request.resume)
+        else:
+            path = find.newest(home, cwd)
+        return open_session(path, home=home, cwd=cwd, fork=request.fork)
+    except SessionError as error:
+        raise UsageError(str(error)) from None
+
+
 def _check_given(request: RunRequest) -> None:
     """Raises `UsageError` for a flag that is given and empty, as from a variable that is not set: the run would use
     another folder, model or key than was meant."""
-    for flag, value in (("--cwd", request.cwd), ("--model", request.model), ("--api-key", request.api_key)):
+    for flag, value in (
+        ("--cwd", request.cwd),
+        ("--model", request.model),
+        ("--api-key", request.api_key),
+        ("--session", request.session),
+    ):
         if value is not None and not value.strip():
             raise UsageError(f"{flag} is empty: give it a value, or leave it out")
 

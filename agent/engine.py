@@ -23,6 +23,9 @@ from agent.run.slash_commands import SlashCommands
 from agent.run.steering import Steering
 from agent.run.summarizer import Summarizer
 from agent.sessions.file import SessionFile
+from agent.sessions.load import load
+from agent.sessions.opening import open_session
+from agent.sessions.prune import prune
 from agent.sessions.rows import Meta
 from agent.tools.catalogue import SKILL
 from agent.tools.toolbox import Toolbox
@@ -35,6 +38,7 @@ from wire.exit_codes import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from agent.abort import Abort
     from agent.model.provider import Provider
@@ -42,7 +46,9 @@ if TYPE_CHECKING:
     from agent.output.event_writer import EventWriter
     from agent.output.stderr_notices import StderrNotices
     from agent.run.slash_commands import Invocation
-    from agent.transcript import Image, ToolResult
+    from agent.sessions.load import Loaded
+    from agent.sessions.opening import Opened
+    from agent.transcript import Image, Message, ToolResult
     from supervisor.discovery.discover import Skipped
     from supervisor.loop.loop import Loop
     from supervisor.loop.timestamp import Timestamp
@@ -85,7 +91,9 @@ class Engine:
         on_show: Callable[[events.Record], None],
         on_tool_ran: Callable[[str, str, Timestamp, ToolResult], None],
         owns_process: bool,
+        session: Opened | None = None,
     ) -> None:
+        """With `session`, the conversation goes on."""
         self._options = options
         self._version = version
         self._provider = provider
@@ -93,8 +101,15 @@ class Engine:
         self._event_writer = event_writer
         self._notices = notices
         self.spending = Spending(Budget(options.max_cost_usd, options.max_tokens))
-        self.conversation = Conversation(self._open_session() if options.keep_session else None, self.spending)
-        self.session_id = self.conversation.id or os.urandom(8).hex()
+        self.conversation = Conversation(spending=self.spending)
+        self._session_name = os.urandom(8).hex()
+        """Where no file is kept."""
+        self._resumed: int | msgspec.UnsetType = msgspec.UNSET
+        if session is not None:
+            self._go_on(session)
+            self._resumed = len(session.loaded.messages)
+        elif options.keep_session:
+            self.conversation.begin(self._new_file())
         self._run: Run | None = None
         self._steering = Steering()
         """Of the prompt that runs, or of the last one, which is closed."""
@@ -128,6 +143,56 @@ class Engine:
             on_ran=on_tool_ran,
         )
 
+    # --- the session --------------------------------------------------------------------------------------
+
+    @property
+    def session_id(self) -> str:
+        """The id of the session's file; without one, of this run."""
+        return self.conversation.id or self._session_name
+
+    def new_session(self, messages: Sequence[Message] = ()) -> None:
+        """Begins a new conversation, with these messages. Where sessions are kept, it gets a file of its own, whose
+        use of the model begins at nothing, and the file of the conversation before stays; without files the use of
+        the model goes on."""
+        if self.conversation.path is None:
+            self.conversation.replace(messages)
+            return
+        self.conversation.begin(self._new_file(), usage=cost.NOTHING)
+        for message in messages:
+            self.conversation.append(message)
+
+    def resume(self, path: Path, *, fork: bool = False) -> Loaded:
+        """Goes on with another session, or with a copy of it; also where no session was kept so far. The model stays.
+        Raises `SessionError`, and `SessionBusyError` if another run goes on with it: then the conversation is as it
+        was."""
+        options = self._options
+        if path == self.conversation.path and not fork:
+            return load(path)
+        opened = open_session(path, home=options.home, cwd=options.cwd, fork=fork)
+        for line in opened.remarks(options.cwd):
+            self._notices.say(f"zot: {line}")
+        self._go_on(opened)
+        return opened.loaded
+
+    def _go_on(self, session: Opened) -> None:
+        file, loaded = session.file, session.loaded
+        file.begun_by(self._version)
+        file.on_error = self._say_unrecorded
+        file.model(self.provider_name, self._options.model)
+        self.conversation.begin(file, loaded.messages, loaded.usage)
+
+    def _new_file(self) -> SessionFile:
+        options = self._options
+        meta = Meta(cwd=options.cwd, provider=self.provider_name, model=options.model, version=self._version)
+        file = SessionFile.new(options.home, meta)
+        file.on_error = self._say_unrecorded
+        return file
+
+    def _say_unrecorded(self, error: str) -> None:
+        self._notices.say(f"zot: {error}")
+
+    # --- prompts ------------------------------------------------------------------------------------------
+
     @property
     def model(self) -> str:
         """The model of the next request."""
@@ -140,6 +205,7 @@ class Engine:
             raise ValueError(refused)
         self._options = msgspec.structs.replace(self._options, model=model, reply_tokens=catalogue.max_tokens(model))
         self.supervisor.set_model(model)
+        self.conversation.model(self.provider_name, model)
         if self._run is not None:
             self._run.options = self._options
 
@@ -165,6 +231,7 @@ class Engine:
         self._ready_model(self._provider, abort)
         self.supervisor.panels.begin_prompt()
         self.toolbox.begin_prompt()
+        self.conversation.repair()
         run = self._run = Run(
             self._options,
             supervisor=self.supervisor,
@@ -225,10 +292,9 @@ class Engine:
         self.toolbox.kill_now()
 
     def close(self) -> None:
-        """Tells the user what could not be written to the session or the cassette. To be called after `stop`."""
-        for error in (self.conversation.error, self._provider.error):
-            if error:
-                self._notices.say(f"zot: {error}")
+        """Tells the user what could not be written to the cassette. To be called after `stop`."""
+        if self._provider.error:
+            self._notices.say(f"zot: {self._provider.error}")
         self.conversation.close()
 
     # --- the start ----------------------------------------------------------------------------------------
@@ -242,6 +308,8 @@ class Engine:
         self._follow(abort)
         for line in self._options.remarks:
             self._notices.say(f"zot: {line}")
+        if self.conversation.path is not None:
+            prune(self._options.home, self._options.cwd)
         if command is None and needs_model and isinstance(self._provider, ProviderUnavailable):
             self._begin()
             return PromptResult(self._provider.status, self._provider.reason)
@@ -302,6 +370,7 @@ class Engine:
                 cwd=self._options.cwd,
                 extensions=tuple(extension.name for extension in extensions),
                 time=now(),
+                resumed=self._resumed,
             )
         )
         self._notices.has_begun = tell_late
@@ -313,8 +382,3 @@ class Engine:
                     "still starting; the run goes on, and its tools join in the turn after it is ready",
                 )
         self.supervisor.begin_session()
-
-    def _open_session(self) -> SessionFile:
-        options = self._options
-        meta = Meta(cwd=options.cwd, provider=self.provider_name, model=options.model, version=self._version)
-        return SessionFile.new(options.home, meta)

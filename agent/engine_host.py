@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from agent.model.provider import Provider, ProviderUnavailable
     from agent.options import Options
     from agent.output.fd_writer import FdWriter
+    from agent.sessions.opening import Opened
     from agent.transcript import ToolResult
     from supervisor.loop.loop import Loop
     from supervisor.loop.timestamp import Timestamp
@@ -50,6 +51,7 @@ class EngineHost:
         before_line: Callable[[], None] | None = None,
         owns_process: bool = True,
         stderr: int = 2,
+        session: Opened | None = None,
     ) -> None:
         self._abort = abort
         self._sink = sink
@@ -65,6 +67,7 @@ class EngineHost:
             on_show=self._show,
             on_tool_ran=self._tool_ran,
             owns_process=owns_process,
+            session=session,
         )
         self._control = ControlServer(
             loop,

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from agent.engine import PromptResult
     from agent.model.provider import Provider, ProviderUnavailable
     from agent.options import Options
+    from agent.sessions.opening import Opened
     from agent.transcript import Image
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -42,6 +43,7 @@ class Headless:
         *,
         version: str,
         make_provider: Callable[[Loop], Provider | ProviderUnavailable],
+        session: Opened | None = None,
         on_record: Callable[[events.Record], None] | None = None,
         before_line: Callable[[], None] | None = None,
         owns_process: bool = True,
@@ -69,6 +71,7 @@ class Headless:
             before_line=before_line,
             owns_process=owns_process,
             stderr=stderr,
+            session=session,
         )
 
     def run(self, prompt: str, *, literal: bool = False, images: tuple[Image, ...] = ()) -> events.Result:

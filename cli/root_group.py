@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cli.help.command_classes import HelpGroup
+from cli.resume_flag import with_value
 
 if TYPE_CHECKING:
     from typer._click.core import Context
@@ -29,6 +30,8 @@ class RootGroup(HelpGroup):
             args = [f"--{RPC}", *args[1:]]
         if not args or args[0] in self.commands:
             return super().parse_args(ctx, args)
+        valued = {name for option in self.params if not getattr(option, "is_flag", True) for name in option.opts}
+        args = with_value(args, valued)
         ctx.allow_interspersed_args = True
         ctx.meta[LITERAL] = "--" in args
         words = super().parse_args(ctx, args)

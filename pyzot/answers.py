@@ -14,10 +14,18 @@ if TYPE_CHECKING:
     from .parts import Totals
 
 
+class SessionFile(Part):
+    """The file that keeps the conversation."""
+
+    id: str
+    path: str
+    """Absolute. The file is there from the first message on."""
+
+
 class State(Part):
     """Data of `get_state`."""
 
-    _parts: ClassVar[dict[str, str]] = {"usage": "Totals"}
+    _parts: ClassVar[dict[str, str]] = {"usage": "Totals", "session": "SessionFile"}
     provider: str
     """`none` without a credential: then each prompt fails."""
     model: str
@@ -29,6 +37,8 @@ class State(Part):
     """Of all prompts and compactions together."""
     starting: bool
     """Whether extensions are still starting; prompts wait until they have."""
+    session: SessionFile | None = None
+    """Null if the conversation is kept in no file."""
 
 
 class ModelInfo(Part):

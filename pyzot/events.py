@@ -151,6 +151,8 @@ class Session(Event):
     extensions: tuple[str, ...]
     """Names of the extensions that were started, in the order in which guards are asked."""
     time: str
+    resumed: int | None = None
+    """The messages that the conversation began with. Only if the run goes on with a session."""
 
 
 class ExtensionNotice(Event):

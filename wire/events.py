@@ -180,6 +180,8 @@ class Session(Record, frozen=True, tag="session"):
     extensions: tuple[str, ...]
     """Names of the extensions that were started, in the order in which guards are asked."""
     time: str
+    resumed: int | msgspec.UnsetType = msgspec.UNSET
+    """The messages that the conversation began with. Only if the run goes on with a session."""
 
 
 class Extension(Record, frozen=True, tag="extension"):

@@ -107,6 +107,7 @@ class RequestHandler:
 
     def _get_state(self, _request: requests.GetState) -> responses.State:
         conversation = self._engine.conversation
+        path = conversation.path
         return responses.State(
             provider=self._engine.provider_name,
             model=self._engine.model,
@@ -115,6 +116,7 @@ class RequestHandler:
             busy=self._queue.is_busy,
             usage=conversation.usage,
             starting=self.is_starting,
+            session=None if path is None else responses.SessionFile(self._engine.session_id, valid_text(str(path))),
         )
 
     def _get_messages(self, request: requests.GetMessages) -> responses.Messages:
@@ -122,7 +124,7 @@ class RequestHandler:
 
     def _clear(self, _request: requests.Clear) -> None:
         self._refuse_if_busy()
-        self._engine.conversation.replace(())
+        self._engine.new_session()
 
     def _set_messages(self, request: requests.SetMessages) -> responses.Count:
         self._refuse_if_busy()
@@ -130,7 +132,7 @@ class RequestHandler:
             found = messages.taken(request.messages)
         except messages.UnfitError as error:
             raise RefusedError(str(error)) from None
-        self._engine.conversation.replace(found)
+        self._engine.new_session(found)
         return responses.Count(len(found))
 
     def _refuse_if_busy(self) -> None:

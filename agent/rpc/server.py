@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from agent.model.provider import Provider, ProviderUnavailable
     from agent.options import Options
     from agent.rpc.prompt_queue import Prompt
+    from agent.sessions.opening import Opened
     from wire.framing import Line
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -54,6 +55,7 @@ class RpcServer:
         *,
         version: str,
         make_provider: Callable[[Loop], Provider | ProviderUnavailable],
+        session: Opened | None = None,
         token: str = "",
         drain_s: float,
         stalled_s: float = STALLED_S,
@@ -90,6 +92,7 @@ class RpcServer:
             output=self._client.writer,
             owns_process=owns_process,
             stderr=stderr,
+            session=session,
         )
         self._program = ProgramExtensions(self._host.engine.supervisor, self._client, options.cwd)
         self._requests = RequestHandler(
@@ -141,7 +144,7 @@ class RpcServer:
         return Status.OK if failed is None else failed.status
 
     def _whole_result(self, status: Status) -> events.Result:
-        used = self._host.engine.conversation.usage
+        used = self._host.engine.spending.spent
         whole = PromptResult(status, self._ending.reason, steps=self._steps, usage=used)
         return self._host.result(whole, time.monotonic() - self._started)
 

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 from agent.run import auto_compaction, cost
 from agent.run.auto_compaction import Fill
 from agent.run.budget import Spending
+from agent.sessions.repair import repaired
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from agent.sessions.file import SessionFile
     from agent.transcript import Message
@@ -25,7 +27,7 @@ class Conversation:
         """Without what an earlier process has used."""
         self.transcript: list[Message] = []
         self.usage = cost.NOTHING
-        """Of all prompts together."""
+        """Of the whole session, what was before this run included."""
         self.fill = Fill()
 
     @property
@@ -34,9 +36,40 @@ class Conversation:
         return "" if self._session is None else self._session.id
 
     @property
-    def error(self) -> str | None:
-        """Why the file has not been written any further; None if it has, or if there is none."""
-        return None if self._session is None else self._session.error
+    def path(self) -> Path | None:
+        """The file, which is not there before the first message; None without one."""
+        return None if self._session is None else self._session.path
+
+    def begin(self, session: SessionFile | None, messages: Sequence[Message] = (), usage: Totals | None = None) -> None:
+        """Another conversation: the file of the one so far is closed. `messages` and `usage` are what `session`
+        has. Without `usage`, that goes on."""
+        if self._session is not None:
+            self._session.close()
+        self._session = session
+        self.transcript = list(messages)
+        self.usage = self.usage if usage is None else usage
+        self.fill = Fill()
+
+    def model(self, provider: str, model: str) -> None:
+        """Notes in the file that another model is asked from now on."""
+        if self._session is not None:
+            self._session.model(provider, model)
+
+    def repair(self) -> int:
+        """Makes the transcript one that the model takes, as a prompt begins. The file then has the same. Returns how
+        many messages were changed, added or left out."""
+        messages, changes = repaired(self.transcript)
+        if not changes:
+            return 0
+        before, self.transcript = self.transcript, messages
+        self.fill = Fill()
+        if self._session is not None:
+            if messages[: len(before)] == before:
+                for message in messages[len(before) :]:
+                    self._session.message(message)
+            else:
+                self._session.compaction(messages)
+        return changes
 
     def append(self, message: Message) -> None:
         self.transcript.append(message)
@@ -44,8 +77,8 @@ class Conversation:
             self._session.message(message)
 
     def replace(self, messages: Sequence[Message]) -> None:
-        """Takes these messages instead of those so far. The use of the model stays. Only without a file, which could
-        not take them back."""
+        """Takes these messages instead of those so far. The use of the model stays. Only without a file: with one,
+        another file begins (`begin`)."""
         assert self._session is None
         self.transcript = list(messages)
         self.fill = Fill()

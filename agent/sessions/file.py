@@ -1,4 +1,4 @@
-"""Writes a session file: each row is on disk (fsync) before the run goes on, and a lock marks the file as in use.
+"""Writes a session file: each message is on disk (fsync) before the run goes on, and a lock marks the file as in use.
 
 Better than zot's on purpose: no empty file is made, only the owner can read it, and a hash of the working folder's
 absolute path names its folder. `agent.sessions.rows` has the format.
@@ -6,21 +6,23 @@ absolute path names its folder. `agent.sessions.rows` has the format.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import uuid
 from datetime import UTC, datetime
+from enum import Enum
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from agent.sessions import rows
-from agent.sessions.load import SessionError, load_from
-from agent.sessions.places import folder_of
+from agent.sessions.load import SessionError, load_from, rows_but_meta
+from agent.sessions.places import folder_of, temporary_of
 from supervisor.home.zot_home import private_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from agent.sessions.load import Loaded
@@ -28,20 +30,42 @@ if TYPE_CHECKING:
     from agent.transcript import Message
     from wire.events import Totals
 
+NO_LOCKS = frozenset({errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL})
+"""Of a file system that has no locks. There a second run is not noticed."""
+
 
 class SessionBusyError(SessionError):
     """Another run writes to the session."""
 
 
+class State(Enum):
+    """Of a `SessionFile`."""
+
+    NEW = "new"
+    """There is no file yet: the first message makes it."""
+    OPEN = "open"
+    CLOSED = "closed"
+    """Nothing is written any more: it was closed, or could not be written."""
+
+
 class SessionFile:
-    """A session that is being written. A write error is kept in `error` and ends the writing, but not the run."""
+    """A session that is being written. A write error ends the writing, but not the run: it is kept in `error`, and
+    `on_error` gets it once. The file then ends with the last whole row."""
 
     def __init__(self, path: Path, meta: Meta, fd: int = -1) -> None:
         """With `fd`, an open descriptor that has the lock; else the first message creates the file."""
         self.path = path
         self.meta = meta
         self.error: str | None = None
+        self.on_error: Callable[[str], None] = lambda _text: None
         self._fd = fd
+        self._state = State.NEW if fd < 0 else State.OPEN
+        self._ends_in_line = True
+        self._is_meta_new = False
+        """Whether `meta` has changed since it was written: the next message writes it first."""
+        self._copied: Loaded | None = None
+        """The session that this one is a copy of, and its open descriptor."""
+        self._copied_fd = -1
 
     @classmethod
     def new(cls, home: Path, meta: Meta) -> SessionFile:
@@ -52,24 +76,50 @@ class SessionFile:
 
     @classmethod
     def reopen(cls, path: Path) -> tuple[SessionFile, Loaded]:
-        """Goes on with a session: takes the lock, reads the file, and ends a line that was cut off. Raises
-        `SessionBusyError` if another run has the lock, and `SessionError`."""
+        """Goes on with a session: takes the lock, then reads the file. Nothing is written before the next message.
+        Raises `SessionBusyError` if another run has the lock, and `SessionError`."""
         try:
             fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
         except OSError as error:
-            raise SessionError(f"{path}: cannot be opened: {error.strerror}") from None
+            refused = error.errno in (errno.EACCES, errno.EPERM, errno.EROFS)
+            hint = "; go on with a copy (--fork)" if refused else ""
+            raise SessionError(f"{path}: cannot be opened for writing: {error.strerror}{hint}") from None
         try:
             _lock(fd, path)
             loaded = load_from(fd, path)
-            if not loaded.ends_in_line:
-                os.write(fd, b"\n")
-        except OSError as error:
-            os.close(fd)
-            raise SessionError(f"{path}: cannot be written: {error.strerror}") from None
+            if not os.fstat(fd).st_nlink:
+                raise SessionError(f"{path}: it was removed just now")
         except BaseException:
             os.close(fd)
             raise
-        return cls(path, loaded.meta, fd), loaded
+        file = cls(path, loaded.meta, fd)
+        file._ends_in_line = loaded.ends_in_line
+        return file, loaded
+
+    @classmethod
+    def copy_of(cls, path: Path, home: Path, cwd: str) -> tuple[SessionFile, Loaded]:
+        """A new session of the folder `cwd` that begins with all rows of this one, which may be in use. The first
+        message makes the file, with the rows that the other session had when this was called. Raises
+        `SessionError`."""
+        try:
+            fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        except OSError as error:
+            raise SessionError(f"{path}: cannot be read: {error.strerror}") from None
+        try:
+            loaded = load_from(fd, path)
+        except BaseException:
+            os.close(fd)
+            raise
+        meta = replace(
+            loaded.meta,
+            cwd=cwd,
+            parent=loaded.meta.id,
+            fork_point=loaded.rows_in_force,
+            hide_from_sessions=False,
+        )
+        file = cls.new(home, meta)
+        file._copied, file._copied_fd = loaded, fd
+        return file, loaded
 
     @property
     def id(self) -> str:
@@ -78,7 +128,7 @@ class SessionFile:
     @property
     def is_on_disk(self) -> bool:
         """Whether there is a file: the first message makes it."""
-        return self._fd >= 0
+        return self._state is State.OPEN
 
     def message(self, message: Message) -> None:
         """Writes a message to the disk before it returns. A message without content is left out."""
@@ -86,45 +136,88 @@ class SessionFile:
             self._append(line)
 
     def usage(self, cumulative: Totals) -> None:
-        """Writes the running totals."""
-        if self.is_on_disk:
-            self._append(rows.usage_line(cumulative))
+        """Writes the running totals. They are safe on the disk with the next message, or when the file is closed."""
+        if self._state is State.OPEN:
+            self._append(rows.usage_line(cumulative), is_safe=False)
 
     def compaction(self, messages: Iterable[Message]) -> None:
         """Writes that these messages take the place of all before."""
         self._append(rows.compaction_line(messages))
 
+    def begun_by(self, version: str) -> None:
+        """Notes the version of the program, unless the file is there already."""
+        if self._state is State.NEW:
+            self.meta = replace(self.meta, version=version)
+
     def model(self, provider: str, model: str) -> None:
-        """Writes that another model is asked from now on."""
+        """Notes that another model is asked from now on; it is written with the next message."""
         if (provider, model) == (self.meta.provider, self.meta.model):
             return
         self.meta = replace(self.meta, provider=provider, model=model)
-        if self.is_on_disk:
-            self._append(rows.meta_line(self.meta))
+        self._is_meta_new = self._state is State.OPEN
 
     def close(self) -> None:
+        """Ends the writing, and with it the lock."""
         if self._fd >= 0:
+            try:
+                os.fsync(self._fd)
+            except OSError:
+                pass  # each message was safe before
             os.close(self._fd)
-            self._fd = -1
+        if self._copied_fd >= 0:
+            os.close(self._copied_fd)
+        self._fd = self._copied_fd = -1
+        self._state = State.CLOSED
 
-    def _append(self, line: bytes) -> None:
-        if self.error is not None:
+    def _append(self, line: bytes, *, is_safe: bool = True) -> None:
+        if self._state is State.CLOSED:
             return
         try:
-            if self._fd < 0:
-                self._create()
+            if self._state is State.NEW:
+                self._create(line)
+                return
+            self._write(self._before() + line)
+            if is_safe:
+                os.fsync(self._fd)
+            if not os.fstat(self._fd).st_nlink:
+                raise FileNotFoundError(errno.ENOENT, "the file was removed or replaced")
+        except (OSError, SessionError) as error:
+            why = f"{self.path}: {error.strerror}" if isinstance(error, OSError) else str(error)
+            self.error = f"the session is not recorded any further: {why}"
+            self.close()
+            self.on_error(self.error)
+
+    def _before(self) -> bytes:
+        """What has to stand before the next row."""
+        begin = b"" if self._ends_in_line else b"\n"
+        meta = rows.meta_line(self.meta) if self._is_meta_new else b""
+        self._ends_in_line, self._is_meta_new = True, False
+        return begin + meta
+
+    def _create(self, line: bytes) -> None:
+        """Makes the file under another name and then gives it its own: a file that begins has its first message."""
+        folder = self.path.parent
+        is_first = not folder.is_dir()
+        private_folder(folder)
+        temporary = temporary_of(self.path)
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        self._fd = os.open(temporary, flags, 0o600)
+        try:
+            _lock(self._fd, self.path)
+            self._write(rows.meta_line(self.meta))
+            if self._copied is not None:
+                for row in rows_but_meta(self._copied_fd, self._copied.size):
+                    self._write(row)
             self._write(line)
             os.fsync(self._fd)
-        except OSError as error:
-            self.error = f"the session is not recorded any further: {self.path}: {error.strerror}"
-            self.close()
-
-    def _create(self) -> None:
-        private_folder(self.path.parent)
-        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-        self._fd = os.open(self.path, flags, 0o600)
-        fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        self._write(rows.meta_line(self.meta))
+            os.rename(temporary, self.path)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+        self._state = State.OPEN
+        _sync_folder(folder)
+        if is_first:
+            _sync_folder(folder.parent)
 
     def _write(self, line: bytes) -> None:
         """Writes the whole line or nothing: half a line would be lost to readers."""
@@ -138,9 +231,27 @@ class SessionFile:
 
 
 def _lock(fd: int, path: Path) -> None:
+    """Raises `SessionBusyError`."""
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise SessionBusyError(
             f"{path}: another run goes on with this session; wait for its end, or go on with a copy (--fork)"
         ) from None
+    except OSError as error:
+        if error.errno not in NO_LOCKS:
+            raise SessionError(f"{path}: cannot be locked: {error.strerror}") from None
+
+
+def _sync_folder(folder: Path) -> None:
+    """Makes a new name in a folder safe. Some file systems refuse that for folders, and need it not."""
+    try:
+        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:
+        return
+    try:
+        os.fsync(fd)
+    except OSError:
+        pass
+    finally:
+        os.close(fd)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agent.sessions.repair import repaired
-from agent.sessions.rows import Compaction, Meta, Other, Rename, Row, Unreadable, read_row
+from agent.sessions.rows import Compaction, Meta, Other, Rename, Row, Unreadable, read_row, row_type
 from agent.transcript import Message, Text
 from wire.events import Totals
 
@@ -23,6 +23,8 @@ LINE_LIMIT = 128 * 1024 * 1024
 CHUNK = 1 << 20
 TITLE_CHARACTERS = 200
 FAULTS_SHOWN = 5
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+"""Some editors put it before the first line."""
 
 
 class SessionError(Exception):
@@ -46,6 +48,8 @@ class Loaded(msgspec.Struct, frozen=True):
     """All messages, as they are in the file; empty unless asked for."""
     message_rows: int
     """How many messages the file has, those before a compaction included."""
+    rows_in_force: int
+    """How many messages the file has from the last compaction on, its own included; without those of `repaired`."""
     title: str
     """As the user has named it, else how the first prompt begins; "" without a prompt."""
     usage: Totals
@@ -57,6 +61,8 @@ class Loaded(msgspec.Struct, frozen=True):
     """All faults: `faults` has the first ones."""
     ends_in_line: bool
     """Whether the last line is whole: False after a write that was cut off."""
+    size: int
+    """Bytes that were read."""
 
 
 def load(path: Path, *, with_said: bool = False) -> Loaded:
@@ -82,11 +88,11 @@ def load_from(fd: int, path: Path, *, with_said: bool = False) -> Loaded:
         for number, line in enumerate(lines, 1):
             if line is None:
                 reader.take(number, Unreadable("longer than a line may be"))
-            elif line.strip():
-                reader.take(number, read_row(line))
+            elif (row := line if number > 1 else line.removeprefix(BYTE_ORDER_MARK)).strip():
+                reader.take(number, read_row(row))
     except OSError as error:
         raise SessionError(f"{path}: cannot be read: {error.strerror}") from None
-    if not reader.has_meta and not reader.rows:
+    if not reader.has_meta and not reader.rows and not reader.messages:
         raise SessionError(f"{path}: no session: it has neither a `meta` row nor messages")
     messages, repairs = repaired(reader.messages)
     return Loaded(
@@ -95,13 +101,29 @@ def load_from(fd: int, path: Path, *, with_said: bool = False) -> Loaded:
         messages=tuple(messages),
         said=tuple(reader.said),
         message_rows=reader.rows,
+        rows_in_force=len(reader.messages),
         title=reader.title or reader.meta.title or reader.first_prompt,
         usage=reader.usage,
         repairs=repairs,
         faults=tuple(reader.faults),
         fault_count=reader.fault_count,
         ends_in_line=lines.ended_whole,
+        size=lines.size,
     )
+
+
+def rows_but_meta(fd: int, size: int) -> Iterator[bytes]:
+    """The rows among the first `size` bytes of a file, each with its LF, as they are: also those that cannot be read,
+    but not the meta rows, and not a row that was cut off. Raises `OSError`."""
+    os.lseek(fd, 0, os.SEEK_SET)
+    lines = Lines(fd, size)
+    for number, line in enumerate(lines, 1):
+        if line is None:
+            continue
+        text = line if number > 1 else line.removeprefix(BYTE_ORDER_MARK)
+        row = row_type(text)
+        if row != "meta" and (lines.ended_whole or not isinstance(row, Unreadable)):
+            yield text + b"\n"
 
 
 class _Reader:
@@ -152,14 +174,19 @@ class _Reader:
 class Lines:
     """The lines of a file, their LF left out; None for one that is longer than `LINE_LIMIT`."""
 
-    def __init__(self, fd: int) -> None:
+    def __init__(self, fd: int, limit: int | None = None) -> None:
+        """With `limit`, only so many bytes."""
         self._fd = fd
+        self._left = limit
         self.ended_whole = True
+        """Whether the last line had its LF."""
+        self.size = 0
+        """Bytes so far."""
 
     def __iter__(self) -> Iterator[bytes | None]:
         parts: list[bytes] = []
         size = 0
-        while chunk := os.read(self._fd, CHUNK):
+        while chunk := self._read():
             *whole, rest = chunk.split(b"\n")
             for end in whole:
                 yield b"".join([*parts, end]) if size <= LINE_LIMIT else None
@@ -172,3 +199,10 @@ class Lines:
         self.ended_whole = not size
         if size:
             yield b"".join(parts) if size <= LINE_LIMIT else None
+
+    def _read(self) -> bytes:
+        chunk = os.read(self._fd, CHUNK if self._left is None else min(CHUNK, self._left))
+        self.size += len(chunk)
+        if self._left is not None:
+            self._left -= len(chunk)
+        return chunk

@@ -11,11 +11,18 @@ if TYPE_CHECKING:
 
 FOLDER = "sessions"
 SUFFIX = ".jsonl"
+TEMPORARY = ".tmp"
+"""How the name ends of a file that is being made. Such a name begins with a dot."""
 
 
 def folder_of(home: Path, cwd: str) -> Path:
     """The folder of the sessions of a working folder, an absolute path: zot hashes the path as it is given."""
     return home / FOLDER / hashlib.sha256(cwd.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+
+def temporary_of(path: Path) -> Path:
+    """The name that a session file has while it is made: no session, to readers."""
+    return path.with_name(f".{path.name}{TEMPORARY}")
 
 
 def session_files(home: Path, cwd: str | None = None) -> list[Path]:

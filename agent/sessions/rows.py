@@ -7,6 +7,8 @@ no type tag: readers tell them apart by their fields. A row that cannot be read 
 
 from __future__ import annotations
 
+import binascii
+import json
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -81,7 +83,9 @@ def meta_line(meta: Meta) -> bytes:
     return _line({"type": "meta", "meta": {**_REQUIRED, **msgspec.to_builtins(meta)}})
 
 
-_REQUIRED = {"id": "", "cwd": "", "model": "", "provider": "", "started": "0001-01-01T00:00:00Z", "version": ""}
+NO_TIME = "0001-01-01T00:00:00Z"
+"""How zot writes a time that is not known. It leaves out a message whose time is no time, such as an empty one."""
+_REQUIRED = {"id": "", "cwd": "", "model": "", "provider": "", "started": NO_TIME, "version": ""}
 """The fields that zot always writes."""
 
 
@@ -108,7 +112,8 @@ def _line(row: Json) -> bytes:
 
 
 def _message(message: Message) -> Json:
-    return {"role": message.role, "content": [_block(block) for block in message.content], "time": message.time}
+    time = message.time or NO_TIME
+    return {"role": message.role, "content": [_block(block) for block in message.content], "time": time}
 
 
 def _block(block: Block) -> Json:
@@ -148,104 +153,202 @@ def _arguments(args: bytes) -> Any:
 # --- from a file --------------------------------------------------------------------------------------------
 
 
-class _Fields(msgspec.Struct, frozen=True):
-    """Any row."""
-
-    type: str = ""
-    meta: msgspec.Raw = msgspec.Raw(b"")
-    message: msgspec.Raw = msgspec.Raw(b"")
-    messages: msgspec.Raw = msgspec.Raw(b"")
-    cumulative: msgspec.Raw = msgspec.Raw(b"")
-    title: str = ""
-
-
 class _Content(msgspec.Struct, frozen=True):
     """Any block."""
 
-    text: str = ""
-    mime_type: str = ""
-    data: str = ""
-    id: str = ""
-    name: str = ""
+    text: str | None = ""
+    mime_type: str | None = ""
+    data: str | None = ""
+    id: str | None = ""
+    name: str | None = ""
     arguments: msgspec.Raw = msgspec.Raw(b"")
-    call_id: str = ""
+    call_id: str | None = ""
     content: tuple[_Content, ...] | None = ()
-    is_error: bool = False
-    reasoning_id: str = ""
-    summary: str = ""
-    encrypted_content: str = ""
-    redacted: bool = False
+    is_error: bool | None = False
+    reasoning_id: str | None = ""
+    summary: str | None = ""
+    encrypted_content: str | None = ""
+    redacted: bool | None = False
+    server: bool | None = False
 
 
 class _Message(msgspec.Struct, frozen=True):
     role: str
     content: tuple[_Content, ...] | None = ()
-    time: str = ""
+    time: str | None = ""
 
 
-_row = msgspec.json.Decoder(_Fields)
-_meta = msgspec.json.Decoder(Meta)
-_one = msgspec.json.Decoder(_Message)
-_many = msgspec.json.Decoder(tuple[_Message, ...])
-_totals = msgspec.json.Decoder(dict[str, Any])
+class _Type(msgspec.Struct, frozen=True):
+    type: str | None = ""
+
+
+class _MessageRow(msgspec.Struct, frozen=True):
+    message: _Message
+
+
+class _CompactionRow(msgspec.Struct, frozen=True):
+    messages: tuple[_Message, ...] | None
+
+
+_type = msgspec.json.Decoder(_Type)
+_message_row = msgspec.json.Decoder(_MessageRow)
+_compaction_row = msgspec.json.Decoder(_CompactionRow)
+_any = msgspec.json.Decoder(dict[str, Any])
 _text = msgspec.json.Decoder(str)
-
-
-def read_row(line: bytes) -> Row:
-    """What a line says, its LF left out."""
-    try:
-        return _read_row(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, _BadRowError) as error:
-        return Unreadable(str(error) or type(error).__name__)
+MESSAGE = b'{"type":"message",'
+"""How the row of a message mostly begins: its type need not be looked for."""
+LENIENT_LIMIT = 16 * 1024 * 1024
+"""Bytes. A longer line is read only as it is: to mend it would take many times its size in memory."""
+_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class _BadRowError(ValueError):
     pass
 
 
+def read_row(line: bytes) -> Row:
+    """What a line says, its LF left out. Bytes that are not UTF-8 become U+FFFD, and a field that has null, or a value
+    of another type, counts as left out: a line is lost only if it is no JSON object, or says nothing else."""
+    try:
+        return _read_row(line)
+    except _BadRowError as error:
+        return Unreadable(str(error))
+    except _ERRORS as error:
+        reason = str(error) or type(error).__name__
+    try:
+        return _read_row(_mended(line)) if len(line) <= LENIENT_LIMIT else Unreadable(reason)
+    except (ValueError, *_ERRORS):
+        return Unreadable(reason)
+
+
+def row_type(line: bytes) -> str | Unreadable:
+    """The type of a line, which is not read any further."""
+    if line.startswith(MESSAGE):
+        return "message"
+    try:
+        return _type.decode(line).type or ""
+    except _ERRORS as error:
+        return Unreadable(str(error) or type(error).__name__)
+
+
 def _read_row(line: bytes) -> Row:
-    row = _row.decode(line)
-    match row.type:
+    kind = "message" if line.startswith(MESSAGE) else _type.decode(line).type or ""
+    match kind:
         case "message":
-            return _read_message(_one.decode(row.message or b"{}"))
+            return _read_message(_message_row.decode(line).message)
         case "usage":
-            return _read_totals(_totals.decode(row.cumulative or b"{}"))
+            given = _any.decode(line).get("cumulative")
+            if not isinstance(given, dict):
+                raise _BadRowError("a usage row without totals")
+            return _read_totals(given)
         case "meta":
-            return _meta.decode(row.meta or b"{}")
+            given = _any.decode(line).get("meta")
+            if not isinstance(given, dict):
+                raise _BadRowError("a meta row without fields")
+            return msgspec.convert(_of_type(given, _META_FIELDS), Meta)
         case "rename":
-            return Rename(row.title)
+            title = _any.decode(line).get("title")
+            return Rename(title if isinstance(title, str) else "")
         case "compaction":
-            return Compaction(tuple(_read_message(message) for message in _many.decode(row.messages or b"[]")))
+            given = _compaction_row.decode(line).messages or ()
+            return Compaction(tuple(_read_message(message) for message in given if message.role in ROLES))
         case other:
             return Other(other)
+
+
+def _mended(line: bytes) -> bytes:
+    """A line whose fields have the types that they should have. Raises `ValueError` and `RecursionError`."""
+    row = json.loads(line.decode("utf-8", "replace"))
+    if not isinstance(row, dict):
+        raise _BadRowError("not a JSON object")
+    if "message" in row:
+        row["message"] = _mended_message(row["message"])
+    if isinstance(row.get("messages"), list):
+        row["messages"] = [_mended_message(message) for message in row["messages"] if isinstance(message, dict)]
+    text = json.dumps(row, ensure_ascii=False)
+    return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace").encode()
+
+
+def _mended_message(given: Any) -> Json:
+    if not isinstance(given, dict):
+        raise _BadRowError("the message is not an object")
+    content = given.get("content")
+    if isinstance(content, str):
+        content = [{"text": content}]
+    found: Json = {"role": given.get("role"), "content": _mended_blocks(content)}
+    if isinstance(given.get("time"), str):
+        found["time"] = given["time"]
+    return found
+
+
+def _mended_blocks(given: Any) -> list[Json]:
+    if not isinstance(given, list):
+        return []
+    blocks = []
+    for block in given:
+        if isinstance(block, dict):
+            fit = _of_type(block, _CONTENT_FIELDS)
+            if "arguments" in block:
+                fit["arguments"] = block["arguments"]
+            if "content" in block:
+                fit["content"] = _mended_blocks(block["content"])
+            blocks.append(fit)
+    return blocks
+
+
+def _of_type(given: Mapping[str, Any], types: Mapping[str, type]) -> Json:
+    """The known fields that have their type."""
+    return {name: value for name, kind in types.items() if type(value := given.get(name)) is kind}
+
+
+def _types(struct: type[msgspec.Struct]) -> dict[str, type]:
+    """The types of the plain fields, which are those of their defaults."""
+    fields = {field.name: type(field.default) for field in msgspec.structs.fields(struct)}
+    return {name: kind for name, kind in fields.items() if kind in (str, int, bool)}
+
+
+_META_FIELDS = _types(Meta)
+_CONTENT_FIELDS = _types(_Content)
 
 
 def _read_message(message: _Message) -> Message:
     if message.role not in ROLES:
         raise _BadRowError(f"there is no role {message.role[:40]!r}")
-    content = tuple(block for part in message.content or () if (block := _read_block(part)) is not None)
-    return Message(message.role, content, message.time)  # type: ignore[arg-type]
+    content = tuple([block for part in message.content or () if (block := _read_block(part)) is not None])
+    return Message(message.role, content, message.time or "")  # type: ignore[arg-type]
 
 
 def _read_block(part: _Content) -> Block | None:
-    """None for a block that no request could have: the reasoning of another provider, and an empty text."""
+    """None for a block that no request could have: the reasoning of another provider, a call that its provider has
+    carried out, an image that is no base64, and an empty text."""
     if part.reasoning_id or part.summary or part.encrypted_content:
         if part.reasoning_id or not part.encrypted_content:
             return None
         secret = part.encrypted_content
-        return Thinking("", redacted=secret) if part.redacted else Thinking(part.summary, secret)
+        return Thinking("", redacted=secret) if part.redacted else Thinking(part.summary or "", secret)
     if part.name and part.id:
-        return ToolCall(part.id, part.name, _read_arguments(bytes(part.arguments)))
+        return None if part.server else ToolCall(part.id, part.name, _read_arguments(bytes(part.arguments)))
     if part.call_id:
-        parts = tuple(_read_part(inner) for inner in part.content or ())
-        return ToolResult(part.call_id, parts, part.is_error)
+        parts = tuple([_read_part(inner) for inner in part.content or ()])
+        return ToolResult(part.call_id, parts, bool(part.is_error))
     if part.mime_type:
-        return Image(part.mime_type, part.data)
+        return Image(part.mime_type, part.data or "") if _is_base64(part.data or "") else None
     return Text(part.text) if part.text else None
 
 
 def _read_part(part: _Content) -> Text | Image:
-    return Image(part.mime_type, part.data) if part.mime_type else Text(part.text)
+    if not part.mime_type:
+        return Text(part.text or "")
+    is_fit = _is_base64(part.data or "")
+    return Image(part.mime_type, part.data or "") if is_fit else Text("[an image that cannot be read]")
+
+
+def _is_base64(data: str) -> bool:
+    try:
+        binascii.a2b_base64(data, strict_mode=True)
+    except ValueError:
+        return False
+    return True
 
 
 def _read_arguments(raw: bytes) -> bytes:
@@ -259,7 +362,7 @@ def _read_totals(given: Mapping[str, Any]) -> Totals:
     """The totals. zot says 0 for a price that it does not know: a 0 beside tokens is unknown, too."""
     counts = {field: _count(given.get(name)) for field, name in TOKENS.items()}
     cost = given.get("cost_usd")
-    is_known = isinstance(cost, (int, float)) and not isinstance(cost, bool) and 0 <= cost < float("inf")
+    is_known = isinstance(cost, (int, float)) and not isinstance(cost, bool) and 0 <= cost < 1e15
     if not is_known or (not cost and any(counts.values())):
         return Totals(**counts, cost_usd=0.0 if not any(counts.values()) else None)
     return Totals(**counts, cost_usd=float(cost or 0))

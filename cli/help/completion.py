@@ -8,6 +8,7 @@ needs when it is called: most commands never complete anything.
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ ANSWER_S = 0.3
 """Seconds to wait for one host."""
 HOSTS_S = 1.0
 """Seconds to wait for all hosts together, about."""
-SAFE = re.compile(r"[\w.+@][\w.+@:/-]*")
+SAFE = re.compile(r"[\w.+@/][\w.+@:/-]*")
 """Only such names are offered. bash expands `*` in what it gets, and zsh evaluates it."""
 
 
@@ -111,8 +112,6 @@ def skills(ctx: typer.Context) -> Iterator[str]:
 @_offering
 def sessions(ctx: typer.Context) -> Iterator[str]:
     """The ids of the sessions of the folder of `--cwd`, as short as lists show them where that is enough."""
-    import os
-
     from agent.sessions.store import session_ids
     from supervisor.home.zot_home import zot_home
 
@@ -120,6 +119,19 @@ def sessions(ctx: typer.Context) -> Iterator[str]:
     short = [name[:8] for name in ids]
     for name in ids:
         yield name if short.count(name[:8]) > 1 else name[:8]
+
+
+@_offering
+def session_paths(ctx: typer.Context) -> Iterator[str]:
+    """The files of the folder's sessions."""
+    return (str(path) for path in _sessions(ctx))
+
+
+def _sessions(ctx: typer.Context) -> list[Path]:
+    from agent.sessions.places import session_files
+    from supervisor.home.zot_home import zot_home
+
+    return session_files(zot_home(), os.path.abspath(ctx.params.get("cwd") or os.curdir))
 
 
 @_offering

@@ -9,7 +9,7 @@ import typer
 
 from cli.choices import CommandLineError, OutputFormat, Reasoning
 from cli.duration import METAVAR, limit_from, seconds_from
-from cli.help.completion import models, providers
+from cli.help.completion import models, providers, session_paths, sessions
 from cli.root_group import LITERAL, RootGroup
 from cli.run.output.asked import Form, asked_from
 from cli.run.request import FlagError, dollars_from, request_from
@@ -245,12 +245,18 @@ def root(
             "--resume",
             help="Go on with this session; without ID choose one.",
             metavar="[ID]",
+            autocompletion=sessions,
             rich_help_panel=_SESSION,
         ),
     ] = None,
     session: Annotated[
         str | None,
-        typer.Option(help="Go on with the session in this file.", metavar="PATH", rich_help_panel=_SESSION),
+        typer.Option(
+            help="Go on with the session in this file.",
+            metavar="PATH",
+            autocompletion=session_paths,
+            rich_help_panel=_SESSION,
+        ),
     ] = None,
     fork: Annotated[
         bool,

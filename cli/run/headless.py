@@ -15,6 +15,7 @@ from cli.run.prompt import STDIN, PromptError
 from cli.run.status_line import StatusLine
 from cli.run.stdin import read_prompt
 from cli.version import VERSION
+from supervisor.home.zot_home import zot_home
 from supervisor.monitoring.stats_error import StatsFileError
 from supervisor.process import fd_limit
 from wire.exit_codes import Status
@@ -38,6 +39,7 @@ def run(request: RunRequest, words: tuple[str, ...], *, literal: bool, asked: As
         prompt = read_prompt(
             words, no_stdin=no_stdin or key_on_stdin, timeout=request.timeout, has_images=bool(request.images)
         )
+        request = _with_session(request)
         prepared = prepare(request)
         if request.discover and not (as_stream or request.trust_project):
             prepared = _with_consent(prepared)
@@ -64,6 +66,7 @@ def run(request: RunRequest, words: tuple[str, ...], *, literal: bool, asked: As
             version=VERSION,
             make_provider=prepared.make_provider,
             on_record=on_record,
+            session=prepared.session,
             before_line=status.clear if status else None,
             stdout=1 if as_stream else None,
         )
@@ -106,6 +109,22 @@ def _seen() -> Seen:
     from cli.run.output.summary import Seen
 
     return Seen()
+
+
+def _with_session(request: RunRequest) -> RunRequest:
+    """Asks on a terminal which session to go on with, where `--resume` has no ID. Raises `UsageError`, and
+    `KeyboardInterrupt` if none."""
+    if request.resume != "":
+        return request
+    from cli.run.session_prompt import NoChoiceError, ask
+
+    try:
+        path = ask(request.cwd, request.home or zot_home())
+    except NoChoiceError as error:
+        raise UsageError(str(error)) from None
+    if path is None:
+        raise KeyboardInterrupt
+    return replace(request, resume=None, session=path)
 
 
 def _with_consent(prepared: Prepared) -> Prepared:

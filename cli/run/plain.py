@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from cli.duration import limit_from, seconds_from
 from cli.os_errors import exit_after
+from cli.resume_flag import JOINED, with_value
 from cli.run.output.asked import Asked, Form, asked_from
 from cli.run.plain_flags import COMMANDS, FLAGS
 from cli.run.request import FlagError, dollars_from, request_from
@@ -76,8 +77,11 @@ def _parse(arguments: Sequence[str]) -> tuple[dict[str, Any], tuple[str, ...], b
     """The parameters that are given, the words, and whether `--` ended the flags. Raises ValueError."""
     parameters: dict[str, Any] = {}
     words: list[str] = []
-    rest = iter(arguments)
+    rest = iter(with_value(arguments, _VALUED))
     for argument in rest:
+        if argument.startswith(JOINED):
+            parameters["resume"] = argument.removeprefix(JOINED)
+            continue
         if argument == "--":
             return parameters, (*words, *rest), True
         if not argument.startswith("-") or argument == "-":
@@ -109,6 +113,7 @@ def _refuse(value: str) -> Any:
     raise FlagError(value)
 
 
+_VALUED = frozenset(flag for flag, (_, kind) in FLAGS.items() if kind != "switch")
 _VALUES: dict[str, Callable[[str], Any]] = {
     "text": str,
     "count": _count,

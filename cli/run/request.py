@@ -40,7 +40,8 @@ def request_from(parameters: Mapping[str, Any]) -> RunRequest:
     given = {name: value for name, value in parameters.items() if value is not None and name not in NOT_IN_A_REQUEST}
     given["tools"] = frozenset() if given.pop("no_tools", False) else tools_from(given.get("tools"))
     given["discover"] = not given.pop("no_ext", False)
-    given["keep_session"] = not given.pop("no_session", False)
+    given["keep_session"] = _keeps_session(parameters)
+    given.pop("no_session", None)
     given["continue_last"] = given.pop("continue_", False)
     given["skills"] = not given.pop("no_skills", False)
     given["user_skills"] = given.pop("with_skills", False)
@@ -50,6 +51,19 @@ def request_from(parameters: Mapping[str, Any]) -> RunRequest:
         raise FlagError("--auto-compact and --no-auto-compact exclude each other: leave one of them out")
     given["auto_compact"] = True if is_compacting else False if is_not else None
     return RunRequest(**given)
+
+
+def _keeps_session(given: Mapping[str, Any]) -> bool:
+    """Whether the run keeps its transcript. zot's rpc keeps none, so with --rpc only where that is asked for. Raises
+    `FlagError`."""
+    if given.get("save_session") and not given.get("rpc"):
+        raise FlagError("--save-session has no effect without --rpc: other runs keep their transcript")
+    if given.get("no_session"):
+        if given.get("save_session"):
+            raise FlagError("--no-session and --save-session exclude each other: leave one of them out")
+        return False
+    names = [given.get("continue_"), given.get("resume") is not None, given.get("session") is not None]
+    return not given.get("rpc") or bool(given.get("save_session") or any(names))
 
 
 def tools_from(csv: str | None) -> frozenset[str]:

@@ -6,8 +6,6 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from agent.configure import UsageError, prepare
 from agent.rpc.server import RpcServer
 from cli.run.prompt import STDIN
@@ -29,11 +27,12 @@ def serve(request: RunRequest, words: tuple[str, ...], *, drain_s: float | None,
             raise UsageError(f"rpc takes no prompt: {words[0]!r}; prompts come as lines on stdin")
         if no_stdin or request.api_key_file == STDIN:
             raise UsageError("rpc reads requests from stdin: leave out --no-stdin and --api-key-file -")
-        prepared = prepare(replace(request, keep_session=False))
+        prepared = prepare(request)
         server = RpcServer(
             prepared.options,
             version=VERSION,
             make_provider=prepared.make_provider,
+            session=prepared.session,
             token=token,
             drain_s=DRAIN_S if drain_s is None else drain_s,
         )

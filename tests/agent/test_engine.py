@@ -15,7 +15,11 @@ from agent.options import Options
 from agent.output.event_writer import EventWriter
 from agent.output.stderr_notices import StderrNotices
 from agent.run.steering import SteerRefusedError
+from agent.sessions.file import SessionBusyError, SessionFile
+from agent.sessions.load import SessionError, load
+from agent.sessions.rows import Meta
 from agent.skills.skill import Skill
+from agent.transcript import Message, Text, ToolCall
 from supervisor.loop.loop import Loop
 from tests.support.extension_folder import folder
 from tests.support.scripted_model import ScriptedModel, says
@@ -198,3 +202,58 @@ def test_without_skills_there_is_no_tool_for_them(engine):
         made.prompt("first", Abort())
         (result,) = [record for record in made.records if isinstance(record, events.ToolResult)]
     assert (result.is_error, result.content[0].text) == (True, 'unknown tool "skill"')
+
+
+def test_a_session_goes_on_and_a_new_one_begins(tmp_path, engine):
+    with engine(says("one"), says("two"), says("three"), says("four")) as e:
+        assert e.prompt("first", Abort()).status is Status.OK
+        path, first_id = e.conversation.path, e.session_id
+        e.new_session()
+        assert (e.conversation.transcript, e.conversation.usage.input) == ([], 0)
+        assert e.conversation.path != path
+        assert e.session_id != first_id
+        e.prompt("second", Abort())
+        loaded = e.resume(path)
+        assert (e.session_id, loaded.message_rows) == (first_id, 2)
+        assert e.conversation.usage == loaded.usage
+        e.prompt("third", Abort())
+        assert [message.role for message in load(path).messages] == ["user", "assistant"] * 2
+        e.resume(path, fork=True)
+        assert e.session_id != first_id
+        e.prompt("fourth", Abort())
+        assert load(path).message_rows == 4
+        assert load(e.conversation.path).message_rows == 6
+        assert load(e.conversation.path).meta.parent == first_id
+        assert messages_of(e._provider.asked[-1])[0] == ("user", "first")
+
+
+def test_a_session_that_cannot_be_resumed_leaves_the_conversation(tmp_path, engine):
+    with engine(says("one"), says("two")) as e:
+        e.prompt("first", Abort())
+        before, path = list(e.conversation.transcript), e.conversation.path
+        busy = SessionFile.new(tmp_path / "home", Meta(cwd="/elsewhere"))
+        busy.message(Message("user", (Text("x"),), ""))
+        for bad, error in ((tmp_path / "none", SessionError), (busy.path, SessionBusyError)):
+            with pytest.raises(error):
+                e.resume(bad)
+            assert (e.conversation.transcript, e.conversation.path) == (before, path)
+        busy.close()
+        e.prompt("second", Abort())
+        assert load(path).message_rows == 4
+
+
+@pytest.mark.parametrize("broken", ["end", "middle"])
+def test_a_conversation_is_repaired_before_a_prompt_and_its_file_has_the_same(engine, broken):
+    with engine(says("one"), says("two")) as e:
+        e.prompt("first", Abort())
+        called = Message("assistant", (ToolCall("t1", "bash", b"{}"),), "")
+        if broken == "end":
+            e.conversation.append(called)
+        else:
+            e.conversation.transcript.insert(1, called)
+        assert e.prompt("second", Abort()).status is Status.OK
+        blocks = [block["type"] for message in e._provider.asked[-1]["messages"] for block in message["content"]]
+        assert blocks.index("tool_result") == blocks.index("tool_use") + 1
+        loaded = load(e.conversation.path)
+        assert loaded.repairs == 0
+        assert [message.content for message in loaded.messages] == [m.content for m in e.conversation.transcript]

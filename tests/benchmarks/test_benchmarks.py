@@ -28,6 +28,7 @@ TABLES = {
         "import pyzot",
     ],
     "sdk": ["importing", "import zotext", "Python"],
+    "sessions": ["reading the session", "a run without a credential", "writing a message of"],
     "startup": ["start-up", "zot --version", "first request, one silent"],
     "throughput": ["notify frames of 128 bytes", "processor time of the host"],
 }

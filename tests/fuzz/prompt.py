@@ -12,6 +12,7 @@ from agent.output.event_writer import EventWriter
 from agent.run.conversation import Conversation
 from agent.run.run import Run
 from agent.sessions.file import SessionFile
+from agent.sessions.rows import Meta
 from agent.tools.toolbox import Toolbox
 from supervisor.supervisor import Supervisor
 from wire import events
@@ -36,7 +37,7 @@ def prompt(loop: Loop, provider: Provider, folder: Path, *, session: bool = Fals
     writer = EventWriter(loop, abort, lambda record: sink(events.encode(record)))
     writer._open = True
     toolbox = Toolbox(loop, supervisor, cwd=str(folder), enabled=(), on_progress=lambda _call, _text: None)
-    kept = SessionFile(folder, cwd=str(folder), provider="fuzz", model="m", version="1") if session else None
+    kept = SessionFile.new(folder, Meta(cwd=str(folder), provider="fuzz", model="m", version="1")) if session else None
     run = Run(
         Options(cwd=str(folder), home=folder, model="m", reply_tokens=100, system="s", max_steps=STEPS),
         supervisor=supervisor, provider=provider, toolbox=toolbox, event_writer=writer, conversation=Conversation(kept),

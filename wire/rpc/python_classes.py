@@ -24,7 +24,7 @@ RENAMED = {"Extension": "ExtensionNotice"}
 NO_EVENTS = ("Totals", "Cost")
 """Parts of records."""
 ANSWERS = {
-    "rpc/responses.py": ("State", "ModelInfo", "CommandOutcome", "CommandInfo", "ToolInfo", "SkillInfo"),
+    "rpc/responses.py": ("SessionFile", "State", "ModelInfo", "CommandOutcome", "CommandInfo", "ToolInfo", "SkillInfo"),
     "stats.py": ("ExtensionStats",),
 }
 """What the methods of a runtime return, by the file that defines it."""

@@ -66,6 +66,14 @@ class Steered(msgspec.Struct, frozen=True):
     """The id of the prompt that runs."""
 
 
+class SessionFile(msgspec.Struct, frozen=True):
+    """The file that keeps the conversation."""
+
+    id: str
+    path: str
+    """Absolute. The file is there from the first message on."""
+
+
 class State(msgspec.Struct, frozen=True):
     """Data of `get_state`."""
 
@@ -80,6 +88,8 @@ class State(msgspec.Struct, frozen=True):
     """Of all prompts and compactions together."""
     starting: bool
     """Ours: whether extensions are still starting; prompts wait until they have."""
+    session: SessionFile | None = None
+    """Ours: null if the conversation is kept in no file."""
 
 
 class Messages(msgspec.Struct, frozen=True):

@@ -73,3 +73,14 @@ def test_a_file_that_is_no_session_is_refused(tmp_path):
         load(tmp_path / "a")
     with pytest.raises(SessionError, match="No such file"):
         load(tmp_path / "b")
+
+
+def test_a_byte_order_mark_is_not_copied(written, tmp_path):
+    lines = written.path.read_bytes().splitlines(keepends=True)
+    path = tmp_path / "marked.jsonl"
+    path.write_bytes(b"\xef\xbb\xbf" + b"".join(lines[1:]))
+    copy, _ = SessionFile.copy_of(path, tmp_path, "/y")
+    copy.message(Message("user", (Text("more"),), TIME))
+    copy.close()
+    assert load(copy.path).messages[:-1] == CONVERSATION
+    assert load(copy.path).fault_count == 0

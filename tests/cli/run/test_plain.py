@@ -19,6 +19,7 @@ from cli.run.plain_flags import COMMANDS, FLAGS
 
 COMMAND = typer.main.get_command(app)
 VALUES = [
+    "1f3c5a9e",
     "x",
     "",
     "low",
@@ -48,6 +49,9 @@ WORDS = [
     "-mX",
     "--model=x",
     "--timeout=",
+    "--resume=x",
+    "1f3c5a9e",
+    "-pr",
     "--mod",
     "-h",
     "-v",
@@ -87,7 +91,7 @@ def by_us(arguments: list[str]) -> tuple[Any, ...] | None:
     return plain and (plain.request, plain.words, plain.literal, plain.asked, plain.no_stdin)
 
 
-EXCLUDED = ("print_", "rpc", "no_auto_compact")
+EXCLUDED = ("print_", "rpc", "no_auto_compact", "no_session", "save_session")
 """Switches that exclude one that is given."""
 flag_with_value = st.tuples(st.sampled_from(sorted(FLAGS)), st.sampled_from(VALUES))
 part = st.one_of(
@@ -103,6 +107,12 @@ lines = st.lists(part, max_size=6).map(lambda parts: [word for words in parts fo
     lines.filter(lambda line: not line or line[0] not in COMMANDS), st.sampled_from([[], ["-p"], ["--json"], ["--rpc"]])
 )
 @example(["--ext", "a", "-e", "b", "x", "--", "-p", "--", "y"], ["-p"])
+@example(["-r", "1f3c5a9e", "go", "-r", "fix", "--", "-r"], ["-p"])
+@example(["--model", "-r", "1f3c5a9e"], ["-p"])
+@example(["--resume"], ["--json"])
+@example(["--session", "x", "go"], ["--rpc"])
+@example(["-pr", "1f3c5a9e", "go"], [])
+@example(["--save-session"], ["-p"])
 @example(["--no-tools", "--tools", "bsh"], ["-p"])
 @example(["--tools", " read ,edit", "--timeout", "5m", "--ext-wait", "0"], ["--json"])
 def test_both_readers_agree(line, mode):
@@ -123,6 +133,9 @@ def test_both_readers_agree(line, mode):
         [f for f, (name, kind) in FLAGS.items() if kind == "switch" and name not in EXCLUDED] + ["go"],
         ["--rpc", "-C", "d"],
         ["rpc", "-C", "d", "--drain-timeout", "5s"],
+        ["-p", "-r", "1f3c5a9e", "go"],
+        ["-p", "-r", "go"],
+        ["rpc", "--save-session"],
         ["rpc", "word"],
     ],
 )  # fmt: skip
@@ -138,6 +151,7 @@ def test_what_is_plain(line):
         ["-p", "--nope"], ["-p", "--timeout", "0", "x"], ["-p", "--max-steps", "0"], ["-p", "--tools", "bsh"],
         ["-p", "--model"], ["-p", "--model=M", "x"], ["-p", "--reasoning", "much", "x"], ["-p", "--show-completion"],
         ["-p", "--drain-timeout", "5s", "x"], ["rpc", "-p"], ["rpc", "-h"],
+        ["-p", "--save-session", "x"], ["rpc", "--save-session", "--no-session"],
     ],
 )  # fmt: skip
 def test_what_is_left_to_typer(line):

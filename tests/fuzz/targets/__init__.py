@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from tests.fuzz.targets import answers, control, frames, model, recordings, rpc, skills, small_files, tools, trees
+from tests.fuzz.targets import (
+    answers,
+    control,
+    frames,
+    model,
+    recordings,
+    rpc,
+    sessions,
+    skills,
+    small_files,
+    tools,
+    trees,
+)
 
-MODULES = (frames, answers, control, model, tools, small_files, recordings, trees, rpc, skills)
+MODULES = (frames, answers, control, model, tools, small_files, recordings, trees, rpc, skills, sessions)
 TARGETS = {target.name: target for module in MODULES for target in module.TARGETS}

@@ -21,6 +21,7 @@ from agent.model.connection import Connection
 from agent.model.replay_provider import ReplayProvider
 from agent.model.request import blocks_from_worker
 from agent.sessions.file import SessionFile
+from agent.sessions.rows import Meta
 from agent.transcript import Message, Text, ToolCall, ToolResult
 from supervisor.loop.loop import Loop
 from tests.fuzz import seeds
@@ -217,7 +218,7 @@ def sessions(folder: Path) -> Iterator[Callable[[bytes], None]]:
     it is JSON. `data` is a list of blocks, or else the text of arguments."""
 
     def take(data: bytes) -> None:
-        session = SessionFile(folder, cwd="/x", provider="p", model="m", version="1")
+        session = SessionFile.new(folder, Meta(cwd="/x", provider="p", model="m", version="1"))
         try:
             for message in _messages(data):
                 session.message(message)

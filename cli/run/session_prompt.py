@@ -1,0 +1,93 @@
+"""Asks on the terminal which session `-r` goes on with, before a run is started."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from cli.run.trust_prompt import can_ask
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from agent.sessions.load import Loaded
+
+SHOWN = 20
+"""Sessions, the newest ones."""
+TITLE = 60
+"""Characters."""
+
+
+class NoChoiceError(Exception):
+    """There is nothing to choose from, or nobody to ask; the text says so."""
+
+
+def ask(cwd: str | None, home: Path) -> str | None:
+    """The file of a session of the working folder that the user chooses; None if the user wants none. Raises
+    `NoChoiceError` and `KeyboardInterrupt`."""
+    folder = os.path.abspath(cwd or os.curdir)
+    if not can_ask():
+        raise NoChoiceError(
+            "--resume without an ID asks on a terminal, and there is none here: give the ID (zot session list), or"
+            " --continue for the newest session"
+        )
+    if not (found := _sessions(home, folder)):
+        raise NoChoiceError(f"there is no session of {folder} to go on with")
+    for line in choices(found):
+        _say(line)
+    while True:
+        _say(f"Go on with which session? [1-{len(found)}, q leaves] ", end="")
+        word = _read_word()
+        if word is None or word.lower() in ("q", "quit"):
+            return None
+        if (number := _number(word, len(found))) is not None:
+            return str(found[number - 1].path)
+
+
+def _sessions(home: Path, folder: str) -> list[Loaded]:
+    from agent.sessions.load import SessionError, load
+    from agent.sessions.places import session_files
+
+    found: list[Loaded] = []
+    for path in session_files(home, folder):
+        try:
+            loaded = load(path)
+        except SessionError:
+            continue
+        if loaded.message_rows and not loaded.meta.hide_from_sessions:
+            found.append(loaded)
+        if len(found) == SHOWN:
+            break
+    return found
+
+
+def choices(sessions: Sequence[Loaded]) -> list[str]:
+    """A line for each session: its number, when it was begun, its messages, and how its first prompt begins."""
+    from wire.text import printable
+
+    lines = []
+    for number, session in enumerate(sessions, 1):
+        title = printable(session.title) or "(no text)"
+        title = title if len(title) <= TITLE else f"{title[: TITLE - 1]}…"
+        when = printable(session.meta.started[:16].replace("T", " "))
+        lines.append(f"{number:>3}  {when:16}  {session.message_rows:>4} messages  {title}")
+    return lines
+
+
+def _number(word: str, most: int) -> int | None:
+    return int(word) if word.isascii() and word.isdigit() and len(word) < 4 and 1 <= int(word) <= most else None
+
+
+def _read_word() -> str | None:
+    """What the user types; None at the end of input. Raises `KeyboardInterrupt`."""
+    try:
+        data = os.read(0, 4096)
+    except OSError:
+        return None
+    return data.decode("utf-8", "replace").strip() if data else None
+
+
+def _say(text: str, end: str = "\n") -> None:
+    print(text, file=sys.stderr, end=end, flush=True)  # noqa: T201
