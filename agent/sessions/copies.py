@@ -5,18 +5,18 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from agent.sessions.load import CHUNK, LINE_LIMIT, SessionError
-from agent.sessions.rows import Meta, Rename, Row, Unreadable, meta_line, read_row
+from agent.sessions.rows import Meta, Rename, Row, Unreadable, read_row
 from agent.transcript import Message, Text
 from supervisor.home.zot_home import private_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from collections.abc import Iterable, Iterator
     from types import TracebackType
     from typing import BinaryIO
 
@@ -129,39 +129,48 @@ class Source:
         else:
             self._ranges.append((line.start, end))
 
-    def write(self, target: Path, meta: Meta) -> None:
-        """Writes the kept rows behind `meta`, to a sibling of `target` that is then renamed: whoever reads `target`
-        finds all of it. Only the owner can read it."""
-        unfinished = target.with_name(f".{target.name}.{os.urandom(6).hex()}.tmp")
-        try:
-            private_folder(target.parent)
-            fd = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-            try:
-                with open(fd, "wb", CHUNK) as file:
-                    file.write(meta_line(meta))
-                    for start, end in self._ranges:
-                        self._copy(start, end, file)
-                    file.flush()
-                    os.fsync(fd)
-                os.replace(unfinished, target)
-            except BaseException:
-                unfinished.unlink(missing_ok=True)
-                raise
-            _sync_folder(target.parent)
-        except OSError as error:
-            raise SessionError(f"{target}: cannot be written: {error.strerror}") from None
+    def kept(self) -> Iterator[bytes]:
+        """The kept rows, in pieces; the last one ends in LF."""
+        for start, end in self._ranges:
+            at = start
+            last = LF
+            while at < end:
+                try:
+                    part = os.pread(self._file.fileno(), min(CHUNK, end - at), at)
+                except OSError as error:
+                    raise self._unreadable(error) from None
+                if not part:
+                    raise SessionError(f"{self.path}: it became shorter while it was read; try again")
+                yield part
+                at += len(part)
+                last = part[-1:]
+            if last != LF:
+                yield LF
 
-    def _copy(self, start: int, end: int, file: BinaryIO) -> None:
-        last = LF
-        while start < end:
-            part = os.pread(self._file.fileno(), min(CHUNK, end - start), start)
-            if not part:
-                raise SessionError(f"{self.path}: it became shorter while it was read; try again")
-            file.write(part)
-            start += len(part)
-            last = part[-1:]
-        if last != LF:
-            file.write(LF)
+
+def write_file(target: Path, pieces: Iterable[bytes]) -> None:
+    """Writes a sibling of `target` that is then renamed: whoever reads `target` finds all of it, or what was there
+    before. Only the owner can read it. Folders that are missing are made. Raises `SessionError`."""
+    if os.path.islink(target):
+        target = Path(os.path.realpath(target))
+    unfinished = target.with_name(f".{target.name}.{os.urandom(6).hex()}.tmp")
+    try:
+        if os.path.lexists(target) and not target.is_file():
+            raise OSError(errno.EINVAL, "not a file")
+        private_folder(target.parent)
+        fd = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            with open(fd, "wb", CHUNK) as file:
+                file.writelines(pieces)
+                file.flush()
+                os.fsync(fd)
+            os.replace(unfinished, target)
+        except BaseException:
+            unfinished.unlink(missing_ok=True)
+            raise
+        _sync_folder(target.parent)
+    except OSError as error:
+        raise SessionError(f"{target}: cannot be written: {error.strerror}") from None
 
 
 def _sync_folder(folder: Path) -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
-from agent.sessions.copies import Source
+from agent.sessions.copies import Source, write_file
 from agent.sessions.file import SessionFile
 from agent.sessions.load import SessionError
-from agent.sessions.rows import Compaction, Meta
+from agent.sessions.rows import Compaction, Meta, message_line, meta_line, usage_line
 from agent.transcript import Message
 from wire.events import Totals
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 
@@ -29,8 +31,7 @@ def fork(source: Path, home: Path, *, at: int | None, version: str, cwd: str | N
         original.require_session()
         count = original.message_rows
         if at is not None and not 1 <= at <= count:
-            there_are = f"it has {count} message{'s' * (count != 1)}"
-            raise SessionError(f"{source}: no fork at {at}: {there_are}, and at goes from 1 to their number")
+            raise SessionError(f"{source}: {_out_of_range(at, count)}")
         if not count:
             raise SessionError(f"{source}: no fork: it has no messages")
         found = original.meta
@@ -44,8 +45,25 @@ def fork(source: Path, home: Path, *, at: int | None, version: str, cwd: str | N
             fork_point=count if at is None else at,
         )
         target = SessionFile.new(home, meta)
-        original.write(target.path, target.meta)
+        write_file(target.path, chain([meta_line(target.meta)], original.kept()))
         return target.path
+
+
+def keep(home: Path, meta: Meta, messages: Sequence[Message], usage: Totals, *, at: int | None = None) -> Path:
+    """Writes a conversation that has no file so far, or its first `at` messages, to a new session, whose file it
+    returns. `meta` is completed. Raises `SessionError`."""
+    if at is not None and not 1 <= at <= len(messages):
+        raise SessionError(_out_of_range(at, len(messages)))
+    if not messages:
+        raise SessionError("no fork: the conversation has no messages")
+    target = SessionFile.new(home, meta)
+    lines = map(message_line, messages[:at])
+    write_file(target.path, [meta_line(target.meta), *lines, usage_line(usage)])
+    return target.path
+
+
+def _out_of_range(at: int, count: int) -> str:
+    return f"no fork at {at}: there are {count} messages, and at goes from 1 to their number"
 
 
 def _choose(original: Source, at: int | None) -> None:

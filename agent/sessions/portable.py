@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 from datetime import UTC, datetime
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import orjson
 from msgspec.structs import replace
 
-from agent.sessions.copies import Source
+from agent.sessions.copies import Source, write_file
 from agent.sessions.file import SessionFile
-from agent.sessions.load import SessionError
-from agent.sessions.rows import Meta, Unreadable
+from agent.sessions.rows import Meta, Unreadable, meta_line
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,10 +37,20 @@ def export_portable(source: Path, target: Path) -> Path:
         path = target / _name(original) if os.path.isdir(target) else target
         if not path.name.lower().endswith(SUFFIX):
             path = path.with_name(path.name + SUFFIX)
-        if path.exists() and not path.is_file():
-            raise SessionError(f"{path}: cannot be written: not a file")
-        original.write(path, replace(original.meta, cwd="", title=original.title))
+        write_file(path, chain([_head(original)], original.kept()))
         return path
+
+
+def portable_text(source: Path) -> bytes:
+    """What `export_portable` would write. Raises `SessionError`."""
+    with Source(source) as original:
+        _choose(original)
+        original.require_session()
+        return b"".join([_head(original), *original.kept()])
+
+
+def _head(original: Source) -> bytes:
+    return meta_line(replace(original.meta, cwd="", title=original.title))
 
 
 def import_session(source: Path, home: Path, *, cwd: str, version: str) -> Path:
@@ -52,7 +62,7 @@ def import_session(source: Path, home: Path, *, cwd: str, version: str) -> Path:
         found = original.meta
         meta = Meta(cwd=cwd, model=found.model, provider=found.provider, version=version, title=original.title)
         target = SessionFile.new(home, meta)
-        original.write(target.path, target.meta)
+        write_file(target.path, chain([meta_line(target.meta)], original.kept()))
         return target.path
 
 
