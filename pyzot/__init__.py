@@ -15,7 +15,19 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from zotext import ToolError
 
-    from .answers import CommandInfo, CommandOutcome, ExtensionStats, ModelInfo, SkillInfo, State, ToolInfo
+    from .answers import (
+        CommandInfo,
+        CommandOutcome,
+        ExtensionStats,
+        Forked,
+        ModelInfo,
+        Resumed,
+        SessionFile,
+        SessionInfo,
+        SkillInfo,
+        State,
+        ToolInfo,
+    )
     from .async_host import AsyncHost, AsyncWatch
     from .async_runtime import AsyncEventStream, AsyncRuntime
     from .errors import (
@@ -29,6 +41,7 @@ if TYPE_CHECKING:
         ProtocolError,
         RefusedError,
         RuntimeDied,
+        SessionBusyError,
         SeveralHostsError,
         UnreadError,
         ZotError,
@@ -118,6 +131,7 @@ __all__ = [
     "ExtensionNotice",
     "ExtensionStats",
     "ExtensionStatus",
+    "Forked",
     "Host",
     "HostError",
     "HostGoneError",
@@ -140,10 +154,14 @@ __all__ = [
     "RefusedError",
     "ReloadOutcome",
     "Result",
+    "Resumed",
     "Retry",
     "Runtime",
     "RuntimeDied",
     "Session",
+    "SessionBusyError",
+    "SessionFile",
+    "SessionInfo",
     "SeveralHostsError",
     "SkillInfo",
     "State",

@@ -88,6 +88,69 @@ class SkillInfo(Part):
     """The entries of `allowed-tools`: what may be called while it is active. null: it restricts nothing."""
 
 
+class Resumed(Part):
+    """Data of `resume`."""
+
+    session: str
+    """Its id."""
+    path: str
+    """Of its file."""
+    message_count: int
+    """Of the conversation, as in `get_state`: from the last compaction on."""
+    model: str
+    """That the session was with; the server asks its own."""
+    title: str
+    """As the user has named it, else how the first prompt begins; empty without a prompt."""
+    repairs: int
+    """Messages that were changed, added or left out, so that the model's API takes the rest: a call without a result
+    gets one that says so."""
+
+
+class Forked(Part):
+    """Data of `fork`."""
+
+    session: str
+    """The id of the new session."""
+    path: str
+    """Of its file."""
+    parent: str
+    """The id of the session that it is a copy of; empty if that has none."""
+    message_count: int
+    """How many messages were copied."""
+
+
+class SessionInfo(Part):
+    """A session that is kept in a file."""
+
+    _parts: ClassVar[dict[str, str]] = {"usage": "Totals"}
+    id: str
+    """A UUID; the file's name without its suffix where the file has none."""
+    title: str
+    """As the user has named it, else how the first prompt begins; empty without a prompt."""
+    cwd: str
+    """The working folder; empty where the file does not say."""
+    provider: str
+    model: str
+    """That is asked next."""
+    started: str
+    """RFC 3339, as the file says; empty where it does not."""
+    modified: str
+    """When the file was last written to: RFC 3339, UTC."""
+    usage: Totals
+    """Of the whole session."""
+    parent: str
+    """The id of the session that this one is a fork of; empty if it is none."""
+    fork_point: int
+    """How many messages of the parent were copied."""
+    path: str
+    """Of the session file."""
+    message_count: int
+    """Messages in the file, those before a compaction included."""
+    size_bytes: int
+    in_use: bool
+    """Whether a run writes to it."""
+
+
 class ExtensionStats(Part):
     """One extension: gauges of this moment, and counters since the host started."""
 

@@ -16,14 +16,26 @@ from .errors import PromptFailed, ProtocolError, RefusedError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Generator, Iterable, Mapping, Sequence
+    from os import PathLike
     from typing import Any, Self, TypeVar, Unpack
 
-    from .answers import CommandInfo, CommandOutcome, ExtensionStats, ModelInfo, SkillInfo, State, ToolInfo
+    from .answers import (
+        CommandInfo,
+        CommandOutcome,
+        ExtensionStats,
+        Forked,
+        ModelInfo,
+        Resumed,
+        SessionInfo,
+        SkillInfo,
+        State,
+        ToolInfo,
+    )
     from .connection.command_line import Options
     from .connection.images import Image
     from .connection.pending import Pending
     from .connection.prompt_stream import PromptStream
-    from .connection.requests import Message, Request
+    from .connection.requests import ExportFormat, Message, Request
     from .events import AnyEvent, Result
     from .parts import Totals
     from .program_extensions import Given
@@ -144,6 +156,44 @@ class AsyncRuntime:
     async def cost(self) -> Totals:
         """Tokens and dollars of all prompts together. Here it is a method, as it waits."""
         return (await self.state()).usage
+
+    # --- sessions -------------------------------------------------------------------------------------------
+
+    async def session(self) -> str | None:
+        """The id of the session that keeps the conversation; None if none does. Here it is a method, as it waits. The
+        option `save_session`, one that
+        goes on with a session, `resume` and `fork` have it kept."""
+        file = (await self.state()).session
+        return None if file is None else file.id
+
+    async def sessions(self, *, all: bool = False) -> list[SessionInfo]:  # noqa: A002  (the word of zot session list)
+        """The sessions of the agent's folder, or of all folders; the one that was written to last first."""
+        return await self._ask(requests.sessions(of_all=all))
+
+    async def resume(self, session: str | PathLike[str]) -> Resumed:
+        """Goes on with a session, by its id, the beginning of it (4 characters or more), or the path of its file:
+        its messages take the place of those so far, and what follows is written to its file. Raises
+        `SessionBusyError` while another run writes to it, and `RefusedError` while a prompt runs and for a file that
+        is no session; the end of a cancelled prompt is waited for."""
+        return await self._ask(requests.resume(session))
+
+    async def fork(self, at: int | None = None) -> Forked:
+        """Copies the conversation, or its first `at` messages, to a new session, and goes on there. Raises as
+        `resume`."""
+        return await self._ask(requests.fork(at))
+
+    async def export(
+        self,
+        format: ExportFormat = "markdown",  # noqa: A002  (the word of the flag)
+        path: str | PathLike[str] | None = None,
+    ) -> str:
+        """The conversation as a text; with `path` it is written there, and the path of the file is returned. A
+        `zotsession` is for `import_session`, on any machine."""
+        return await self._ask(requests.export(format, path))
+
+    async def import_session(self, path: str | PathLike[str]) -> str:
+        """Takes a file as a new session of the agent's folder, and returns its id: for `resume`."""
+        return await self._ask(requests.import_session(path))
 
     # --- extensions -----------------------------------------------------------------------------------------
 

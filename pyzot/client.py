@@ -16,7 +16,7 @@ from .connection.engine_process import EngineProcess
 from .connection.pending import ANSWER_S, Pending
 from .connection.prompt_stream import PromptStream
 from .connection.requests import AFTER_CANCELLED
-from .errors import BusyError, ClosedError, ProtocolError, RefusedError
+from .errors import BusyError, ClosedError, ProtocolError, RefusedError, SessionBusyError
 from .events import Done, Session
 
 TYPE_CHECKING = False
@@ -213,7 +213,7 @@ class Client:
         if (pending := self._pending.get(id_)) is None:
             return
         data = members.get("data") or {}
-        error = None if members["success"] else RefusedError(members.get("error", ""), members.get("code", ""))
+        error = None if members["success"] else _refusal(members.get("error", ""), members.get("code", ""))
         if pending is self.greeting and error is None and (version := data["protocol_version"]) != PROTOCOL_VERSION:
             raise ProtocolError(f"the engine speaks protocol {version!r}; this pyzot knows only {PROTOCOL_VERSION}")
         if error is None and pending.kind in ("hello", "set_model"):
@@ -279,6 +279,10 @@ class Client:
                     closing.wait(None)
             self.begin_close()
             self.process.close()
+
+
+def _refusal(text: str, code: str) -> RefusedError:
+    return SessionBusyError(text, code) if code == "busy" else RefusedError(text, code)
 
 
 def _taken(waiting: dict[str, T]) -> Iterator[T]:

@@ -23,11 +23,15 @@ class BusyError(ZotError):
 
 class RefusedError(ZotError):
     """The engine has refused a request; the text says why. `code` says it to programs, where the engine has one for
-    it: `no_prompt` if no prompt runs; otherwise it is empty."""
+    it: `no_prompt` if no prompt runs, `busy` if another run writes to the session; otherwise it is empty."""
 
     def __init__(self, text: str = "", code: str = "") -> None:
         self.code = code
         super().__init__(text)
+
+
+class SessionBusyError(RefusedError):
+    """Another run writes to the session."""
 
 
 class ProtocolError(ZotError):

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import Literal
 
+    Code = Literal["no_prompt", "busy"]
+
 
 class RefusedError(Exception):
     """The request is not carried out; the text says why, and `code` says it to programs, where they need to know."""
 
-    def __init__(self, text: str, code: Literal["no_prompt"] | None = None) -> None:
+    def __init__(self, text: str, code: Code | None = None) -> None:
         self.code = code
         super().__init__(text)

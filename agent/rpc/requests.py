@@ -12,6 +12,7 @@ from agent.rpc import messages
 from agent.rpc.prompt_requests import PromptRequests
 from agent.rpc.refused import RefusedError
 from agent.rpc.reloads import Reloads
+from agent.rpc.session_requests import SessionRequests
 from supervisor.control.requests import FRESH_S
 from supervisor.loop.future import Failure
 from wire import events
@@ -21,11 +22,12 @@ from wire.text import valid_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Literal
+    from pathlib import Path
 
     from agent.engine import Engine
     from agent.rpc.program_extensions import ProgramExtensions
     from agent.rpc.prompt_queue import PromptQueue
+    from agent.rpc.refused import Code
     from supervisor.calls.command_call import CommandAnswer
     from supervisor.calls.merged_registrations import OwnedCommand
     from supervisor.loop.loop import Loop
@@ -46,6 +48,7 @@ class RequestHandler:
         program: ProgramExtensions,
         *,
         version: str,
+        home: Path,
         cwd: str,
         respond: Callable[[responses.Response[Any]], None],
         show: Callable[[events.Record], None],
@@ -66,6 +69,9 @@ class RequestHandler:
         """Those that were asked for, by name: the larger ones take 20 ms to make."""
         self._handlers: dict[type, Callable[..., Any]] = {
             **PromptRequests(engine, queue).handlers,
+            **SessionRequests(
+                engine, home=home, cwd=cwd, version=version, refuse_if_busy=self._refuse_if_busy
+            ).handlers,
             requests.Hello: self._hello,
             requests.GetState: self._get_state,
             requests.GetMessages: self._get_messages,
@@ -270,9 +276,7 @@ def success(request: requests.AnyRequest, data: Any) -> responses.Response[Any]:
     )
 
 
-def failure(
-    request: requests.AnyRequest, error: str, code: Literal["no_prompt"] | None = None
-) -> responses.Response[Any]:
+def failure(request: requests.AnyRequest, error: str, code: Code | None = None) -> responses.Response[Any]:
     """The response to a request that was refused."""
     return responses.Response(
         id=request.id, command=_name(request), success=False, error=error, code=code or msgspec.UNSET

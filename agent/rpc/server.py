@@ -101,6 +101,7 @@ class RpcServer:
             self._queue,
             self._program,
             version=version,
+            home=options.home,
             cwd=options.cwd,
             respond=self._client.respond,
             show=self._host.event_writer.post,

@@ -40,6 +40,11 @@ class Conversation:
         """The file, which is not there before the first message; None without one."""
         return None if self._session is None else self._session.path
 
+    @property
+    def is_on_disk(self) -> bool:
+        """Whether the file has all of the conversation: it is there, and could be written so far."""
+        return self._session is not None and self._session.is_on_disk
+
     def begin(self, session: SessionFile | None, messages: Sequence[Message] = (), usage: Totals | None = None) -> None:
         """Another conversation: the file of the one so far is closed. `messages` and `usage` are what `session`
         has. Without `usage`, that goes on."""

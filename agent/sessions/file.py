@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from agent.sessions import rows
-from agent.sessions.load import SessionError, load_from, rows_but_meta
+from agent.sessions.load import CHUNK, SessionError, load_from, rows_but_meta
 from agent.sessions.places import folder_of, temporary_of
 from supervisor.home.zot_home import private_folder
 
@@ -228,6 +228,31 @@ class SessionFile:
         except OSError:
             os.ftruncate(self._fd, size)
             raise
+
+
+def write_file(target: Path, pieces: Iterable[bytes]) -> None:
+    """Writes a sibling of `target` that is then renamed: whoever reads `target` finds all of it, or what was there
+    before. Only the owner can read it. Folders that are missing are made. Raises `SessionError`."""
+    if os.path.islink(target):
+        target = target.resolve()
+    unfinished = target.with_name(f".{target.name}.{os.urandom(6).hex()}.tmp")
+    try:
+        if os.path.lexists(target) and not target.is_file():
+            raise OSError(errno.EINVAL, "not a file")
+        private_folder(target.parent)
+        fd = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            with open(fd, "wb", CHUNK) as file:
+                file.writelines(pieces)
+                file.flush()
+                os.fsync(fd)
+            os.replace(unfinished, target)
+        except BaseException:
+            unfinished.unlink(missing_ok=True)
+            raise
+        _sync_folder(target.parent)
+    except OSError as error:
+        raise SessionError(f"{target}: cannot be written: {error.strerror}") from None
 
 
 def _lock(fd: int, path: Path) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from agent.sessions.copies import Source, write_file
-from agent.sessions.file import SessionFile
+from agent.sessions.file import SessionFile, write_file
 from agent.sessions.load import SessionError
+from agent.sessions.reading.source import Source
 from agent.sessions.rows import Compaction, Meta, message_line, meta_line, usage_line
 from agent.transcript import Message
 from wire.events import Totals
@@ -32,7 +32,7 @@ def fork(source: Path, home: Path, *, at: int | None, version: str, cwd: str | N
         count = original.message_rows
         if at is not None and not 1 <= at <= count:
             raise SessionError(f"{source}: {_out_of_range(at, count)}")
-        if not count:
+        if not original.has_messages:
             raise SessionError(f"{source}: no fork: it has no messages")
         found = original.meta
         meta = Meta(

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import orjson
 from msgspec.structs import replace
 
-from agent.sessions.copies import Source, write_file
-from agent.sessions.file import SessionFile
+from agent.sessions.file import SessionFile, write_file
+from agent.sessions.reading.source import Source
 from agent.sessions.rows import Meta, Unreadable, meta_line
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from agent.sessions.copies import Line
+    from agent.sessions.reading.source import Line
 
 SUFFIX = ".zotsession"
 IMPORT_LIMIT = 500 * 1000 * 1000

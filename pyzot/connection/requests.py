@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from ..answers import CommandInfo, CommandOutcome, ExtensionStats, ModelInfo, SkillInfo, State, ToolInfo
+import os
+
+from ..answers import (
+    CommandInfo,
+    CommandOutcome,
+    ExtensionStats,
+    Forked,
+    ModelInfo,
+    Resumed,
+    SessionInfo,
+    SkillInfo,
+    State,
+    ToolInfo,
+)
 from .images import all_data
 from .pending import ANSWER_S
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Any, TypeVar
+    from typing import Any, Literal, TypeVar
 
     from .images import Image
 
@@ -19,8 +32,10 @@ if TYPE_CHECKING:
     """A message of a conversation, as plain JSON."""
     Request = tuple[str, Data, float | None, Callable[[Data], T]]
     """The type, the members, the seconds to wait for the answer, and what reads its data."""
+    ExportFormat = Literal["markdown", "html", "json", "zotsession"]
+    Path = str | os.PathLike[str]
 
-AFTER_CANCELLED = frozenset({"clear", "get_messages", "set_messages"})
+AFTER_CANCELLED = frozenset({"clear", "get_messages", "set_messages", "resume", "fork", "export"})
 """Requests about the whole conversation: they wait for the end of prompts that were cancelled."""
 
 
@@ -58,6 +73,35 @@ def list_models() -> Request[list[ModelInfo]]:
 
 def state() -> Request[State]:
     return _request("get_state", State.read)
+
+
+def sessions(*, of_all: bool) -> Request[list[SessionInfo]]:
+    return _request("list_sessions", lambda data: [SessionInfo.read(found) for found in data["sessions"]], all=of_all)
+
+
+def resume(session: Path) -> Request[Resumed]:
+    is_path = not isinstance(session, str) or os.sep in session
+    return _request("resume", Resumed.read, session=absolute(session) if is_path else session)
+
+
+def fork(at: int | None) -> Request[Forked]:
+    return _request("fork", Forked.read, at=at)
+
+
+def export(form: ExportFormat, path: Path | None) -> Request[str]:
+    target = None if path is None else absolute(path)
+    return _request(
+        "export", lambda data: str(data["text"] if path is None else data["path"]), format=form, path=target
+    )
+
+
+def import_session(path: Path) -> Request[str]:
+    return _request("import", lambda data: str(data["session"]), path=absolute(path))
+
+
+def absolute(path: Path) -> str:
+    """The engine may have another working folder than this process."""
+    return os.path.abspath(os.fsdecode(os.fspath(path)))
 
 
 def command(line: str) -> Request[CommandOutcome]:

@@ -37,6 +37,7 @@ SCRIPTS = {
         [READ, SAID, SAID],
     ],
     "The conversation": [[SAID, SAID], [SAID, SAID, SAID, text_reply("notes.md says what prices.py does.")]],
+    "Sessions": [[SAID, text_reply("Prices.")], [SAID]],
     "Images": [[SAID]],
     "Threads and asyncio": [[SAID, SAID], [SAID, SAID]],
     "Functions and guards": [

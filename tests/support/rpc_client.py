@@ -146,7 +146,7 @@ def serve(folder: Path, model: Any, script: Callable[[RpcClient], None], **given
 
     with open(folder / "stderr", "w+b") as stderr:
         server = RpcServer(
-            Options(cwd=str(folder), home=folder / "home", **given),
+            Options(**{"cwd": str(folder), "home": folder / "home", **given}),
             version="1",
             make_provider=lambda _loop: model,
             stdin=stdin,

@@ -24,7 +24,18 @@ RENAMED = {"Extension": "ExtensionNotice"}
 NO_EVENTS = ("Totals", "Cost")
 """Parts of records."""
 ANSWERS = {
-    "rpc/responses.py": ("SessionFile", "State", "ModelInfo", "CommandOutcome", "CommandInfo", "ToolInfo", "SkillInfo"),
+    "rpc/responses.py": (
+        "SessionFile",
+        "State",
+        "ModelInfo",
+        "CommandOutcome",
+        "CommandInfo",
+        "ToolInfo",
+        "SkillInfo",
+        "Resumed",
+        "Forked",
+    ),
+    "rpc/sessions.py": ("Session",),
     "stats.py": ("ExtensionStats",),
 }
 """What the methods of a runtime return, by the file that defines it."""
@@ -41,8 +52,12 @@ WITHOUT_ID = {
     "InterceptResponse": "Verdict",
 }
 """They are no messages there, so they have no id, and `ToolResult` is an event."""
+RENAMED_ANSWERS = {"Session": "SessionInfo"}
+"""`Session` is an event."""
+INHERITED = {"Session": "A session that is kept in a file."}
+"""What classes are that have the members of another one, too."""
 _NAMES = [name for names in (*ANSWERS.values(), *HOST_ANSWERS.values()) for name in names]
-PARTS = {*NO_EVENTS, *(WITHOUT_ID.get(name, name) for name in _NAMES)}
+PARTS = {*NO_EVENTS, *({**WITHOUT_ID, **RENAMED_ANSWERS}.get(name, name) for name in _NAMES)}
 """What a member may be read as."""
 META = re.compile(r"Annotated\[(.+), msgspec\.Meta\([^)]*\)\]")
 HEAD = '''"""{about}
@@ -102,9 +117,13 @@ def _answers(about: str, classes: dict[str, tuple[str, ...]], other: str) -> str
     head = HEAD.format(about=about, imports=PART, typing=TYPING) + f"\n    {other}\n"
     found = []
     for file, names in classes.items():
-        for node in _classes(WIRE / file):
+        known = {node.name: node for node in _classes(WIRE / file)}
+        for node in known.values():
             if node.name in names:
-                node.name = WITHOUT_ID.get(node.name, node.name)
+                if inherited := [item for base in _bases(node) if base in known for item in known[base].body[1:]]:
+                    node.body[1:1] = inherited
+                    node.body[0] = ast.Expr(ast.Constant(INHERITED[node.name]))
+                node.name = {**WITHOUT_ID, **RENAMED_ANSWERS}.get(node.name, node.name)
                 node.keywords = []  # their `type` says nothing there
                 found.append(_class(node, "Part"))
     return "\n\n".join([head, *found])

@@ -6,7 +6,7 @@ are ignored. Where null is allowed, it means the same as an absent member.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import Raw
@@ -158,6 +158,57 @@ class SetMessages(Request, frozen=True, tag="set_messages"):
     """As `get_messages` gives them with `full`."""
 
 
+class ListSessions(Request, frozen=True, tag="list_sessions"):
+    """Ours. The sessions that are kept of the server's folder, the one that was written to last first."""
+
+    all: bool = False
+    """Those of all folders."""
+
+
+class Resume(Request, frozen=True, tag="resume"):
+    """Ours. Goes on with a session: its messages take the place of those so far, and what follows is written to its
+    file. Refused while a prompt runs or waits."""
+
+    session: str
+    """Its id, the beginning of it (4 characters or more), or the path of its file; a relative path is one in the
+    server's folder."""
+
+
+class Fork(Request, frozen=True, tag="fork"):
+    """Ours. Copies a session, or the beginning of it, to a new one. Without `session` it is the conversation of this
+    server, which goes on in the copy; that is refused while a prompt runs or waits."""
+
+    session: str | None = None
+    """As in `resume`."""
+    at: int | None = None
+    """How many messages are copied; all without it. Those before a compaction count."""
+
+
+class Export(Request, frozen=True, tag="export"):
+    """Ours. A session as a text to read, or as a file for another machine."""
+
+    session: str | None = None
+    """As in `resume`; without it, the conversation of this server."""
+    format: Literal["markdown", "html", "json", "zotsession"] = "markdown"
+    path: str | None = None
+    """The file to write, in the server's folder if it is relative; a file that is there is replaced. Without it, the
+    answer has the text."""
+
+
+class Import(Request, frozen=True, tag="import"):
+    """Ours. Takes the file of a session, perhaps from another machine, as a new session of the server's folder."""
+
+    path: str
+    """In the server's folder, if it is relative."""
+
+
+class Tree(Request, frozen=True, tag="tree"):
+    """Ours. The sessions of the server's folder, each with its forks."""
+
+    all: bool = False
+    """Those of all folders."""
+
+
 class GetSchema(Request, frozen=True, tag="get_schema"):
     """Ours. A JSON Schema of anything that zot reads or writes."""
 
@@ -225,6 +276,12 @@ AnyRequest = (
     | ExtStats
     | ReloadExt
     | SetMessages
+    | ListSessions
+    | Resume
+    | Fork
+    | Export
+    | Import
+    | Tree
     | GetSchema
     | PanelKey
     | PanelResize

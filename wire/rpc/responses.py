@@ -13,6 +13,7 @@ import msgspec
 from wire.events import Totals
 from wire.rpc.messages import Message
 from wire.rpc.requests import Id
+from wire.rpc.sessions import Branch, Session
 from wire.stats import ExtensionStats
 
 PROTOCOL_VERSION = 1
@@ -34,9 +35,9 @@ class Response(
     data: Data | msgspec.UnsetType = msgspec.UNSET
     error: str | msgspec.UnsetType = msgspec.UNSET
     """One line that a person can act on; only if `success` is false."""
-    code: Literal["no_prompt"] | msgspec.UnsetType = msgspec.UNSET
+    code: Literal["no_prompt", "busy"] | msgspec.UnsetType = msgspec.UNSET
     """Ours, with `error`, for programs, which need not read that: `no_prompt` for a `steer` that comes too early or too
-    late."""
+    late, `busy` for a session that another run writes to."""
 
 
 class Greeting(msgspec.Struct, frozen=True):
@@ -229,6 +230,68 @@ class Count(msgspec.Struct, frozen=True):
     message_count: int
 
 
+class Sessions(msgspec.Struct, frozen=True):
+    """Data of `list_sessions`."""
+
+    sessions: tuple[Session, ...]
+
+
+class Resumed(msgspec.Struct, frozen=True):
+    """Data of `resume`."""
+
+    session: str
+    """Its id."""
+    path: str
+    """Of its file."""
+    message_count: int
+    """Of the conversation, as in `get_state`: from the last compaction on."""
+    model: str
+    """That the session was with; the server asks its own."""
+    title: str
+    """As the user has named it, else how the first prompt begins; empty without a prompt."""
+    repairs: int
+    """Messages that were changed, added or left out, so that the model's API takes the rest: a call without a result
+    gets one that says so."""
+
+
+class Forked(msgspec.Struct, frozen=True):
+    """Data of `fork`."""
+
+    session: str
+    """The id of the new session."""
+    path: str
+    """Of its file."""
+    parent: str
+    """The id of the session that it is a copy of; empty if that has none."""
+    message_count: int
+    """How many messages were copied."""
+
+
+class Exported(msgspec.Struct, frozen=True):
+    """Data of `export`."""
+
+    path: str | None
+    """The file that was written; null without a `path`."""
+    text: str | None
+    """What would be in the file; null with a `path`."""
+
+
+class Imported(msgspec.Struct, frozen=True):
+    """Data of `import`."""
+
+    session: str
+    """The id of the new session."""
+    path: str
+    """Of its file."""
+
+
+class Branches(msgspec.Struct, frozen=True):
+    """Data of `tree`."""
+
+    branches: tuple[Branch, ...]
+    """The sessions that are no fork of another one that is there."""
+
+
 class Schemas(msgspec.Struct, frozen=True):
     """Data of `get_schema`."""
 
@@ -258,6 +321,12 @@ DATA: dict[str, Any] = {
     "ext_stats": ExtensionsStats,
     "reload_ext": Reloaded,
     "set_messages": Count,
+    "list_sessions": Sessions,
+    "resume": Resumed,
+    "fork": Forked,
+    "export": Exported,
+    "import": Imported,
+    "tree": Branches,
     "get_schema": Schemas,
     "panel_key": None,
     "panel_resize": None,

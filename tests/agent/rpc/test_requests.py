@@ -51,6 +51,18 @@ REQUESTS = [
     {"type": "clear"},
     {"type": "set_messages", "messages": [{"role": "user", "content": [{"type": "text", "text": "hi"}]}]},
     {"type": "get_messages", "full": True},
+    {"type": "resume", "session": "f0f0f0f0"},
+    {"type": "resume", "session": "./kept.zotsession"},
+    {"type": "fork", "at": 3},
+    {"type": "fork"},
+    {"type": "fork", "session": "./kept.zotsession", "at": 1},
+    {"type": "list_sessions"},
+    {"type": "tree", "all": True},
+    {"type": "export", "session": "./kept.zotsession", "format": "zotsession"},
+    {"type": "export", "format": "pdf"},
+    {"type": "export", "session": "./kept.zotsession", "format": "markdown", "path": "written.md"},
+    {"type": "import", "path": "kept.zotsession"},
+    {"type": "import", "path": "none.zotsession"},
     {"type": "run_command", "name": "/display", "args": "now"},
     {"type": "run_command", "name": "dispaly"},
     {"type": "reload_ext", "name": "comands"},
@@ -87,12 +99,19 @@ KEPT = [
     for text, role in zip("abcde", ("user", "assistant") * 3, strict=False)
 ]
 
+SESSION = b"""\
+{"type":"meta","meta":{"id":"0a0a0a0a","cwd":"","model":"m","provider":"p","started":"2026-01-02T03:04:05Z","version":"1"}}
+{"type":"message","message":{"role":"user","content":[{"text":"a"}],"time":"2026-01-02T03:04:05Z"}}
+{"type":"message","message":{"role":"assistant","content":[{"text":"b"}],"time":"2026-01-02T03:04:05Z"}}
+"""
+
 
 def transcript(state: str, folder: Path) -> str:
     """The requests and responses in this state, without what differs from run to run."""
     if state == "locked":
         return _locked(folder)
     made = _commands(folder, is_late=state == "starting")
+    (folder / "kept.zotsession").write_bytes(SESSION)
     lines: list[str] = []
 
     def script(client):
@@ -179,6 +198,11 @@ def _without_noise(answer, folder):
             data["tools"] = [f"{tool['name']} of {tool['extension'] or 'zot'}" for tool in tools]
         case ("ext_stats", {"extensions": stats}):
             data["extensions"] = {name: sorted(each)[:2] for name, each in stats.items()}
+        case ("list_sessions", {"sessions": found}) | ("tree", {"branches": found}):
+            titles = [f"{each['title']}: {each['message_count']} of {each['parent'] and 'a session'}" for each in found]
+            data.update({name: sorted(titles) for name in data})
+        case ("fork" | "import", {"session": _}):
+            data.update(session="<id>", path=os.path.relpath(os.path.dirname(data["path"]), folder / "home")[:9])
         case ("get_schema", {"names": [_, *_]}):
             data["names"] = sorted(data["names"])[:1]
         case ("get_messages", {"messages": messages}):

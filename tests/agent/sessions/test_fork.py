@@ -134,7 +134,7 @@ def test_a_full_disk_leaves_no_file(write, tmp_path, monkeypatch):
     def full(fd):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("agent.sessions.copies.os.fsync", full)
+    monkeypatch.setattr("agent.sessions.file.os.fsync", full)
     with pytest.raises(SessionError, match="No space left"):
         fork(path, tmp_path / "home", at=None, version="2")
     assert session_files(tmp_path / "home") == []
@@ -144,7 +144,7 @@ def test_a_full_disk_leaves_no_file(write, tmp_path, monkeypatch):
 @settings(max_examples=30)
 @given(messages, st.data())
 def test_a_fork_at_any_message_is_valid(given_messages, data):
-    rows = [message for message in given_messages if message.content]
+    rows = [Message(message.role, message.content, ONE.time) for message in given_messages if message.content]
     lines = [meta_line(META)]
     for message in rows:
         lines.append(message_line(message))

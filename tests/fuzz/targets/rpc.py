@@ -81,6 +81,9 @@ REQUESTS: tuple[dict[str, Any], ...] = (
     {"type": "panel_resize", "id": 10, **PANEL, "width": 80, "height": 24},
     {"type": "panel_key", "id": 11, **PANEL, "key": "rune", "text": "a"},
     {"type": "panel_close", "id": 12, **PANEL},
+    {"type": "list_sessions", "id": 13, "all": True},
+    {"type": "resume", "id": 15, "session": "0a1b2c3d"},
+    {"type": "export", "id": 16, "format": "json"},
 )
 
 

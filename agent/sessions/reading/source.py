@@ -1,22 +1,21 @@
-"""Copies of session files: rows of one file, byte for byte, behind a new `meta` row, written whole or not at all."""
+"""Reads a session file to copy from: which of its rows are to be copied, and their bytes."""
 
 from __future__ import annotations
 
 import errno
 import os
 import stat
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from agent.sessions.load import CHUNK, LINE_LIMIT, SessionError
-from agent.sessions.rows import Meta, Rename, Row, Unreadable, read_row
+from agent.sessions.load import BYTE_ORDER_MARK, CHUNK, LINE_LIMIT, SessionError
+from agent.sessions.rows import Compaction, Meta, Rename, Row, Unreadable, read_row
 from agent.transcript import Message, Text
-from supervisor.home.zot_home import private_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
+    from pathlib import Path
     from types import TracebackType
     from typing import BinaryIO
 
@@ -46,7 +45,9 @@ class Source:
         self.first_prompt = ""
         self.message_rows = 0
         """Those that were read so far."""
-        self.has_meta = False
+        self.has_messages = False
+        """Whether there is a conversation: messages, or those of a compaction."""
+        self._has_meta = False
         self._ranges: list[tuple[int, int]] = []
         """Start and end of what is to be copied."""
         self._size_limit = size_limit
@@ -88,6 +89,8 @@ class Source:
                     is_too_long = True
                     size += len(more)
                     text = more[-1:]
+                if not start and text.startswith(BYTE_ORDER_MARK):
+                    start, size, text = len(BYTE_ORDER_MARK), size - len(BYTE_ORDER_MARK), text[len(BYTE_ORDER_MARK) :]
                 if not is_too_long and text.strip():
                     row = read_row(text.rstrip(LF))
                     if not (isinstance(row, Unreadable) and not text.endswith(LF)) and self._take(row):
@@ -100,13 +103,16 @@ class Source:
         """Notes what a row says. False for one that readers leave out."""
         match row:
             case Meta():
-                self.meta, self.has_meta = row, True
+                self.meta, self._has_meta = row, True
             case Rename(title):
                 self._renamed = title
+            case Compaction(messages):
+                self.has_messages = self.has_messages or any(message.content for message in messages)
             case Message(content=content):
                 if not content:
                     return False
                 self.message_rows += 1
+                self.has_messages = True
                 if not self.first_prompt and row.role == "user":
                     self.first_prompt = next((block.text for block in content if isinstance(block, Text)), "")
         return True
@@ -118,7 +124,7 @@ class Source:
 
     def require_session(self) -> None:
         """Raises `SessionError` if nothing that was read belongs to a session."""
-        if not self.has_meta and not self.message_rows:
+        if not self._has_meta and not self.has_messages:
             raise SessionError(f"{self.path}: no session: it has neither a `meta` row nor messages")
 
     def keep(self, line: Line) -> None:
@@ -146,42 +152,3 @@ class Source:
                 last = part[-1:]
             if last != LF:
                 yield LF
-
-
-def write_file(target: Path, pieces: Iterable[bytes]) -> None:
-    """Writes a sibling of `target` that is then renamed: whoever reads `target` finds all of it, or what was there
-    before. Only the owner can read it. Folders that are missing are made. Raises `SessionError`."""
-    if os.path.islink(target):
-        target = Path(os.path.realpath(target))
-    unfinished = target.with_name(f".{target.name}.{os.urandom(6).hex()}.tmp")
-    try:
-        if os.path.lexists(target) and not target.is_file():
-            raise OSError(errno.EINVAL, "not a file")
-        private_folder(target.parent)
-        fd = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        try:
-            with open(fd, "wb", CHUNK) as file:
-                file.writelines(pieces)
-                file.flush()
-                os.fsync(fd)
-            os.replace(unfinished, target)
-        except BaseException:
-            unfinished.unlink(missing_ok=True)
-            raise
-        _sync_folder(target.parent)
-    except OSError as error:
-        raise SessionError(f"{target}: cannot be written: {error.strerror}") from None
-
-
-def _sync_folder(folder: Path) -> None:
-    """Has the new name on the disk. Some file systems cannot, and need not."""
-    try:
-        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except OSError:
-        return
-    try:
-        os.fsync(fd)
-    except OSError:
-        pass
-    finally:
-        os.close(fd)

@@ -1,0 +1,206 @@
+"""Answers the requests about session files: to list, go on with, copy, export and import them.
+
+Each is carried out at once: while a file is read or written, nothing else is answered. Paths are those of the server.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agent.rpc.refused import RefusedError
+from agent.sessions import store
+from agent.sessions.export.json import branch_record, export_json, session_record
+from agent.sessions.export.markdown import export_markdown
+from agent.sessions.file import SessionBusyError, write_file
+from agent.sessions.fork import fork, keep
+from agent.sessions.load import SessionError
+from agent.sessions.portable import export_portable, import_session, portable_text
+from agent.sessions.reading.history import read_history
+from agent.sessions.rows import Meta
+from agent.sessions.tree import tree
+from wire.rpc import requests, responses
+from wire.text import valid_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agent.engine import Engine
+    from agent.sessions.tree import Branch
+    from wire.rpc import sessions
+
+TEXT_LIMIT = 16 * 1024 * 1024
+"""Bytes of an exported session that an answer may have."""
+
+
+class SessionRequests:
+    """Carries out requests. Each handler raises `RefusedError`."""
+
+    def __init__(
+        self, engine: Engine, *, home: Path, cwd: str, version: str, refuse_if_busy: Callable[[], None]
+    ) -> None:
+        """`refuse_if_busy` raises `RefusedError` while the conversation cannot be exchanged."""
+        self._engine = engine
+        self._home = home
+        self._cwd = cwd
+        self._version = version
+        self._refuse_if_busy = refuse_if_busy
+        handlers: dict[type, Callable[..., Any]] = {
+            requests.ListSessions: self._list,
+            requests.Resume: self._resume,
+            requests.Fork: self._fork,
+            requests.Export: self._export,
+            requests.Import: self._import,
+            requests.Tree: self._tree,
+        }
+        self.handlers = {kind: _refusing(handler) for kind, handler in handlers.items()}
+
+    # --- what there is ------------------------------------------------------------------------------------
+
+    def _sessions(self, *, of_all: bool) -> list[store.SessionInfo]:
+        found = store.list_sessions(self._home, None if of_all else self._cwd)
+        return [info for info in found if not info.is_hidden]
+
+    def _list(self, request: requests.ListSessions) -> responses.Sessions:
+        return responses.Sessions(tuple(map(session_record, self._sessions(of_all=request.all))))
+
+    def _tree(self, request: requests.Tree) -> responses.Branches:
+        return responses.Branches(tuple(map(_branch, tree(self._sessions(of_all=request.all)))))
+
+    # --- the conversation of this server ------------------------------------------------------------------
+
+    def _resume(self, request: requests.Resume) -> responses.Resumed:
+        self._refuse_if_busy()
+        path = self._find(request.session, "session")
+        if (own := self._engine.conversation.path) is not None and _is_same(own, path):
+            path = own
+        loaded = self._engine.resume(path)
+        return responses.Resumed(
+            session=valid_text(self._engine.session_id),
+            path=_text(path),
+            message_count=len(loaded.messages),
+            model=loaded.meta.model,
+            title=loaded.title,
+            repairs=loaded.repairs,
+        )
+
+    # --- copies -------------------------------------------------------------------------------------------
+
+    def _fork(self, request: requests.Fork) -> responses.Forked:
+        if request.session is not None:
+            original = self._find(request.session, "session")
+            made = fork(original, self._home, at=request.at, version=self._version, cwd=self._cwd)
+        else:
+            self._refuse_if_busy()
+            made = self._copy_of_own(self._home, at=request.at)
+            self._engine.resume(made)
+        info = store.describe(made)
+        return responses.Forked(info.id, _text(made), info.parent, info.messages)
+
+    def _own_file(self) -> Path | None:
+        """The file that has all of the conversation of this server, if there is one."""
+        conversation = self._engine.conversation
+        return conversation.path if conversation.is_on_disk else None
+
+    def _copy_of_own(self, home: Path, *, at: int | None = None) -> Path:
+        """A new session file with the conversation of this server, under this home."""
+        if (own := self._own_file()) is not None:
+            return fork(own, home, at=at, version=self._version, cwd=self._cwd)
+        conversation = self._engine.conversation
+        meta = Meta(cwd=self._cwd, model=self._engine.model, provider=self._engine.provider_name, version=self._version)
+        return keep(home, meta, conversation.transcript, conversation.usage, at=at)
+
+    def _export(self, request: requests.Export) -> responses.Exported:
+        with tempfile.TemporaryDirectory(prefix="zot-export-") as scratch:
+            source = self._source(request.session, Path(scratch))
+            if request.path is None:
+                return responses.Exported(None, self._text_of(source, request.format))
+            path = self._path(request.path, "path")
+            if request.format == "zotsession":
+                path = export_portable(source, path)
+            else:
+                write_file(path, [_rendered(source, request.format)])
+            return responses.Exported(_text(path), None)
+
+    def _text_of(self, source: Path, form: str) -> str:
+        text = _rendered(source, form)
+        if len(text) > TEXT_LIMIT:
+            size = f"{len(text):,} bytes are over the {TEXT_LIMIT >> 20} MiB that an answer may have"
+            raise RefusedError(f"export: {size}; give a path")
+        return text.decode("utf-8", "replace")
+
+    def _source(self, session: str | None, scratch: Path) -> Path:
+        """The file to export; that of a conversation without one is made below `scratch`."""
+        if session is not None:
+            return self._find(session, "session")
+        own = self._own_file()
+        return self._copy_of_own(scratch) if own is None else own
+
+    def _import(self, request: requests.Import) -> responses.Imported:
+        path = self._path(request.path, "path")
+        made = import_session(path, self._home, cwd=self._cwd, version=self._version)
+        return responses.Imported(store.describe(made).id, _text(made))
+
+    # --- files --------------------------------------------------------------------------------------------
+
+    def _find(self, text: str, field: str) -> Path:
+        """The file of a session, by its id, the beginning of it, or its path."""
+        if not text.strip():
+            raise RefusedError(f"{field}: it is empty")
+        if os.sep in text:
+            return self._path(text, field)
+        return store.path_of(self._home, None, text)
+
+    def _path(self, text: str, field: str) -> Path:
+        if not text.strip() or "\0" in text:
+            raise RefusedError(f"{field}: {'it has a NUL character' if text.strip() else 'it is empty'}")
+        return Path(self._cwd, text)
+
+
+def _refusing(handler: Callable[..., Any]) -> Callable[..., Any]:
+    """The handler, which raises `RefusedError` for what is wrong with a file."""
+
+    def handle(request: requests.AnyRequest) -> Any:
+        try:
+            return handler(request)
+        except SessionBusyError as error:
+            raise RefusedError(valid_text(str(error)), "busy") from None
+        except SessionError as error:
+            raise RefusedError(valid_text(str(error))) from None
+        except OSError as error:
+            raise RefusedError(valid_text(f"{error.filename or 'session'}: {error.strerror}")) from None
+        except ImportError as error:
+            raise RefusedError(valid_text(f"this needs a module that cannot be loaded now: {error}")) from None
+
+    return handle
+
+
+def _rendered(source: Path, form: str) -> bytes:
+    match form:
+        case "zotsession":
+            return portable_text(source)
+        case "json":
+            return export_json(read_history(source))
+        case "html":
+            from agent.sessions.export.html import export_html  # most servers never export
+
+            return export_html(read_history(source)).encode("utf-8", "replace")
+        case _:
+            return export_markdown(read_history(source)).encode("utf-8", "replace")
+
+
+def _branch(branch: Branch[store.SessionInfo]) -> sessions.Branch:
+    return branch_record(branch.session, tuple(map(_branch, branch.children)))
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return False
+
+
+def _text(path: Path) -> str:
+    return valid_text(str(path))
