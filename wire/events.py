@@ -2,8 +2,8 @@
 
 Fields and order are zot's, so readers written for it work unchanged. They can ignore the record types that are ours:
 `session` (always first), `extension`, `retry`, `compact_start`, the records of commands, notes and panels of
-extensions, and `result` (always last but one; `done` is always last).
-Every field of zot is always present, except `turn_end.error`, and `cost_usd` where a price is not known.
+extensions, and `result` (last but one; `done` is last). Every field of zot is present, but for `turn_end.error`, and
+`cost_usd` where a price is not known.
 """
 
 from __future__ import annotations
@@ -391,11 +391,10 @@ def encode(record: Record) -> bytes:
 
 
 def decode(line: bytes) -> AnyRecord:
-    """Decodes one line. Raises `msgspec.DecodeError`, which names the wrong field."""
+    """Raises `msgspec.DecodeError`, which names the wrong field."""
     return _decoder.decode(line)
 
 
 def to_builtins(record: Record) -> dict[str, Any]:
     """The record as plain dicts and lists."""
-    decoded: dict[str, Any] = msgspec.json.decode(encode(record))
-    return decoded
+    return msgspec.json.decode(encode(record), type=dict[str, Any])

@@ -315,12 +315,13 @@ def _read_message(message: _Message) -> Message:
     if message.role not in ROLES:
         raise _BadRowError(f"there is no role {message.role[:40]!r}")
     content = tuple([block for part in message.content or () if (block := _read_block(part)) is not None])
-    return Message(message.role, content, message.time or "")  # type: ignore[arg-type]
+    time = message.time if message.time != NO_TIME else ""
+    return Message(message.role, content, time or "")  # type: ignore[arg-type]
 
 
 def _read_block(part: _Content) -> Block | None:
     """None for a block that no request could have: the reasoning of another provider, a call that its provider has
-    carried out, an image that is no base64, and an empty text."""
+    carried out, and an empty text."""
     if part.reasoning_id or part.summary or part.encrypted_content:
         if part.reasoning_id or not part.encrypted_content:
             return None
@@ -332,23 +333,23 @@ def _read_block(part: _Content) -> Block | None:
         parts = tuple([_read_part(inner) for inner in part.content or ()])
         return ToolResult(part.call_id, parts, bool(part.is_error))
     if part.mime_type:
-        return Image(part.mime_type, part.data or "") if _is_base64(part.data or "") else None
+        return _read_image(part.mime_type, part.data or "")
     return Text(part.text) if part.text else None
 
 
 def _read_part(part: _Content) -> Text | Image:
     if not part.mime_type:
         return Text(part.text or "")
-    is_fit = _is_base64(part.data or "")
-    return Image(part.mime_type, part.data or "") if is_fit else Text("[an image that cannot be read]")
+    return _read_image(part.mime_type, part.data or "")
 
 
-def _is_base64(data: str) -> bool:
+def _read_image(mime_type: str, data: str) -> Text | Image:
+    """A line in the place of an image that is no base64, which no model would take."""
     try:
         binascii.a2b_base64(data, strict_mode=True)
     except ValueError:
-        return False
-    return True
+        return Text("[an image that cannot be read]")
+    return Image(mime_type, data)
 
 
 def _read_arguments(raw: bytes) -> bytes:

@@ -83,7 +83,7 @@ def said(text="hi", time=TIME):
         (b'{"type":"message","message":{"role":"user","content":[{"text":"\\ud83d\\ude00"}]}}\r',
          said("\U0001f600", "")),
         (b'{"type":"message","message":{"role":"user","content":[{"mime_type":"image/png","data":"?"},{"text":"hi"}]}}',
-         said(time="")),
+         Message("user", (Text("[an image that cannot be read]"), Text("hi")), "")),
         (b'{"type":"usage","cumulative":{"input_tokens":1e999,"output_tokens":-5,"cache_read_tokens":3,"cost_usd":"x"}}',
          Unreadable),
         (b'{"type":"usage","cumulative":{"input_tokens":2.5,"output_tokens":-5,"cache_read_tokens":3,"cost_usd":"x"}}',
