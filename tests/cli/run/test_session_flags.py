@@ -14,6 +14,7 @@ import pytest
 from agent.sessions.load import load
 from agent.sessions.places import folder_of
 from tests.support.messages_server import text_reply
+from tests.support.mounts import without_privileges
 from tests.support.zot_process import rows
 from wire import events
 from wire.exit_codes import Status
@@ -133,10 +134,11 @@ def test_a_copy_goes_on_and_the_session_stays_as_it_is_also_while_it_is_in_use(z
 def test_a_session_that_cannot_be_written_can_be_copied(zot, ask):
     path = kept(zot)
     path.chmod(0o400)
-    if os.access(path, os.W_OK):
-        pytest.skip("this user may write to every file")
-    assert "--fork" in ask("--session", str(path)).refusal()
-    ask("--session", str(path), "--fork").check(Status.OK)
+    command = without_privileges(zot.command)
+    refusal = ask("--session", str(path), command=command, reply="").refusal()
+    assert "cannot be opened for writing: Permission denied; go on with a copy (--fork)" in refusal
+    ask("--session", str(path), "--fork", command=command).check(Status.OK)
+    assert len(zot.session_files()) == 2
 
 
 @pytest.mark.parametrize(
