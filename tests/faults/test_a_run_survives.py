@@ -188,7 +188,7 @@ def test_processes_that_an_extension_leaves_behind_are_ended(
 def test_bad_tools_are_left_out_one_line_each(tmp_path: Path) -> None:
     bad = extension(tmp_path, "bad_tools")
     seen = observe(tmp_path, bad, batches=[[ECHO]])
-    assert seen.offered(1) == {"bash", "edit", "read", "write", "echo", "good_tool"}
+    assert seen.offered(1) == {"bash", "edit", "read", "write", "skill", "echo", "good_tool"}
     said = "\n".join(seen.lines_about("bad_tools"))
     for reason in (
         "schema must be a JSON Schema object, not null",

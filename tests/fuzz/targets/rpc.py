@@ -375,8 +375,7 @@ def sequences_of_requests(folder: Path) -> Iterator[Callable[[bytes], None]]:
                 Options(
                     cwd=str(folder), home=home, model="m", reply_tokens=100, system="s", discover=False,
                     keep_session=False, tools=frozenset(), extensions=(str(made),), max_steps=3,
-                ),
-                version="1", make_provider=make, token=token, drain_s=60.0 if is_patient else 0.0,
+                ), version="1", make_provider=make, token=token, drain_s=60.0 if is_patient else 0.0,
                 stdin=stdin, stdout=out, stderr=err, owns_process=False,
             )  # fmt: skip
             status = server.run()
