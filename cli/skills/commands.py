@@ -60,6 +60,9 @@ def show_skill(name: str, cwd: str | None) -> int:
 
 def _found(cwd: str | None, command: str) -> Discovery | None:
     """All skills, with a line on stderr for each fault; None if the folder is none."""
+    if cwd is not None and not cwd.strip():
+        _say(f"zot skill {command}: --cwd is empty: give it a value, or leave it out")
+        return None
     folder = os.path.abspath(os.path.expanduser(cwd if cwd is not None else "."))
     if not os.path.isdir(folder):
         _say(f"zot skill {command}: --cwd {cwd}: {'not a folder' if os.path.exists(folder) else 'no such folder'}")

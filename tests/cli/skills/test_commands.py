@@ -69,6 +69,12 @@ def test_an_unknown_name_and_a_folder_that_is_none_are_misuse(skilled):
     )
 
 
+def test_an_empty_folder_is_misuse(skilled):
+    """A script whose variable is not set means another folder than this one."""
+    said = "zot skill list: --cwd is empty: give it a value, or leave it out\n"
+    assert (skilled.run("skill", "list", "-C", " ")).stderr == said
+
+
 def test_names_are_completed(skilled):
     env = {"_ZOT_COMPLETE": "complete_bash", "COMP_WORDS": "zot skill show d", "COMP_CWORD": "3"}
     assert skilled.run(env=env).text.split() == ["deploy"]
