@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from cli.dialogue import say
 from cli.json_line import print_json
-from cli.sessions.shared_options import say
 
 if TYPE_CHECKING:
     from pathlib import Path
