@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agent.images import scaler
-from agent.images.limits import UnfitImageError
+from agent.images.kinds import image_type
+from agent.images.limits import UnfitImageError, check_image
 from agent.transcript import Image, Text
 
 if TYPE_CHECKING:
@@ -55,13 +56,16 @@ def fit_result(loop: Loop, result: ToolResult, wait: Wait, *, is_error: bool) ->
 
 
 def _fit(loop: Loop, image: Image, wait: Wait, count: int) -> tuple[Image, str]:
-    """The image and what was done to it. Bytes that say nothing about their size are left as they are: if the model's
-    API refuses them, it says so."""
+    """The image and what was done to it. What is no image by its first bytes is left as it is: if the model's API
+    refuses it, it says so."""
     try:
         data = base64.b64decode(image.data, validate=True)
     except (binascii.Error, ValueError):
         return image, ""
+    if not (kind := image_type(data)):
+        return image, ""
+    check_image(data)
     fitted = scaler.fit(loop, data, wait, count=count)
     if fitted.data is data:
-        return image, ""
+        return (image if image.mime_type == kind else Image(kind, image.data)), ""
     return Image(fitted.mime_type, base64.b64encode(fitted.data).decode()), fitted.note

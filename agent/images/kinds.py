@@ -42,9 +42,14 @@ def pixels(data: bytes) -> Pixels | None:
     return _jpeg_pixels(data) if kind == "image/jpeg" else None
 
 
+def has_size(data: bytes) -> bool:
+    """Whether the header says a size that an image can have."""
+    return min(pixels(data) or (0, 0)) > 0
+
+
 def is_whole(data: bytes) -> bool:
     """Whether the image has its size and reaches its end. What lies between is not decoded."""
-    if not pixels(data):
+    if not has_size(data):
         return False
     ends = {"image/png": _png_ends, "image/gif": _gif_ends, "image/webp": _webp_ends, "image/jpeg": _jpeg_ends}
     return ends[image_type(data)](data)

@@ -12,7 +12,7 @@ taken up to the higher number.
 
 from __future__ import annotations
 
-from agent.images.kinds import TAKEN, image_type, is_whole, pixels
+from agent.images.kinds import TAKEN, has_size, image_type, is_whole, pixels
 
 BASE64_LIMIT = 5 * 1024 * 1024
 """Characters of an image in base64."""
@@ -88,4 +88,4 @@ def in_words(size: tuple[int, int]) -> str:
 
 
 def _lacks(data: bytes) -> str:
-    return "end" if pixels(data) else "size"
+    return "end" if has_size(data) else "size"

@@ -51,13 +51,15 @@ def scaled(data: bytes, kind: str, side: int, most_bytes: int) -> tuple[dict[str
     """The answer and the image with sides of at most `side` pixels and at most so many bytes. `kind` is Pillow's name
     of the type; no other reader is tried. A JPEG stays one. Others become PNG, or JPEG on white if a PNG has too many
     bytes. Of an animation the first frame is kept. Metadata is dropped, after the image has been turned as it says."""
-    from PIL import Image, ImageOps
+    from PIL import Image, ImageOps, UnidentifiedImageError
 
     warnings.simplefilter("error", Image.DecompressionBombWarning)
     try:
         opened = Image.open(io.BytesIO(data), formats=[kind])
     except (Image.DecompressionBombWarning, Image.DecompressionBombError):
         return {"error": f"it has more than {Image.MAX_IMAGE_PIXELS:,} pixels to decode"}, b""
+    except UnidentifiedImageError:  # its text has an address, which is another one each time
+        return {"error": f"it cannot be decoded: its content is no whole {kind}"}, b""
     before = opened.size
     is_animated = getattr(opened, "n_frames", 1) > 1
     if kind == "JPEG":

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import codecs
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -19,7 +20,6 @@ from wire.text import valid_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
 NAMES = ("AGENTS.md", "CLAUDE.md")
 """Of each folder the first one that is there."""
@@ -51,6 +51,7 @@ NO_CONTEXT = Found((), ())
 def find_context_files(home: Path, cwd: Path) -> Found:
     """Reads them. Never raises: a file that cannot be read is told in a notice."""
     notices: list[str] = []
+    cwd = Path(os.path.realpath(cwd))  # what is above a link is not what is above its folder
     root = repository_root(cwd)
     inside = root or cwd
     files: dict[str, tuple[Path, bytes, bool]] = {}

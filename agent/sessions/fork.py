@@ -11,6 +11,7 @@ from agent.sessions.reading.source import Source
 from agent.sessions.rows import Compaction, Meta, message_line, meta_line, usage_line
 from agent.transcript import Message
 from wire.events import Totals
+from wire.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,7 +64,8 @@ def keep(home: Path, meta: Meta, messages: Sequence[Message], usage: Totals, *, 
 
 
 def _out_of_range(at: int, count: int) -> str:
-    return f"no fork at {at}: there are {count} messages, and at goes from 1 to their number"
+    fits = "" if not count else "; at may be 1" if count == 1 else f"; at may be 1 to {count}"
+    return f"no fork at {at}: there {'is' if count == 1 else 'are'} {counted(count, 'message')}{fits}"
 
 
 def _choose(original: Source, at: int | None) -> None:

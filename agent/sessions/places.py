@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 FOLDER = "sessions"
@@ -25,16 +26,13 @@ def temporary_of(path: Path) -> Path:
     return path.with_name(f".{path.name}{TEMPORARY}")
 
 
-def session_files(home: Path, cwd: str | None = None) -> list[Path]:
-    """The session files of a working folder, or of all: the one that was written to last first, as in zot."""
-    folders = [folder_of(home, cwd)] if cwd is not None else _folders(home / FOLDER)
+def session_files(home: Path, cwd: str | None = None, tell: Callable[[str], None] | None = None) -> list[Path]:
+    """The session files of a working folder, or of all: the one that was written to last first, as in zot. `tell` gets
+    a line about each folder that is there and cannot be read."""
+    folders = [folder_of(home, cwd)] if cwd is not None else _folders(home / FOLDER, tell)
     found = []
     for folder in folders:
-        try:
-            entries = list(os.scandir(folder))
-        except OSError:
-            continue
-        for entry in entries:
+        for entry in _entries(folder, tell):
             try:
                 if entry.name.endswith(SUFFIX) and entry.is_file():
                     found.append((entry.stat().st_mtime_ns, entry.path, folder / entry.name))
@@ -43,8 +41,17 @@ def session_files(home: Path, cwd: str | None = None) -> list[Path]:
     return [path for _, _, path in sorted(found, reverse=True)]
 
 
-def _folders(root: Path) -> list[Path]:
+def _folders(root: Path, tell: Callable[[str], None] | None) -> list[Path]:
+    # entry.is_dir() would raise for a link that leads to itself.
+    return [root / entry.name for entry in _entries(root, tell) if os.path.isdir(entry.path)]
+
+
+def _entries(folder: Path, tell: Callable[[str], None] | None) -> list[os.DirEntry[str]]:
     try:
-        return [root / entry.name for entry in os.scandir(root) if entry.is_dir()]
-    except OSError:
-        return []
+        return list(os.scandir(folder))
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        if tell is not None:
+            tell(f"{folder}: cannot be read: {error.strerror}")
+    return []

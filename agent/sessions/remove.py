@@ -36,11 +36,12 @@ def remove(path: Path) -> None:
 
 def remove_empty(home: Path, cwd: str | None, now: float | None = None) -> tuple[list[Path], list[str]]:
     """Removes the files without a message of a working folder, or with None of all. Returns what was removed, and a
-    line for each that could not be. Files that are in use, hold a line that cannot be read, or were written to less
-    than a minute ago stay, silently. `now` is the time since the epoch in seconds."""
-    removed, faults = [], []
+    line for each file and folder that could not be. Files that are in use, hold a line that cannot be read, or were
+    written to less than a minute ago stay, silently. `now` is the time since the epoch in seconds."""
+    removed: list[Path] = []
+    faults: list[str] = []
     clock = time.time() if now is None else now
-    for path in session_files(home, cwd):
+    for path in session_files(home, cwd, faults.append):
         try:
             if _seems_empty(path, clock):
                 with _held(path):

@@ -77,12 +77,12 @@ class SessionInfo(msgspec.Struct, frozen=True):
 def list_sessions(home: Path, cwd: str | None, tell: Callable[[str], None] | None = None) -> list[SessionInfo]:
     """The sessions of a working folder, an absolute path, or with None of all; the one that was written to last first.
 
-    Hidden ones are among them. A file that is no session or cannot be read is left out, and `tell` gets a line about
-    it. One that vanishes meanwhile is left out silently.
+    Hidden ones are among them. What is no session or cannot be read is left out, and `tell` gets a line about it. A
+    file that vanishes meanwhile is left out silently.
     """
     found = []
     locked = locked_inodes()
-    for path in session_files(home, cwd):
+    for path in session_files(home, cwd, tell):
         try:
             found.append(_describe(path, locked))
         except SessionError as error:
@@ -104,7 +104,8 @@ def path_of(home: Path, cwd: str | None, text: str) -> Path:
     """As `find`, but only the file; it may be no session if `text` is a path."""
     if os.sep in text:
         return Path(text)
-    paths = session_files(home, cwd)
+    unread: list[str] = []
+    paths = session_files(home, cwd, unread.append)
     for path in paths:
         if text and text in (path.name, path.stem):
             return path
@@ -120,7 +121,8 @@ def path_of(home: Path, cwd: str | None, text: str) -> Path:
         if text.endswith(SUFFIX) and os.path.exists(text):
             return Path(text)
         where = f"in {cwd}" if cwd is not None else f"under {home}"
-        raise NoSuchSessionError(f"there is no session {text[:80]!r} {where}; zot session list --all names all")
+        why = "".join(f"; {line}" for line in unread[:1])
+        raise NoSuchSessionError(f"there is no session {text[:80]!r} {where}{why}; zot session list --all names all")
     if len(found) > 1:
         raise SessionError(_ambiguous(text, found, ids))
     return found[0]

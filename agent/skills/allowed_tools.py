@@ -33,6 +33,9 @@ _ENTRY = re.compile(r"[^\s,()]+(?:\([^()]*\))?")
 _TOOL = re.compile(r"([^\s,()*]*\*?)(?:\((.*)\))?", re.DOTALL)
 _NOT_SIMPLE = re.compile(r"[;&|<>`$()\n\r\0]")
 """What makes more of a command than one program with its arguments, wherever it stands."""
+_BLANKS = " \t\n"
+"""What separates words of a shell. `str.split` would take other white space, too, which is part of a word there."""
+_BLANK = re.compile(rf"[{_BLANKS}]+")
 
 
 class ToolRule(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,7 +46,7 @@ class ToolRule(msgspec.Struct, frozen=True, kw_only=True):
     tool: str
     """In lower case; with a `*` at its end any tool that begins so; empty if nothing fits the entry."""
     command: str | None = None
-    """For bash: the command, or the words that it begins with. None: any command."""
+    """For `bash`, in this very case: the command, or the words that it begins with. None: any command."""
     is_beginning: bool = False
 
     def fits(self, tool: str, args: bytes) -> bool:
@@ -51,14 +54,14 @@ class ToolRule(msgspec.Struct, frozen=True, kw_only=True):
         name = tool.lower()
         if not (name.startswith(self.tool[:-1]) if self.tool.endswith("*") else name == self.tool):
             return False
-        return self.command is None or self._fits_command(_command(args))
+        return self.command is None or (tool == BASH and self._fits_command(_command(args).strip(_BLANKS)))
 
     def _fits_command(self, command: str) -> bool:
         assert self.command is not None
         if not self.is_beginning:
-            return command.strip() == self.command
-        words = self.command.split()
-        return not _NOT_SIMPLE.search(command.strip()) and command.split()[: len(words)] == words
+            return command == self.command
+        words = _BLANK.split(self.command)
+        return not _NOT_SIMPLE.search(command) and _BLANK.split(command)[: len(words)] == words
 
 
 def entries_in(text: str) -> list[str] | None:

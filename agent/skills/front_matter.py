@@ -1,7 +1,7 @@
 """Reads the frontmatter of a skill: YAML between two lines `---` at the beginning of the file. Pure.
 
 Its values are read as the texts that were written, from the events of the parser: no tag makes an object, no alias
-grows, and no depth of nesting uses the stack, which the constructors of PyYAML do.
+grows, and nesting, which has a bound, does not use the stack, as it does in the constructors of PyYAML.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 FENCE = "---"
 LENGTH = 64 * 1024
 """Characters of a frontmatter at most."""
+DEPTH = 100
+"""Levels of a value. The time that the parser takes grows with the square of the depth."""
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 
 
@@ -123,6 +125,8 @@ def _value(event: Event, stream: Iterator[Event], first_line: int) -> Value:
         if isinstance(inner, kinds.CollectionStartEvent):
             depth += 1
             is_plain = False
+            if depth > DEPTH:
+                raise FrontMatterError(line, f"nested deeper than {DEPTH} levels")
         elif isinstance(inner, kinds.CollectionEndEvent):
             depth -= 1
         elif isinstance(inner, kinds.ScalarEvent):

@@ -84,14 +84,16 @@ def _check_files(asked: Asked, request: RunRequest) -> None:
         return
     from cli.run.output.files import OutputFileError, check_files
 
-    others = {
-        "--stats": request.stats,
-        "--metrics": request.metrics,
-        "--record": request.record,
-        "--replay": request.replay,
-        "--session": request.session,
-        "--output-schema": request.output_schema,
-    }
+    others = [
+        ("--stats", request.stats),
+        ("--metrics", request.metrics),
+        ("--record", request.record),
+        ("--replay", request.replay),
+        ("--session", request.session),
+        ("--output-schema", request.output_schema),
+        ("--api-key-file", None if request.api_key_file == STDIN else request.api_key_file),
+        *(("--image", image) for image in request.images),
+    ]
     try:
         check_files(asked, others)
     except OutputFileError as error:

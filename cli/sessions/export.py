@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.sessions.shared_options import Cwd, SessionId, file_of, folder, say, working
+from cli.dialogue import say
+from cli.sessions.shared_options import Cwd, SessionId, file_of, folder, working
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cli.dialogue import say
 from cli.json_line import print_json
 from cli.parameters import Json
-from cli.sessions.shared_options import All, Cwd, folder, listed, say, working
+from cli.sessions.shared_options import All, Cwd, folder, listed, working
 
 if TYPE_CHECKING:
     from agent.sessions.store import SessionInfo

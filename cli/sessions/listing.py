@@ -73,5 +73,7 @@ def terminal_width() -> int | None:
 
 def about(info: SessionInfo, now: float) -> str:
     """`3f2a90b1  5 min ago  12 messages  fix the tests`."""
-    count = f"{info.messages} message{'' if info.messages == 1 else 's'}"
+    from wire.text import counted
+
+    count = counted(info.messages, "message")
     return f"{short_id(info)}  {when(info.modified, now)}  {count}  {shown(info.title)}"

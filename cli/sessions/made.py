@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from cli.dialogue import say
 from cli.json_line import print_json
-from cli.sessions.shared_options import say
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,6 +16,7 @@ def tell_of(path: Path, *, as_json: bool) -> int:
     """Prints the id of a new session, or with `as_json` all that a list has of it. Returns 0."""
     from agent.sessions.store import describe
     from cli.sessions.listing import short_id
+    from wire.text import counted
 
     info = describe(path)
     if as_json:
@@ -25,6 +26,5 @@ def tell_of(path: Path, *, as_json: bool) -> int:
         print_json(fields(session_record(info)))
         return 0
     sys.stdout.write(info.id + "\n")
-    count = f"{info.messages} message{'' if info.messages == 1 else 's'}"
-    say(f'{count}; go on with: zot -r {short_id(info)} -p "…"')
+    say(f'{counted(info.messages, "message")}; go on with: zot -r {short_id(info)} -p "…"')
     return 0

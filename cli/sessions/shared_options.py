@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cli.dialogue import say
 from cli.help.completion import sessions
 from cli.os_errors import exit_with, words
 
@@ -57,26 +57,6 @@ def complain(command: str, text: str) -> None:
     from wire.text import one_line
 
     say(f"zot session {command}: {one_line(text, 4000)}")
-
-
-def say(text: str = "") -> None:
-    """Prints a line for a person, on stderr, without what controls a terminal."""
-    from wire.text import printable, valid_text
-
-    print(printable(valid_text(text)).replace("\n", " "), file=sys.stderr, flush=True)  # noqa: T201
-
-
-def ask(question: str) -> bool:
-    """Whether a person at the terminal says yes."""
-    from wire.text import printable, valid_text
-
-    print(f"{printable(valid_text(question))} [y/N] ", end="", file=sys.stderr, flush=True)  # noqa: T201
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
-
-
-def is_attended() -> bool:
-    """Whether stdin is a terminal, so that a person can answer."""
-    return sys.stdin is not None and sys.stdin.isatty()
 
 
 def folder(cwd: str | None) -> str:

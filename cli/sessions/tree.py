@@ -6,9 +6,10 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from cli.dialogue import say
 from cli.json_line import print_json
 from cli.parameters import Json
-from cli.sessions.shared_options import All, Cwd, folder, listed, say, working
+from cli.sessions.shared_options import All, Cwd, folder, listed, working
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.skills.discover import discover
+from cli.dialogue import say
 from cli.fitted import fitted
 from cli.help.page import page_width
 from cli.json_line import print_json
@@ -54,19 +55,22 @@ def show_skill(name: str, cwd: str | None) -> int:
             text = printable(skill.text) if sys.stdout.isatty() else skill.text
             sys.stdout.write(text.removesuffix("\n") + "\n")
             return 0
-    _say(f"zot skill show: {no_such('skill', name, [skill.name for skill in found.skills])}")
+    say(f"zot skill show: {no_such('skill', name, [skill.name for skill in found.skills])}")
     return Status.USAGE.exit_code
 
 
 def _found(cwd: str | None, command: str) -> Discovery | None:
     """All skills, with a line on stderr for each fault; None if the folder is none."""
+    if cwd is not None and not cwd.strip():
+        say(f"zot skill {command}: --cwd is empty: give it a value, or leave it out")
+        return None
     folder = os.path.abspath(os.path.expanduser(cwd if cwd is not None else "."))
     if not os.path.isdir(folder):
-        _say(f"zot skill {command}: --cwd {cwd}: {'not a folder' if os.path.exists(folder) else 'no such folder'}")
+        say(f"zot skill {command}: --cwd {cwd}: {'not a folder' if os.path.exists(folder) else 'no such folder'}")
         return None
     found = discover(Path(folder), zot_home())
     for fault in found.faults:
-        _say(f"zot: {fault}")
+        say(f"zot: {fault}")
     return found
 
 
@@ -84,7 +88,3 @@ def _record(skill: Skill, hidden_by: Skill | None) -> dict[str, Any]:
         "allowed_tools": skill.allowed_names,
         "shadowed_by": None if hidden_by is None else hidden_by.source,
     }
-
-
-def _say(line: str) -> None:
-    print(printable(line).replace("\n", " "), file=sys.stderr, flush=True)  # noqa: T201

@@ -63,6 +63,7 @@ def contained(text: str) -> str:
     """Markdown that ends where it ends: a fence that is still open is closed, and `<` before a tag is escaped."""
     if len(text) > PARSED_CHARACTERS:
         return fenced(text)
+    text = text.replace("\r\n", "\n").replace("\r", "\n")  # as the parser counts lines
     lines = text.split("\n")
     code: set[int] = set()
     end = ""
@@ -106,7 +107,7 @@ def _head(history: History) -> Iterator[str]:
         ("Started", clock_of(info.started)),
         ("Fork of", f"{info.parent}, after message {info.fork_point}" if info.parent else ""),
     ]
-    yield "\n".join(f"- {name}: {_plain(' '.join(visible(value).split()))}" for name, value in rows if value)
+    yield "\n".join(f"- {name}: {_on_a_line(value)}" for name, value in rows if value)
     if faults := fault_text(history):
         yield f"> {faults}."
 
@@ -131,13 +132,13 @@ def _block(block: Block, tools: Mapping[str, str]) -> Iterator[str]:
             yield "**Thinking**"
             yield fenced(visible(text), "text") if text else "*[encrypted]*"
         case ToolCall(_, name, args):
-            yield f"**Call of {_plain(visible(name))}**"
+            yield f"**Call of {_on_a_line(name)}**"
             for argument, value in named_arguments(args):
                 if argument:
-                    yield f"{_plain(' '.join(visible(argument).split()))}:"
+                    yield f"{_on_a_line(argument)}:"
                 yield fenced(visible(value), "" if argument else "json")
         case ToolResult(call_id, content, is_error):
-            name = _plain(visible(tools.get(call_id, "a call that is not there")))
+            name = _on_a_line(tools.get(call_id, "a call that is not there"))
             yield f"**{'Error' if is_error else 'Result'} of {name}**"
             for part in content:
                 yield (
@@ -153,6 +154,10 @@ def _compaction(compacted: Compacted) -> Iterator[str]:
             contained(visible(block.text)) for block in compacted.messages[0].content if isinstance(block, Text)
         )
     yield "---"
+
+
+def _on_a_line(text: str) -> str:
+    return _plain(" ".join(visible(text).split()))
 
 
 def _plain(text: str) -> str:

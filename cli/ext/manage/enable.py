@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cli.dialogue import say
 from cli.ext.manage.shared_options import (
     Cwd,
     InGlobal,
@@ -13,7 +14,6 @@ from cli.ext.manage.shared_options import (
     folders_at,
     hint_at_reload,
     managing,
-    say,
     shown,
 )
 from cli.json_line import print_json

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cli.dialogue import say
 from cli.ext.manage.own_command_line import blot_out
-from cli.ext.manage.shared_options import Cwd, GitTimeout, folders_at, managing, say, scopes_from, shown
+from cli.ext.manage.shared_options import Cwd, GitTimeout, folders_at, managing, scopes_from, shown
 from cli.json_line import print_json
 from cli.parameters import Json
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from cli.ext.manage.shared_options import Cwd, InGlobal, InProject, folders_at, managing, say, scopes_from, shown
+from cli.dialogue import say
+from cli.ext.manage.shared_options import Cwd, InGlobal, InProject, folders_at, managing, scopes_from, shown
 from cli.fitted import fitted
 from cli.help.page import page_width
 from cli.json_line import print_json

@@ -6,18 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cli.dialogue import ask, is_attended, say
 from cli.ext.manage.shared_options import (
     Cwd,
     InGlobal,
     InProject,
     InstalledName,
-    ask,
     find_installed,
     folders_at,
-    is_attended,
     managing,
     running_hosts,
-    say,
 )
 from cli.json_line import print_json
 from cli.parameters import Json

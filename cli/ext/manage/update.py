@@ -6,18 +6,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cli.dialogue import ask, is_attended, say
 from cli.ext.manage.shared_options import (
     Cwd,
     GitTimeout,
     InGlobal,
     InProject,
-    ask,
     complain,
     folders_at,
     hint_at_reload,
-    is_attended,
     managing,
-    say,
     scopes_from,
     shown,
 )

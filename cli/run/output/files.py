@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from wire.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable
 
     from cli.run.output.asked import Asked
 
@@ -23,19 +23,18 @@ class OutputFileError(ValueError):
     """A file cannot be used; the text names the flag, the file and the reason."""
 
 
-def check_files(asked: Asked, others: Mapping[str, str | None]) -> None:
-    """Raises `OutputFileError` if the answer or the summary could not be written now. `others` are the files of other
-    flags that are written or read, by their flags."""
-    used = {flag: os.path.realpath(path) for flag, path in others.items() if path}
+def check_files(asked: Asked, others: Iterable[tuple[str, str | None]]) -> None:
+    """Raises `OutputFileError` if the answer or the summary could not be written now. `others` are the flags and the
+    files of other flags that are written or read."""
+    used = {os.path.realpath(path): flag for flag, path in others if path}
     for flag, path in ((OUTPUT, asked.answer_file), (SUMMARY, asked.summary_file)):
         if path is None:
             continue
         _check(flag, path)
         where = os.path.realpath(path)
-        for other, taken in used.items():
-            if taken == where:
-                raise OutputFileError(f"{flag} and {other} name the same file, {printable(path)}; each needs its own")
-        used[flag] = where
+        if other := used.get(where):
+            raise OutputFileError(f"{flag} and {other} name the same file, {printable(path)}; each needs its own")
+        used[where] = flag
 
 
 def _check(flag: str, path: str) -> None:

@@ -30,6 +30,14 @@ def test_a_result_within_the_limits_is_the_same(loop):
     assert fit_result(loop, result, loop.run_until, is_error=True) is result
 
 
+def test_a_damaged_image_of_a_result_is_a_text_and_a_wrong_type_is_mended(loop):
+    """The API would refuse this request and all further ones of the conversation."""
+    result = ToolResult("t", (image(png(3, 3)[:-9]), image(gif())))
+    damaged = Text("[an image of type image/png that models do not take: it is damaged: the PNG has no end]")
+    fitted = fit_result(loop, result, loop.run_until, is_error=True)
+    assert fitted == ToolResult("t", (damaged, image(gif(), "image/gif")), is_error=True)
+
+
 def test_without_the_library_a_text_says_what_is_missing(loop, monkeypatch):
     monkeypatch.setattr(scaler, "can_scale", lambda: False)
     wide = image(gif(9000, 2), "image/gif")

@@ -20,6 +20,8 @@ LONG = b"x" * limits.BYTES_LIMIT
         (png(4, 4)[:20], "it is damaged: the PNG has no size"),
         (jpeg()[:-1], "it is damaged: the JPEG has no end"),
         (gif()[:9], "it is damaged: the GIF has no size"),
+        (png(0, 4), "it is damaged: the PNG has no size"),
+        (jpeg(4, 0), "it is damaged: the JPEG has no size"),
     ],
 )
 def test_what_is_no_whole_image_is_refused(data, why):

@@ -82,8 +82,10 @@ def test_transparency_stays(loop):
     assert opened(made).convert("RGBA").getpixel((1, 1))[3] == 0
 
 
-def test_a_png_with_too_many_bytes_is_compressed_as_a_jpeg(loop):
-    data = encoded(Image.merge("RGB", [Image.effect_noise((1990, 1990), 90) for _ in range(3)]), "PNG")
+def test_a_png_with_too_many_bytes_is_compressed_as_a_jpeg(loop, monkeypatch):
+    for module in (limits, scaler):
+        monkeypatch.setattr(module, "BYTES_LIMIT", 100_000)
+    data = encoded(Image.merge("RGB", [Image.effect_noise((300, 300), 90) for _ in range(3)]), "PNG")
     assert len(data) > limits.BYTES_LIMIT
     made = fitted(loop, data)
     assert made.mime_type == "image/jpeg"
@@ -101,6 +103,7 @@ def test_bytes_that_nobody_shows_do_not_cost_pixels(loop):
     [
         (png(20_000, 20_000, rows=0), "it has more than 89,478,485 pixels to decode"),
         (png(2400, 10).replace(b"IDAT\x78", b"IDAT\x07"), "it cannot be decoded: "),
+        (png(2400, 10).replace(b"\x09\x60", b"\x09\x61"), r"it cannot be decoded: its content is no whole PNG$"),
         (gif(2400, 2400), "it cannot be decoded: "),
     ],
 )

@@ -140,6 +140,17 @@ def test_what_is_not_utf8_is_told_with_its_line(here):
     assert result.notices == (f"{here}/repository/AGENTS.md:2: it is not UTF-8: some characters are replaced",)
 
 
+def test_a_link_to_the_working_folder_is_as_good_as_its_path(here):
+    put(here, "repository/AGENTS.md", "root")
+    put(here, "repository/packages/shop/AGENTS.md", "shop")
+    (here / "link").symlink_to("repository/packages/shop")
+    (here / "repository" / "out").symlink_to(here / "home")
+    assert paths(here, found(here, "link")) == ["repository/AGENTS.md", "repository/packages/shop/AGENTS.md"]
+    put(here, "home/CLAUDE.md", "home")
+    result = find_context_files(here / "none", here / "repository" / "out")
+    assert (paths(here, result), result.notices) == (["home/CLAUDE.md"], ())
+
+
 def test_links_inside_the_repository_count_once_and_others_are_left_out(here):
     put(here, "secret", "s")
     put(here, "repository/AGENTS.md", "root")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import tempfile
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.sessions.load import SessionError, load
+from agent.sessions.remove import remove_empty
 from agent.sessions.rows import Meta, compaction_line, message_line, meta_line, usage_line
 from agent.sessions.store import (
     NoSuchSessionError,
@@ -121,6 +123,35 @@ def test_an_id_its_beginning_and_the_name_of_the_file_find_a_session(tmp_path, t
     short_session(tmp_path, "/one", "b", OTHER)
     assert find(tmp_path, "/one", text).path == path
     assert find(tmp_path, None, str(path)).path == path
+
+
+def test_folders_that_cannot_be_read_are_said(tmp_path, monkeypatch):
+    """To say that there are no sessions would be wrong."""
+    said = []
+    for home in (tmp_path / "file", tmp_path / "sessions is a file"):
+        (home.parent / "file").touch()
+        if home.name != "file":
+            home.mkdir()
+            (home / "sessions").touch()
+        for cwd in (None, "/one"):
+            assert list_sessions(home, cwd, said.append) == []
+            assert "Not a directory" in said.pop()
+        with pytest.raises(NoSuchSessionError, match=rf"under {home}; {home}/sessions: cannot be read: Not a dir"):
+            find(home, None, ID)
+        assert remove_empty(home, None) == ([], [f"{home}/sessions: cannot be read: Not a directory"])
+    good = short_session(tmp_path, "/one", "a", ID)
+    short_session(tmp_path, "/two", "b", OTHER)
+    (tmp_path / "sessions" / "loop").symlink_to("loop")
+    scandir = os.scandir
+
+    def refuse(folder):
+        if Path(folder).name == good.parent.name:
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return scandir(folder)
+
+    monkeypatch.setattr(os, "scandir", refuse)  # root may read everything
+    assert [info.id for info in list_sessions(tmp_path, None, said.append)] == [OTHER]
+    assert said == [f"{good.parent}: cannot be read: Permission denied"]
 
 
 def test_what_finds_none_or_several_is_an_error_that_helps(tmp_path):

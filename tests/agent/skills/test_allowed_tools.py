@@ -52,6 +52,10 @@ def test_names(entry, tool, is_allowed):
         ("Bash(git log:*)", "git log $(rm x)", False),
         ("Bash(git log:*)", "git log\nrm x", False),
         ("Bash(git log:*)", "git log & rm x", False),
+        ("Bash(git log:*)", "git\tlog", True),
+        ("Bash(git log:*)", "git\u00a0log", False),  # one word for a shell
+        ("Bash(git log:*)", "git log\u2028-1", False),
+        ("Bash(git status)", "\u2003git status", False),
         ("Bash(git log:*)", 7, False),
         ("Bash(git log:*)", None, False),
         ("Bash(* --help)", "rm --help", False),
@@ -71,7 +75,12 @@ def test_a_pattern_that_cannot_be_held_is_told():
 def test_what_fits_a_beginning_is_one_command(tail):
     if fits("Bash(git log:*)", "bash", f"git log{tail}"):
         assert not set(tail.strip()) & set(";&|<>`$()\n\r")
-        assert tail.strip() == "" or tail[0].isspace()
+        assert tail.strip() == "" or tail[0] in " \t"
+
+
+def test_a_pattern_of_bash_holds_no_other_tool():
+    assert fits("bash", "Bash")
+    assert not fits("Bash(git log:*)", "Bash", "git log"), "an extension's tool may do anything with that argument"
 
 
 @given(st.text(max_size=50))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.skills.front_matter import LENGTH, FrontMatterError, split, values
+from agent.skills.front_matter import DEPTH, LENGTH, FrontMatterError, split, values
 from agent.skills.read import SkillError, read_skill
 
 
@@ -78,8 +78,10 @@ def test_only_comments_are_no_values():
 
 
 def test_neither_depth_nor_aliases_nor_tags_cost_anything():
-    deep = LENGTH // 2 - 10
-    assert contents("name: a\nother: " + "[" * deep + "]" * deep)["name"] == "a"
+    deep = "[" * DEPTH + "]" * DEPTH
+    assert contents("name: a\nother: " + deep)["name"] == "a"
+    for deeper in (f"a: [{deep}]", "name: a\nother: " + "[{a: " * (LENGTH // 6), f"? [{deep}]\n: a"):
+        assert str(fault_of(values, deeper, 2)) == f"nested deeper than {DEPTH} levels"
     bomb = "a: &a [x, x]\n" + "".join(f"{b}: &{b} [*{a}, *{a}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True))
     assert contents(bomb)["i"] is None
     assert contents("name: !!python/object/apply:os.getcwd []\n") == {"name": []}

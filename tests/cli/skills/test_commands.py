@@ -7,7 +7,9 @@ import pty
 
 import pytest
 
+import cli.skills.commands  # noqa: F401  (once, and not in each fork)
 from agent.skills.shipped import shipped
+from tests.support.forked import run
 from wire.exit_codes import Status
 
 
@@ -27,7 +29,7 @@ def skilled(zot):
 
 
 def test_the_list_says_where_each_comes_from_and_what_hides_it(skilled):
-    outcome = skilled.run("skill", "list", "--json")
+    outcome = run(skilled, "skill", "list", "--json")
     assert outcome.status == 0
     own, builtin, hidden = outcome.json_lines
     path = str(skilled.cwd / ".zot" / "skills" / "deploy" / "SKILL.md")
@@ -39,15 +41,15 @@ def test_the_list_says_where_each_comes_from_and_what_hides_it(skilled):
     assert (hidden["source"], hidden["shadowed_by"]) == (f"{skilled.home}/skills/deploy/SKILL.md", path)
     (warning,) = outcome.warnings
     assert warning.startswith(f"zot: skill {skilled.home}/skills/bad/SKILL.md:3: not YAML")
-    table = skilled.run("skill", "list").text.splitlines()
+    table = run(skilled, "skill", "list").text.splitlines()
     assert table[0].split() == ["name", "source", "allowed", "tools", "description"]
     assert f"(hidden by {path})" in table[3]
 
 
 def test_show_prints_what_the_model_gets(skilled):
-    outcome = skilled.run("skill", "show", "write-zot-extension", "-C", "/")
+    outcome = run(skilled, "skill", "show", "write-zot-extension", "-C", "/")
     assert outcome.text == shipped()[0].text
-    assert "\x1b[31mon." in skilled.run("skill", "show", "deploy").text
+    assert "\x1b[31mon." in run(skilled, "skill", "show", "deploy").text
     ours, theirs = pty.openpty()
     with skilled.start("skill", "show", "deploy", stdout=theirs) as running:
         assert running.process.wait(30) == 0
@@ -59,14 +61,20 @@ def test_show_prints_what_the_model_gets(skilled):
 
 
 def test_an_unknown_name_and_a_folder_that_is_none_are_misuse(skilled):
-    outcome = skilled.run("skill", "show", "deplyo")
+    outcome = run(skilled, "skill", "show", "deplyo")
     assert (outcome.status, outcome.stdout) == (Status.USAGE.exit_code, b"")
     assert outcome.warnings[-1] == "zot skill show: no such skill: 'deplyo'; did you mean 'deploy'?"
-    outcome = skilled.run("skill", "list", "--cwd", "nowhere")
+    outcome = run(skilled, "skill", "list", "--cwd", "nowhere")
     assert (outcome.status, outcome.stderr) == (
         Status.USAGE.exit_code,
         "zot skill list: --cwd nowhere: no such folder\n",
     )
+
+
+def test_an_empty_folder_is_misuse(skilled):
+    """A script whose variable is not set means another folder than this one."""
+    said = "zot skill list: --cwd is empty: give it a value, or leave it out\n"
+    assert run(skilled, "skill", "list", "-C", " ").stderr == said
 
 
 def test_names_are_completed(skilled):

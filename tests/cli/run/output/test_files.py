@@ -14,7 +14,7 @@ from cli.run.output.files import OutputFileError, append_summary, check_files, r
 
 def refusal(output=None, summary=None, **others):
     with pytest.raises(OutputFileError) as refused:
-        check_files(Asked(Form.TEXT, output, summary), {f"--{name}": value for name, value in others.items()})
+        check_files(Asked(Form.TEXT, output, summary), [(f"--{name}", value) for name, value in others.items()])
     return str(refused.value)
 
 

@@ -1,0 +1,27 @@
+"""What a command says to a person and asks of one, on stderr and stdin, without what controls a terminal."""
+
+from __future__ import annotations
+
+import sys
+
+
+def say(text: str = "") -> None:
+    """Prints a line for a person, on stderr."""
+    print(_line(text), file=sys.stderr, flush=True)  # noqa: T201
+
+
+def ask(question: str) -> bool:
+    """Whether a person at the terminal says yes."""
+    print(f"{_line(question)} [y/N] ", end="", file=sys.stderr, flush=True)  # noqa: T201
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def is_attended() -> bool:
+    """Whether stdin is a terminal, so that a person can answer."""
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
+def _line(text: str) -> str:
+    from wire.text import printable, valid_text
+
+    return printable(valid_text(text)).replace("\n", " ")
