@@ -10,7 +10,7 @@ import msgspec
 from agent.model import catalogue
 from agent.run import auto_compaction, compaction
 from agent.run.auto_compaction import Decision
-from agent.run.reply_builder import ReplyBuilder
+from agent.run.turn.reply_builder import ReplyBuilder
 from agent.transcript import text_of
 from wire import events
 from wire.exit_codes import Status
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from agent.options import Options
     from agent.output.event_writer import EventWriter
     from agent.run.conversation import Conversation
-    from agent.run.model_call import ModelCalls
-    from agent.run.reply_builder import ModelReply
+    from agent.run.turn.model_call import ModelCalls
+    from agent.run.turn.reply_builder import ModelReply
     from agent.transcript import Message
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from agent.model import catalogue
 from agent.model.catalogue import ModelInfo, Prices, Thinking
+from agent.run.budget import Budget
 from agent.run.compaction import HEADING
 from agent.transcript import Message, Text, ToolCall, ToolResult, text_of
 from supervisor.loop.loop import Loop
@@ -205,7 +206,7 @@ def test_a_steered_message_is_kept(bench):
     script = [reply("", call(1), tokens=4_000), reply("", call(2), tokens=9_000), SUMMARY, says("Done.")]
     with bench(*script) as trial:
         trial.on_record = lambda record: (
-            trial.run._steering.add("rather b") if isinstance(record, events.ToolResult) and record.id == "t2" else None
+            trial.steering.add("rather b") if isinstance(record, events.ToolResult) and record.id == "t2" else None
         )
         trial.run.prompt(LONG)
         assert asked(trial, 3)[-1] == "rather b"
@@ -323,6 +324,16 @@ def test_nor_does_a_failure_after_a_compaction_keep_the_next_prompt_from_it(benc
         assert trial.run.prompt("go").reason == "broken"
         assert trial.run.prompt("word" * 4_400).status is Status.OK
         assert [record.trigger for record in compactions(trial)] == ["window"] * 4
+
+
+def test_a_reply_that_fills_the_window_and_uses_up_the_budget_is_the_last_one(bench):
+    half = reply("Half an ans", tokens=9_999, stop="model_context_window_exceeded")
+    with bench(half, before=said(*[100] * 6)) as trial:
+        trial.conversation.spending.budget = Budget(None, 9_999)
+        ending = trial.run.prompt("go")
+        assert (ending.status, ending.has_answer, trial.run.text) == (Status.BUDGET, True, "Half an ans")
+        assert ending.reason.startswith("the reply was cut off: model_context_window_exceeded\nbudget: 9,999 of 9,999")
+        assert compactions(trial) == []
 
 
 def test_a_summary_that_is_too_long_itself_is_told_in_few_words(bench):
