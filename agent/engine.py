@@ -17,11 +17,11 @@ from agent.model.provider import ProviderUnavailable
 from agent.run import compaction, cost
 from agent.run.budget import Budget, Spending, refusal
 from agent.run.conversation import Conversation
-from agent.run.model_call import ModelCalls
 from agent.run.run import Run
 from agent.run.slash_commands import SlashCommands
 from agent.run.steering import Steering
 from agent.run.summarizer import Summarizer
+from agent.run.turn.model_call import ModelCalls
 from agent.sessions.file import SessionFile
 from agent.sessions.load import load
 from agent.sessions.opening import open_session

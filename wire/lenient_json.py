@@ -113,7 +113,11 @@ def fault_of(text: bytes, error: Exception) -> tuple[str, Place | None]:
         return "it starts with a byte order mark: save it as UTF-8 without one", place_at(text, 0)
     found = _BYTE.match(str(error))
     if found is None:  # the text ends too early
-        return ("it is empty" if not text.strip() else "it ends in the middle"), place_at(text, len(text.rstrip()))
+        end = len(text.rstrip())
+        half = _LONE.search(text.replace(_BACKSLASH, _HIDDEN))
+        if half is not None and half.end() < end:  # or the decoder has looked for the other half in vain
+            return f"{half[0].decode()} is half of a character, without its other half", place_at(text, half.start())
+        return ("it is empty" if not text.strip() else "it ends in the middle"), place_at(text, end)
     at = int(found["at"])
     if text[at : at + 2] in (b"//", b"/*") or text[at : at + 1] == b"#":
         return "JSON has no comments", place_at(text, at)

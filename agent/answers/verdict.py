@@ -27,11 +27,12 @@ class Verdict(msgspec.Struct, frozen=True):
         return "; ".join(shown) + (f"; and {left} more" if left > 0 else "")
 
 
-def repair_request(verdict: Verdict) -> str:
-    """The user message after a text that does not fit."""
+def repair_request(verdict: Verdict, *, is_rewritten: bool = False) -> str:
+    """The user message after a text that does not fit. `is_rewritten`: it is not what the model wrote."""
     faults = "\n".join(f"- {fault}" for fault in verdict.faults)
+    what = "A guard of messages has rewritten your answer, and as it is now, it" if is_rewritten else "Your answer"
     return (
-        "Your answer does not fit the JSON Schema in the system prompt:\n"
+        f"{what} does not fit the JSON Schema in the system prompt:\n"
         f"{faults}\n"
         "Answer once more, with the whole corrected JSON and nothing else."
     )

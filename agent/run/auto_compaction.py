@@ -34,8 +34,12 @@ class Fill(msgspec.Struct, frozen=True):
     """Those of the last request and its reply, as the provider counted them."""
     messages: int = 0
     """So many messages, the first ones, are counted in `tokens`. 0: none was counted yet."""
-    is_new: bool = False
-    """Whether the messages were compacted and the model has not answered since."""
+    compacted: int = 0
+    """So many messages a compaction has left. 0: the model has answered since, or there was none."""
+
+    def is_compact(self, messages: int) -> bool:
+        """Whether nothing has been added to the conversation, which has so many messages, since its compaction."""
+        return 0 < self.compacted == messages
 
 
 class Decision(Enum):
@@ -62,7 +66,7 @@ def counted(usage: Mapping[str, int], messages: int) -> Fill:
 def judge(transcript: Sequence[Message], fill: Fill, *, window: int | None, percent: int, overhead: int) -> Judged:
     """What to do before the next request. `window` is that of its model in tokens, None if it is not known; `percent`
     of it may be full, 0 if it does not matter; `overhead` are the tokens of the system prompt and the tools."""
-    if window is None or not percent or fill.is_new:
+    if window is None or not percent or fill.is_compact(len(transcript)):
         return Judged(Decision.GO_ON)
     most = window * percent / 100
     tokens = expected(transcript, fill, overhead)

@@ -92,7 +92,7 @@ class Conversation:
         """Takes these messages, the first of which is a summary, instead of those so far. A file keeps those, too:
         the conversation in it is whole."""
         self.transcript = list(messages)
-        self.fill = Fill(is_new=True)
+        self.fill = Fill(compacted=len(self.transcript))
         if self._session is not None:
             self._session.compaction(messages)
 

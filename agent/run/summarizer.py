@@ -10,7 +10,7 @@ import msgspec
 from agent.model import catalogue
 from agent.run import auto_compaction, compaction
 from agent.run.auto_compaction import Decision
-from agent.run.reply_builder import ReplyBuilder
+from agent.run.turn.reply_builder import ReplyBuilder
 from agent.transcript import text_of
 from wire import events
 from wire.exit_codes import Status
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from agent.options import Options
     from agent.output.event_writer import EventWriter
     from agent.run.conversation import Conversation
-    from agent.run.model_call import ModelCalls
-    from agent.run.reply_builder import ModelReply
+    from agent.run.turn.model_call import ModelCalls
+    from agent.run.turn.reply_builder import ModelReply
     from agent.transcript import Message
 
 
@@ -158,14 +158,15 @@ class AutoCompactor:
             self._say(f"the conversation filled {share}; {_stands_for(older, kept)}")
         elif not self._abort.requested:
             self._watch = Watch.OFF
-            self._say(f"the conversation fills {share}, and goes on as it is: {ended.reason}")
+            why = ended.reason.replace("\n", "; ")
+            self._say(f"the conversation fills {share}, and goes on as it is: {why}")
 
     def after_refusal(self, options: Options, asked: Sequence[Message]) -> Summary:
         """Compacts the messages of a request that was too long, and drops what came after them. Unless the status is
         `ok`, the reason says why that was not possible."""
         if not options.auto_compact:
             return Summary(Status.ERROR, "that is off in this run; --auto-compact turns it on")
-        if self._conversation.fill.is_new:
+        if self._conversation.fill.is_compact(len(asked)):
             return Summary(Status.ERROR, "it was compacted just before this request")
         try:
             older, kept = compaction.split(asked)
@@ -194,6 +195,8 @@ def _stands_for(older: Sequence[Message], kept: Sequence[Message]) -> str:
 
 def _fault(reply: ModelReply, text: str) -> str:
     """Why the reply is no summary; "" if it is one."""
+    if reply.is_too_long and not reply.is_complete:
+        return "no summary: the request for it was too long"
     if reply.error:
         return f"no summary: {reply.error}" if reply.is_complete else reply.error
     if reply.tool_calls:

@@ -73,6 +73,10 @@ def test_nothing_is_printed_of_such_an_answer_and_of_another_one_its_json(zot, s
     server.add(text_reply("Two."), text_reply("Two."))
     outcome = asked("-p", "--output-schema", "schema.json")
     assert (outcome.status, outcome.stdout) == (Status.INVALID_ANSWER.exit_code, b"")
+    server.add(text_reply('{"bugs": 2', stop_reason="max_tokens"))
+    outcome = asked("-p", "--output-schema", "schema.json", "-o", "answer.json")
+    assert (outcome.status, outcome.stdout) == (Status.ERROR.exit_code, b"")
+    assert not (zot.cwd / "answer.json").exists()
     report = zot.folder / "late-imports"
     zot.command = [zot.command[0], str(PROGRAM), str(report)]
     server.add(text_reply("Two."), text_reply('```json\n{"bugs": 2,\n "worst": "ü"}\n```'))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agent.model.provider import Provider
-    from agent.run.run import PromptEnd
+    from agent.run.turn.turn import PromptEnd
     from supervisor.loop.loop import Loop
 
 STEPS = 3

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.any_message import JSON
-from wire.lenient_json import UNREADABLE, read, reason, repaired
+from wire.lenient_json import UNREADABLE, fault_of, read, reason, repaired
 
 
 @given(JSON, st.booleans())
@@ -58,3 +59,20 @@ def test_deep_nesting_has_a_reason_of_its_own():
     with pytest.raises(RecursionError) as caught:
         read(b"[" * 100_000)
     assert reason(caught.value) == "nested too deeply"
+
+
+@pytest.mark.parametrize(
+    ("text", "fault", "column"),
+    [
+        (rb'{"a": "\\ \ud800"}', "\\ud800 is half of a character, without its other half", 11),
+        (rb'{"a": "\ud800', "it ends in the middle", 14),
+        (rb'{"a": "\\ud800"', "it ends in the middle", 16),
+        (b"", "it is empty", 1),
+    ],
+)
+def test_a_text_that_ends_too_early_or_seems_to_has_its_reason(text: bytes, fault: str, column: int):
+    with pytest.raises(msgspec.DecodeError) as caught:
+        msgspec.json.decode(text)
+    said, place = fault_of(text, caught.value)
+    assert place is not None
+    assert (said, place.column) == (fault, column)

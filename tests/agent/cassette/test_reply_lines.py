@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.cassette.reply_lines import problem_of_worker_line
-from agent.run.reply_builder import ReplyBuilder, retry_record
+from agent.run.turn.reply_builder import ReplyBuilder, retry_record
 from tests.support.any_json import with_another_value
 
 

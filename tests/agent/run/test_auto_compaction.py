@@ -69,7 +69,7 @@ def test_without_a_window_or_a_threshold_and_just_after_a_compaction_nothing_hap
     transcript = conversation(*sizes)
     assert decide(transcript, window=None) == Judged(Decision.GO_ON)
     assert decide(transcript, window=window, percent=0) == Judged(Decision.GO_ON)
-    assert decide(transcript, Fill(is_new=True), window=window) == Judged(Decision.GO_ON)
+    assert decide(transcript, Fill(compacted=len(transcript)), window=window) == Judged(Decision.GO_ON)
 
 
 @given(st.lists(st.integers(0, WINDOW), max_size=compaction.KEPT))
@@ -143,7 +143,8 @@ def test_a_long_run_never_asks_for_more_than_the_window_and_compacts_no_two_time
         judged = decide(transcript, fill, overhead=overhead)
         if judged.decision is Decision.COMPACT:
             _, kept = compaction.split(transcript)
-            transcript, fill = compaction.compacted("word" * summary, kept), Fill(is_new=True)
+            transcript = compaction.compacted("word" * summary, kept)
+            fill = Fill(compacted=len(transcript))
             happened.append("compaction")
             assert decide(transcript, fill, overhead=overhead).decision is Decision.GO_ON
         asked = int(factor * (overhead + estimated(transcript)))

@@ -9,6 +9,7 @@ import pytest
 
 from agent.model import catalogue
 from agent.model.catalogue import ModelInfo, Prices, Thinking
+from agent.run.budget import Budget
 from agent.run.compaction import HEADING
 from agent.transcript import Message, Text, ToolCall, ToolResult, text_of
 from supervisor.loop.loop import Loop
@@ -205,7 +206,7 @@ def test_a_steered_message_is_kept(bench):
     script = [reply("", call(1), tokens=4_000), reply("", call(2), tokens=9_000), SUMMARY, says("Done.")]
     with bench(*script) as trial:
         trial.on_record = lambda record: (
-            trial.run._steering.add("rather b") if isinstance(record, events.ToolResult) and record.id == "t2" else None
+            trial.steering.add("rather b") if isinstance(record, events.ToolResult) and record.id == "t2" else None
         )
         trial.run.prompt(LONG)
         assert asked(trial, 3)[-1] == "rather b"
@@ -308,6 +309,45 @@ def test_where_nothing_can_be_compacted_half_a_reply_is_the_answer(bench):
         assert (ending.status, ending.has_answer, trial.run.text) == (Status.ERROR, True, "Half an ans")
         assert "the conversation was not compacted: nothing to compact" in ending.reason
         assert [message.role for message in trial.conversation.transcript] == ["user", "assistant"]
+
+
+def test_after_a_compaction_that_was_not_enough_the_next_prompt_may_compact_again(bench):
+    with bench(TOO_LONG, SUMMARY, TOO_LONG, TOO_LONG, SUMMARY, says("Done."), before=said(*[100] * 6)) as trial:
+        assert trial.run.prompt("go").status is Status.ERROR
+        ending = trial.run.prompt("and now")
+        assert (ending.status, trial.run.text) == (Status.OK, "Done.")
+        assert asked(trial, 5) == [SUMMED_UP, "text 4" + "word" * 100, "text 5" + "word" * 100, "go", "and now"]
+
+
+def test_nor_does_a_failure_after_a_compaction_keep_the_next_prompt_from_it(bench):
+    with bench(SUMMARY, FAILED, SUMMARY, says("Done."), before=said(4_400, 4_400, 10, 10)) as trial:
+        assert trial.run.prompt("go").reason == "broken"
+        assert trial.run.prompt("word" * 4_400).status is Status.OK
+        assert [record.trigger for record in compactions(trial)] == ["window"] * 4
+
+
+def test_a_reply_that_fills_the_window_and_uses_up_the_budget_is_the_last_one(bench):
+    half = reply("Half an ans", tokens=9_999, stop="model_context_window_exceeded")
+    with bench(half, before=said(*[100] * 6)) as trial:
+        trial.conversation.spending.budget = Budget(None, 9_999)
+        ending = trial.run.prompt("go")
+        assert (ending.status, ending.has_answer, trial.run.text) == (Status.BUDGET, True, "Half an ans")
+        assert ending.reason.startswith("the reply was cut off: model_context_window_exceeded\nbudget: 9,999 of 9,999")
+        assert compactions(trial) == []
+
+
+def test_a_summary_that_is_too_long_itself_is_told_in_few_words(bench):
+    with bench(TOO_LONG, TOO_LONG, before=said(*[100] * 6)) as trial:
+        reason = trial.run.prompt("go").reason
+        assert reason == f"{REFUSAL}\nthe conversation was not compacted: no summary: the request for it was too long"
+
+
+def test_a_failure_with_advice_is_told_on_one_line(bench):
+    busy = [{"type": "error", "kind": "overloaded", "status": 529, "message": "HTTP 529", "advice": "try again later"}]
+    with bench(busy, says("Done."), before=said(4_400, 4_400, 10, 10)) as trial:
+        assert trial.run.prompt("go").status is Status.OK
+        (told,) = trial.told
+        assert told.endswith("and goes on as it is: HTTP 529; try again later")
 
 
 # --- aborts -------------------------------------------------------------------------------------------------

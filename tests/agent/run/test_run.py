@@ -11,6 +11,7 @@ from agent.options import Options
 from agent.output.event_writer import EventWriter
 from agent.run.conversation import Conversation
 from agent.run.run import Run
+from agent.run.steering import Steering
 from agent.tools.toolbox import Toolbox
 from agent.transcript import ToolCall, ToolResult
 from supervisor.loop.loop import Loop
@@ -35,11 +36,11 @@ class Bench:
             loop, self.supervisor, cwd=str(folder), enabled={"read", "write", "edit", "bash"},
             on_progress=lambda call_id, text: self.event_writer.post_progress(events.ToolProgress(call_id, text)),
         )  # fmt: skip
-        self.conversation = Conversation()
+        self.conversation, self.steering = Conversation(), Steering()
         self.run = Run(
             Options(cwd=str(folder), home=folder, model="m", reply_tokens=100, system="s", **options),
             supervisor=self.supervisor, provider=model, toolbox=self.toolbox, event_writer=self.event_writer,
-            conversation=self.conversation, abort=self.abort,
+            conversation=self.conversation, abort=self.abort, steering=self.steering,
         )  # fmt: skip
 
     def _take(self, record):
@@ -178,7 +179,7 @@ def steered(trial, after, *texts):
         if type(record).__name__ == after:
             trial.on_record = lambda _record: None
             for text in texts:
-                trial.run._steering.add(text)
+                trial.steering.add(text)
 
     trial.on_record = on_record
 

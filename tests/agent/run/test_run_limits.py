@@ -215,6 +215,16 @@ def test_the_limits_hold_for_that_turn(trial, schema, limits, status):
         assert "; the answer does not fit --output-schema: /bugs:" in end.reason
 
 
+@pytest.mark.parametrize(
+    ("limits", "status"), [({"max_steps": 2}, Status.MAX_STEPS), ({"budget": Budget(None, 4)}, Status.BUDGET)]
+)
+def test_a_limit_after_tools_of_that_turn_still_says_what_is_owed(trial, schema, limits, status):
+    with trial(says(BAD), says("", CALL), schema=schema, **limits) as made:
+        end = made.run.prompt("go")
+        assert end.status is status
+        assert "; the answer does not fit --output-schema: it is not JSON alone" in end.reason
+
+
 def test_an_abort_ends_it_before_that_turn(trial, schema):
     with trial(says(BAD), schema=schema) as made:
         made.once_after(events.TurnEnd, lambda: made.abort.request(Status.TIMEOUT, "too long"))
@@ -230,9 +240,13 @@ def test_an_empty_reply_is_no_answer_though_an_earlier_turn_said_one(trial, sche
         assert end.reason.endswith("it is empty")
 
 
-def test_a_reply_that_was_cut_off_is_not_judged(trial, schema):
-    with trial(says(BAD, stop="max_tokens"), schema=schema) as made:
-        assert made.run.prompt("go").status is Status.ERROR
+@pytest.mark.parametrize(("text", "stop"), [('{"bugs":', "max_tokens"), (GOOD, "refusal")])
+def test_a_reply_that_the_model_did_not_end_is_not_judged_and_no_answer(trial, schema, text, stop):
+    """A program reads the answer: it gets JSON that fits, or nothing."""
+    with trial(says(text, stop=stop), schema=schema) as made:
+        end = made.run.prompt("go")
+        assert (end.status, end.has_answer, made.run.text) == (Status.ERROR, False, text)
+        assert not made.run.answer
 
 
 def test_a_steer_comes_before_the_answer_is_judged(trial, schema):
@@ -265,11 +279,36 @@ def test_the_text_that_readers_get_is_judged(trial, schema):
         assert (guard.asked, made.run.text) == ([BAD], GOOD)
 
 
+def test_model_and_user_hear_that_the_text_which_does_not_fit_is_that_of_a_guard(trial, schema):
+    """The model reads its own words in the conversation, and they may well fit."""
+    with trial(says(GOOD), says(GOOD), schema=schema) as made:
+        Guard(made.supervisor, [Judgement(text=BAD), Judgement(text=BAD)])
+        end = made.run.prompt("go")
+        assert made.users()[1].startswith("A guard of messages has rewritten your answer, and as it is now, it")
+        assert (end.status, made.run.text) == (Status.INVALID_ANSWER, BAD)
+        assert end.reason.startswith("the answer, as a guard has rewritten it, does not fit --output-schema, also")
+
+
+def test_only_the_last_text_counts_for_that(trial, schema):
+    with trial(says(GOOD), says(BAD), schema=schema) as made:
+        Guard(made.supervisor, [Judgement(text=WORSE), Judgement()])
+        assert made.run.prompt("go").reason.startswith("the answer does not fit --output-schema, also after")
+
+
 def test_a_blocked_answer_stays_blocked(trial, schema):
     with trial(says(BAD), schema=schema) as made:
         Guard(made.supervisor, [Judgement(blocked_by="g", reason="not that")])
         end = made.run.prompt("go")
         assert (end.status, end.reason) == (Status.BLOCKED, "not that")
+
+
+def test_a_reader_that_leaves_while_a_guard_judges_the_answer_is_no_success(trial):
+    with trial(says(GOOD)) as made:
+        guard = Guard(made.supervisor, [])
+        made.once_after(events.AssistantStart, lambda: made.abort.request(Status.INTERRUPTED, ""))
+        end = made.run.prompt("go")
+        assert (end.status, end.has_answer, guard.asked) == (Status.INTERRUPTED, False, [])
+        assert made.records[-1] == events.TurnEnd("aborted")
 
 
 def test_a_blocked_steer_leaves_the_answer_to_be_judged(trial, schema):

@@ -10,8 +10,8 @@ from agent.output.event_writer import EventWriter
 from agent.run import compaction
 from agent.run.compaction import HEADING
 from agent.run.conversation import Conversation
-from agent.run.model_call import ModelCalls
 from agent.run.summarizer import Summarizer
+from agent.run.turn.model_call import ModelCalls
 from agent.transcript import Message, Text, text_of
 from tests.support.scripted_model import ScriptedModel, says
 from wire import events

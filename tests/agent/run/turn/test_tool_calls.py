@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.run import tool_calls
-from agent.run.tool_calls import SIDE_BY_SIDE, ToolCalls, side_by_side
+from agent.run.turn import tool_calls
+from agent.run.turn.tool_calls import SIDE_BY_SIDE, ToolCalls, side_by_side
 from agent.transcript import Image, Text, ToolCall, ToolResult, text_of
 from supervisor.calls.verdict import Judgement
 

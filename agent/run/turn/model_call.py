@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent.run import cost
-from agent.run.reply_builder import retry_record
+from agent.run.turn.reply_builder import retry_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from agent.model.provider import Line, Provider
     from agent.output.event_writer import EventWriter
     from agent.run.conversation import Conversation
-    from agent.run.reply_builder import ReplyBuilder
+    from agent.run.turn.reply_builder import ReplyBuilder
 
 
 class ModelCalls:

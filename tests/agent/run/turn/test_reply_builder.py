@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.run.reply_builder import ReplyBuilder
+from agent.run.turn.reply_builder import ReplyBuilder
 from agent.transcript import Text, Thinking, ToolCall
 from wire import events
 from wire.exit_codes import Status

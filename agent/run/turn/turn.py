@@ -1,0 +1,195 @@
+"""One turn from its first record to its last: a request to the model, its reply, and the tool calls in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from agent.model.request import build_params
+from agent.output import event_content
+from agent.run.turn.reply_builder import ModelReply, ReplyBuilder
+from agent.run.turn.tool_calls import ToolCalls
+from agent.transcript import Block, Message, Text, now, text_of
+from wire import events, frames
+from wire.exit_codes import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agent.abort import Abort
+    from agent.options import Options
+    from agent.output.event_writer import EventWriter
+    from agent.run.conversation import Conversation
+    from agent.run.turn.model_call import ModelCalls
+    from agent.tools.toolbox import Toolbox
+    from supervisor.supervisor import Supervisor
+
+
+class PromptEnd(msgspec.Struct, frozen=True):
+    """Why the turns of a prompt ended."""
+
+    status: Status
+    reason: str = ""
+    has_answer: bool = False
+    """Whether the last text of the model is its answer: the model has ended it, though maybe for an unusual reason."""
+    is_too_long: bool = False
+    """Whether the request was too long, and has to be shorter to be made again."""
+
+
+class Said(msgspec.Struct, frozen=True):
+    """What readers may see of the text of a reply."""
+
+    text: str = ""
+    is_rewritten: bool = False
+    """Whether a guard has put it in the place of the model's own text."""
+    blocked: str | None = None
+    """Why a guard withheld it; None if none did."""
+
+
+class Turns:
+    """Takes the turns of one prompt. It never raises for a failure of an extension, a tool or the model."""
+
+    def __init__(
+        self,
+        supervisor: Supervisor,
+        toolbox: Toolbox,
+        model_calls: ModelCalls,
+        event_writer: EventWriter,
+        conversation: Conversation,
+        abort: Abort,
+    ) -> None:
+        self._supervisor = supervisor
+        self._toolbox = toolbox
+        self._model_calls = model_calls
+        self._event_writer = event_writer
+        self._conversation = conversation
+        self._abort = abort
+        self._tool_calls = ToolCalls(supervisor, toolbox, event_writer, abort)
+        self.said = Said()
+        """By the last reply."""
+        self.text = ""
+        """The last text of the prompt that readers may see."""
+        self._text_before = ""
+        """`text` as it was before the last reply."""
+        self._messages_asked = 0
+
+    @property
+    def asked(self) -> Sequence[Message]:
+        """The messages of the last request."""
+        return self._conversation.transcript[: self._messages_asked]
+
+    def take(self, step: int, options: Options) -> PromptEnd | None:
+        """Takes one turn. None means that the model waits for the results of its calls, so another turn follows."""
+        self._event_writer.emit(events.TurnStart(step))
+        self._supervisor.tell(frames.Event("turn_start", step=step))
+        judgement = self._supervisor.intercept(frames.Event("turn_start", step=step))
+        if self._abort.requested:
+            return self.aborted()
+        if judgement.is_blocked:
+            self._end("error", judgement.reason)
+            return PromptEnd(Status.BLOCKED, judgement.reason)
+        reply = self._ask_model(options)
+        for call in reply.tool_calls:
+            self._tool_calls.announce(call)
+        blocked = self.said.blocked
+        was_withheld = blocked is not None and not reply.tool_calls and self._abort.requested
+        if reply.stop == "aborted" or was_withheld:  # the latter: an abort while guards judged the text
+            return self.aborted()
+        self._end(reply.stop, reply.error if reply.stop != "length" else "")
+        if reply.tool_calls:
+            self._conversation.append(Message("tool", self._tool_calls.run(reply.tool_calls), now()))
+            return self.aborted() if self._abort.requested else None
+        if reply.status is not Status.OK:
+            has_answer = reply.is_complete and blocked is None and bool(text_of(reply.kept))
+            return PromptEnd(reply.status, reply.error, has_answer, reply.is_too_long and blocked is None)
+        if blocked is not None:
+            return PromptEnd(Status.BLOCKED, blocked)
+        return PromptEnd(Status.OK, has_answer=True)
+
+    def forget_reply(self) -> None:
+        """Takes back the text of the last reply, which is no part of the conversation any more."""
+        self.text = self._text_before
+
+    def aborted(self) -> PromptEnd:
+        """Ends the turn, or the prompt between two turns, because of an abort."""
+        assert self._abort.status is not None
+        self._end("aborted", self._abort.reason)
+        return PromptEnd(self._abort.status, self._abort.reason)
+
+    def _end(self, stop: str, error: str = "") -> None:
+        end = events.TurnEnd(stop, error) if error else events.TurnEnd(stop)  # type: ignore[arg-type]
+        self._event_writer.emit(end)
+        self._supervisor.tell(frames.Event("turn_end", stop=stop, error=error or None))
+
+    # --- the reply ----------------------------------------------------------------------------------------
+
+    def _ask_model(self, options: Options) -> ModelReply:
+        self._messages_asked, self._text_before = len(self._conversation.transcript), self.text
+        params = build_params(
+            model=options.model,
+            system=options.system,
+            messages=self._conversation.transcript,
+            tools=self._toolbox.offered(),
+            max_tokens=options.reply_tokens,
+            reasoning=options.reasoning,
+        )
+        guarded = self._supervisor.may_guard("assistant_message")
+        builder = ReplyBuilder(withhold=guarded and not options.stream_before_guards)
+        started = False
+        for line in self._model_calls.lines(params, builder):
+            if not started and line["type"] != "error":
+                self._event_writer.emit(events.AssistantStart())
+                started = True
+            if line["type"] == "tool_use_start":
+                self._toolbox.warm_up(line["name"])
+            for record in builder.take(line):
+                self._event_writer.emit(record)
+        assert builder.reply is not None
+        self._finish_reply(builder, builder.reply, options.model, started=started)
+        return builder.reply
+
+    def _finish_reply(self, builder: ReplyBuilder, reply: ModelReply, model: str, *, started: bool) -> None:
+        """The transcript keeps the original text; readers and observers get what the guards let through."""
+        self.said = said = self._judged(text_of(reply.kept))
+        for record in builder.release(said.text):
+            self._event_writer.emit(record)
+        if started:
+            self._model_calls.count(model, reply.usage)
+        message = Message("assistant", reply.kept, now())
+        if message.content:
+            self._conversation.append(message)
+        if started:
+            self._conversation.measure(reply.usage)
+        if said.blocked is not None or not message.content:
+            return
+        self.text = said.text or self.text
+        shown = _with_text(message.content, said.text) if said.is_rewritten else message.content
+        self._event_writer.emit(events.AssistantMessage(event_content.content(shown), message.time))
+        self._supervisor.tell(frames.Event("assistant_message", text=text_of(shown, "") or None))
+
+    def _judged(self, text: str) -> Said:
+        """What the guards let through. After an abort they are not asked, so a text that one wants to see is
+        withheld."""
+        if not text or not self._supervisor.may_guard("assistant_message"):
+            return Said(text)
+        if self._abort.requested:
+            return Said(blocked=self._abort.reason)
+        judgement = self._supervisor.intercept(frames.Event("assistant_message", text=text))
+        if judgement.is_blocked:
+            return Said(blocked=judgement.reason)
+        visible = text if judgement.text is None else judgement.text
+        return Said(visible, is_rewritten=visible != text)
+
+
+def _with_text(content: tuple[Block, ...], text: str) -> tuple[Block, ...]:
+    """The content with the rewritten text in place of the first text block and without the other text blocks."""
+    shown: list[Block] = []
+    placed = False
+    for block in content:
+        if not isinstance(block, Text):
+            shown.append(block)
+        elif not placed:
+            shown.append(Text(text))
+            placed = True
+    return tuple(shown)
