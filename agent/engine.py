@@ -21,6 +21,7 @@ from agent.run.run import Run
 from agent.run.slash_commands import SlashCommands
 from agent.run.steering import Steering
 from agent.run.summarizer import Summarizer
+from agent.run.turn.guarded_text import judged
 from agent.run.turn.model_call import ModelCalls
 from agent.sessions.file import SessionFile
 from agent.sessions.load import load
@@ -268,7 +269,14 @@ class Engine:
             return PromptResult(Status.ERROR, str(error))
         self._ready_model(self._provider, abort)
         calls = ModelCalls(self._provider, self._event_writer, self.conversation, abort)
-        summarizer = Summarizer(calls, self._event_writer, self.conversation, abort, self.model)
+        summarizer = Summarizer(
+            calls,
+            self._event_writer,
+            self.conversation,
+            abort,
+            self.model,
+            shown=lambda summary: judged(summary, self.supervisor, abort).text,
+        )
         summary = summarizer.run(older, kept, instructions)
         is_done = summary.status is Status.OK
         return PromptResult(summary.status, summary.reason, summary.text, 0, calls.usage, has_answer=is_done)

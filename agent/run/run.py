@@ -10,6 +10,7 @@ from agent.answers.attempts import Attempts, Stage
 from agent.images.limits import UnfitImageError
 from agent.run.steering import Steering
 from agent.run.summarizer import AutoCompactor
+from agent.run.turn.guarded_text import judged
 from agent.run.turn.model_call import ModelCalls
 from agent.run.turn.turn import PromptEnd, Turns
 from agent.run.user_messages import UserMessages
@@ -57,7 +58,13 @@ class Run:
         self._model_calls = ModelCalls(provider, event_writer, conversation, abort)
         self._turns = Turns(supervisor, toolbox, self._model_calls, event_writer, conversation, abort)
         self._compactor = AutoCompactor(
-            self._model_calls, event_writer, conversation, abort, offered=toolbox.offered, say=say
+            self._model_calls,
+            event_writer,
+            conversation,
+            abort,
+            offered=toolbox.offered,
+            say=say,
+            shown=lambda summary: judged(summary, supervisor, abort).text,
         )
         self._attempts = None if options.answer_schema is None else Attempts(options.answer_schema)
 

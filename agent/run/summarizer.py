@@ -39,16 +39,24 @@ class Summary(msgspec.Struct, frozen=True):
 
 class Summarizer:
     """Carries out one compaction. Readers get `retry`, `usage` and at the end `compact_done`, but not the reply as it
-    arrives. Extensions have no part in it."""
+    arrives. `shown` returns what readers may see of the summary; extensions have no other part in it."""
 
     def __init__(
-        self, model_calls: ModelCalls, event_writer: EventWriter, conversation: Conversation, abort: Abort, model: str
+        self,
+        model_calls: ModelCalls,
+        event_writer: EventWriter,
+        conversation: Conversation,
+        abort: Abort,
+        model: str,
+        *,
+        shown: Callable[[str], str] = str,
     ) -> None:
         self._model_calls = model_calls
         self._event_writer = event_writer
         self._conversation = conversation
         self._abort = abort
         self._model = model
+        self._shown = shown
 
     def run(
         self,
@@ -75,6 +83,7 @@ class Summarizer:
         before = len(self._conversation.transcript)
         self._conversation.compact(compaction.compacted(text, kept))
         after = len(self._conversation.transcript)
+        text = self._shown(text)
         self._event_writer.emit(events.CompactDone(text, before, after, trigger))
         return Summary(Status.OK, text=text)
 
@@ -108,7 +117,8 @@ class Watch(Enum):
 
 class AutoCompactor:
     """Compacts the conversation of one prompt when that is needed: before a request that would fill the window, and
-    after one that was too long. `offered` returns the tools of the next request; `say` gets lines for a person."""
+    after one that was too long. `offered` returns the tools of the next request; `say` gets lines for a person; `shown`
+    is as in `Summarizer`."""
 
     def __init__(
         self,
@@ -119,6 +129,7 @@ class AutoCompactor:
         *,
         offered: Callable[[], Sequence[ToolSpec]],
         say: Callable[[str], None],
+        shown: Callable[[str], str],
     ) -> None:
         self._model_calls = model_calls
         self._event_writer = event_writer
@@ -126,6 +137,7 @@ class AutoCompactor:
         self._abort = abort
         self._offered = offered
         self._say = say
+        self._shown = shown
         self._watch = Watch.ON
 
     def before_request(self, options: Options) -> None:
@@ -186,7 +198,9 @@ class AutoCompactor:
         return auto_compaction.overhead_of(options.system, self._offered())
 
     def _summarizer(self, options: Options) -> Summarizer:
-        return Summarizer(self._model_calls, self._event_writer, self._conversation, self._abort, options.model)
+        return Summarizer(
+            self._model_calls, self._event_writer, self._conversation, self._abort, options.model, shown=self._shown
+        )
 
 
 def _stands_for(older: Sequence[Message], kept: Sequence[Message]) -> str:

@@ -9,6 +9,7 @@ import pytest
 from agent.run.compaction import HEADING
 from agent.sessions.load import load
 from agent.transcript import Text
+from tests.support.extension_folder import EXAMPLES
 from tests.support.golden import shape
 from tests.support.messages_server import hold_first_byte, http_error, text_reply, tool_reply
 from tests.support.rpc_client import RpcClient
@@ -78,6 +79,16 @@ def test_a_request_that_is_too_long_for_a_model_that_nobody_knows_is_made_again_
     messages = load(session).messages
     assert [message.role for message in messages] == ["user", "assistant", "tool", "assistant", "tool", "assistant"]
     assert messages[0].content == (Text(f"{HEADING}It was so."),)
+
+
+def test_a_guard_of_messages_sees_a_summary_before_readers_do(ask, server, zot):
+    secret = "AKIAIOSFODNN7EXAMPLE"
+    server.add(*TURNS, TOO_LONG, text_reply(f"The key is {secret}."), text_reply("Done."))
+    outcome = ask("--model", "local-model", "-e", EXAMPLES / "redactor").check(Status.OK)
+    (done,) = outcome.of(CompactDone)
+    assert "The key is" in done.summary
+    assert secret not in outcome.text
+    assert secret in str(server.requests[-1].body["messages"][0]), "the model keeps what it wrote"
 
 
 def test_without_compaction_the_error_says_what_to_do(ask, server):

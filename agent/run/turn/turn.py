@@ -8,6 +8,7 @@ import msgspec
 
 from agent.model.request import build_params
 from agent.output import event_content
+from agent.run.turn.guarded_text import Said, judged
 from agent.run.turn.reply_builder import ModelReply, ReplyBuilder
 from agent.run.turn.tool_calls import ToolCalls
 from agent.transcript import Block, Message, Text, now, text_of
@@ -35,16 +36,6 @@ class PromptEnd(msgspec.Struct, frozen=True):
     """Whether the last text of the model is its answer: the model has ended it, though maybe for an unusual reason."""
     is_too_long: bool = False
     """Whether the request was too long, and has to be shorter to be made again."""
-
-
-class Said(msgspec.Struct, frozen=True):
-    """What readers may see of the text of a reply."""
-
-    text: str = ""
-    is_rewritten: bool = False
-    """Whether a guard has put it in the place of the model's own text."""
-    blocked: str | None = None
-    """Why a guard withheld it; None if none did."""
 
 
 class Turns:
@@ -151,7 +142,7 @@ class Turns:
 
     def _finish_reply(self, builder: ReplyBuilder, reply: ModelReply, model: str, *, started: bool) -> None:
         """The transcript keeps the original text; readers and observers get what the guards let through."""
-        self.said = said = self._judged(text_of(reply.kept))
+        self.said = said = judged(text_of(reply.kept), self._supervisor, self._abort)
         for record in builder.release(said.text):
             self._event_writer.emit(record)
         if started:
@@ -167,19 +158,6 @@ class Turns:
         shown = _with_text(message.content, said.text) if said.is_rewritten else message.content
         self._event_writer.emit(events.AssistantMessage(event_content.content(shown), message.time))
         self._supervisor.tell(frames.Event("assistant_message", text=text_of(shown, "") or None))
-
-    def _judged(self, text: str) -> Said:
-        """What the guards let through. After an abort they are not asked, so a text that one wants to see is
-        withheld."""
-        if not text or not self._supervisor.may_guard("assistant_message"):
-            return Said(text)
-        if self._abort.requested:
-            return Said(blocked=self._abort.reason)
-        judgement = self._supervisor.intercept(frames.Event("assistant_message", text=text))
-        if judgement.is_blocked:
-            return Said(blocked=judgement.reason)
-        visible = text if judgement.text is None else judgement.text
-        return Said(visible, is_rewritten=visible != text)
 
 
 def _with_text(content: tuple[Block, ...], text: str) -> tuple[Block, ...]:

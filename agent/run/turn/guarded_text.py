@@ -1,0 +1,36 @@
+"""What readers may see of a text that the model has written: guards of messages see it before anyone else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from wire import frames
+
+if TYPE_CHECKING:
+    from agent.abort import Abort
+    from supervisor.supervisor import Supervisor
+
+
+class Said(msgspec.Struct, frozen=True):
+    """What readers may see of a text."""
+
+    text: str = ""
+    is_rewritten: bool = False
+    """Whether a guard has put it in the place of the model's own text."""
+    blocked: str | None = None
+    """Why a guard withheld it; None if none did."""
+
+
+def judged(text: str, supervisor: Supervisor, abort: Abort) -> Said:
+    """What the guards let through. After an abort they are not asked, so a text that one wants to see is withheld."""
+    if not text or not supervisor.may_guard("assistant_message"):
+        return Said(text)
+    if abort.requested:
+        return Said(blocked=abort.reason)
+    judgement = supervisor.intercept(frames.Event("assistant_message", text=text))
+    if judgement.is_blocked:
+        return Said(blocked=judgement.reason)
+    visible = text if judgement.text is None else judgement.text
+    return Said(visible, is_rewritten=visible != text)
