@@ -17,9 +17,12 @@ from tests.support.replay_script import Script
 from wire.events import Done, Result, Session, ToolProgress
 from wire.exit_codes import Status
 
-pytestmark = pytest.mark.skipif(
-    sys.platform != "linux" or warm_start.TURNED_OFF in os.environ, reason="everything is started as a program here"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        sys.platform != "linux" or warm_start.TURNED_OFF in os.environ, reason="everything is started as a program here"
+    ),
+]
 
 INHERITED = (
     "ls -l /proc/$PPID/fd | grep -c socket:; readlink /proc/$PPID/cwd /proc/$PPID/exe;"

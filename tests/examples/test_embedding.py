@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.support.embedding_program import EXAMPLES, project
 from tests.support.messages_server import http_error, text_reply, tool_reply
+
+pytestmark = pytest.mark.slow
 
 
 def test_ten_lines_stream_an_answer_and_say_what_it_has_cost(tmp_path):

@@ -5,8 +5,12 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 
+import pytest
+
 from tests.support.embedding_program import EXAMPLES, project
 from tests.support.messages_server import text_reply, tool_reply
+
+pytestmark = pytest.mark.slow
 
 
 def bash(command):

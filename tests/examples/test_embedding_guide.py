@@ -13,6 +13,8 @@ from tests.support.hosting import hosting
 from tests.support.messages_server import stall_midway, text_reply, tool_reply
 from tests.support.zot_process import Zot
 
+pytestmark = pytest.mark.slow
+
 TEXT = (ROOT / "docs" / "embedding.md").read_text()
 FOUND = re.findall(r"^##+ ([^\n]+)|^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```)?", TEXT, re.MULTILINE | re.DOTALL)
 SAID = text_reply("Yes.")

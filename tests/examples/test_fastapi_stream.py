@@ -16,6 +16,7 @@ from tests.support.embedding_program import EXAMPLES, project
 from tests.support.messages_server import http_error, stall_midway, text_reply
 
 pytestmark = [pytest.mark.skipif(find_spec(name) is None, reason=f"no {name} here") for name in ("fastapi", "uvicorn")]
+pytestmark.append(pytest.mark.slow)
 STORY = text_reply("Once...Upon...")
 
 

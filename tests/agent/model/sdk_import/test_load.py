@@ -40,6 +40,7 @@ def test_what_is_left_out_is_not_loaded_and_nothing_of_it_is_used():
     assert json.loads(done.stdout) == ["", True, 0, []], done.stderr
 
 
+@pytest.mark.slow
 def test_a_part_that_is_needed_after_all_loads_the_whole_sdk():
     done = loaded("left_out.LEFT_OUT['anthropic._streaming'] = ''")
     why, has_stand_ins, real, touched = json.loads(done.stdout)
@@ -97,6 +98,7 @@ class LateTouchingWorker(TouchingWorker):
     after_sending = True
 
 
+@pytest.mark.slow
 def test_a_stand_in_that_is_touched_before_the_request_has_left_loads_the_whole_sdk():
     with MessagesServer(text_reply("one"), text_reply("two")) as server, TouchingWorker(server.base_url) as worker:
         pid = worker.process.pid
