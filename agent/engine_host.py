@@ -124,7 +124,7 @@ class EngineHost:
             steps=ran.steps,
             usage=ran.usage,
             duration_s=duration_s,
-            session=self.engine.session_id,
+            session=self.engine.session.id,
             extensions=self.engine.supervisor.costs(),
         )
 

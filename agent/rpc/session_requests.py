@@ -15,6 +15,7 @@ from agent.sessions import store
 from agent.sessions.export.json import branch_record, export_json, session_record
 from agent.sessions.export.markdown import export_markdown
 from agent.sessions.file import SessionBusyError, write_file
+from agent.sessions.find import find
 from agent.sessions.fork import fork, keep
 from agent.sessions.load import SessionError
 from agent.sessions.portable import export_portable, import_session, portable_text
@@ -76,9 +77,9 @@ class SessionRequests:
         path = self._find(request.session, "session")
         if (own := self._engine.conversation.path) is not None and _is_same(own, path):
             path = own
-        loaded = self._engine.resume(path)
+        loaded = self._engine.session.resume(path)
         return responses.Resumed(
-            session=valid_text(self._engine.session_id),
+            session=valid_text(self._engine.session.id),
             path=_text(path),
             message_count=len(loaded.messages),
             model=loaded.meta.model,
@@ -95,7 +96,7 @@ class SessionRequests:
         else:
             self._refuse_if_busy()
             made = self._copy_of_own(self._home, at=request.at)
-            self._engine.resume(made)
+            self._engine.session.resume(made)
         info = store.describe(made)
         return responses.Forked(info.id, _text(made), info.parent, info.messages)
 
@@ -147,11 +148,7 @@ class SessionRequests:
 
     def _find(self, text: str, field: str) -> Path:
         """The file of a session, by its id, the beginning of it, or its path."""
-        if not text.strip():
-            raise RefusedError(f"{field}: it is empty")
-        if os.sep in text:
-            return self._path(text, field)
-        return store.path_of(self._home, None, text)
+        return find(self._home, self._cwd, text, named=field, base=self._cwd)
 
     def _path(self, text: str, field: str) -> Path:
         if not text.strip() or "\0" in text:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from agent.sessions.file import SessionFile
+from agent.sessions.find import find, newest
+from agent.sessions.load import SessionError
 
 if TYPE_CHECKING:
     from collections.abc import Collection
-    from pathlib import Path
 
     from agent.sessions.load import Loaded
 
@@ -70,5 +72,45 @@ class Opened(msgspec.Struct, frozen=True):
 def open_session(path: Path, *, home: Path, cwd: str, fork: bool) -> Opened:
     """Opens a session, or with `fork` begins a copy of it. Raises `SessionError`, and `SessionBusyError` if another run
     goes on with it."""
-    file, loaded = SessionFile.copy_of(path, home, cwd) if fork else SessionFile.reopen(path)
-    return Opened(file, loaded)
+    if not fork:
+        return Opened(*SessionFile.reopen(path))
+    from agent.sessions.fork import fork_to_go_on  # most runs copy nothing
+
+    return Opened(*fork_to_go_on(path, home, cwd=cwd))
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """The flags that say which session a run goes on with."""
+
+    continue_last: bool
+    resume: str | None
+    session: str | None
+    fork: bool
+    keep_session: bool
+
+    def check(self) -> bool:
+        """Whether the run goes on with a session. Raises `SessionError` for flags that exclude each other."""
+        asked = [self.continue_last, self.resume is not None, self.session is not None]
+        if sum(asked) > 1:
+            raise SessionError(
+                "--continue, --resume and --session exclude each other: each names the session to go on with"
+            )
+        if self.resume == "":
+            raise SessionError("--resume needs an ID here (zot session list), or use --continue for the newest session")
+        if not any(asked) and self.fork:
+            raise SessionError("--fork copies a session: name it with --continue, --resume ID or --session PATH")
+        if any(asked) and not self.keep_session:
+            raise SessionError("--no-session excludes --continue, --resume and --session, whose file the run writes to")
+        return any(asked)
+
+    def open(self, home: Path, cwd: str) -> Opened | None:
+        """The session that the run goes on with, if it goes on with one. Raises `SessionError`."""
+        if not self.check():
+            return None
+        if self.session is not None:
+            path = Path(self.session).absolute()
+        elif self.resume is not None:
+            path = find(home, cwd, self.resume, named="--resume").absolute()
+        else:
+            path = newest(home, cwd)
+        return open_session(path, home=home, cwd=cwd, fork=self.fork)

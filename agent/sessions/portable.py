@@ -61,9 +61,11 @@ def import_session(source: Path, home: Path, *, cwd: str, version: str) -> Path:
         original.require_session()
         found = original.meta
         meta = Meta(cwd=cwd, model=found.model, provider=found.provider, version=version, title=original.title)
-        target = SessionFile.new(home, meta)
-        write_file(target.path, chain([meta_line(target.meta)], original.kept()))
-        return target.path
+        file = SessionFile.new(home, meta, original)
+        try:
+            return file.create()
+        finally:
+            file.close()
 
 
 def _choose(original: Source) -> None:

@@ -138,8 +138,8 @@ def test_what_cannot_be_resumed_says_which_file_and_why(session, tmp_path):
         assert "there is no session 'ffffffff'" in refused(client, "resume", session="ffffffff")
         assert f"{tmp_path}/none/x.jsonl: cannot be opened" in refused(client, "resume", session="none/x.jsonl")
         assert "notes.txt: no session" in refused(client, "resume", session="./notes.txt")
-        assert refused(client, "resume", session=" ") == "session: it is empty"
-        assert refused(client, "resume", session="a/\0") == "session: it has a NUL character"
+        assert refused(client, "resume", session=" ") == "session: the id is empty"
+        assert refused(client, "resume", session="a/\0") == "session: the id has a NUL character"
         assert "too short" in refused(client, "resume", session=identity(path)[:2])
         assert ask(client, "get_state")["message_count"] == 0
         assert ask(client, "resume", session=str(path)) == ask(client, "resume", session=identity(path))

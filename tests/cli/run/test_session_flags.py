@@ -146,8 +146,8 @@ def test_a_session_that_cannot_be_written_can_be_copied(zot, ask):
     [
         (["-c"], "there is no session of"),
         (["-r"], "--resume without an ID asks on a terminal"),
-        (["-r", "1f3c5a9e"], "no session whose id begins so"),
-        (["--resume=abc"], "at least 4 characters"),
+        (["-r", "1f3c5a9e"], "--resume: there is no session '1f3c5a9e'"),
+        (["--resume=abc"], "--resume: 'abc' is too short: give 4 characters"),
         (["--session", "nowhere.jsonl"], "nowhere.jsonl: cannot be opened"),
         (["--session", "notes.txt"], "notes.txt: no session"),
         (["--session", "."], "Is a directory"),
@@ -170,7 +170,7 @@ def test_an_id_that_two_sessions_have_names_both(zot, ask):
     for path, number in ((one, "aaaa1111"), (two, "aaaa2222")):
         path.rename(path.with_name(f"20260101-000000-{number}.jsonl"))
     refusal = ask("--resume=aaaa").refusal()
-    assert re.search("2 sessions begin so: .*aaaa[12]{4}.*aaaa[12]{4}", refusal)
+    assert re.search("--resume: 'aaaa' may be .*, .*; give more of it, or the path", refusal)
 
 
 def test_rpc_keeps_a_session_if_asked(zot, server):
