@@ -14,7 +14,8 @@ from agent import extensions as starting
 from agent.engine_session import EngineSession
 from agent.model import catalogue
 from agent.model.provider import ProviderUnavailable
-from agent.run import compaction, cost
+from agent.prompt_result import PromptResult
+from agent.run import compaction
 from agent.run.budget import Budget, Spending, refusal
 from agent.run.run import Run
 from agent.run.slash_commands import SlashCommands
@@ -45,22 +46,6 @@ if TYPE_CHECKING:
     from supervisor.discovery.discover import Skipped
     from supervisor.loop.loop import Loop
     from supervisor.loop.timestamp import Timestamp
-
-
-class PromptResult(msgspec.Struct, frozen=True):
-    """How a prompt ended, its answer, and its use of the model."""
-
-    status: Status
-    reason: str = ""
-    text: str = ""
-    """The model's last answer, or the text that a slash command prints instead."""
-    steps: int = 0
-    usage: events.Totals = cost.NOTHING
-    answer: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-    """The JSON of an answer that fits the schema."""
-    has_answer: bool = False
-    """Whether `text` is an answer: also one that the model has ended for an unusual reason, which is then the reason of
-    an error, but not the text of a turn before a failure."""
 
 
 class Engine:
