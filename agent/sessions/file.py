@@ -61,6 +61,8 @@ class SessionFile:
         self.on_error: Callable[[str], None] = lambda _text: None
         self._fd = fd
         self._state = State.NEW if fd < 0 else State.OPEN
+        self._size = 0
+        """Bytes of the file, after what was read or written last."""
         self._ends_in_line = True
         self._is_meta_new = False
         """Whether `meta` has changed since it was written: the next message writes it first."""
@@ -97,6 +99,7 @@ class SessionFile:
             raise
         file = cls(path, loaded.meta, fd)
         file._ends_in_line = loaded.ends_in_line
+        file._size = os.fstat(fd).st_size
         return file, loaded
 
     @property
@@ -208,14 +211,18 @@ class SessionFile:
             _sync_folder(folder.parent)
 
     def _write(self, line: bytes) -> None:
-        """Writes the whole line or nothing: half a line would be lost to readers."""
+        """Writes the whole line or nothing: half a line would be lost to readers. Without what somebody has cut off,
+        the rest would be another conversation."""
         size = os.fstat(self._fd).st_size
+        if size < self._size:
+            raise OSError(errno.EIO, "the file became shorter: something else has cut it off")
         try:
             while line:
                 line = line[os.write(self._fd, line) :]
         except OSError:
             os.ftruncate(self._fd, size)
             raise
+        self._size = os.fstat(self._fd).st_size
 
 
 def write_file(target: Path, pieces: Iterable[bytes]) -> None:
