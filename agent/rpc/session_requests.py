@@ -18,6 +18,7 @@ from agent.sessions.file import SessionBusyError, write_file
 from agent.sessions.find import find
 from agent.sessions.fork import fork, keep
 from agent.sessions.load import SessionError
+from agent.sessions.places import FOLDER
 from agent.sessions.portable import export_portable, import_session, portable_text
 from agent.sessions.reading.history import read_history
 from agent.sessions.rows import Meta
@@ -119,6 +120,8 @@ class SessionRequests:
             if request.path is None:
                 return responses.Exported(None, self._text_of(source, request.format))
             path = self._path(request.path, "path")
+            if path.resolve().is_relative_to((self._home / FOLDER).resolve()) or _is_same(path, source):
+                raise RefusedError(f"path: {path} is where sessions are kept; choose another place")
             if request.format == "zotsession":
                 path = export_portable(source, path)
             else:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.sessions.load import BYTE_ORDER_MARK, SessionError
-from agent.sessions.places import SUFFIX, session_files
+from agent.sessions.places import PORTABLE_SUFFIX, SUFFIX, session_files
 from agent.sessions.rows import Meta, read_row
 from wire.events import Totals
 
@@ -107,7 +107,7 @@ def _find(home: Path, cwd: str, word: str, base: str) -> Path:
     for files in (session_files(home, cwd), session_files(home, None, unread.append)):
         if found := _matching(files, word):
             return _only(found, word)
-    if word.endswith(SUFFIX) and (path := Path(base, word)).exists():
+    if word.endswith((SUFFIX, PORTABLE_SUFFIX)) and (path := Path(base, word)).exists():
         return path
     if len(word) < LEAST_PREFIX:
         raise NoSuchSessionError(f"{word!r} is too short: give {LEAST_PREFIX} characters of the session's id or more")

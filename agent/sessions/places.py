@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 FOLDER = "sessions"
 SUFFIX = ".jsonl"
+PORTABLE_SUFFIX = ".zotsession"
+"""Of a session that goes to another machine."""
 UNFINISHED = ".tmp"
 """How the name ends of a file that is being made. Such a name begins with a dot."""
 

@@ -266,6 +266,25 @@ def test_the_conversation_itself_is_exported_with_a_file_or_without(session, tmp
     run(tmp_path, script, says("Hi."), says("Yes."))
 
 
+@pytest.mark.parametrize("form", ["markdown", "html", "json", "zotsession"])
+def test_an_export_never_takes_the_place_of_a_session(session, tmp_path, form):
+    path = session()
+    before = path.read_bytes()
+    (tmp_path / "copy.zotsession").write_bytes(before)
+
+    def script(client):
+        for target in (str(path), str(path.parent / "new")):
+            assert "is where sessions are kept" in refused(
+                client, "export", session=str(path), format=form, path=target
+            )
+        own = {"session": "./copy.zotsession", "path": "copy.zotsession"}
+        assert "is where sessions are kept" in refused(client, "export", format=form, **own)
+
+    run(tmp_path, script)
+    assert [path.read_bytes(), (tmp_path / "copy.zotsession").read_bytes()] == [before] * 2
+    assert len(list(path.parent.iterdir())) == 1
+
+
 def test_an_export_that_is_too_long_for_an_answer_needs_a_path(session, tmp_path):
     path = session(say("x" * 17_000_000))
 

@@ -38,8 +38,9 @@ def test_a_path_is_taken_as_it_is(tmp_path, monkeypatch):
     assert find(tmp_path, "/x", str(path)) == path
     assert find(tmp_path, "/x", f"./{path.name}", base=str(path.parent)) == path
     assert find(tmp_path, "/x", "/nowhere/x.jsonl").name == "x.jsonl"
-    shutil.copy(path, tmp_path / "here.jsonl")
-    assert find(tmp_path, "/x", "here.jsonl", base=str(tmp_path)) == tmp_path / "here.jsonl"
+    for name in ("here.jsonl", "here.zotsession"):
+        shutil.copy(path, tmp_path / name)
+        assert find(tmp_path, "/x", name, base=str(tmp_path)) == tmp_path / name
     monkeypatch.chdir(tmp_path)
     assert find(tmp_path, "/x", "here.jsonl").samefile(tmp_path / "here.jsonl")
 
