@@ -130,6 +130,8 @@ def _server(
     provider, wanted, remark = request.provider, request.model, ""
     if session is not None and wanted is None:
         provider, wanted, remark = session.model_for(provider, known.providers)
+    elif session is not None and (theirs := session.provider(known.providers)) is not None:
+        config = msgspec.structs.replace(config, provider=theirs, model=None)
     given = Credentials(request.api_key, request.api_key_file, request.base_url)
     try:
         connect, model, remarks = connection(provider, wanted, given, config=config, home=home, known=known)

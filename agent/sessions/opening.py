@@ -48,17 +48,23 @@ class Opened(msgspec.Struct, frozen=True):
             found += (f"this session's folder was {theirs}; it goes on in {cwd}",)
         return found
 
+    def provider(self, known: Collection[str]) -> str | None:
+        """The provider of the session's model, which another model is asked of, too; None if there is none among
+        `known`."""
+        meta = self.loaded.meta
+        theirs = ANTHROPIC if meta.provider in ("", *REPLAYS) else meta.provider
+        return theirs if meta.model and theirs in known else None
+
     def model_for(self, provider: str | None, known: Collection[str]) -> tuple[str | None, str | None, str]:
         """The provider and the model to go on with, and a line for the user if they are not those of the session. With
         `provider`, the user has named one; `known` are those that there are. A replayed session has the model that was
         recorded."""
-        meta = self.loaded.meta
-        theirs = ANTHROPIC if meta.provider in ("", *REPLAYS) else meta.provider
+        meta, theirs = self.loaded.meta, self.provider(known)
         if not meta.model:
             return provider, None, ""
-        if theirs in known and provider in (None, theirs):
+        if theirs is not None and provider in (None, theirs):
             return theirs, meta.model, ""
-        why = f"which {provider} has not" if theirs in known else "which is not known here"
+        why = "which is not known here" if theirs is None else f"which {provider} has not"
         return (
             provider,
             None,

@@ -97,6 +97,21 @@ def test_the_model_of_another_provider_is_not_asked(zot, server, ask):
     assert "model was gpt-5 of openai" in outcome.stderr
 
 
+def test_the_provider_of_the_session_goes_on_and_flags_win(zot, server, ask):
+    zot.home.mkdir(exist_ok=True)
+    models = {"local": {"api": "anthropic", "baseUrl": server.base_url, "models": [{"id": "small"}]}}
+    (zot.home / "models.json").write_text(json.dumps({"providers": models}))
+    kept(zot, provider="local", model="small")
+    asked = []
+    for flags in ([], ["-m", "big"], ["--provider", "anthropic"]):
+        outcome = ask("-c", *flags, env={"LOCAL_API_KEY": "k"})
+        (session,) = outcome.check(Status.OK).of(events.Session)
+        asked.append((session.provider, server.requests[-1].body["model"]))
+        assert ("model was big of local" in outcome.stderr) == (flags == ["--provider", "anthropic"])
+    assert asked[:2] == [("local", "small"), ("local", "big")]
+    assert asked[2][0] == "anthropic"
+
+
 def test_a_session_is_found_by_its_id_also_in_another_folder(zot, server, ask):
     other = zot.folder / "other"
     other.mkdir()
