@@ -104,6 +104,7 @@ class SessionRequests:
     def _own_file(self) -> Path | None:
         """The file that has all of the conversation of this server, if there is one."""
         conversation = self._engine.conversation
+        conversation.settle()
         return conversation.path if conversation.is_on_disk else None
 
     def _copy_of_own(self, home: Path, *, at: int | None = None) -> Path:

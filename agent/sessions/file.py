@@ -119,6 +119,11 @@ class SessionFile:
             raise SessionError(f"{self.path}: cannot be written: {error.strerror}") from None
         return self.path
 
+    def settle(self) -> None:
+        """Makes the file of a copy that has no message of its own so far. Raises `SessionError`."""
+        if self._state is State.NEW and self._source is not None:
+            self.create()
+
     def message(self, message: Message) -> None:
         """Writes a message to the disk before it returns. A message without content is left out."""
         if line := rows.message_line(message):
