@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,33 +15,28 @@ from agent.model.provider import ProviderUnavailable
 from agent.model.replay_provider import RecordingProvider, ReplayProvider
 from agent.model.request import THINKING_BUDGETS
 from agent.options import Options, RunRequest
+from agent.request_checks import UsageError, check, checked_folder
 from agent.run.auto_compaction import THRESHOLD
 from agent.run.budget import Budget, refusal
 from agent.run.context_files import NO_CONTEXT, as_text, find_context_files, repository_root
 from agent.run.system_prompt import system_prompt
 from agent.skills.offer import Offer, offer
 from supervisor.discovery.admission import Consent
-from supervisor.discovery.environment import withhold
 from supervisor.home.config import ConfigError, load_config
 from supervisor.home.zot_home import zot_home
-from wire.exit_codes import Status
-from wire.text import valid_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from agent.answers.schema import AnswerSchema
     from agent.model.provider import Provider
     from agent.model.request import Reasoning
+    from agent.providers.connection import Connect
     from agent.providers.user_models import Known
     from agent.sessions.opening import Opened
     from agent.transcript import Image
     from supervisor.home.config import Config
     from supervisor.loop.loop import Loop
-
-
-class UsageError(ValueError):
-    """The request cannot be run; the text says what to change."""
 
 
 class Prepared(msgspec.Struct, frozen=True):
@@ -58,11 +52,8 @@ class Prepared(msgspec.Struct, frozen=True):
 
 def prepare(request: RunRequest) -> Prepared:
     """Returns the options of the run and a function that makes its provider. Raises `UsageError`."""
-    _check_given(request)
-    cwd = _folder(request.cwd)
-    home = request.home or zot_home()
-    _check_texts(request, cwd, home)
-    _check_provider(request)
+    cwd, home = checked_folder(request), request.home or zot_home()
+    check(request, cwd, home)
     config = _config(home)
     session = _session(request, home, cwd)
     try:
@@ -127,62 +118,27 @@ def _prepare(request: RunRequest, cwd: str, home: Path, config: Config, session:
     return Prepared(options, make_provider, images, session)
 
 
-Connect = Callable[["Loop"], "Provider | ProviderUnavailable"]
-
-
 def _server(
     request: RunRequest, config: Config, home: Path, known: Known | None, session: Opened | None
 ) -> tuple[RunRequest, Connect, tuple[str, ...]]:
     """The request with its model and its reasoning; a function that makes the provider with the endpoint and the
-    credential of the run; and lines for the user."""
-    # A replayed run needs none of these modules.
-    from agent.model.access import AccessError, find_access
-    from agent.model.anthropic_provider import AnthropicProvider
-    from agent.providers.auth_file import AuthFileError, Stored, read_stored
-    from agent.providers.choice import ChoiceError, choose
-    from agent.providers.key_file import KeyFileError, read_key, shown
+    credential of the run; and lines for the user. A replayed run needs none of these modules."""
+    from agent.providers.connection import CONNECTION_ERRORS, Credentials, connection
     from agent.providers.user_models import Known
 
     known = known or Known()
-    path = request.api_key_file
-    if path is not None and request.api_key is not None:
-        raise UsageError("--api-key and --api-key-file exclude each other: leave one of them out")
     provider, wanted, remark = request.provider, request.model, ""
     if session is not None and wanted is None:
         provider, wanted, remark = session.model_for(provider, known.providers)
+    elif session is not None and (theirs := session.provider(known.providers)) is not None:
+        config = msgspec.structs.replace(config, provider=theirs, model=None)
+    given = Credentials(request.api_key, request.api_key_file, request.base_url)
     try:
-        choice = choose(provider, wanted, config, known).named(known)
-        preset, model = choice.provider, choice.model
-        catalogue.use(known.models, preset.name)
-        withhold(preset.key_variable)
-        key, warning = (None, "") if path is None else read_key(path)
-        is_given = bool(request.api_key or key or any(map(os.environ.get, preset.variables)))
-        sends = preset.name not in known.without_credential
-        stored = Stored() if is_given or not sends else read_stored(home, preset.name)
-        access = find_access(
-            os.environ,
-            provider=preset,
-            base_url=request.base_url,
-            users_url=known.url(preset.name, model),
-            api_key=request.api_key,
-            file_key=key,
-            file_name=shown(path) if path is not None else "",
-            stored_key=stored.key,
-            sends_credential=sends,
-        )
-    except (AccessError, AuthFileError, ChoiceError, KeyFileError) as error:
+        connect, model, remarks = connection(provider, wanted, given, config=config, home=home, known=known)
+    except CONNECTION_ERRORS as error:
         raise UsageError(str(error)) from None
     reasoning, said = _reasoning(request, config, model)
-    remarks = (*choice.remarks, *filter(None, (remark, warning, stored.warning, said)))
-
-    def connect(loop: Loop) -> Provider | ProviderUnavailable:
-        if not access.is_missing:
-            return AnthropicProvider(loop, access)
-        missing = f"no credential for {access.endpoint.shown}: {preset.how_to_give_a_credential} (zot demo needs none)"
-        if stored.unused:
-            missing += f"; auth.json has the {stored.unused} of zot for {preset.name}, which this program does not use"
-        return ProviderUnavailable(Status.AUTHENTICATION, missing)
-
+    remarks = (*remarks, *filter(None, (remark, said)))
     return msgspec.structs.replace(request, model=model, reasoning=reasoning), connect, remarks
 
 
@@ -271,85 +227,16 @@ def _config(home: Path) -> Config:
 
 def _session(request: RunRequest, home: Path, cwd: str) -> Opened | None:
     """The session that the run goes on with, if it is to go on with one."""
-    asked = [request.continue_last, request.resume is not None, request.session is not None]
-    if sum(asked) > 1:
-        raise UsageError("--continue, --resume and --session exclude each other: each names the session to go on with")
-    if request.resume == "":
-        raise UsageError("--resume needs an ID here (zot session list), or use --continue for the newest session")
-    if not any(asked):
-        if request.fork:
-            raise UsageError("--fork copies a session: name it with --continue, --resume ID or --session PATH")
+    given = request.continue_last, request.resume, request.session, request.fork
+    if given == (False, None, None, False):
         return None
-    if not request.keep_session:
-        raise UsageError("--no-session excludes --continue, --resume and --session, whose file the run writes to")
-    # Most runs go on with no session.
-    from agent.sessions import find
     from agent.sessions.load import SessionError
-    from agent.sessions.opening import open_session
+    from agent.sessions.opening import Asked
 
     try:
-        if request.session is not None:
-            path = Path(request.session).absolute()
-        elif request.resume is not None:
-            path = find.by_id(home, cwd, request.resume)
-        else:
-            path = find.newest(home, cwd)
-        return open_session(path, home=home, cwd=cwd, fork=request.fork)
+        return Asked(*given, request.keep_session).open(home, cwd)
     except SessionError as error:
         raise UsageError(str(error)) from None
-
-
-def _check_given(request: RunRequest) -> None:
-    """Raises `UsageError` for a flag that is given and empty, as from a variable that is not set: the run would use
-    another folder, model or key than was meant."""
-    for flag, value in (
-        ("--cwd", request.cwd),
-        ("--model", request.model),
-        ("--api-key", request.api_key),
-        ("--session", request.session),
-    ):
-        if value is not None and not value.strip():
-            raise UsageError(f"{flag} is empty: give it a value, or leave it out")
-
-
-def _folder(given: str | None) -> str:
-    path = os.path.abspath(given or os.curdir)
-    if not os.path.isdir(path):
-        raise UsageError(f"--cwd {given}: {'not a folder' if os.path.exists(path) else 'no such folder'}")
-    return path
-
-
-def _check_texts(request: RunRequest, cwd: str, home: Path) -> None:
-    """Raises `UsageError` for a text that is not UTF-8. The model and the extensions get these texts in JSON, which
-    holds only UTF-8, but arguments and paths may hold other bytes."""
-    texts = {
-        "the working folder": [cwd],
-        "ZOT_HOME": [str(home)],
-        "--model": [request.model or ""],
-        "--system-prompt": [request.system_prompt or ""],
-        "--append-system-prompt": request.append_system_prompt,
-        "--ext": request.extensions,
-    }
-    for where, values in texts.items():
-        for value in values:
-            if value != valid_text(value):
-                raise UsageError(f"{where} {valid_text(value)!r}: not valid UTF-8")
-
-
-def _check_provider(request: RunRequest) -> None:
-    """Raises `UsageError` for flags that exclude each other."""
-    name = request.provider or ""
-    if name == "replay" and request.replay is None:
-        raise UsageError("--provider replay needs a cassette: --replay FILE (or try zot demo)")
-    if name not in ("", "replay") and request.replay is not None:
-        raise UsageError(f"--replay FILE and --provider {name} exclude each other")
-    if request.replay is not None and request.record is not None:
-        raise UsageError("--replay and --record exclude each other: a replayed run has nothing new to record")
-    if request.openmetrics and request.metrics is None:
-        raise UsageError("--openmetrics has no effect without --metrics FILE")
-    stats, metrics = request.stats, request.metrics
-    if stats is not None and metrics is not None and os.path.realpath(stats) == os.path.realpath(metrics):
-        raise UsageError(f"--stats and --metrics name the same file, {metrics}; each needs its own")
 
 
 def _player(path: str, cwd: str, places: dict[str, str]) -> CassettePlayer:

@@ -6,28 +6,23 @@ Its callers, a headless run among them, own the process: signals, descriptors, t
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from agent import extensions as starting
+from agent.engine_session import EngineSession
 from agent.model import catalogue
 from agent.model.provider import ProviderUnavailable
-from agent.run import compaction, cost
+from agent.prompt_result import PromptResult
+from agent.run import compaction
 from agent.run.budget import Budget, Spending, refusal
-from agent.run.conversation import Conversation
 from agent.run.run import Run
 from agent.run.slash_commands import SlashCommands
 from agent.run.steering import Steering
 from agent.run.summarizer import Summarizer
 from agent.run.turn.guarded_text import judged
 from agent.run.turn.model_call import ModelCalls
-from agent.sessions.file import SessionFile
-from agent.sessions.load import load
-from agent.sessions.opening import open_session
-from agent.sessions.prune import prune
-from agent.sessions.rows import Meta
 from agent.tools.catalogue import SKILL
 from agent.tools.toolbox import Toolbox
 from agent.transcript import now
@@ -39,7 +34,6 @@ from wire.exit_codes import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
     from agent.abort import Abort
     from agent.model.provider import Provider
@@ -47,28 +41,11 @@ if TYPE_CHECKING:
     from agent.output.event_writer import EventWriter
     from agent.output.stderr_notices import StderrNotices
     from agent.run.slash_commands import Invocation
-    from agent.sessions.load import Loaded
     from agent.sessions.opening import Opened
-    from agent.transcript import Image, Message, ToolResult
+    from agent.transcript import Image, ToolResult
     from supervisor.discovery.discover import Skipped
     from supervisor.loop.loop import Loop
     from supervisor.loop.timestamp import Timestamp
-
-
-class PromptResult(msgspec.Struct, frozen=True):
-    """How a prompt ended, its answer, and its use of the model."""
-
-    status: Status
-    reason: str = ""
-    text: str = ""
-    """The model's last answer, or the text that a slash command prints instead."""
-    steps: int = 0
-    usage: events.Totals = cost.NOTHING
-    answer: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-    """The JSON of an answer that fits the schema."""
-    has_answer: bool = False
-    """Whether `text` is an answer: also one that the model has ended for an unusual reason, which is then the reason of
-    an error, but not the text of a turn before a failure."""
 
 
 class Engine:
@@ -102,15 +79,15 @@ class Engine:
         self._event_writer = event_writer
         self._notices = notices
         self.spending = Spending(Budget(options.max_cost_usd, options.max_tokens))
-        self.conversation = Conversation(spending=self.spending)
-        self._session_name = os.urandom(8).hex()
-        """Where no file is kept."""
-        self._resumed: int | msgspec.UnsetType = msgspec.UNSET
-        if session is not None:
-            self._go_on(session)
-            self._resumed = len(session.loaded.messages)
-        elif options.keep_session:
-            self.conversation.begin(self._new_file())
+        self.session = EngineSession(
+            options,
+            provider_name=self.provider_name,
+            version=version,
+            spending=self.spending,
+            say=lambda line: notices.say(f"zot: {line}"),
+            opened=session,
+        )
+        self.conversation = self.session.conversation
         self._run: Run | None = None
         self._steering = Steering()
         """Of the prompt that runs, or of the last one, which is closed."""
@@ -144,54 +121,6 @@ class Engine:
             on_ran=on_tool_ran,
         )
 
-    # --- the session --------------------------------------------------------------------------------------
-
-    @property
-    def session_id(self) -> str:
-        """The id of the session's file; without one, of this run."""
-        return self.conversation.id or self._session_name
-
-    def new_session(self, messages: Sequence[Message] = ()) -> None:
-        """Begins a new conversation, with these messages. Where sessions are kept, it gets a file of its own, whose
-        use of the model begins at nothing, and the file of the conversation before stays; without files the use of
-        the model goes on."""
-        if self.conversation.path is None:
-            self.conversation.replace(messages)
-            return
-        self.conversation.begin(self._new_file(), usage=cost.NOTHING)
-        for message in messages:
-            self.conversation.append(message)
-
-    def resume(self, path: Path, *, fork: bool = False) -> Loaded:
-        """Goes on with another session, or with a copy of it; also where no session was kept so far. The model stays.
-        Raises `SessionError`, and `SessionBusyError` if another run goes on with it: then the conversation is as it
-        was."""
-        options = self._options
-        if path == self.conversation.path and not fork:
-            return load(path)
-        opened = open_session(path, home=options.home, cwd=options.cwd, fork=fork)
-        for line in opened.remarks(options.cwd):
-            self._notices.say(f"zot: {line}")
-        self._go_on(opened)
-        return opened.loaded
-
-    def _go_on(self, session: Opened) -> None:
-        file, loaded = session.file, session.loaded
-        file.begun_by(self._version)
-        file.on_error = self._say_unrecorded
-        file.model(self.provider_name, self._options.model)
-        self.conversation.begin(file, loaded.messages, loaded.usage)
-
-    def _new_file(self) -> SessionFile:
-        options = self._options
-        meta = Meta(cwd=options.cwd, provider=self.provider_name, model=options.model, version=self._version)
-        file = SessionFile.new(options.home, meta)
-        file.on_error = self._say_unrecorded
-        return file
-
-    def _say_unrecorded(self, error: str) -> None:
-        self._notices.say(f"zot: {error}")
-
     # --- prompts ------------------------------------------------------------------------------------------
 
     @property
@@ -206,7 +135,7 @@ class Engine:
             raise ValueError(refused)
         self._options = msgspec.structs.replace(self._options, model=model, reply_tokens=catalogue.max_tokens(model))
         self.supervisor.set_model(model)
-        self.conversation.model(self.provider_name, model)
+        self.session.set_model(model)
         if self._run is not None:
             self._run.options = self._options
 
@@ -316,8 +245,7 @@ class Engine:
         self._follow(abort)
         for line in self._options.remarks:
             self._notices.say(f"zot: {line}")
-        if self.conversation.path is not None:
-            prune(self._options.home, self._options.cwd)
+        self.session.tidy()
         if command is None and needs_model and isinstance(self._provider, ProviderUnavailable):
             self._begin()
             return PromptResult(self._provider.status, self._provider.reason)
@@ -372,13 +300,13 @@ class Engine:
             events.Session(
                 schema_version=events.SCHEMA_VERSION,
                 zot_version=self._version,
-                id=self.session_id,
+                id=self.session.id,
                 provider=self.provider_name,
                 model=self._options.model,
                 cwd=self._options.cwd,
                 extensions=tuple(extension.name for extension in extensions),
                 time=now(),
-                resumed=self._resumed,
+                resumed=self.session.resumed,
             )
         )
         self._notices.has_begun = tell_late

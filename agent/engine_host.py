@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agent.abort import Abort
-    from agent.engine import PromptResult
     from agent.model.provider import Provider, ProviderUnavailable
     from agent.options import Options
     from agent.output.fd_writer import FdWriter
+    from agent.prompt_result import PromptResult
     from agent.sessions.opening import Opened
     from agent.transcript import ToolResult
     from supervisor.loop.loop import Loop
@@ -124,7 +124,7 @@ class EngineHost:
             steps=ran.steps,
             usage=ran.usage,
             duration_s=duration_s,
-            session=self.engine.session_id,
+            session=self.engine.session.id,
             extensions=self.engine.supervisor.costs(),
         )
 

@@ -19,9 +19,9 @@ from wire.exit_codes import Status
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agent.engine import PromptResult
     from agent.model.provider import Provider, ProviderUnavailable
     from agent.options import Options
+    from agent.prompt_result import PromptResult
     from agent.sessions.opening import Opened
     from agent.transcript import Image
 

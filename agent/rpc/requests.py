@@ -122,7 +122,7 @@ class RequestHandler:
             busy=self._queue.is_busy,
             usage=conversation.usage,
             starting=self.is_starting,
-            session=None if path is None else responses.SessionFile(self._engine.session_id, valid_text(str(path))),
+            session=None if path is None else responses.SessionFile(self._engine.session.id, valid_text(str(path))),
         )
 
     def _get_messages(self, request: requests.GetMessages) -> responses.Messages:
@@ -130,7 +130,7 @@ class RequestHandler:
 
     def _clear(self, _request: requests.Clear) -> None:
         self._refuse_if_busy()
-        self._engine.new_session()
+        self._engine.session.begin()
 
     def _set_messages(self, request: requests.SetMessages) -> responses.Count:
         self._refuse_if_busy()
@@ -138,7 +138,7 @@ class RequestHandler:
             found = messages.taken(request.messages)
         except messages.UnfitError as error:
             raise RefusedError(str(error)) from None
-        self._engine.new_session(found)
+        self._engine.session.begin(found)
         return responses.Count(len(found))
 
     def _refuse_if_busy(self) -> None:

@@ -12,8 +12,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from agent.abort import Abort
-from agent.engine import PromptResult
 from agent.engine_host import EngineHost
+from agent.prompt_result import PromptResult
 from agent.rpc.client_output import STALLED_S, ClientOutput
 from agent.rpc.program_extensions import ProgramExtensions
 from agent.rpc.prompt_queue import PromptQueue

@@ -15,8 +15,10 @@ from agent.sessions import store
 from agent.sessions.export.json import branch_record, export_json, session_record
 from agent.sessions.export.markdown import export_markdown
 from agent.sessions.file import SessionBusyError, write_file
+from agent.sessions.find import find
 from agent.sessions.fork import fork, keep
 from agent.sessions.load import SessionError
+from agent.sessions.places import FOLDER
 from agent.sessions.portable import export_portable, import_session, portable_text
 from agent.sessions.reading.history import read_history
 from agent.sessions.rows import Meta
@@ -76,9 +78,9 @@ class SessionRequests:
         path = self._find(request.session, "session")
         if (own := self._engine.conversation.path) is not None and _is_same(own, path):
             path = own
-        loaded = self._engine.resume(path)
+        loaded = self._engine.session.resume(path)
         return responses.Resumed(
-            session=valid_text(self._engine.session_id),
+            session=valid_text(self._engine.session.id),
             path=_text(path),
             message_count=len(loaded.messages),
             model=loaded.meta.model,
@@ -95,13 +97,14 @@ class SessionRequests:
         else:
             self._refuse_if_busy()
             made = self._copy_of_own(self._home, at=request.at)
-            self._engine.resume(made)
+            self._engine.session.resume(made)
         info = store.describe(made)
         return responses.Forked(info.id, _text(made), info.parent, info.messages)
 
     def _own_file(self) -> Path | None:
         """The file that has all of the conversation of this server, if there is one."""
         conversation = self._engine.conversation
+        conversation.settle()
         return conversation.path if conversation.is_on_disk else None
 
     def _copy_of_own(self, home: Path, *, at: int | None = None) -> Path:
@@ -118,6 +121,8 @@ class SessionRequests:
             if request.path is None:
                 return responses.Exported(None, self._text_of(source, request.format))
             path = self._path(request.path, "path")
+            if path.resolve().is_relative_to((self._home / FOLDER).resolve()) or _is_same(path, source):
+                raise RefusedError(f"path: {path} is where sessions are kept; choose another place")
             if request.format == "zotsession":
                 path = export_portable(source, path)
             else:
@@ -147,11 +152,7 @@ class SessionRequests:
 
     def _find(self, text: str, field: str) -> Path:
         """The file of a session, by its id, the beginning of it, or its path."""
-        if not text.strip():
-            raise RefusedError(f"{field}: it is empty")
-        if os.sep in text:
-            return self._path(text, field)
-        return store.path_of(self._home, None, text)
+        return find(self._home, self._cwd, text, named=field, base=self._cwd)
 
     def _path(self, text: str, field: str) -> Path:
         if not text.strip() or "\0" in text:

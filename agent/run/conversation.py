@@ -45,6 +45,11 @@ class Conversation:
         """Whether the file has all of the conversation: it is there, and could be written so far."""
         return self._session is not None and self._session.is_on_disk
 
+    def settle(self) -> None:
+        """Makes the file of a copy, which else its first message makes. Raises `SessionError`."""
+        if self._session is not None:
+            self._session.settle()
+
     def begin(self, session: SessionFile | None, messages: Sequence[Message] = (), usage: Totals | None = None) -> None:
         """Another conversation: the file of the one so far is closed. `messages` and `usage` are what `session`
         has. Without `usage`, that goes on."""

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from agent.sessions import rows
-from agent.sessions.load import CHUNK, SessionError, load_from, rows_but_meta
-from agent.sessions.places import folder_of, temporary_of
+from agent.sessions.load import CHUNK, SessionError, load_from
+from agent.sessions.places import folder_of, unfinished
 from supervisor.home.zot_home import private_folder
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agent.sessions.load import Loaded
+    from agent.sessions.reading.source import Source
     from agent.sessions.rows import Meta
     from agent.transcript import Message
     from wire.events import Totals
@@ -60,19 +61,23 @@ class SessionFile:
         self.on_error: Callable[[str], None] = lambda _text: None
         self._fd = fd
         self._state = State.NEW if fd < 0 else State.OPEN
+        self._size = 0
+        """Bytes of the file, after what was read or written last."""
         self._ends_in_line = True
         self._is_meta_new = False
         """Whether `meta` has changed since it was written: the next message writes it first."""
-        self._copied: Loaded | None = None
-        """The session that this one is a copy of, and its open descriptor."""
-        self._copied_fd = -1
+        self._source: Source | None = None
+        """A session whose kept rows are the first ones of this one."""
 
     @classmethod
-    def new(cls, home: Path, meta: Meta) -> SessionFile:
-        """A session of the folder `meta.cwd`, which begins now; it gets an id."""
+    def new(cls, home: Path, meta: Meta, source: Source | None = None) -> SessionFile:
+        """A session of the folder `meta.cwd`, which begins now; it gets an id. With `source` it begins with the rows
+        that are kept of that one, which is closed with the new file."""
         started = datetime.now(UTC)
         meta = replace(meta, id=str(uuid.uuid4()), started=started.isoformat())
-        return cls(folder_of(home, meta.cwd) / f"{started:%Y%m%d-%H%M%S}-{meta.id[:8]}.jsonl", meta)
+        file = cls(folder_of(home, meta.cwd) / f"{started:%Y%m%d-%H%M%S}-{meta.id[:8]}.jsonl", meta)
+        file._source = source
+        return file
 
     @classmethod
     def reopen(cls, path: Path) -> tuple[SessionFile, Loaded]:
@@ -94,31 +99,7 @@ class SessionFile:
             raise
         file = cls(path, loaded.meta, fd)
         file._ends_in_line = loaded.ends_in_line
-        return file, loaded
-
-    @classmethod
-    def copy_of(cls, path: Path, home: Path, cwd: str) -> tuple[SessionFile, Loaded]:
-        """A new session of the folder `cwd` that begins with all rows of this one, which may be in use. The first
-        message makes the file, with the rows that the other session had when this was called. Raises
-        `SessionError`."""
-        try:
-            fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-        except OSError as error:
-            raise SessionError(f"{path}: cannot be read: {error.strerror}") from None
-        try:
-            loaded = load_from(fd, path)
-        except BaseException:
-            os.close(fd)
-            raise
-        meta = replace(
-            loaded.meta,
-            cwd=cwd,
-            parent=loaded.meta.id,
-            fork_point=loaded.rows_in_force,
-            hide_from_sessions=False,
-        )
-        file = cls.new(home, meta)
-        file._copied, file._copied_fd = loaded, fd
+        file._size = os.fstat(fd).st_size
         return file, loaded
 
     @property
@@ -129,6 +110,19 @@ class SessionFile:
     def is_on_disk(self) -> bool:
         """Whether there is a file: the first message makes it."""
         return self._state is State.OPEN
+
+    def create(self) -> Path:
+        """Makes the file now, without waiting for a message, and returns it. Raises `SessionError`."""
+        try:
+            self._create(b"")
+        except OSError as error:
+            raise SessionError(f"{self.path}: cannot be written: {error.strerror}") from None
+        return self.path
+
+    def settle(self) -> None:
+        """Makes the file of a copy that has no message of its own so far. Raises `SessionError`."""
+        if self._state is State.NEW and self._source is not None:
+            self.create()
 
     def message(self, message: Message) -> None:
         """Writes a message to the disk before it returns. A message without content is left out."""
@@ -164,9 +158,9 @@ class SessionFile:
             except OSError:
                 pass  # each message was safe before
             os.close(self._fd)
-        if self._copied_fd >= 0:
-            os.close(self._copied_fd)
-        self._fd = self._copied_fd = -1
+        if self._source is not None:
+            self._source.close()
+        self._fd = -1
         self._state = State.CLOSED
 
     def _append(self, line: bytes, *, is_safe: bool = True) -> None:
@@ -195,24 +189,26 @@ class SessionFile:
         return begin + meta
 
     def _create(self, line: bytes) -> None:
-        """Makes the file under another name and then gives it its own: a file that begins has its first message."""
+        """Makes the file, which ends with this line, under another name and then gives it its own: whoever finds it
+        finds all of that. Raises `OSError` and `SessionError`."""
         folder = self.path.parent
         is_first = not folder.is_dir()
         private_folder(folder)
-        temporary = temporary_of(self.path)
+        temporary = unfinished(self.path)
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         self._fd = os.open(temporary, flags, 0o600)
         try:
             _lock(self._fd, self.path)
             self._write(rows.meta_line(self.meta))
-            if self._copied is not None:
-                for row in rows_but_meta(self._copied_fd, self._copied.size):
-                    self._write(row)
+            for piece in () if self._source is None else self._source.kept():
+                self._write(piece)
             self._write(line)
             os.fsync(self._fd)
             os.rename(temporary, self.path)
         except BaseException:
             os.unlink(temporary)
+            os.close(self._fd)
+            self._fd = -1
             raise
         self._state = State.OPEN
         _sync_folder(folder)
@@ -220,14 +216,18 @@ class SessionFile:
             _sync_folder(folder.parent)
 
     def _write(self, line: bytes) -> None:
-        """Writes the whole line or nothing: half a line would be lost to readers."""
+        """Writes the whole line or nothing: half a line would be lost to readers. Without what somebody has cut off,
+        the rest would be another conversation."""
         size = os.fstat(self._fd).st_size
+        if size < self._size:
+            raise OSError(errno.EIO, "the file became shorter: something else has cut it off")
         try:
             while line:
                 line = line[os.write(self._fd, line) :]
         except OSError:
             os.ftruncate(self._fd, size)
             raise
+        self._size = os.fstat(self._fd).st_size
 
 
 def write_file(target: Path, pieces: Iterable[bytes]) -> None:
@@ -235,20 +235,20 @@ def write_file(target: Path, pieces: Iterable[bytes]) -> None:
     before. Only the owner can read it. Folders that are missing are made. Raises `SessionError`."""
     if os.path.islink(target):
         target = target.resolve()
-    unfinished = target.with_name(f".{target.name}.{os.urandom(6).hex()}.tmp")
+    temporary = unfinished(target)
     try:
         if os.path.lexists(target) and not target.is_file():
             raise OSError(errno.EINVAL, "not a file")
         private_folder(target.parent)
-        fd = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
             with open(fd, "wb", CHUNK) as file:
                 file.writelines(pieces)
                 file.flush()
                 os.fsync(fd)
-            os.replace(unfinished, target)
+            os.replace(temporary, target)
         except BaseException:
-            unfinished.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
             raise
         _sync_folder(target.parent)
     except OSError as error:

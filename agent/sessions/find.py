@@ -1,73 +1,145 @@
-"""Finds the session to go on with: the newest one of a working folder, or one by its id."""
+"""Finds the session that a word names, by one rule for flags, commands and rpc; and the newest one of a folder.
+
+Only the beginnings of files are read.
+"""
 
 from __future__ import annotations
 
 import os
+import stat
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.sessions.load import CHUNK, SessionError
-from agent.sessions.places import session_files
+from agent.sessions.load import BYTE_ORDER_MARK, SessionError
+from agent.sessions.places import PORTABLE_SUFFIX, SUFFIX, session_files
 from agent.sessions.rows import Meta, read_row
+from wire.events import Totals
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
+
+    from agent.sessions.rows import Row
 
 LEAST_PREFIX = 4
-"""Characters."""
+"""Characters of an id that name a session."""
 CANDIDATES_SHOWN = 5
+WORD_SHOWN = 80
+"""Characters."""
+HEAD_BYTES = 64 * 1024
+"""The first row is no longer than this. A longer file has a message."""
 
 
 class NoSuchSessionError(SessionError):
     """No session is meant, or more than one."""
 
 
+def find(home: Path, cwd: str, word: str, *, named: str = "", base: str = "") -> Path:
+    """The file of the session that `word` names: the name of its file, with or without the suffix; its id; the
+    beginning of its id, or of the digits at the end of its file's name, of `LEAST_PREFIX` characters or more; or a
+    path, which is taken as it is. The sessions of the folder `cwd` go before all others.
+
+    `named` is the flag or the field that has the word, for the error. A relative path begins at `base`; default: the
+    folder of this process. Raises `NoSuchSessionError`.
+    """
+    try:
+        return _find(home, cwd, word.strip(), base)
+    except NoSuchSessionError as error:
+        raise NoSuchSessionError(f"{named}: {error}" if named else str(error)) from None
+
+
 def newest(home: Path, cwd: str) -> Path:
-    """The session of a working folder that was written to last. Raises `NoSuchSessionError`."""
+    """The session of a working folder that was written to last. Those without a message, which a zot may be about to
+    write to, and hidden ones are passed over. Raises `NoSuchSessionError`."""
     for path in session_files(home, cwd):
-        return path
+        rows = head(path)
+        is_hidden = any(isinstance(row, Meta) and row.hide_from_sessions for row in rows)
+        if not is_hidden and not is_empty(rows):
+            return path
     raise NoSuchSessionError(
-        f"there is no session of {cwd} to go on with: leave out --continue, or see zot session list"
+        f"there is no session of {cwd} to go on with: leave out --continue, or see zot session list --all"
     )
 
 
-def by_id(home: Path, cwd: str, given: str) -> Path:
-    """The session whose id, or whose file's name, begins with `given`: at least `LEAST_PREFIX` characters. Those of the
-    folder `cwd` go before all others. Raises `NoSuchSessionError`."""
-    wanted = given.strip().lower()
-    if len(wanted) < LEAST_PREFIX:
-        raise NoSuchSessionError(
-            f"--resume {given!r}: an id has at least {LEAST_PREFIX} characters; see zot session list"
-        )
-    for files in (session_files(home, cwd), session_files(home)):
-        matching = {path: names for path in files if (names := _names(path, wanted))}
-        exact = [path for path, names in matching.items() if wanted in names]
-        found = exact or list(matching)
-        if len(found) == 1:
-            return found[0]
-        if found:
-            raise NoSuchSessionError(f"--resume {given}: {len(found)} sessions begin so: {_shown(found)}")
-    raise NoSuchSessionError(f"--resume {given}: there is no session whose id begins so; see zot session list")
+def session_ids(home: Path, cwd: str) -> list[str]:
+    """The ids of the sessions of a working folder, the one that was written to last first."""
+    return [id_of(path) for path in session_files(home, cwd)]
 
 
-def _names(path: Path, wanted: str) -> list[str]:
-    """The names of a session that begin with `wanted`: its file's, the digits at the end of that, and its id, which
-    zot chooses anew."""
-    stem = path.stem.lower()
-    names = [stem, stem.rpartition("-")[2], meta_of(path).id.lower()]
-    return [name for name in names if name.startswith(wanted)]
+def id_of(path: Path) -> str:
+    """The id that the first row of a file has; else the file's name without its suffix."""
+    first = next(iter(head(path)), None)
+    return (first.id if isinstance(first, Meta) else "") or path.stem
 
 
-def meta_of(path: Path) -> Meta:
-    """What the first line of a session file says; nothing if it cannot be read."""
+def head(path: Path) -> list[Row]:
+    """The rows at the beginning of a file, up to the first one that is neither `meta` nor `usage`; none if it cannot
+    be read."""
     try:
-        with path.open("rb", buffering=0) as file:
-            row = read_row(os.read(file.fileno(), CHUNK).partition(b"\n")[0])
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError:
-        return Meta()
-    return row if isinstance(row, Meta) else Meta()
+        return []
+    try:
+        data = os.read(fd, HEAD_BYTES) if stat.S_ISREG(os.fstat(fd).st_mode) else b""
+    except OSError:
+        return []
+    finally:
+        os.close(fd)
+    found = []
+    for line in data.removeprefix(BYTE_ORDER_MARK).split(b"\n"):
+        if line.strip():
+            found.append(read_row(line))
+            if not isinstance(found[-1], Meta | Totals):
+                break
+    return found
 
 
-def _shown(paths: Sequence[Path]) -> str:
-    shown = ", ".join(path.stem for path in paths[:CANDIDATES_SHOWN])
-    return shown if len(paths) <= CANDIDATES_SHOWN else f"{shown} and {len(paths) - CANDIDATES_SHOWN} more"
+def is_empty(rows: Sequence[Row]) -> bool:
+    """Whether a file with this head has nothing but rows about the session."""
+    return all(isinstance(row, Meta | Totals) for row in rows)
+
+
+def _find(home: Path, cwd: str, word: str, base: str) -> Path:
+    if not word or "\0" in word:
+        raise NoSuchSessionError("the id has a NUL character" if word else "the id is empty")
+    if os.sep in word:
+        return Path(base, word)
+    unread: list[str] = []
+    for files in (session_files(home, cwd), session_files(home, None, unread.append)):
+        if found := _matching(files, word):
+            return _only(found, word)
+    if word.endswith((SUFFIX, PORTABLE_SUFFIX)) and (path := Path(base, word)).exists():
+        return path
+    if len(word) < LEAST_PREFIX:
+        raise NoSuchSessionError(f"{word!r} is too short: give {LEAST_PREFIX} characters of the session's id or more")
+    why = "".join(f"; {line}" for line in unread[:1])
+    raise NoSuchSessionError(f"there is no session {word[:WORD_SHOWN]!r}{why}; zot session list --all names all")
+
+
+def _matching(files: Sequence[Path], word: str) -> list[Path]:
+    """The files that the word names, by the first of these rules that finds any: its name, its id, a beginning."""
+    if named := [path for path in files if word in (path.name, path.stem)]:
+        return named
+    if len(word) < LEAST_PREFIX:
+        return []
+    wanted = word.lower()
+    ids = {path: id_of(path).lower() for path in files}
+    if exact := [path for path, each in ids.items() if each == wanted]:
+        return exact
+    return [path for path, each in ids.items() if each.startswith(wanted) or _digits(path).startswith(wanted)]
+
+
+def _digits(path: Path) -> str:
+    """The first digits of the id that the session had when its file was made; zot chooses another one for the row."""
+    return path.stem.rpartition("-")[2].lower()
+
+
+def _only(found: Sequence[Path], word: str) -> Path:
+    if len(found) == 1:
+        return found[0]
+    names = [id_of(path) for path in found]
+    if len(set(names)) < len(names):  # copies of one file
+        names = [str(path) for path in found]
+    more = f" and {len(names) - CANDIDATES_SHOWN} more" if len(names) > CANDIDATES_SHOWN else ""
+    raise NoSuchSessionError(
+        f"{word[:WORD_SHOWN]!r} may be {', '.join(names[:CANDIDATES_SHOWN])}{more}; give more of it, or the path"
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from agent.sessions.file import SessionFile, write_file
@@ -17,37 +16,58 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from agent.sessions.load import Loaded
+
 
 def fork(source: Path, home: Path, *, at: int | None, version: str, cwd: str | None = None) -> Path:
     """Copies the first `at` messages of a session, without `at` all of it, to a new session, whose file it returns.
     The original is only read; another run may be writing to it.
 
-    Messages are counted as `Loaded.message_rows` counts them, those before a compaction included. Totals that come
-    right after the last message are copied with it; a compaction after it is not, as the original had not
-    compacted these messages by then. Calls whose results are cut off are answered when the fork is loaded. The fork
-    belongs to the folder of the original, or to `cwd`. Raises `SessionError`.
+    Messages are counted as `Loaded.message_rows` counts them, those before a compaction included; so does `fork_point`
+    in the new file. Totals that come right after the last message are copied with it; a compaction after it is not, as
+    the original had not compacted these messages by then. Calls whose results are cut off are answered when the fork is
+    loaded. The fork belongs to the folder of the original, or to `cwd`. Raises `SessionError`.
     """
     with Source(source) as original:
-        _choose(original, at)
-        original.require_session()
-        count = original.message_rows
-        if at is not None and not 1 <= at <= count:
-            raise SessionError(f"{source}: {_out_of_range(at, count)}")
-        if not original.has_messages:
-            raise SessionError(f"{source}: no fork: it has no messages")
-        found = original.meta
-        meta = Meta(
-            cwd=found.cwd if cwd is None else cwd,
-            model=found.model,
-            provider=found.provider,
-            version=version,
-            title=original.title,
-            parent=found.id,
-            fork_point=count if at is None else at,
-        )
-        target = SessionFile.new(home, meta)
-        write_file(target.path, chain([meta_line(target.meta)], original.kept()))
-        return target.path
+        file = _copy(original, home, at=at, version=version, cwd=cwd)
+        try:
+            return file.create()
+        finally:
+            file.close()
+
+
+def fork_to_go_on(source: Path, home: Path, *, cwd: str) -> tuple[SessionFile, Loaded]:
+    """As `fork` of all, but the first message that is written makes the file. Returns the original, too."""
+    original = Source(source)
+    try:
+        file = _copy(original, home, cwd=cwd)
+        return file, original.load()
+    except BaseException:
+        original.close()
+        raise
+
+
+def _copy(
+    original: Source, home: Path, *, at: int | None = None, version: str = "", cwd: str | None = None
+) -> SessionFile:
+    _choose(original, at)
+    original.require_session()
+    count = original.message_rows
+    if at is not None and not 1 <= at <= count:
+        raise SessionError(f"{original.path}: {_out_of_range(at, count)}")
+    if not original.has_messages:
+        raise SessionError(f"{original.path}: no fork: it has no messages")
+    found = original.meta
+    meta = Meta(
+        cwd=found.cwd if cwd is None else cwd,
+        model=found.model,
+        provider=found.provider,
+        version=version,
+        title=original.title,
+        parent=found.id or original.path.stem,
+        fork_point=count if at is None else at,
+    )
+    return SessionFile.new(home, meta, original)
 
 
 def keep(home: Path, meta: Meta, messages: Sequence[Message], usage: Totals, *, at: int | None = None) -> Path:
@@ -56,7 +76,7 @@ def keep(home: Path, meta: Meta, messages: Sequence[Message], usage: Totals, *, 
     if at is not None and not 1 <= at <= len(messages):
         raise SessionError(_out_of_range(at, len(messages)))
     if not messages:
-        raise SessionError("no fork: the conversation has no messages")
+        raise SessionError("the conversation has no messages")
     target = SessionFile.new(home, meta)
     lines = map(message_line, messages[:at])
     write_file(target.path, [meta_line(target.meta), *lines, usage_line(usage)])

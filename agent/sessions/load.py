@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agent.sessions.repair import repaired
-from agent.sessions.rows import Compaction, Meta, Other, Rename, Row, Unreadable, read_row, row_type
+from agent.sessions.rows import Compaction, Meta, Other, Rename, Row, Unreadable, read_row
 from agent.transcript import Message, Text
 from wire.events import Totals
 
@@ -48,8 +48,6 @@ class Loaded(msgspec.Struct, frozen=True):
     """All messages, as they are in the file; empty unless asked for."""
     message_rows: int
     """How many messages the file has, those before a compaction included."""
-    rows_in_force: int
-    """How many messages the file has from the last compaction on, its own included; without those of `repaired`."""
     title: str
     """As the user has named it, else how the first prompt begins; "" without a prompt."""
     usage: Totals
@@ -61,8 +59,6 @@ class Loaded(msgspec.Struct, frozen=True):
     """All faults: `faults` has the first ones."""
     ends_in_line: bool
     """Whether the last line is whole: False after a write that was cut off."""
-    size: int
-    """Bytes that were read."""
 
 
 def load(path: Path, *, with_said: bool = False) -> Loaded:
@@ -78,10 +74,10 @@ def load(path: Path, *, with_said: bool = False) -> Loaded:
         os.close(fd)
 
 
-def load_from(fd: int, path: Path, *, with_said: bool = False) -> Loaded:
-    """As `load`, from an open descriptor."""
+def load_from(fd: int, path: Path, *, with_said: bool = False, limit: int | None = None) -> Loaded:
+    """As `load`, from an open descriptor; with `limit`, only so many bytes of the file."""
     reader = _Reader(with_said)
-    lines = Lines(fd)
+    lines = Lines(fd, limit)
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             raise OSError(errno.EINVAL, "not a file")
@@ -101,29 +97,13 @@ def load_from(fd: int, path: Path, *, with_said: bool = False) -> Loaded:
         messages=tuple(messages),
         said=tuple(reader.said),
         message_rows=reader.rows,
-        rows_in_force=len(reader.messages),
         title=reader.title or reader.meta.title or reader.first_prompt,
         usage=reader.usage,
         repairs=repairs,
         faults=tuple(reader.faults),
         fault_count=reader.fault_count,
         ends_in_line=lines.ended_whole,
-        size=lines.size,
     )
-
-
-def rows_but_meta(fd: int, size: int) -> Iterator[bytes]:
-    """The rows among the first `size` bytes of a file, each with its LF, as they are: also those that cannot be read,
-    but not the meta rows, and not a row that was cut off. Raises `OSError`."""
-    os.lseek(fd, 0, os.SEEK_SET)
-    lines = Lines(fd, size)
-    for number, line in enumerate(lines, 1):
-        if line is None:
-            continue
-        text = line if number > 1 else line.removeprefix(BYTE_ORDER_MARK)
-        row = row_type(text)
-        if row != "meta" and (lines.ended_whole or not isinstance(row, Unreadable)):
-            yield text + b"\n"
 
 
 class _Reader:
@@ -180,8 +160,6 @@ class Lines:
         self._left = limit
         self.ended_whole = True
         """Whether the last line had its LF."""
-        self.size = 0
-        """Bytes so far."""
 
     def __iter__(self) -> Iterator[bytes | None]:
         parts: list[bytes] = []
@@ -202,7 +180,6 @@ class Lines:
 
     def _read(self) -> bytes:
         chunk = os.read(self._fd, CHUNK if self._left is None else min(CHUNK, self._left))
-        self.size += len(chunk)
         if self._left is not None:
             self._left -= len(chunk)
         return chunk

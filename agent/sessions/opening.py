@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from agent.sessions.file import SessionFile
+from agent.sessions.find import find, newest
+from agent.sessions.load import SessionError
 
 if TYPE_CHECKING:
     from collections.abc import Collection
-    from pathlib import Path
 
     from agent.sessions.load import Loaded
 
@@ -46,17 +48,23 @@ class Opened(msgspec.Struct, frozen=True):
             found += (f"this session's folder was {theirs}; it goes on in {cwd}",)
         return found
 
+    def provider(self, known: Collection[str]) -> str | None:
+        """The provider of the session's model, which another model is asked of, too; None if there is none among
+        `known`."""
+        meta = self.loaded.meta
+        theirs = ANTHROPIC if meta.provider in ("", *REPLAYS) else meta.provider
+        return theirs if meta.model and theirs in known else None
+
     def model_for(self, provider: str | None, known: Collection[str]) -> tuple[str | None, str | None, str]:
         """The provider and the model to go on with, and a line for the user if they are not those of the session. With
         `provider`, the user has named one; `known` are those that there are. A replayed session has the model that was
         recorded."""
-        meta = self.loaded.meta
-        theirs = ANTHROPIC if meta.provider in ("", *REPLAYS) else meta.provider
+        meta, theirs = self.loaded.meta, self.provider(known)
         if not meta.model:
             return provider, None, ""
-        if theirs in known and provider in (None, theirs):
+        if theirs is not None and provider in (None, theirs):
             return theirs, meta.model, ""
-        why = f"which {provider} has not" if theirs in known else "which is not known here"
+        why = "which is not known here" if theirs is None else f"which {provider} has not"
         return (
             provider,
             None,
@@ -70,5 +78,45 @@ class Opened(msgspec.Struct, frozen=True):
 def open_session(path: Path, *, home: Path, cwd: str, fork: bool) -> Opened:
     """Opens a session, or with `fork` begins a copy of it. Raises `SessionError`, and `SessionBusyError` if another run
     goes on with it."""
-    file, loaded = SessionFile.copy_of(path, home, cwd) if fork else SessionFile.reopen(path)
-    return Opened(file, loaded)
+    if not fork:
+        return Opened(*SessionFile.reopen(path))
+    from agent.sessions.fork import fork_to_go_on  # most runs copy nothing
+
+    return Opened(*fork_to_go_on(path, home, cwd=cwd))
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """The flags that say which session a run goes on with."""
+
+    continue_last: bool
+    resume: str | None
+    session: str | None
+    fork: bool
+    keep_session: bool
+
+    def check(self) -> bool:
+        """Whether the run goes on with a session. Raises `SessionError` for flags that exclude each other."""
+        asked = [self.continue_last, self.resume is not None, self.session is not None]
+        if sum(asked) > 1:
+            raise SessionError(
+                "--continue, --resume and --session exclude each other: each names the session to go on with"
+            )
+        if self.resume == "":
+            raise SessionError("--resume needs an ID here (zot session list), or use --continue for the newest session")
+        if not any(asked) and self.fork:
+            raise SessionError("--fork copies a session: name it with --continue, --resume ID or --session PATH")
+        if any(asked) and not self.keep_session:
+            raise SessionError("--no-session excludes --continue, --resume and --session, whose file the run writes to")
+        return any(asked)
+
+    def open(self, home: Path, cwd: str) -> Opened | None:
+        """The session that the run goes on with, if it goes on with one. Raises `SessionError`."""
+        if not self.check():
+            return None
+        if self.session is not None:
+            path = Path(self.session).absolute()
+        elif self.resume is not None:
+            path = find(home, cwd, self.resume, named="--resume").absolute()
+        else:
+            path = newest(home, cwd)
+        return open_session(path, home=home, cwd=cwd, fork=self.fork)

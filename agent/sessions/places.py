@@ -7,12 +7,14 @@ import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 FOLDER = "sessions"
 SUFFIX = ".jsonl"
-TEMPORARY = ".tmp"
+PORTABLE_SUFFIX = ".zotsession"
+"""Of a session that goes to another machine."""
+UNFINISHED = ".tmp"
 """How the name ends of a file that is being made. Such a name begins with a dot."""
 
 
@@ -21,29 +23,46 @@ def folder_of(home: Path, cwd: str) -> Path:
     return home / FOLDER / hashlib.sha256(cwd.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
-def temporary_of(path: Path) -> Path:
-    """The name that a session file has while it is made: no session, to readers."""
-    return path.with_name(f".{path.name}{TEMPORARY}")
+def unfinished(path: Path) -> Path:
+    """A name that nobody else uses for a file while it is made: no session, to readers."""
+    return path.with_name(f".{path.name}.{os.urandom(6).hex()}{UNFINISHED}")
+
+
+def is_session_name(name: str) -> bool:
+    return name.endswith(SUFFIX) and not name.startswith(".")
+
+
+def is_unfinished_name(name: str) -> bool:
+    """Whether a session file had this name while it was made."""
+    return name.startswith(".") and f"{SUFFIX}." in name and name.endswith(UNFINISHED)
+
+
+def session_entries(
+    home: Path, cwd: str | None = None, tell: Callable[[str], None] | None = None
+) -> Iterator[tuple[Path, os.DirEntry[str]]]:
+    """All that lies in the folder of a working folder, or in those of all, with that folder. `tell` gets a line about
+    each folder that is there and cannot be read."""
+    root = home / FOLDER
+    if cwd is not None:
+        folders = [folder_of(home, cwd)]
+    else:  # entry.is_dir() would raise for a link that leads to itself
+        folders = [root / entry.name for entry in _entries(root, tell) if os.path.isdir(entry.path)]
+    for folder in folders:
+        for entry in _entries(folder, tell):
+            yield folder, entry
 
 
 def session_files(home: Path, cwd: str | None = None, tell: Callable[[str], None] | None = None) -> list[Path]:
-    """The session files of a working folder, or of all: the one that was written to last first, as in zot. `tell` gets
-    a line about each folder that is there and cannot be read."""
-    folders = [folder_of(home, cwd)] if cwd is not None else _folders(home / FOLDER, tell)
+    """The session files of a working folder, or of all: the one that was written to last first, as in zot. `tell` as
+    in `session_entries`."""
     found = []
-    for folder in folders:
-        for entry in _entries(folder, tell):
-            try:
-                if entry.name.endswith(SUFFIX) and entry.is_file():
-                    found.append((entry.stat().st_mtime_ns, entry.path, folder / entry.name))
-            except OSError:
-                continue
+    for folder, entry in session_entries(home, cwd, tell):
+        try:
+            if is_session_name(entry.name) and entry.is_file():
+                found.append((entry.stat().st_mtime_ns, entry.path, folder / entry.name))
+        except OSError:
+            continue
     return [path for _, _, path in sorted(found, reverse=True)]
-
-
-def _folders(root: Path, tell: Callable[[str], None] | None) -> list[Path]:
-    # entry.is_dir() would raise for a link that leads to itself.
-    return [root / entry.name for entry in _entries(root, tell) if os.path.isdir(entry.path)]
 
 
 def _entries(folder: Path, tell: Callable[[str], None] | None) -> list[os.DirEntry[str]]:

@@ -11,6 +11,7 @@ import orjson
 from msgspec.structs import replace
 
 from agent.sessions.file import SessionFile, write_file
+from agent.sessions.places import PORTABLE_SUFFIX
 from agent.sessions.reading.source import Source
 from agent.sessions.rows import Meta, Unreadable, meta_line
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
     from agent.sessions.reading.source import Line
 
-SUFFIX = ".zotsession"
 IMPORT_LIMIT = 500 * 1000 * 1000
 """Bytes of a file to import."""
 SLUG_CHARACTERS = 40
@@ -35,8 +35,8 @@ def export_portable(source: Path, target: Path) -> Path:
         _choose(original)
         original.require_session()
         path = target / _name(original) if os.path.isdir(target) else target
-        if not path.name.lower().endswith(SUFFIX):
-            path = path.with_name(path.name + SUFFIX)
+        if not path.name.lower().endswith(PORTABLE_SUFFIX):
+            path = path.with_name(path.name + PORTABLE_SUFFIX)
         write_file(path, chain([_head(original)], original.kept()))
         return path
 
@@ -61,9 +61,11 @@ def import_session(source: Path, home: Path, *, cwd: str, version: str) -> Path:
         original.require_session()
         found = original.meta
         meta = Meta(cwd=cwd, model=found.model, provider=found.provider, version=version, title=original.title)
-        target = SessionFile.new(home, meta)
-        write_file(target.path, chain([meta_line(target.meta)], original.kept()))
-        return target.path
+        file = SessionFile.new(home, meta, original)
+        try:
+            return file.create()
+        finally:
+            file.close()
 
 
 def _choose(original: Source) -> None:
@@ -87,7 +89,7 @@ def _name(original: Source) -> str:
     """`YYYYMMDD-HHMMSS-ID-SLUG.zotsession`, as zot names it; what is not known is left out."""
     meta = original.meta
     parts = [_stamp(meta.started), _slug(meta.id[:ID_CHARACTERS]), _slug(original.first_prompt)]
-    return "-".join(part for part in parts if part) + SUFFIX
+    return "-".join(part for part in parts if part) + PORTABLE_SUFFIX
 
 
 def _stamp(started: str) -> str:

@@ -221,16 +221,6 @@ def read_row(line: bytes) -> Row:
         return Unreadable(reason)
 
 
-def row_type(line: bytes) -> str | Unreadable:
-    """The type of a line, which is not read any further."""
-    if line.startswith(MESSAGE):
-        return "message"
-    try:
-        return _type.decode(line).type or ""
-    except _ERRORS as error:
-        return Unreadable(str(error) or type(error).__name__)
-
-
 def _read_row(line: bytes) -> Row:
     kind = "message" if line.startswith(MESSAGE) else _type.decode(line).type or ""
     match kind:

@@ -1,4 +1,4 @@
-"""What is known of the sessions on this machine: lists them, and finds one by its id, file name or path.
+"""What is known of the sessions on this machine.
 
 A list reads whole files, but decodes few of their rows: the first prompt, the last totals, and what names the session.
 """
@@ -16,31 +16,20 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from agent.sessions.load import TITLE_CHARACTERS, Lines, SessionError
-from agent.sessions.places import SUFFIX, session_files
+from agent.sessions.load import BYTE_ORDER_MARK, TITLE_CHARACTERS, Lines, SessionError
+from agent.sessions.places import session_files
 from agent.sessions.rows import Meta, Rename, read_row
 from agent.transcript import Message, Text
 from wire.events import Totals
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from agent.sessions.rows import Row
 
-PREFIX = 4
-"""The fewest characters of an id that name a session."""
-CANDIDATES_SHOWN = 5
-HEAD_BYTES = 64 * 1024
-"""An id stands in the first row, which is no longer than this."""
 LOCKS = Path("/proc/locks")
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-"""Some editors put it before the first line."""
 _MESSAGE = re.compile(rb'\{"type":"message","message":\{"role":"(user|assistant|tool)","content":\[\{')
 _USAGE = b'{"type":"usage",'
-
-
-class NoSuchSessionError(SessionError):
-    """Nothing is named so."""
 
 
 class SessionInfo(msgspec.Struct, frozen=True):
@@ -91,76 +80,9 @@ def list_sessions(home: Path, cwd: str | None, tell: Callable[[str], None] | Non
     return found
 
 
-def find(home: Path, cwd: str | None, text: str) -> SessionInfo:
-    """The session that `text` names: an id, the beginning of one (4 characters or more), the name of a file, or a path.
-
-    Looks among the sessions of the working folder, or with None of all. Raises `SessionError` if there is none, and if
-    there are several; its text has the candidates. The first is a `NoSuchSessionError`.
-    """
-    return describe(path_of(home, cwd, text))
-
-
-def path_of(home: Path, cwd: str | None, text: str) -> Path:
-    """As `find`, but only the file; it may be no session if `text` is a path."""
-    if os.sep in text:
-        return Path(text)
-    unread: list[str] = []
-    paths = session_files(home, cwd, unread.append)
-    for path in paths:
-        if text and text in (path.name, path.stem):
-            return path
-    wanted = text.lower()
-    ids = {path: _id_of(path) for path in paths}
-    if exact := [path for path, each in ids.items() if wanted and each.lower() == wanted]:
-        found = exact
-    else:
-        if len(text) < PREFIX and any(each.lower().startswith(wanted) for each in ids.values()):
-            raise SessionError(f"{text!r} is too short: give {PREFIX} characters of the session's id or more")
-        found = [path for path, each in ids.items() if wanted and each.lower().startswith(wanted)]
-    if not found:
-        if text.endswith(SUFFIX) and os.path.exists(text):
-            return Path(text)
-        where = f"in {cwd}" if cwd is not None else f"under {home}"
-        why = "".join(f"; {line}" for line in unread[:1])
-        raise NoSuchSessionError(f"there is no session {text[:80]!r} {where}{why}; zot session list --all names all")
-    if len(found) > 1:
-        raise SessionError(_ambiguous(text, found, ids))
-    return found[0]
-
-
-def session_ids(home: Path, cwd: str | None) -> list[str]:
-    """The ids of the sessions of a working folder, or with None of all, the one that was written to last first. Reads
-    only the beginning of each file."""
-    return [found for path in session_files(home, cwd) if (found := _id_of(path))]
-
-
 def describe(path: Path) -> SessionInfo:
     """What is known of one file. Raises `SessionError` for one that cannot be read or is no session."""
     return _describe(path, locked_inodes())
-
-
-def _ambiguous(text: str, found: Iterable[Path], ids: dict[Path, str]) -> str:
-    named = [ids[path] for path in found]
-    if len(set(named)) == 1:  # copies of one file
-        named = [str(path) for path in found]
-    more = f" and {len(named) - CANDIDATES_SHOWN} more" if len(named) > CANDIDATES_SHOWN else ""
-    return f"{text!r} may be {', '.join(named[:CANDIDATES_SHOWN])}{more}; give more of it"
-
-
-def _id_of(path: Path) -> str:
-    """The id of a session; "" where there is none."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-    except OSError:
-        return ""
-    try:
-        head = os.read(fd, HEAD_BYTES) if stat.S_ISREG(os.fstat(fd).st_mode) else b""
-    except OSError:
-        return ""
-    finally:
-        os.close(fd)
-    row = read_row(head.removeprefix(BYTE_ORDER_MARK).partition(b"\n")[0])
-    return (row.id if isinstance(row, Meta) else "") or path.stem
 
 
 def _describe(path: Path, locked: frozenset[int] | None) -> SessionInfo:

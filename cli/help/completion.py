@@ -112,7 +112,7 @@ def skills(ctx: typer.Context) -> Iterator[str]:
 @_offering
 def sessions(ctx: typer.Context) -> Iterator[str]:
     """The ids of the sessions of the folder of `--cwd`, as short as lists show them where that is enough."""
-    from agent.sessions.store import session_ids
+    from agent.sessions.find import session_ids
     from supervisor.home.zot_home import zot_home
 
     ids = session_ids(zot_home(), os.path.abspath(os.path.expanduser(ctx.params.get("cwd") or ".")))

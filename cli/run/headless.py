@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from agent.configure import Prepared, UsageError, prepare
+from agent.configure import Prepared, prepare
 from agent.headless import Headless
+from agent.request_checks import UsageError
 from cli.run.output.asked import Asked, Form
 from cli.run.output.delivery import deliver, print_object, unstarted
 from cli.run.prompt import STDIN, PromptError

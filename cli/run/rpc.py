@@ -6,7 +6,8 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from agent.configure import UsageError, prepare
+from agent.configure import prepare
+from agent.request_checks import UsageError
 from agent.rpc.server import RpcServer
 from cli.run.prompt import STDIN
 from cli.version import VERSION

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from agent.sessions.load import Loaded
+    from agent.sessions.store import SessionInfo
 
 SHOWN = 20
 """Sessions, the newest ones."""
@@ -46,24 +46,25 @@ def ask(cwd: str | None, home: Path) -> str | None:
             return str(found[number - 1].path)
 
 
-def _sessions(home: Path, folder: str) -> list[Loaded]:
-    from agent.sessions.load import SessionError, load
+def _sessions(home: Path, folder: str) -> list[SessionInfo]:
+    from agent.sessions.load import SessionError
     from agent.sessions.places import session_files
+    from agent.sessions.store import describe
 
-    found: list[Loaded] = []
+    found: list[SessionInfo] = []
     for path in session_files(home, folder):
         try:
-            loaded = load(path)
+            info = describe(path)
         except SessionError:
             continue
-        if loaded.message_rows and not loaded.meta.hide_from_sessions:
-            found.append(loaded)
+        if info.messages and not info.is_hidden:
+            found.append(info)
         if len(found) == SHOWN:
             break
     return found
 
 
-def choices(sessions: Sequence[Loaded]) -> list[str]:
+def choices(sessions: Sequence[SessionInfo]) -> list[str]:
     """A line for each session: its number, when it was begun, its messages, and how its first prompt begins."""
     from wire.text import printable
 
@@ -71,8 +72,8 @@ def choices(sessions: Sequence[Loaded]) -> list[str]:
     for number, session in enumerate(sessions, 1):
         title = printable(session.title) or "(no text)"
         title = title if len(title) <= TITLE else f"{title[: TITLE - 1]}…"
-        when = printable(session.meta.started[:16].replace("T", " "))
-        lines.append(f"{number:>3}  {when:16}  {session.message_rows:>4} messages  {title}")
+        when = printable(session.started[:16].replace("T", " "))
+        lines.append(f"{number:>3}  {when:16}  {session.messages:>4} messages  {title}")
     return lines
 
 

@@ -83,15 +83,9 @@ def found(cwd: str, text: str) -> SessionInfo:
 
 def file_of(cwd: str, text: str) -> Path:
     """As `found`, but only its file. Raises `SessionError`."""
-    from agent.sessions.load import SessionError
-    from agent.sessions.store import NoSuchSessionError, path_of
+    from agent.sessions.find import find
 
-    if "\0" in text or not text.strip():
-        raise SessionError("the ID is empty" if not text.strip() else "an ID has no NUL character")
-    try:
-        return path_of(home(), cwd, text)
-    except NoSuchSessionError:
-        return path_of(home(), None, text)
+    return find(home(), cwd, text)
 
 
 def listed(cwd: str, *, everywhere: bool, command: str) -> list[SessionInfo]:

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from agent.configure import UsageError, prepare
+from agent.configure import prepare
 from agent.model.anthropic_provider import AnthropicProvider
 from agent.model.provider import ProviderUnavailable
 from agent.model.replay_provider import RecordingProvider, ReplayProvider
 from agent.options import RunRequest
+from agent.request_checks import UsageError
 from tests.support.replay_script import Script
 from wire.exit_codes import Status
 

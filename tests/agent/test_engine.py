@@ -207,19 +207,19 @@ def test_without_skills_there_is_no_tool_for_them(engine):
 def test_a_session_goes_on_and_a_new_one_begins(tmp_path, engine):
     with engine(says("one"), says("two"), says("three"), says("four")) as e:
         assert e.prompt("first", Abort()).status is Status.OK
-        path, first_id = e.conversation.path, e.session_id
-        e.new_session()
+        path, first_id = e.conversation.path, e.session.id
+        e.session.begin()
         assert (e.conversation.transcript, e.conversation.usage.input) == ([], 0)
         assert e.conversation.path != path
-        assert e.session_id != first_id
+        assert e.session.id != first_id
         e.prompt("second", Abort())
-        loaded = e.resume(path)
-        assert (e.session_id, loaded.message_rows) == (first_id, 2)
+        loaded = e.session.resume(path)
+        assert (e.session.id, loaded.message_rows) == (first_id, 2)
         assert e.conversation.usage == loaded.usage
         e.prompt("third", Abort())
         assert [message.role for message in load(path).messages] == ["user", "assistant"] * 2
-        e.resume(path, fork=True)
-        assert e.session_id != first_id
+        e.session.resume(path, fork=True)
+        assert e.session.id != first_id
         e.prompt("fourth", Abort())
         assert load(path).message_rows == 4
         assert load(e.conversation.path).message_rows == 6
@@ -235,7 +235,7 @@ def test_a_session_that_cannot_be_resumed_leaves_the_conversation(tmp_path, engi
         busy.message(Message("user", (Text("x"),), ""))
         for bad, error in ((tmp_path / "none", SessionError), (busy.path, SessionBusyError)):
             with pytest.raises(error):
-                e.resume(bad)
+                e.session.resume(bad)
             assert (e.conversation.transcript, e.conversation.path) == (before, path)
         busy.close()
         e.prompt("second", Abort())

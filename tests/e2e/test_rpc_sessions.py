@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import subprocess
 
+from agent.sessions.load import load
 from tests.support.messages_server import stall_midway, text_reply, tool_reply
 from tests.support.rpc_client import RpcClient
+from tests.support.session_files import ID, write_session
 
 UP_TO_A_DELTA = 4
 
@@ -37,3 +39,18 @@ def test_a_killed_server_loses_only_the_reply_that_was_coming(zot, server):
         client.rest()
     texts = [block.get("text") for message in server.requests[-1].body["messages"] for block in message["content"]]
     assert [text for text in texts if text] == ["first", "Said.", "second", "third"]
+
+
+def test_a_copy_that_has_no_message_of_its_own_is_copied_whole(zot, server):
+    """Also what was said before a compaction."""
+    path = write_session(zot.home, str(zot.cwd))
+    flags = ("--base-url", server.base_url, "--api-key", "k", "-c", "--fork")
+    with zot.start("rpc", *flags, stdin=subprocess.PIPE) as running:
+        client = RpcClient.of(running)
+        own = client.ask("get_state")["data"]["session"]["id"]
+        copied = client.ask("fork")["data"]
+        running.process.stdin.close()
+        client.rest()
+    assert (copied["parent"], copied["message_count"]) == (own, 6)
+    assert sorted(load(file).meta.parent for file in zot.session_files()) == sorted(["", ID, own])
+    assert load(path).message_rows == 6

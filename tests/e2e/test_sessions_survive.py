@@ -9,6 +9,7 @@ import json
 import os
 import random
 import select
+import signal
 import time
 
 import msgspec
@@ -127,6 +128,29 @@ def test_a_run_is_killed_at_any_moment_and_the_next_one_goes_on(zot, strict, mom
     print(f"{load(path).message_rows} messages, {load(path).repairs} repairs, {len(seen)} answers seen")
 
 
+@pytest.mark.parametrize("end", ["abort in a tool", "budget in mid-turn", "invalid answer"])
+def test_a_run_that_did_not_come_to_its_end_goes_on(zot, server, end):
+    flags = ("--json", "--no-ext", "--base-url", server.base_url)
+    if end == "invalid answer":
+        (zot.cwd / "schema.json").write_text('{"type": "object"}')
+        server.add(text_reply("no"), text_reply("no"))
+        zot.run(*flags, "--output-schema", "schema.json", "go", env=KEY).check(Status.INVALID_ANSWER, user_messages=2)
+    elif end == "budget in mid-turn":
+        server.add(tool_reply([("bash", {"command": "echo x"})] * 2, input_tokens=1000))
+        zot.run(*flags, "--max-tokens", "500", "go", env=KEY).check(Status.BUDGET)
+    else:
+        server.add(tool_reply([("bash", {"command": "echo begun; sleep 60"}), ("bash", {"command": "echo x"})]))
+        with zot.start(*flags, "go", env=KEY) as running:
+            running.wait_for(events.ToolProgress)
+            running.signal(signal.SIGINT)
+            running.finish().check(Status.INTERRUPTED)
+    server.add(text_reply("Going on."))
+    outcome = zot.run(*flags, "-c", "next", env=KEY).check(Status.OK)
+    assert outcome.stderr == ""
+    assert faults_of(server.requests[-1].body["messages"]) == []
+    check_transcript(zot.session_rows())
+
+
 def test_one_of_two_runs_on_a_session_is_refused(zot, strict):
     script = text_reply("first")
     strict.add(script)
@@ -188,6 +212,7 @@ def test_a_file_size_limit_is_as_a_full_disk(zot, strict):
         ("cp F F.new && mv F.new F", True),
         ("chmod 0400 F", False),
         ("rm -r $ZOT_HOME/sessions", True),
+        ("truncate -s 0 F", True),
     ],
 )
 def test_a_file_that_is_touched_in_mid_run(zot, command, is_told):

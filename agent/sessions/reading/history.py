@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from agent.sessions.load import FAULTS_SHOWN, Fault, Lines, SessionError
+from agent.sessions.load import BYTE_ORDER_MARK, FAULTS_SHOWN, Fault, Lines, SessionError
 from agent.sessions.rows import Compaction, Meta, Row, Unreadable, read_row
-from agent.sessions.store import BYTE_ORDER_MARK, SessionInfo, describe
+from agent.sessions.store import SessionInfo, describe
 from agent.transcript import Message, ToolCall
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from agent.sessions.load import BYTE_ORDER_MARK, CHUNK, LINE_LIMIT, SessionError
+from agent.sessions.load import BYTE_ORDER_MARK, CHUNK, LINE_LIMIT, SessionError, load_from
 from agent.sessions.rows import Compaction, Meta, Rename, Row, Unreadable, read_row
 from agent.transcript import Message, Text
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
     from typing import BinaryIO
+
+    from agent.sessions.load import Loaded
 
 LF = b"\n"
 
@@ -51,6 +53,8 @@ class Source:
         self._ranges: list[tuple[int, int]] = []
         """Start and end of what is to be copied."""
         self._size_limit = size_limit
+        self._size = 0
+        """Bytes that were read."""
         self._file = self._open()
 
     def __enter__(self) -> Source:
@@ -59,6 +63,9 @@ class Source:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
         self._file.close()
 
     def _open(self) -> BinaryIO:
@@ -96,6 +103,7 @@ class Source:
                     if not (isinstance(row, Unreadable) and not text.endswith(LF)) and self._take(row):
                         yield Line(start, size, text.rstrip(LF), row)
                 start += size
+                self._size = start
         except OSError as error:
             raise self._unreadable(error) from None
 
@@ -126,6 +134,11 @@ class Source:
         """Raises `SessionError` if nothing that was read belongs to a session."""
         if not self._has_meta and not self.has_messages:
             raise SessionError(f"{self.path}: no session: it has neither a `meta` row nor messages")
+
+    def load(self) -> Loaded:
+        """The session as it was when `lines` came to its end. Raises `SessionError`."""
+        os.lseek(self._file.fileno(), 0, os.SEEK_SET)
+        return load_from(self._file.fileno(), self.path, limit=self._size)
 
     def keep(self, line: Line) -> None:
         """Has this row in the copy, behind those that were kept before."""

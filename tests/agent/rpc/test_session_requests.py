@@ -138,8 +138,8 @@ def test_what_cannot_be_resumed_says_which_file_and_why(session, tmp_path):
         assert "there is no session 'ffffffff'" in refused(client, "resume", session="ffffffff")
         assert f"{tmp_path}/none/x.jsonl: cannot be opened" in refused(client, "resume", session="none/x.jsonl")
         assert "notes.txt: no session" in refused(client, "resume", session="./notes.txt")
-        assert refused(client, "resume", session=" ") == "session: it is empty"
-        assert refused(client, "resume", session="a/\0") == "session: it has a NUL character"
+        assert refused(client, "resume", session=" ") == "session: the id is empty"
+        assert refused(client, "resume", session="a/\0") == "session: the id has a NUL character"
         assert "too short" in refused(client, "resume", session=identity(path)[:2])
         assert ask(client, "get_state")["message_count"] == 0
         assert ask(client, "resume", session=str(path)) == ask(client, "resume", session=identity(path))
@@ -264,6 +264,25 @@ def test_the_conversation_itself_is_exported_with_a_file_or_without(session, tmp
         assert "go on" in ask(client, "export")["text"]
 
     run(tmp_path, script, says("Hi."), says("Yes."))
+
+
+@pytest.mark.parametrize("form", ["markdown", "html", "json", "zotsession"])
+def test_an_export_never_takes_the_place_of_a_session(session, tmp_path, form):
+    path = session()
+    before = path.read_bytes()
+    (tmp_path / "copy.zotsession").write_bytes(before)
+
+    def script(client):
+        for target in (str(path), str(path.parent / "new")):
+            assert "is where sessions are kept" in refused(
+                client, "export", session=str(path), format=form, path=target
+            )
+        own = {"session": "./copy.zotsession", "path": "copy.zotsession"}
+        assert "is where sessions are kept" in refused(client, "export", format=form, **own)
+
+    run(tmp_path, script)
+    assert [path.read_bytes(), (tmp_path / "copy.zotsession").read_bytes()] == [before] * 2
+    assert len(list(path.parent.iterdir())) == 1
 
 
 def test_an_export_that_is_too_long_for_an_answer_needs_a_path(session, tmp_path):

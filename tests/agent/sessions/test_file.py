@@ -115,6 +115,19 @@ def test_a_home_that_cannot_be_written_costs_the_session_file_only(tmp_path):
     session.usage(Totals(1, 0, 0, 0))
 
 
+@pytest.mark.parametrize("left", [0, 50])
+def test_what_others_cut_off_ends_the_writing_and_what_they_add_does_not(session, left):
+    session.message(say("one"))
+    with session.path.open("ab") as other:
+        other.write(b'{"type":"added"}\n')
+    session.message(say("two"))
+    assert session.error is None
+    os.truncate(session.path, left)
+    session.message(say("three"))
+    assert "became shorter" in session.error
+    assert session.path.stat().st_size == left
+
+
 def test_half_a_line_is_taken_back(session, monkeypatch):
     session.message(say("one"))
     real = os.write

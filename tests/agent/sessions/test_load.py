@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent.sessions.file import SessionBusyError, SessionFile
+from agent.sessions.fork import fork_to_go_on
 from agent.sessions.load import SessionError, load
 from agent.sessions.rows import Meta
 from agent.transcript import Image, Message, Text, Thinking, ToolCall, ToolResult
@@ -79,7 +80,7 @@ def test_a_byte_order_mark_is_not_copied(written, tmp_path):
     lines = written.path.read_bytes().splitlines(keepends=True)
     path = tmp_path / "marked.jsonl"
     path.write_bytes(b"\xef\xbb\xbf" + b"".join(lines[1:]))
-    copy, _ = SessionFile.copy_of(path, tmp_path, "/y")
+    copy, _ = fork_to_go_on(path, tmp_path, cwd="/y")
     copy.message(Message("user", (Text("more"),), TIME))
     copy.close()
     assert load(copy.path).messages[:-1] == CONVERSATION

@@ -9,15 +9,15 @@ import time
 import pytest
 
 from agent.sessions.file import SessionFile
-from agent.sessions.places import folder_of, temporary_of
-from agent.sessions.prune import AGE_S, prune
+from agent.sessions.places import folder_of, unfinished
+from agent.sessions.remove import PRUNED_S, prune
 from agent.sessions.rows import Meta
 from agent.transcript import Message, Text
 
 META = '{"type":"meta","meta":{"id":"1","cwd":"/x"}}\n'
 HI = '{"type":"message","message":{"role":"user","content":[{"text":"hi"}]}}\n'
 NOW = 2_000_000_000.0
-OLD = NOW - AGE_S - 10
+OLD = NOW - PRUNED_S - 10
 
 pytestmark = pytest.mark.skipif(not hasattr(fcntl, "F_SETLEASE"), reason="only Linux has leases")
 
@@ -45,7 +45,7 @@ def test_an_old_file_without_a_message_goes(make, tmp_path, text):
     ("text", "more"),
     [
         (META + HI, {}),
-        (META, {"mtime": NOW - AGE_S + 10}),
+        (META, {"mtime": NOW - PRUNED_S + 10}),
         (META + "{edited\n", {}),
         ("my notes\n", {}),
         ("\n", {}),
@@ -78,7 +78,7 @@ def test_a_file_in_use_stays(make, tmp_path):
 
 def test_what_a_killed_run_left_half_made_goes(make, tmp_path):
     path = make(META)
-    left = temporary_of(path)
+    left = unfinished(path)
     path.rename(left)
     assert prune(tmp_path, "/x", NOW) == [left]
 
@@ -92,7 +92,7 @@ def test_a_file_that_changes_before_the_lock_is_got_stays(make, tmp_path, monkey
             other.write(HI)
         real(fd, how)
 
-    monkeypatch.setattr("agent.sessions.prune.fcntl.flock", late)
+    monkeypatch.setattr("agent.sessions.remove.fcntl.flock", late)
     assert prune(tmp_path, "/x", NOW) == []
     monkeypatch.undo()
     os.utime(path, (OLD, OLD))
@@ -102,7 +102,7 @@ def test_a_file_that_changes_before_the_lock_is_got_stays(make, tmp_path, monkey
 
 def test_runs_that_begin_and_prune_at_the_same_time_lose_nothing(tmp_path):
     """Processes that make sessions, and that prune with a clock a year ahead, so that no age protects a file."""
-    ahead = time.time() + 365 * AGE_S
+    ahead = time.time() + 365 * PRUNED_S
     pids = []
     for number in range(8):
         if not (pid := os.fork()):

@@ -8,7 +8,8 @@ import re
 import msgspec
 import pytest
 
-from agent.sessions.store import find, list_sessions
+from agent.sessions.find import find
+from agent.sessions.store import describe, list_sessions
 from agent.sessions.tree import tree
 from cli.sessions.tree import ASCII_LINES, drawn
 from tests.support.forked import run
@@ -20,7 +21,7 @@ def test_a_fork_prints_its_id_and_how_to_go_on(zot, sessions):
     outcome = run(zot, "session", "fork", "3a3e", "--at", "2")
     made = outcome.text.strip()
     assert outcome.stderr == f'2 messages; go on with: zot -r {made[:8]} -p "…"\n'
-    info = find(zot.home, str(zot.cwd), made)
+    info = describe(find(zot.home, str(zot.cwd), made))
     assert (info.parent, info.fork_point, info.messages) == (ID, 2, 2)
 
 

@@ -115,11 +115,11 @@ def test_a_session_of_another_folder_is_found_too(zot, sessions):
     [
         ("nope", "there is no session 'nope'"),
         ("3a3", "too short"),
-        ("", "the ID is empty"),
+        ("", "the id is empty"),
         ("./fifo", "cannot be read: not a file"),
         ("./none", "cannot be read: No such file"),
         ("./text", "no session"),
-        (".", "there is no session"),
+        (".", "too short"),
         ("./", "cannot be read"),
     ],
 )

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from agent.configure import UsageError, prepare
+from agent.configure import prepare
 from agent.options import RunRequest
+from agent.request_checks import UsageError
 from cli.duration import limit_from
 from supervisor.cleanup.host_record import HostRecord, open_record
 from supervisor.discovery.discover import Found, Scope, discover, read_manifest

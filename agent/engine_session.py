@@ -1,0 +1,108 @@
+"""The session of an engine: which conversation it has, and which file that goes to."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from agent.run import cost
+from agent.run.conversation import Conversation
+from agent.sessions.file import SessionFile
+from agent.sessions.load import load
+from agent.sessions.opening import open_session
+from agent.sessions.remove import prune
+from agent.sessions.rows import Meta
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from agent.options import Options
+    from agent.run.budget import Spending
+    from agent.sessions.load import Loaded
+    from agent.sessions.opening import Opened
+    from agent.transcript import Message
+
+
+class EngineSession:
+    """The conversation, in a file where sessions are kept. `say` gets lines for the user."""
+
+    def __init__(
+        self,
+        options: Options,
+        *,
+        provider_name: str,
+        version: str,
+        spending: Spending,
+        say: Callable[[str], None],
+        opened: Opened | None,
+    ) -> None:
+        """With `opened`, the conversation goes on; else one begins, in a new file if the options keep sessions."""
+        self._home = options.home
+        self._cwd = options.cwd
+        self._version = version
+        self._provider_name = provider_name
+        self._model = options.model
+        self._say = say
+        self._name = os.urandom(8).hex()
+        self.conversation = Conversation(spending=spending)
+        self.resumed: int | msgspec.UnsetType = msgspec.UNSET
+        """How many messages the run began with, if it goes on with a session."""
+        if opened is not None:
+            self._go_on(opened)
+            self.resumed = len(opened.loaded.messages)
+        elif options.keep_session:
+            self.conversation.begin(self._new_file())
+
+    @property
+    def id(self) -> str:
+        """The id of the session's file; without one, of this run."""
+        return self.conversation.id or self._name
+
+    def tidy(self) -> None:
+        """Removes what other runs have left of sessions that never began, where sessions are kept."""
+        if self.conversation.path is not None:
+            prune(self._home, self._cwd)
+
+    def set_model(self, model: str) -> None:
+        """Notes that this model is asked from now on."""
+        self._model = model
+        self.conversation.model(self._provider_name, model)
+
+    def begin(self, messages: Sequence[Message] = ()) -> None:
+        """Begins a new conversation, with these messages. Where sessions are kept, it gets a file of its own, whose
+        use of the model begins at nothing, and the file of the conversation before stays; without files the use of
+        the model goes on."""
+        if self.conversation.path is None:
+            self.conversation.replace(messages)
+            return
+        self.conversation.begin(self._new_file(), usage=cost.NOTHING)
+        for message in messages:
+            self.conversation.append(message)
+
+    def resume(self, path: Path, *, fork: bool = False) -> Loaded:
+        """Goes on with another session, or with a copy of it; also where no session was kept so far. The model stays.
+        Raises `SessionError`, and `SessionBusyError` if another run goes on with it: then the conversation is as it
+        was."""
+        if path == self.conversation.path and not fork:
+            return load(path)
+        opened = open_session(path, home=self._home, cwd=self._cwd, fork=fork)
+        for line in opened.remarks(self._cwd):
+            self._say(line)
+        self._go_on(opened)
+        return opened.loaded
+
+    def _go_on(self, session: Opened) -> None:
+        file, loaded = session.file, session.loaded
+        file.begun_by(self._version)
+        file.on_error = self._say
+        file.model(self._provider_name, self._model)
+        self.conversation.begin(file, loaded.messages, loaded.usage)
+
+    def _new_file(self) -> SessionFile:
+        meta = Meta(cwd=self._cwd, provider=self._provider_name, model=self._model, version=self._version)
+        file = SessionFile.new(self._home, meta)
+        file.on_error = self._say
+        return file

@@ -1,0 +1,29 @@
+"""How a prompt ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from agent.run import cost
+
+if TYPE_CHECKING:
+    from wire import events
+    from wire.exit_codes import Status
+
+
+class PromptResult(msgspec.Struct, frozen=True):
+    """How a prompt ended, its answer, and its use of the model."""
+
+    status: Status
+    reason: str = ""
+    text: str = ""
+    """The model's last answer, or the text that a slash command prints instead."""
+    steps: int = 0
+    usage: events.Totals = cost.NOTHING
+    answer: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    """The JSON of an answer that fits the schema."""
+    has_answer: bool = False
+    """Whether `text` is an answer: also one that the model has ended for an unusual reason, which is then the reason of
+    an error, but not the text of a turn before a failure."""
