@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from cli import number_format
-from cli.aligned import aligned
+from cli.columns import aligned
 from cli.hosts.find import NONE_RUNS, ask_all, close, count_states, survey
 from cli.json_line import print_json
 from supervisor.control.client import HostError

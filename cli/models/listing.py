@@ -9,7 +9,7 @@ from agent.model import catalogue
 from agent.model.catalogue import PACKAGED, READ, Thinking
 from agent.providers.choice import choose
 from agent.providers.user_models import UserModelsError, load
-from cli.aligned import aligned
+from cli.columns import aligned
 from cli.json_line import print_json
 from supervisor.home.config import ConfigError, load_config
 from supervisor.home.zot_home import zot_home

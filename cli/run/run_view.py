@@ -9,7 +9,7 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
-from cli.fitted import fitted
+from cli.columns import fitted
 from cli.help.page import page_width
 from cli.os_errors import discard_output
 from wire import events

@@ -72,7 +72,7 @@ def _run(*, everywhere: bool, most: int | None, cwd: str | None, as_json: bool) 
 def table(found: list[SessionInfo], width: int | None, *, with_folder: bool) -> list[str]:
     """Lines in columns. The title comes last and is cut to `width` columns; where too little of it would be left, other
     columns are left out first."""
-    from cli.aligned import aligned
+    from cli.columns import aligned
     from cli.sessions.listing import cut
 
     rows = [_row(info, time.time()) for info in found]

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.skills.discover import discover
+from cli.columns import fitted
 from cli.dialogue import say
-from cli.fitted import fitted
 from cli.help.page import page_width
 from cli.json_line import print_json
 from supervisor.home.zot_home import zot_home

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from cli.columns import fitted
 from cli.dialogue import say
 from cli.ext.manage.shared_options import Cwd, InGlobal, InProject, folders_at, managing, scopes_from, shown
-from cli.fitted import fitted
 from cli.help.page import page_width
 from cli.json_line import print_json
 from cli.parameters import Json

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cli.aligned import aligned
 from cli.choices import CommandLineError, project_folder
+from cli.columns import aligned
 from cli.json_line import print_json
 from cli.run.trust_prompt import answer_to, can_ask, card, cut
 from supervisor.discovery.content_hash import ContentError

@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.aligned import aligned
-from cli.fitted import fitted
+from cli.columns import aligned, fitted
 
 ROWS = [("NAME", "CPU", "NOTE", "FOLDER"), ("a-long-name", "12", "fine", "/somewhere/else"), ("b", "7", "", "/x")]
 
