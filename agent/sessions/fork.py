@@ -63,7 +63,7 @@ def keep(home: Path, meta: Meta, messages: Sequence[Message], usage: Totals, *, 
 
 
 def _out_of_range(at: int, count: int) -> str:
-    return f"no fork at {at}: there are {count} messages"
+    return f"no fork at {at}: there are {count} messages, and at goes from 1 to their number"
 
 
 def _choose(original: Source, at: int | None) -> None:
