@@ -15,6 +15,9 @@ _COUNTS = ("", "k", "M", "G", "T", "P", "E")
 _WHOLE_UNTIL = 100_000
 """Counts below are written with all digits."""
 
+_LEAST_DOLLARS = 0.00001
+"""An amount below is no amount that matters, but it is not 0 either."""
+
 # --- in sentences and on pages --------------------------------------------------------------------------------
 
 
@@ -75,8 +78,13 @@ def elapsed(seconds: float) -> str:
 
 
 def dollars(value: float | None) -> str:
-    """`$0.0123`, `$1.23`; `cost not known` for None."""
-    return "cost not known" if value is None else f"${short(value)}"
+    """`$0.0123`, `$1.23`, `$0.00003`, `under $0.00001`; `cost not known` for None."""
+    if value is None:
+        return "cost not known"
+    if 0 < value < _LEAST_DOLLARS:
+        return f"under ${_LEAST_DOLLARS:.5f}"
+    text = short(value)
+    return f"${value:.5f}" if "e-" in text else f"${text}"
 
 
 def plural(count: int, noun: str, several: str = "") -> str:

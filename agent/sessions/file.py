@@ -85,6 +85,8 @@ class SessionFile:
         Raises `SessionBusyError` if another run has the lock, and `SessionError`."""
         try:
             fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            raise SessionError(f"{path}: there is no such file; zot session list names the sessions") from None
         except OSError as error:
             refused = error.errno in (errno.EACCES, errno.EPERM, errno.EROFS)
             hint = "; go on with a copy (--fork)" if refused else ""

@@ -76,7 +76,7 @@ def keep(home: Path, meta: Meta, messages: Sequence[Message], usage: Totals, *, 
     if at is not None and not 1 <= at <= len(messages):
         raise SessionError(_out_of_range(at, len(messages)))
     if not messages:
-        raise SessionError("the conversation has no messages")
+        raise SessionError("the conversation has no messages yet")
     target = SessionFile.new(home, meta)
     lines = map(message_line, messages[:at])
     write_file(target.path, [meta_line(target.meta), *lines, usage_line(usage)])

@@ -39,9 +39,10 @@ class Opened(msgspec.Struct, frozen=True):
             more = f" (the first of {loaded.fault_count} such lines)" if loaded.fault_count > 1 else ""
             found = (f"{loaded.path}:{first.line}: this line cannot be read and is left out{more}: {first.reason}",)
         if loaded.repairs:
+            changed = "1 message is" if loaded.repairs == 1 else f"{loaded.repairs} messages are"
             found += (
-                f"{loaded.path}: the conversation was broken off or edited: {loaded.repairs} of its messages are"
-                " changed, added or left out, so that the model takes it",
+                f"{loaded.path}: the conversation was broken off or edited: {changed} changed, added or left out, so"
+                " that the model takes it",
             )
         theirs = loaded.meta.cwd
         if theirs and os.path.realpath(theirs) != os.path.realpath(cwd):

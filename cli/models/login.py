@@ -16,6 +16,7 @@ from agent.providers.user_models import UserModelsError, load
 from supervisor.home.config import Config, ConfigError, load_config
 from supervisor.home.zot_home import zot_home
 from wire.exit_codes import Status
+from wire.suggest import not_one_of
 from wire.text import one_line, printable
 
 if TYPE_CHECKING:
@@ -104,6 +105,8 @@ def _logout(name: str) -> None:
 def _preset(name: str, known: Known) -> Preset:
     if name == REPLAY:
         raise _GivenUpError(Status.USAGE, "replay is no server: it has no key")
+    if name not in known.providers and name not in known.unusable:
+        raise ChoiceError(f"PROVIDER: {not_one_of(name, known.providers)}")
     return choose(name, None, Config(), known).provider
 
 

@@ -112,7 +112,15 @@ def test_every_quantity_has_words(value, count):
 
 @pytest.mark.parametrize(
     ("value", "said"),
-    [(0.0, "$0"), (0.00042, "$0.0004"), (0.0123, "$0.0123"), (12.345, "$12.3"), (None, "cost not known")],
+    [
+        (0.0, "$0"),
+        (1e-9, "under $0.00001"),
+        (0.00003, "$0.00003"),
+        (0.00042, "$0.0004"),
+        (0.0123, "$0.0123"),
+        (12.345, "$12.3"),
+        (None, "cost not known"),
+    ],
 )
 def test_dollars(value, said):
     assert dollars(value) == said

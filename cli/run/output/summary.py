@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from cli.number_format import dollars
 from cli.run.output.markdown import cell, code, fenced, table
 from wire import events
 from wire.text import counted
@@ -64,13 +65,14 @@ def _head(result: events.Result, seen: Seen, *, is_kept: bool) -> str:
         ("model", code(session.model) if session else ""),
         ("steps", str(result.steps)),
         ("tokens", f"{usage.input:,} in{cached}, {usage.output:,} out"),
-        ("cost", "unknown" if result.cost_usd is None else f"${result.cost_usd:.4f} at list price"),
+        ("cost", "unknown" if result.cost_usd is None else f"{dollars(result.cost_usd)} at list price"),
         ("duration", f"{result.duration_ms / 1000:.1f} s"),
         ("session", code(result.session)),
     ]
     if is_kept and re.fullmatch(r"[\w.-]+", result.session):
         where = f" in {code(session.cwd)}" if session else ""
-        rows.append(("go on with it", f"{code(f'zot -r {result.session}')}{where}"))
+        again = f'zot -r {result.session} -p "…"'
+        rows.append(("go on with it", f"{code(again)}{where}"))
     sign = "\N{WHITE HEAVY CHECK MARK}" if result.exit_code == 0 else "\N{CROSS MARK}"
     outcome = f"{cell(result.status)}, exit status {result.exit_code}"
     shown = table(("outcome", outcome), [row for row in rows if row[1]])

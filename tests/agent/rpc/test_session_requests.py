@@ -136,7 +136,7 @@ def test_what_cannot_be_resumed_says_which_file_and_why(session, tmp_path):
 
     def script(client):
         assert "there is no session 'ffffffff'" in refused(client, "resume", session="ffffffff")
-        assert f"{tmp_path}/none/x.jsonl: cannot be opened" in refused(client, "resume", session="none/x.jsonl")
+        assert f"{tmp_path}/none/x.jsonl: there is no such file" in refused(client, "resume", session="none/x.jsonl")
         assert "notes.txt: no session" in refused(client, "resume", session="./notes.txt")
         assert refused(client, "resume", session=" ") == "session: the id is empty"
         assert refused(client, "resume", session="a/\0") == "session: the id has a NUL character"

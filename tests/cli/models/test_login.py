@@ -82,7 +82,7 @@ def test_without_a_server_nothing_is_learnt_and_nothing_is_stored(zot, login):
         (("--no-probe",), "", 2, "stdin: is empty"),
         (("--no-probe",), "a\nb\n", 2, "stdin: has more than one line"),
         (("--no-probe",), "schlüssel\n", 2, "has characters that no HTTP header can carry"),
-        (("olama",), "k\n", 2, "'olama' is not one of anthropic, ollama"),
+        (("olama",), "k\n", 2, "zot login: PROVIDER: 'olama' is not one of anthropic, ollama"),
         (("replay",), "k\n", 2, "replay is no server"),
         (("--base-url", "x"), "k\n", 2, "--base-url x: must start with http"),
     ],

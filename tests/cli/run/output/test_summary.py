@@ -53,10 +53,10 @@ def test_a_summary_says_what_a_reader_of_a_job_asks():
 | model | <code>claude-x</code> |
 | steps | 3 |
 | tokens | 12,345 in, 9 read from the cache, 678 out |
-| cost | $0.5000 at list price |
+| cost | $0.5 at list price |
 | duration | 12.3 s |
 | session | <code>ab-12</code> |
-| go on with it | <code>zot -r ab-12</code> in <code>&#47;work</code> |
+| go on with it | <code>zot -r ab-12 -p &#34;…&#34;</code> in <code>&#47;work</code> |
 
 **Answer**
 
