@@ -25,6 +25,7 @@ Runs a coding agent headless, with extensions as crash-isolated processes.
 Examples:
     zot demo                                  a complete run; needs no key
     zot -p "what does this project do?"       the answer as text
+    zot -p -c "write a test for it"           goes on with the newest session
     zot --json "fix the failing test"         one JSON event per line
     git diff | zot -p                         the prompt from a pipe
     zot -p "/meter"                           a command of an extension

@@ -91,4 +91,5 @@ def fault_text(history: History) -> str:
     first = ", ".join(str(fault.line) for fault in history.faults)
     more = " and more" if history.fault_count > len(history.faults) else ""
     count = history.fault_count
-    return f"{count} line{'' if count == 1 else 's'} of the session file cannot be read and are left out: {first}{more}"
+    are_left_out = f"of the session file cannot be read and {'is' if count == 1 else 'are'} left out"
+    return f"{count} line{'' if count == 1 else 's'} {are_left_out}: {first}{more}"
