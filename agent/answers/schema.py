@@ -33,6 +33,8 @@ ALL_FAULTS_LIMIT = 32 * 1024 * 1024
 """Bytes of the text, times those of the schema or of the text, whichever is larger. Beyond this limit only the first
 fault is named: the validator collects all faults at once, each with a copy of the wrong value."""
 FENCE = "```"
+INLINE = "(the JSON)"
+"""What errors call a schema that is no file."""
 
 
 class AnswerSchemaError(ValueError):
@@ -43,8 +45,9 @@ class AnswerSchema:
     """A JSON Schema: of the draft in its `$schema`, else of 2020-12. Raises `AnswerSchemaError`. References lead to
     places in the file; nothing else is read, from no folder and no server."""
 
-    def __init__(self, path: str) -> None:
-        text = _read(path)
+    def __init__(self, given: str) -> None:
+        """`given` is the path of a file, or the schema itself: a text that begins with `{`."""
+        path, text = (INLINE, _bounded(INLINE, given.encode())) if is_inline(given) else (given, _read(given))
         value = _json(path, text)
         self._size = len(text)
         self._validator = _validator(path, text, value)
@@ -77,6 +80,11 @@ class AnswerSchema:
             yield error
 
 
+def is_inline(given: str) -> bool:
+    """Whether this is a schema, and not the path of one."""
+    return given.lstrip().startswith("{")
+
+
 # --- the file -----------------------------------------------------------------------------------------------
 
 
@@ -88,6 +96,10 @@ def _read(path: str) -> bytes:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise AnswerSchemaError(f"--output-schema {valid_text(path)}: cannot be read: {reason}") from None
+    return _bounded(path, text)
+
+
+def _bounded(path: str, text: bytes) -> bytes:
     if len(text) > SIZE_LIMIT:
         raise _fault(path, f"it has {len(text):,} bytes; the limit is {SIZE_LIMIT:,}, as each request has it")
     return text

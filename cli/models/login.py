@@ -76,16 +76,19 @@ def _login(name: str, model: str | None, base_url: str | None, *, has_probe: boo
     read_stored(home, preset.name)  # a faulty file is an error before a key is asked for
     asked = model or _model_of(preset, known, home)
     key = _key(preset)
-    access = find_access(
-        {name: value for name, value in os.environ.items() if name == preset.url_variable or "TIMEOUT" in name},
-        provider=preset,
-        base_url=base_url,
-        users_url=known.url(preset.name, asked),
-        stored_key=key,
-    )
+    environ = {name: value for name, value in os.environ.items() if name == preset.url_variable or "TIMEOUT" in name}
+    users_url = known.url(preset.name, asked)
+    access = find_access(environ, provider=preset, base_url=base_url, users_url=users_url, stored_key=key)
     said = _try(access, asked) if has_probe else "it was not tried"
     store_key(home, preset.name, key)
     print(printable(f"{preset.name}: {said}; stored in {home / NAME}"))  # noqa: T201
+    later = find_access(environ, provider=preset, users_url=users_url).endpoint
+    if later.url != access.endpoint.url:
+        _say(
+            "login",
+            f"it was tried with {access.endpoint.shown}, but a run sends it to {later.shown}: give each run the same"
+            " --base-url, or write that address to models.json",
+        )
     for variable in preset.variables:
         if os.environ.get(variable):
             _say("login", f"{variable} is set and comes before it: unset it to use the stored key")

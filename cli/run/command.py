@@ -49,6 +49,7 @@ _MODE = "What to print"
 _SESSION = "The session"
 _MODEL = "The model"
 _TOOLS = "Tools and extensions"
+_LIMITS = "Limits"
 _RUN = "The run"
 
 
@@ -77,7 +78,7 @@ def root(
     output_schema: Annotated[
         str | None,
         typer.Option(
-            help="The final answer must be JSON that fits the JSON Schema in this file.",
+            help="The final answer must be JSON that fits this JSON Schema: a file, or {…} itself.",
             metavar="FILE",
             rich_help_panel=_MODE,
         ),
@@ -290,7 +291,7 @@ def root(
         str | None, typer.Option("-C", "--cwd", help="The project's folder.", metavar="DIR", rich_help_panel=_RUN)
     ] = None,
     max_steps: Annotated[
-        int | None, typer.Option(help="At most so many turns.", metavar="N", min=1, rich_help_panel=_RUN)
+        int | None, typer.Option(help="At most so many turns.", metavar="N", min=1, rich_help_panel=_LIMITS)
     ] = None,
     max_cost_usd: Annotated[
         float | None,
@@ -298,7 +299,7 @@ def root(
             help="Make no request any more once the model has cost so many dollars.",
             metavar="USD",
             parser=_dollars,
-            rich_help_panel=_RUN,
+            rich_help_panel=_LIMITS,
         ),
     ] = None,
     max_tokens: Annotated[
@@ -307,7 +308,7 @@ def root(
             help="Make no request any more after so many tokens, input plus output.",
             metavar="N",
             min=1,
-            rich_help_panel=_RUN,
+            rich_help_panel=_LIMITS,
         ),
     ] = None,
     timeout: Annotated[
@@ -316,7 +317,7 @@ def root(
             help="End the run after so long: 90, 500ms, 5m, 1h30m. With --rpc each prompt.",
             metavar=METAVAR,
             parser=_limit,
-            rich_help_panel=_RUN,
+            rich_help_panel=_LIMITS,
         ),
     ] = None,
     drain_timeout: Annotated[
@@ -366,6 +367,8 @@ def root(
         assert isinstance(ctx.command, RootGroup)
         known = sorted(ctx.command.list_commands(ctx))
         hint = did_you_mean(words[0], set(known) - {"help"}) if words else ""
+        if continue_ or resume is not None or session is not None:
+            raise CommandLineError('a session goes on with a prompt: add -p or --json, as in zot -p -c "go on"')
         said = f"no such command: {words[0]!r}{'; ' + hint if hint else '.'} " if words else ""
         raise CommandLineError(f"{said}To send a prompt, use -p or --json; commands: {', '.join(known)}")
     try:

@@ -91,7 +91,7 @@ def _check_files(asked: Asked, request: RunRequest) -> None:
         ("--record", request.record),
         ("--replay", request.replay),
         ("--session", request.session),
-        ("--output-schema", request.output_schema),
+        ("--output-schema", None if (request.output_schema or "").lstrip().startswith("{") else request.output_schema),
         ("--api-key-file", None if request.api_key_file == STDIN else request.api_key_file),
         *(("--image", image) for image in request.images),
     ]

@@ -50,8 +50,8 @@ if TYPE_CHECKING:
         save_session: bool
         auto_compact: bool
         no_auto_compact: bool
-        output_schema: Place
-        """Of the answer to each prompt."""
+        output_schema: Place | Mapping[str, Any]
+        """Of the answer to each prompt: a file, or the JSON Schema itself."""
         max_steps: int
         max_cost_usd: float
         """Of all prompts together, as `max_tokens`."""
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
         openmetrics: bool
 
 
-TEXT, PLACE, SWITCH, SECONDS, COUNT, TEXTS, PLACES, CSV, DOLLARS = range(9)
+TEXT, PLACE, SWITCH, SECONDS, COUNT, TEXTS, PLACES, CSV, DOLLARS, SCHEMA = range(10)
 FLAGS = {
     "provider": TEXT,
     "model": TEXT,
@@ -95,7 +95,7 @@ FLAGS = {
     "save_session": SWITCH,
     "auto_compact": SWITCH,
     "no_auto_compact": SWITCH,
-    "output_schema": PLACE,
+    "output_schema": SCHEMA,
     "cwd": PLACE,
     "max_steps": COUNT,
     "max_cost_usd": DOLLARS,
@@ -168,10 +168,21 @@ def _written(name: str, kind: int, value: Any) -> list[str]:
     if kind in MANY:
         items = [_checked(name, MANY[kind], item) for item in _items(name, value)]
         return [f"{flag}={','.join(items)}"] if kind == CSV else [f"{flag}={item}" for item in items]
-    text = _checked(name, kind, value)
+    text = _schema(name, value) if kind == SCHEMA else _checked(name, kind, value)
     if kind == SWITCH:
         return [flag] if value else []
     return [f"{flag}={text}"]
+
+
+def _schema(name: str, value: Any) -> str:
+    """A path, or a JSON Schema as JSON."""
+    if isinstance(value, (str, os.PathLike)):
+        return _checked(name, PLACE, value)
+    if not isinstance(value, dict):
+        raise TypeError(f"{name} is a path or a dict, not {value!r}")
+    import json
+
+    return json.dumps(value)
 
 
 def _items(name: str, value: Any) -> list[Any]:

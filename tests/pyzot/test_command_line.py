@@ -58,6 +58,12 @@ def test_each_option_is_typed():
     assert {line.target.id for line in options.body if isinstance(line, ast.AnnAssign)} == {*FLAGS, "api_key"}
 
 
+def test_a_schema_is_a_path_or_the_schema_itself():
+    assert command({"output_schema": Path("a.json"), "drain_timeout": None}, ["zot"])[2:] == ["--output-schema=a.json"]
+    written = command({"output_schema": {"type": "integer"}, "drain_timeout": None}, ["zot"])
+    assert written[2:] == ['--output-schema={"type": "integer"}']
+
+
 def test_options_are_written_as_flags():
     given = {
         "model": "-x", "tools": ["read", "bash"], "ext": [Path("a"), "b"], "append_system_prompt": "one",
@@ -127,6 +133,7 @@ def test_a_package_in_a_zip_file_is_told_to_name_the_program(monkeypatch):
         ("tools", [None]),
         ("cwd", 5),
         ("system_prompt", "a\0b"),
+        ("output_schema", ["type"]),
     ],
 )
 def test_a_value_of_another_type_is_refused_by_name(name, value):

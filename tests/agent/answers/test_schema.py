@@ -216,3 +216,13 @@ def test_no_text_breaks_it(tmp_path_factory, text):
     path.write_text('{"type": "object", "minProperties": 1}')
     verdict = AnswerSchema(str(path)).check(text)
     assert verdict.fits == (verdict.answer is not msgspec.UNSET)
+
+
+def test_a_schema_may_be_given_itself():
+    made = AnswerSchema(json.dumps(SCHEMA))
+    assert made.check('{"items": [{"price": 1}]}').fits
+    assert made.check('{"items": [{"price": -1}]}').faults
+    with pytest.raises(AnswerSchemaError, match=r"--output-schema \(the JSON\):1:\d+: not JSON"):
+        AnswerSchema('{"type": }')
+    with pytest.raises(AnswerSchemaError, match=r"--output-schema \(the JSON\): it has .* bytes; the limit is"):
+        AnswerSchema('{"title": "' + "x" * SIZE_LIMIT + '"}')
