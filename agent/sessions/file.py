@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 NO_LOCKS = frozenset({errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL})
 """Of a file system that has no locks. There a second run is not noticed."""
+ATTEMPTS = 4
+"""To begin a file."""
 
 
 class SessionBusyError(SessionError):
@@ -196,11 +198,8 @@ class SessionFile:
         folder = self.path.parent
         is_first = not folder.is_dir()
         private_folder(folder)
-        temporary = unfinished(self.path)
-        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-        self._fd = os.open(temporary, flags, 0o600)
+        self._fd, temporary = _begun(self.path)
         try:
-            _lock(self._fd, self.path)
             self._write(rows.meta_line(self.meta))
             for piece in () if self._source is None else self._source.kept():
                 self._write(piece)
@@ -255,6 +254,25 @@ def write_file(target: Path, pieces: Iterable[bytes]) -> None:
         _sync_folder(target.parent)
     except OSError as error:
         raise SessionError(f"{target}: cannot be written: {error.strerror}") from None
+
+
+def _begun(path: Path) -> tuple[int, Path]:
+    """A new file that has the lock, and its unfinished name. Who looks for what was left behind may have the lock of
+    such a file for a moment: then it is tried with another one. Raises `OSError` and `SessionError`."""
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    for left in reversed(range(ATTEMPTS)):
+        temporary = unfinished(path)
+        fd = os.open(temporary, flags, 0o600)
+        try:
+            _lock(fd, path)
+        except SessionError as error:
+            os.close(fd)
+            temporary.unlink(missing_ok=True)
+            if not left or not isinstance(error, SessionBusyError):
+                raise
+        else:
+            return fd, temporary
+    raise AssertionError
 
 
 def _lock(fd: int, path: Path) -> None:

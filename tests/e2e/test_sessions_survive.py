@@ -201,7 +201,7 @@ def test_a_file_size_limit_is_as_a_full_disk(zot, strict):
     assert [row["message"]["role"] for row in whole if row["type"] == "message"] == ["user", "assistant"]
     strict.add(text_reply("Later."))
     flags = ("--json", "--no-ext", "--base-url", strict.base_url, "-c")
-    assert "1 of its messages" in zot.run(*flags, "go", env=KEY).check(Status.OK).stderr
+    assert "1 message is changed" in zot.run(*flags, "go", env=KEY).check(Status.OK).stderr
     assert faults_of(strict.requests[-1].body["messages"]) == []
 
 

@@ -44,10 +44,10 @@ def test_a_key_that_the_server_takes_is_stored_and_used_and_forgotten(zot, login
     assert outcome.text == (
         f"anthropic: {server.base_url} accepts it: claude-haiku-5-5 has answered; stored in {zot.home / 'auth.json'}\n"
     )
-    assert outcome.stderr == (
-        f"zot login: it was tried with {server.base_url}, but a run sends it to https://api.anthropic.com: give each run"
-        " the same --base-url, or write that address to models.json\n"
+    later = (
+        f"it was tried with {server.base_url}, but a run sends it to https://api.anthropic.com: give each run the same"
     )
+    assert f"zot login: {later} --base-url, or write that address to models.json\n" in outcome.stderr
     assert stored(zot) == {"anthropic": {"api_key": KEY}}
     assert stat.S_IMODE((zot.home / "auth.json").stat().st_mode) == 0o600
     (probe,) = server.requests
