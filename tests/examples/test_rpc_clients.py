@@ -29,7 +29,10 @@ from tests.support.zot_process import Zot
 FOLDER = ROOT / "examples" / "rpc"
 CLIENTS = {"client.py": [sys.executable], "client.sh": ["/bin/sh"], "client.mjs": ["node"], "go": []}
 NEEDED = {"client.sh": "jq", "client.mjs": "node", "go": "go"}
-each_client = pytest.mark.parametrize("client", CLIENTS)
+SLOW = {"go"}
+"""It is built first."""
+PARAMETERS = [pytest.param(client, marks=[pytest.mark.slow] * (client in SLOW)) for client in CLIENTS]
+each_client = pytest.mark.parametrize("client", PARAMETERS)
 STALLED = stall_midway(text_reply("Once upon a time"), after=4)
 
 
@@ -155,7 +158,7 @@ def test_an_aborted_prompt_has_its_reason(answering, client):
     assert (process.returncode, out, err) == (130, "\ninterrupted: interrupted by SIGTERM\n", "")
 
 
-@pytest.mark.parametrize("client", [client for client in CLIENTS if client != "client.sh"])
+@pytest.mark.parametrize("client", [each for each in PARAMETERS if each.values != ("client.sh",)])
 def test_an_interrupt_aborts_the_prompt(answering, client):
     with answering(client) as (process, _agent):
         process.send_signal(signal.SIGINT)
@@ -182,6 +185,7 @@ def test_a_server_that_does_not_start_is_an_error(run, client):
     assert "Traceback" not in err
 
 
+@pytest.mark.slow
 def test_the_go_source_is_tidy():
     if shutil.which("go") is None:
         pytest.skip("no go here")
