@@ -99,7 +99,7 @@ class EngineSession:
         file.begun_by(self._version)
         file.on_error = self._say
         file.model(self._provider_name, self._model)
-        self.conversation.begin(file, loaded.messages, loaded.usage)
+        self.conversation.go_on(file, loaded)
 
     def _new_file(self) -> SessionFile:
         meta = Meta(cwd=self._cwd, provider=self._provider_name, model=self._model, version=self._version)

@@ -1,7 +1,7 @@
 """Whether a conversation is compacted before its next request: how full the model's window would be. Pure.
 
 A provider counts the tokens of a request only when it answers. So the figures of the last reply count, and what was
-added since is estimated; before the first reply, as in a resumed session, all is.
+added since is estimated; before the first reply, all is. The file of a session that goes on has such figures, too.
 """
 
 from __future__ import annotations
@@ -18,11 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from agent.model.request import ToolSpec
+    from agent.sessions.measured import Measured
     from agent.transcript import Block
 
 THRESHOLD = 85
 """Percent of the window, as in zot."""
 BYTES_PER_TOKEN = 4
+FAR_BELOW = 2
+"""So many times less than estimated."""
 IMAGE_TOKENS = 1_600
 """Of one image, whatever its size: what the API counts for about a megapixel."""
 
@@ -61,6 +64,14 @@ def counted(usage: Mapping[str, int], messages: int) -> Fill:
     nothing."""
     asked = usage.get("input", 0) + usage.get("cache_read", 0) + usage.get("cache_write", 0)
     return Fill(asked + usage.get("output", 0), messages) if asked else Fill()
+
+
+def resumed(measured: Measured | None, transcript: Sequence[Message]) -> Fill:
+    """What is known of a conversation that goes on. Figures far below the estimate are not taken: some programs compact
+    a conversation without a word of it in its file, and these figures are of the short one."""
+    if measured is None or measured.tokens * FAR_BELOW < estimated(transcript[: measured.messages]):
+        return Fill()
+    return Fill(measured.tokens, measured.messages)
 
 
 def judge(transcript: Sequence[Message], fill: Fill, *, window: int | None, percent: int, overhead: int) -> Judged:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agent.sessions.file import SessionFile
+    from agent.sessions.load import Loaded
     from agent.transcript import Message
     from wire.events import Totals
 
@@ -50,15 +51,20 @@ class Conversation:
         if self._session is not None:
             self._session.settle()
 
-    def begin(self, session: SessionFile | None, messages: Sequence[Message] = (), usage: Totals | None = None) -> None:
-        """Another conversation: the file of the one so far is closed. `messages` and `usage` are what `session`
-        has. Without `usage`, that goes on."""
+    def begin(self, session: SessionFile, usage: Totals | None = None) -> None:
+        """A new conversation: the file of the one so far is closed. Without `usage`, that goes on."""
         if self._session is not None:
             self._session.close()
         self._session = session
-        self.transcript = list(messages)
+        self.transcript = []
         self.usage = self.usage if usage is None else usage
         self.fill = Fill()
+
+    def go_on(self, session: SessionFile, loaded: Loaded) -> None:
+        """The conversation that `session` has: the file of the one so far is closed."""
+        self.begin(session, loaded.usage)
+        self.transcript = list(loaded.messages)
+        self.fill = auto_compaction.resumed(loaded.measured, self.transcript)
 
     def model(self, provider: str, model: str) -> None:
         """Notes in the file that another model is asked from now on."""

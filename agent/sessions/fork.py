@@ -79,7 +79,8 @@ def keep(home: Path, meta: Meta, messages: Sequence[Message], usage: Totals, *, 
         raise SessionError("the conversation has no messages yet")
     target = SessionFile.new(home, meta)
     lines = map(message_line, messages[:at])
-    write_file(target.path, [meta_line(target.meta), *lines, usage_line(usage)])
+    # The totals come first: they are of more than these messages, and no reply's.
+    write_file(target.path, [meta_line(target.meta), usage_line(usage), *lines])
     return target.path
 
 

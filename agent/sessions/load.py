@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from agent.sessions.measured import Measured, Meter
 from agent.sessions.repair import repaired
 from agent.sessions.rows import Compaction, Meta, Other, Rename, Row, Unreadable, read_row
 from agent.transcript import Message, Text
@@ -54,6 +55,8 @@ class Loaded(msgspec.Struct, frozen=True):
     """Of the whole session."""
     repairs: int
     """Messages that were changed, added or left out, so that the model's API takes the rest."""
+    measured: Measured | None
+    """The tokens of the first ones of `messages`; None if the file does not tell them."""
     faults: tuple[Fault, ...]
     fault_count: int
     """All faults: `faults` has the first ones."""
@@ -91,6 +94,9 @@ def load_from(fd: int, path: Path, *, with_said: bool = False, limit: int | None
     if not reader.has_meta and not reader.rows and not reader.messages:
         raise SessionError(f"{path}: no session: it has neither a `meta` row nor messages")
     messages, repairs = repaired(reader.messages)
+    measured = reader.meter.last
+    if measured is not None and messages[: measured.messages] != reader.messages[: measured.messages]:
+        measured = None
     return Loaded(
         path=path,
         meta=reader.meta,
@@ -100,6 +106,7 @@ def load_from(fd: int, path: Path, *, with_said: bool = False, limit: int | None
         title=reader.title or reader.meta.title or reader.first_prompt,
         usage=reader.usage,
         repairs=repairs,
+        measured=measured,
         faults=tuple(reader.faults),
         fault_count=reader.fault_count,
         ends_in_line=lines.ended_whole,
@@ -119,6 +126,7 @@ class _Reader:
         self.usage = Totals(0, 0, 0, 0, 0.0)
         self.faults: list[Fault] = []
         self.fault_count = 0
+        self.meter = Meter()
 
     def take(self, number: int, row: Row) -> None:
         match row:
@@ -126,14 +134,17 @@ class _Reader:
                 self._take_message(row)
             case Totals():
                 self.usage = row
+                self.meter.totals(row)
             case Meta():
                 self.meta, self.has_meta = row, True
             case Compaction(messages):
                 self.messages = [message for message in messages if message.content]
+                self.meter.compaction(self.messages[-1].role if self.messages else "")
             case Rename(title):
                 self.title = title
             case Unreadable(reason):
                 self.fault_count += 1
+                self.meter.lost()
                 if len(self.faults) < FAULTS_SHOWN:
                     self.faults.append(Fault(number, reason))
             case Other():
@@ -144,6 +155,7 @@ class _Reader:
             return
         self.rows += 1
         self.messages.append(message)
+        self.meter.message(message, len(self.messages))
         if self._with_said:
             self.said.append(message)
         if not self.first_prompt and message.role == "user":

@@ -144,3 +144,18 @@ def test_an_abort_during_the_summary_ends_the_prompt_of_rpc_and_the_next_one_is_
         assert client.ask("get_messages")["data"]["messages"][0]["content"][0]["text"] == f"{HEADING}It was so."
         running.process.stdin.close()
         assert running.finish().leftovers == []
+
+
+def test_a_session_that_nearly_fills_the_window_is_compacted_before_its_first_request(ask, server, zot):
+    server.add(*TURNS, text_reply("So far.", input_tokens=3, cache_read=189_000, output_tokens=997))
+    ask("--model", SMALL, "--no-auto-compact", prompt="word" * 100_000).check(Status.OK)
+    server.add(text_reply("It was so."), text_reply("Done.", input_tokens=3_000))
+    outcome = ask("-c", prompt="next").check(Status.OK)
+    (start,), (done,) = outcome.of(CompactStart), outcome.of(CompactDone)
+    assert (start.trigger, start.window) == ("window", 200_000)
+    assert 190_000 < start.tokens < 190_010
+    assert done.messages_before == 7
+    assert "tools" not in server.requests[3].body, "the first request asks for the summary"
+    assert server.requests[4].body["messages"][0]["content"][0]["text"] == f"{HEADING}It was so."
+    server.add(text_reply("Again."))
+    assert ask("-c", prompt="more").check(Status.OK).of(CompactStart) == []

@@ -22,7 +22,9 @@ from agent.run.auto_compaction import (
     expected,
     judge,
     overhead_of,
+    resumed,
 )
+from agent.sessions.measured import Measured
 from agent.transcript import Image, Message, Text, Thinking, ToolCall, ToolResult
 
 WINDOW = 100_000
@@ -155,3 +157,11 @@ def test_a_long_run_never_asks_for_more_than_the_window_and_compacts_no_two_time
         transcript.append(message(answered, "user"))
     assert all(pair != ("compaction", "compaction") for pair in pairwise(happened))
     assert happened[-1] == "request"
+
+
+def test_a_conversation_that_goes_on_has_the_figures_of_its_file():
+    transcript = conversation(100, 100, 100)
+    assert resumed(Measured(190, 2), transcript) == Fill(190, 2)
+    assert resumed(Measured(100, 2), transcript) == Fill(100, 2)
+    assert resumed(Measured(99, 2), transcript) == Fill(), "those of a shorter conversation"
+    assert resumed(None, transcript) == Fill()
