@@ -30,6 +30,8 @@ class Conversation:
         self.usage = cost.NOTHING
         """Of the whole session, what was before this run included."""
         self.fill = Fill()
+        self._unwritten: Sequence[Message] = ()
+        """The last messages so far, if the file has them only with the next one."""
 
     @property
     def id(self) -> str:
@@ -59,12 +61,15 @@ class Conversation:
         self.transcript = []
         self.usage = self.usage if usage is None else usage
         self.fill = Fill()
+        self._unwritten = ()
 
     def go_on(self, session: SessionFile, loaded: Loaded) -> None:
-        """The conversation that `session` has: the file of the one so far is closed."""
+        """The conversation that `session` has: the file of the one so far is closed. Results that were added at its end
+        are written before the next message; until then the file stays as it is."""
         self.begin(session, loaded.usage)
         self.transcript = list(loaded.messages)
         self.fill = auto_compaction.resumed(loaded.measured, self.transcript)
+        self._unwritten = loaded.unwritten
 
     def model(self, provider: str, model: str) -> None:
         """Notes in the file that another model is asked from now on."""
@@ -81,15 +86,24 @@ class Conversation:
         self.fill = Fill()
         if self._session is not None:
             if messages[: len(before)] == before:
+                self._write_the_end()
                 for message in messages[len(before) :]:
                     self._session.message(message)
             else:
+                self._unwritten = ()
                 self._session.compaction(messages)
         return changes
 
     def append(self, message: Message) -> None:
         self.transcript.append(message)
         if self._session is not None:
+            self._write_the_end()
+            self._session.message(message)
+
+    def _write_the_end(self) -> None:
+        assert self._session is not None
+        unwritten, self._unwritten = self._unwritten, ()
+        for message in unwritten:
             self._session.message(message)
 
     def replace(self, messages: Sequence[Message]) -> None:
@@ -104,6 +118,7 @@ class Conversation:
         the conversation in it is whole."""
         self.transcript = list(messages)
         self.fill = Fill(compacted=len(self.transcript))
+        self._unwritten = ()
         if self._session is not None:
             self._session.compaction(messages)
 

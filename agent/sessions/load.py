@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agent.sessions.measured import Measured, Meter
-from agent.sessions.repair import repaired
+from agent.sessions.repair import added_at_end, repaired
 from agent.sessions.rows import Compaction, Meta, Other, Rename, Row, Unreadable, read_row
 from agent.transcript import Message, Text
 from wire.events import Totals
@@ -55,6 +55,9 @@ class Loaded(msgspec.Struct, frozen=True):
     """Of the whole session."""
     repairs: int
     """Messages that were changed, added or left out, so that the model's API takes the rest."""
+    unwritten: tuple[Message, ...]
+    """The last ones of `messages` that are not in the file: results for calls at its end. Without them in the file,
+    whoever reads it next repairs it again."""
     measured: Measured | None
     """The tokens of the first ones of `messages`; None if the file does not tell them."""
     faults: tuple[Fault, ...]
@@ -106,6 +109,7 @@ def load_from(fd: int, path: Path, *, with_said: bool = False, limit: int | None
         title=reader.title or reader.meta.title or reader.first_prompt,
         usage=reader.usage,
         repairs=repairs,
+        unwritten=added_at_end(reader.messages, messages),
         measured=measured,
         faults=tuple(reader.faults),
         fault_count=reader.fault_count,

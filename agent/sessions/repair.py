@@ -52,6 +52,12 @@ def repaired(messages: Sequence[Message]) -> tuple[list[Message], int]:
     return found, changes
 
 
+def added_at_end(before: Sequence[Message], messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The results that `repaired` has put behind the last message of `before`; written there, they mend the end."""
+    is_answered = bool(before) and len(messages) > 1 and messages[-2] is before[-1]
+    return (messages[-1],) if is_answered else ()
+
+
 def _calls(message: Message) -> list[str]:
     """The ids of the calls of a message, each once."""
     return list(dict.fromkeys(block.id for block in message.content if isinstance(block, ToolCall)))

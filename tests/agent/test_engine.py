@@ -257,3 +257,18 @@ def test_a_conversation_is_repaired_before_a_prompt_and_its_file_has_the_same(en
         loaded = load(e.conversation.path)
         assert loaded.repairs == 0
         assert [message.content for message in loaded.messages] == [m.content for m in e.conversation.transcript]
+
+
+@pytest.mark.parametrize("fork", [False, True])
+def test_results_for_calls_at_the_end_of_a_file_are_written_with_the_first_prompt(engine, fork):
+    with engine(says("one"), says("two")) as e:
+        e.prompt("first", Abort())
+        e.conversation.append(Message("assistant", (ToolCall("t1", "bash", b"{}"),), ""))
+        path, before = e.conversation.path, e.conversation.path.read_bytes()
+        e.session.begin()
+        assert e.session.resume(path, fork=fork).repairs == 1
+        assert path.read_bytes() == before
+        assert e.prompt("second", Abort()).status is Status.OK
+        assert (path.read_bytes() == before) is fork
+        loaded = load(e.conversation.path)
+        assert (loaded.repairs, loaded.messages) == (0, tuple(e.conversation.transcript))

@@ -151,6 +151,28 @@ def test_a_run_that_did_not_come_to_its_end_goes_on(zot, server, end):
     check_transcript(zot.session_rows())
 
 
+def test_a_call_at_the_end_without_its_result_is_told_once(zot, strict):
+    (zot.cwd / "a").write_text("a")
+    flags = ("--json", "--no-ext", "--base-url", strict.base_url)
+    zot.run(*flags, "one", env=KEY).check(Status.OK)
+    (path,) = zot.session_files()
+    lines = path.read_bytes().splitlines(keepends=True)
+    called = next(number for number, line in enumerate(lines) if b'"role":"assistant"' in line)
+    cut = b"".join(lines[: called + 1])
+    path.write_bytes(cut)
+    zot.run(*flags, "-c", "/nothing", env=KEY)
+    assert path.read_bytes() == cut, "a run that adds nothing writes nothing"
+    told = zot.run(*flags, "-c", "two", env=KEY).check(Status.OK).stderr
+    assert "the conversation was broken off or edited: 1 message is changed, added or left out" in told
+    assert path.read_bytes().startswith(cut)
+    check_transcript(zot.session_rows())
+    outcome = zot.run(*flags, "-c", "three", env=KEY).check(Status.OK)
+    assert outcome.stderr == ""
+    assert not strict.refused
+    assert load(path).repairs == 0
+    check_transcript(zot.session_rows())
+
+
 def test_one_of_two_runs_on_a_session_is_refused(zot, strict):
     script = text_reply("first")
     strict.add(script)

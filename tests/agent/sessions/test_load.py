@@ -85,3 +85,22 @@ def test_a_byte_order_mark_is_not_copied(written, tmp_path):
     copy.close()
     assert load(copy.path).messages[:-1] == CONVERSATION
     assert load(copy.path).fault_count == 0
+
+
+def test_results_for_calls_at_the_end_are_told_apart_from_what_is_in_the_file(written):
+    assert load(written.path).unwritten == ()
+    written.message(CONVERSATION[1])
+    loaded = load(written.path)
+    (added,) = loaded.unwritten
+    assert (loaded.messages[-1], loaded.messages[-2]) == (added, CONVERSATION[1])
+    written.message(added)
+    again = load(written.path)
+    assert (again.messages, again.repairs, again.unwritten) == (loaded.messages, 0, ())
+
+
+def test_what_is_repaired_before_the_end_is_not_to_be_written_behind_it(written):
+    written.message(CONVERSATION[1])
+    written.message(Message("user", (Text("and?"),), TIME))
+    assert (load(written.path).repairs, load(written.path).unwritten) == (1, ())
+    written.message(Message("assistant", (CALL, CALL), TIME))
+    assert (load(written.path).repairs, load(written.path).unwritten) == (3, ())
