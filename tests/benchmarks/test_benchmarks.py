@@ -14,6 +14,8 @@ import pytest
 from tests.support.marked_processes import MARK, marked
 from tests.support.warm_start import ROOT
 
+pytestmark = pytest.mark.slow
+
 if TYPE_CHECKING:
     from pathlib import Path
 

@@ -18,6 +18,8 @@ import pytest
 from tests.support.replay_script import Script, ok
 from tests.support.zot_process import ROOT, Zot
 
+pytestmark = pytest.mark.slow
+
 NAMESAKE = "supervisor==4.3.0"
 """A well-known distribution whose top-level package has the name of ours."""
 SHADOWING = "raise SystemExit('the package of the user was imported')\n"

@@ -20,6 +20,8 @@ from tests.pyzot.conftest import fake_engine, is_gone, program
 from tests.support.no_child_left import no_child_left
 from tests.support.zot_process import wait_until
 
+pytestmark = pytest.mark.slow
+
 FDS = Path("/proc/self/fd")
 
 

@@ -38,6 +38,7 @@ def extension(folder: Path, code: str) -> list[str]:
     return [NODE, str(script)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", sorted(path.name for path in (SDK / "test").glob("*.test.js")))
 def test_the_sdk_passes_its_own_tests(module: str):
     node("--test", f"test/{module}")

@@ -13,6 +13,8 @@ from pyzot import RefusedError
 from tests.support.messages_server import text_reply, tool_reply
 from tests.support.program_tools import PATIENCE_S, calls, told, weather
 
+pytestmark = pytest.mark.slow
+
 
 def größe() -> str:
     return "XL"

@@ -23,6 +23,8 @@ from tests.support.messages_server import text_reply, tool_reply
 from tests.support.program_tools import PATIENCE_S, calls, told
 from zotext import Extension, ToolContext
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("is_async", [False, True])
 def test_in_a_handler_all_works_but_a_prompt(model, start, is_async):
