@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import signal
 import stat
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,10 @@ from supervisor.loop.loop import Loop
 from wire.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class ImageFileError(ValueError):
@@ -68,9 +72,21 @@ def read_file(path: str) -> bytes:
 
 
 def _fitted(data: bytes, count: int) -> scaler.Fitted:
+    """Raises `KeyboardInterrupt` for a signal that ends the run: it comes when the process that scales has ended, and
+    not between its start and the line that would end it."""
     limits.check_image(data)
     loop = Loop()
+    stopped: list[signal.Signals] = []
+
+    def wait(predicate: Callable[[], bool], deadline: float) -> bool:
+        loop.run_until(lambda: predicate() or bool(stopped), deadline)
+        return predicate()
+
+    heeded = [number for number in STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
     try:
-        return scaler.fit(loop, data, loop.run_until, count=count)
+        with loop.signals(heeded, stopped.append):
+            return scaler.fit(loop, data, wait, count=count)
     finally:
         loop.close()
+        if stopped:
+            raise KeyboardInterrupt
