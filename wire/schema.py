@@ -14,6 +14,9 @@ from typing import Any
 import msgspec
 
 from wire import control, events, frames, stats
+from wire.batch import journal_lines, records
+from wire.batch.outcome import Outcome
+from wire.batch.task import Task
 from wire.manifest import Manifest
 from wire.rpc import ext_lines, requests, responses, sessions
 from wire.settings.models_file import ModelsFile
@@ -46,6 +49,10 @@ def definitions() -> dict[str, tuple[Any, str]]:
     found["session.branch"] = (sessions.Branch, "any line of zot session tree --json")
     found["session.found"] = (sessions.Found, "any line of zot session search --json")
     found["session.export"] = (sessions.Export, "a session as JSON: zot session export --format json")
+    found["batch.task"] = (Task, "any line of a tasks file of zot batch")
+    found["batch.journal"] = (journal_lines.AnyLine, "any line of a batch's journal, without its checksum")
+    found["batch.result"] = (Outcome, "any line of zot batch results: how a task ended")
+    found["batch.record"] = (records.AnyRecord, "any record of zot batch --json that is not of a run")
     for command, data in responses.DATA.items():
         kind: Any = responses.Response[data]  # type: ignore[valid-type]
         found[f"rpc.response.{command}"] = (kind, f"response to {command}")

@@ -1,0 +1,1 @@
+"""Batches: many tasks, each in a process of its own, with a journal, a shared throttle and budgets."""

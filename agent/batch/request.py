@@ -1,0 +1,113 @@
+"""What a user asks of a batch, and what it shows while it runs."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from wire.batch.outcome import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from agent.options import RunRequest
+
+Workspace = Literal["shared", "copy"]
+StopReason = Literal["done", "drained", "stopped", "budget", "deadline", "failures"]
+
+
+class BatchRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """How the tasks are run. Times are in seconds. None means that there is no limit, unless it says otherwise."""
+
+    folder: Path
+    """RUNDIR."""
+    run: RunRequest
+    """The flags of every run, before what its task says."""
+    jobs: int | None = None
+    """Runs at the same time. None: as many as there are cores, and memory for."""
+    retries: int = 1
+    """Further attempts of a task whose status is retryable."""
+    workspace: Workspace = "shared"
+    task_timeout: float | None = None
+    """Of a run whose task has no `timeout_s`."""
+    task_max_cost_usd: float | None = None
+    run_memory: int | None = None
+    """Bytes that the processes of one run may have for themselves."""
+    max_cost_usd: float | None = None
+    max_tokens: int | None = None
+    """Input, output and cache together, of all runs."""
+    max_failures: int | None = None
+    """Tasks that end finally with another status than `ok`, in this start of the batch."""
+    deadline: float | None = None
+    """Since the start of the batch process."""
+
+
+class RunState(Enum):
+    """What a run is doing."""
+
+    SETUP = "setup"
+    """Its workspace is made, and its `setup` runs."""
+    STARTING = "starting"
+    RUNNING = "running"
+    PAUSED = "paused"
+    CHECK = "check"
+    STOPPING = "stopping"
+
+
+class RunView(msgspec.Struct, frozen=True):
+    """One run that has not ended yet."""
+
+    task: str
+    attempt: int
+    state: RunState
+    since_s: float
+    """Since its start."""
+    step: int
+    usage: Usage
+    cost_usd: float | None
+    memory_bytes: int
+    why_paused: str = ""
+
+
+class BatchView(msgspec.Struct, frozen=True):
+    """A batch at one moment."""
+
+    tasks: int
+    statuses: Mapping[str, int]
+    """Of the tasks that are done, earlier starts included."""
+    waiting: int
+    """Tasks that have not begun."""
+    runs: tuple[RunView, ...]
+    """Oldest first."""
+    jobs: int
+    retried: int
+    why_paused: str
+    """Why no request is sent now; empty while requests are sent."""
+    is_paused_by_user: bool
+    is_draining: bool
+    usage: Usage
+    """Of all attempts of this start, those that run included."""
+    known_cost_usd: float
+    has_unknown_cost: bool
+    tokens_per_minute: float
+    """Over the last minute."""
+    elapsed_s: float
+    eta_s: float | None
+    """None until enough tasks have ended to tell."""
+    memory_bytes: int
+    """Of all runs, the template and the model workers."""
+    rate_limited: int
+
+
+class BatchControls(msgspec.Struct):
+    """What a user may change while it runs; the keys p, q and Q of the progress view set it."""
+
+    is_paused: bool = False
+    """No new starts, and no new requests."""
+    is_draining: bool = False
+    """No new starts."""
+    is_stopping: bool = False
+    """The runs are aborted."""

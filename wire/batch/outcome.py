@@ -1,0 +1,116 @@
+"""How one attempt of a task ended: the record in the journal, in `zot batch results` and in `task_end` of `--json`."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from wire.events import Cost  # noqa: TC001  (msgspec reads the annotations)
+
+
+class TaskStatus(Enum):
+    """How a task ended. The words of `wire.exit_codes.Status` mean what they mean for a run."""
+
+    OK = "ok"
+    ERROR = "error"
+    USAGE = "usage"
+    """The task's own settings cannot be used: a folder that is missing, a cassette that is damaged."""
+    BLOCKED = "blocked"
+    MAX_STEPS = "max_steps"
+    BUDGET = "budget"
+    TIMEOUT = "timeout"
+    AUTHENTICATION = "authentication"
+    RATE_LIMIT = "rate_limit"
+    REQUIRED_EXTENSION = "required_extension"
+    INVALID_ANSWER = "invalid_answer"
+    INTERRUPTED = "interrupted"
+    """The batch was stopped meanwhile. Never final: the next start of the batch runs the task again."""
+    CRASHED = "crashed"
+    """The process of the run died: killed by the kernel for memory, by a signal, or by a defect."""
+    OUT_OF_MEMORY = "out_of_memory"
+    """The run was over `--run-memory` and was killed."""
+    SETUP_FAILED = "setup_failed"
+    CHECK_FAILED = "check_failed"
+    """The run ended with `ok`, and its `check` did not."""
+
+
+RETRYABLE = frozenset({TaskStatus.CRASHED, TaskStatus.ERROR, TaskStatus.RATE_LIMIT})
+"""What may pass when it is done once more. All others would end in the same way, or have been paid for."""
+
+
+class Usage(msgspec.Struct, frozen=True):
+    """Tokens of all requests of an attempt."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.input + self.output + self.cache_read + self.cache_write
+
+
+class CommandEnd(msgspec.Struct, frozen=True):
+    """How `setup` or `check` ended."""
+
+    exit_status: int
+    """Minus the number of the signal that ended it."""
+    duration_ms: int
+    output: str = ""
+    """The last 4 KiB of what it wrote."""
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """One attempt of a task, from its start to its end. Times are RFC 3339 in UTC."""
+
+    id: str
+    attempt: int
+    """Counts from 1, also over restarts of the batch."""
+    status: TaskStatus
+    reason: str = ""
+    """Empty when the status is `ok`."""
+    text: str = ""
+    """The final text, as in the `result` record. Cut to `TEXT_KEPT` bytes; the events have all of it."""
+    is_cut: bool = False
+    answer: Raw | msgspec.UnsetType = msgspec.UNSET
+    """With `output_schema`: the JSON of the final text, if it fits."""
+    steps: int = 0
+    usage: Usage = Usage()
+    cost_usd: float | None = None
+    """Null when it is not known, as after a crash in the middle of a request."""
+    duration_ms: int = 0
+    """From the start of the run to its end, `paused_ms` included."""
+    paused_ms: int = 0
+    """In which the run waited for a rate limit."""
+    requests: int = 0
+    """To the model."""
+    rate_limited: int = 0
+    """Of these, those that the provider refused for now (429), and that were sent again."""
+    started: str
+    ended: str
+    provider: str = ""
+    model: str = ""
+    session: str = ""
+    exit_status: int | None = None
+    """Of the run's process; minus the number of the signal that ended it."""
+    cpu_s: float = 0.0
+    """Of the run's process and all processes that it waited for."""
+    memory_peak_bytes: int = 0
+    """The most that the run's processes were seen to have for themselves."""
+    extensions: dict[str, Cost] = {}
+    setup: CommandEnd | None = None
+    check: CommandEnd | None = None
+    diff: str = ""
+    """With `--workspace copy`: the file with what the run has changed, below the folder of the batch. Empty without
+    changes."""
+    digest: str = ""
+    """Of the task and what it depends on, see `Started`."""
+    meta: dict[str, Any] = {}
+
+
+TEXT_KEPT = 64 * 1024
+"""Bytes of the text that the journal keeps of each attempt."""

@@ -1,0 +1,94 @@
+"""A task: one prompt of a batch, and what is special about its run. One JSON object per line of a tasks file."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import Annotated, Any
+
+import msgspec
+
+from wire.field_errors import explain
+from wire.lenient_json import UNREADABLE, reason
+
+ID_LENGTH = 200
+"""Characters."""
+NAME_LENGTH = 100
+"""Bytes of a file name that is made of an id; a longer one ends in a part of its hash."""
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
+HASH_SIGNS = 8
+
+Seconds = Annotated[float, msgspec.Meta(gt=0, le=31_536_000)]
+Dollars = Annotated[float, msgspec.Meta(gt=0, le=1_000_000)]
+Text = Annotated[str, msgspec.Meta(min_length=1)]
+
+
+class Task(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One task. What is left out is as the flags of the batch say; lists and objects replace those of the flags, they
+    are not added. Relative paths start at `cwd`, and `cwd` at the folder of the batch command."""
+
+    id: Annotated[str, msgspec.Meta(min_length=1, max_length=ID_LENGTH)] = ""
+    """Unique in the batch. Default: the number of its line."""
+    prompt: Text
+    cwd: Text | None = None
+    """The working folder of the run. With `--workspace copy` the run works in a copy of it."""
+    files: tuple[Text, ...] = ()
+    """Files that go with the prompt: images as images, others as text."""
+    model: Text | None = None
+    provider: Text | None = None
+    base_url: Text | None = None
+    system_prompt: str | None = None
+    ext: tuple[Text, ...] | None = None
+    """The folders of extensions, as with `--ext`."""
+    tools: tuple[Text, ...] | None = None
+    """The built-in tools that are on."""
+    max_steps: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    timeout_s: Seconds | None = None
+    """Seconds of the run; those in which it waits for a rate limit do not count."""
+    max_cost_usd: Dollars | None = None
+    """US dollars of this task, all its attempts by themselves."""
+    output_schema: dict[str, Any] | Text | None = None
+    """The JSON Schema of the final text, or a file with it."""
+    env: dict[str, str] = {}
+    """Variables of the run, for its tools and extensions, besides those of the batch command."""
+    meta: dict[str, Any] = {}
+    """Anything; it goes unchanged into the result."""
+    setup: Text | None = None
+    """A shell command, carried out in the working folder before the run. If it fails the task is `setup_failed`."""
+    check: Text | None = None
+    """A shell command, carried out in the working folder after the run. If it fails the task is `check_failed`."""
+    replay: Text | None = None
+    """A cassette that answers in the place of the model."""
+
+
+class TaskError(ValueError):
+    """A line is no task; the text says why."""
+
+
+_decoder = msgspec.json.Decoder(Task)
+_encoder = msgspec.json.Encoder()
+
+
+def decode_task(line: bytes) -> Task:
+    """The task of one line. Its id may be empty. Raises `TaskError`."""
+    try:
+        return _decoder.decode(line)
+    except msgspec.ValidationError as error:
+        raise TaskError(explain(Task, str(error))) from None
+    except UNREADABLE as error:
+        raise TaskError(f"not JSON: {reason(error)}") from None
+
+
+def encode_task(task: Task) -> bytes:
+    """One line, LF included, without the fields that have their default."""
+    return _encoder.encode(task) + b"\n"
+
+
+def safe_name(task_id: str) -> str:
+    """A file name for an id: unique also where the file system does not tell upper from lower case, and never hidden.
+    An id of lower-case letters, digits, `_`, `.` and `-` is its own name."""
+    name = _UNSAFE.sub("_", task_id)
+    if name == task_id.lower() and len(name) <= NAME_LENGTH and name[0] not in ".-" and not name.endswith("."):
+        return name
+    digest = hashlib.sha256(task_id.encode("utf-8", "surrogatepass")).hexdigest()[:HASH_SIGNS]
+    return f"{name.lstrip('.-')[: NAME_LENGTH - HASH_SIGNS - 1]}~{digest}"
