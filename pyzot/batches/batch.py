@@ -13,7 +13,7 @@ from ..connection.channel import tell
 from ..connection.command_line import environment
 from ..connection.decode import event, members_of
 from ..connection.engine_process import EngineProcess
-from ..errors import ClosedError, ProtocolError
+from ..errors import BatchError, ProtocolError, RuntimeDied
 from .command_line import command
 from .results import BatchSummary, TaskResult
 
@@ -63,8 +63,8 @@ class Batch:
         - `env`: added to the environment of the batch;
         - `program`: the command line that is run instead of this Python's zot, before `batch` and the flags.
 
-        Raises `TypeError` for a wrong option or task, and `OSError` if the program cannot be started. What is wrong with
-        a task comes from the first `for`: as `BatchError`, with all lines that `zot batch` says about it."""
+        Raises `TypeError` for a wrong option or task, and `OSError` if the program cannot be started. What `zot batch`
+        finds wrong with a task comes with the results, as `BatchError`."""
         self.summary: BatchSummary | None = None
         """How the batch has ended; None until then."""
         self._on_event = on_event
@@ -79,6 +79,7 @@ class Batch:
             on_line=self._on_line,
             on_stderr=lambda line: tell(self._on_stderr, line),
             on_end=self._finish,
+            cwd=options.get("cwd"),
         )
         self._process.write(lines)
         self._process.end_input()
@@ -144,7 +145,7 @@ class Batch:
 
     def _finish(self, why: ZotError) -> None:
         with self._changed:
-            self._end = ClosedError("the batch is closed") if isinstance(why, ClosedError) else why
+            self._end = BatchError(why.exit_status, why.stderr) if isinstance(why, RuntimeDied) else why
             self._changed.notify_all()
 
 
