@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from wire.batch.outcome import Usage
+from wire.batch.outcome import Usage  # noqa: TC001  (msgspec reads the annotations)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,15 +5,12 @@ Only the few records that matter are decoded; all others are recognized by their
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
+from msgspec import Raw
 
-from wire import events
+from agent.batch.budget import add
+from wire import events  # noqa: TC001  (msgspec reads the annotations)
 from wire.batch.outcome import Usage
-
-if TYPE_CHECKING:
-    from msgspec import Raw
 
 RATE_LIMITED = 429
 
@@ -77,26 +74,24 @@ class RunFacts:
         self.session = ""
         self.result: ResultRecord | None = None
 
-    def take(self, line: bytes) -> bool:
-        """One line, with or without its LF. Returns whether it says anything new of `usage` or `step`. A line that
-        cannot be read says nothing."""
+    def take(self, line: bytes) -> None:
+        """One line, with or without its LF. A line that cannot be read says nothing."""
         if not line.startswith(_TYPE):
-            return False
+            return
         kind = line[len(_TYPE) : line.find(b'"', len(_TYPE))]
         decoder = _DECODERS.get(kind)
         if decoder is None:
-            return False
+            return
         try:
             record = decoder.decode(line)
         except msgspec.DecodeError:
-            return False
+            return
         self._note(record)
-        return kind in (b"usage", b"turn_start")
 
     def _note(self, record: msgspec.Struct) -> None:
         if isinstance(record, _Totals):
             used = Usage(record.input, record.output, record.cache_read, record.cache_write)
-            self.usage = Usage(*(sum(pair) for pair in zip(_counts(self.usage), _counts(used), strict=True)))
+            self.usage = add(self.usage, used)
             self.answered += 1
             if record.cost_usd is None:
                 self.has_unknown_cost = True
@@ -110,7 +105,3 @@ class RunFacts:
             self.rate_limited += record.status == RATE_LIMITED
         elif isinstance(record, ResultRecord):
             self.result = record
-
-
-def _counts(usage: Usage) -> tuple[int, int, int, int]:
-    return usage.input, usage.output, usage.cache_read, usage.cache_write

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agent.batch.budget import reserve_usd
-from wire.batch.outcome import Outcome, TaskStatus, bounded
+from wire.batch.outcome import Outcome, TaskStatus
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,57 +59,58 @@ class Ending(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def outcome_of(attempt: Attempt, facts: RunFacts, ending: Ending) -> Outcome:
-    """The outcome. It is `ok` only if the run has said so and its process has ended well."""
+    """The outcome. It is `ok` only if the run has said so."""
     status, reason = _status(facts, ending)
     result, said = facts.result, ending.said
-    is_clean = ending.verdict is None and said is not None
-    reserved = 0.0
-    is_known = not facts.has_unknown_cost
-    if ending.in_flight is not None:
-        is_known = False
-        reserved = reserve_usd(ending.in_flight.model, len(bytes(ending.in_flight.params)), None) or 0.0
-    elif ending.exit is not None and not is_clean and result is None and ending.requests > facts.answered:
-        is_known = False
-    return bounded(
-        Outcome(
-            id=attempt.task,
-            attempt=attempt.number,
-            status=status,
-            reason=reason,
-            text="" if result is None else result.text,
-            answer=msgspec.UNSET if result is None else result.answer,
-            steps=facts.step if result is None else result.steps,
-            usage=facts.usage,
-            cost_usd=facts.known_usd if is_known else None,
-            known_cost_usd=facts.known_usd,
-            reserved_usd=reserved,
-            duration_ms=round(ending.duration_s * 1000),
-            paused_ms=round(ending.paused_s * 1000),
-            requests=max(ending.requests, facts.answered),
-            rate_limited=facts.rate_limited,
-            started=ending.started,
-            ended=ending.ended,
-            provider=facts.provider,
-            model=facts.model,
-            session=facts.session,
-            exit_status=None if ending.exit is None else ending.exit.code,
-            cpu_s=0.0 if ending.exit is None else round(ending.exit.cpu_s, 3),
-            memory_peak_bytes=ending.memory_peak,
-            extensions={} if result is None else result.extensions,
-            setup=None if said is None else said.setup,
-            check=None if said is None else said.check,
-            diff="" if said is None else said.diff,
-            digest=attempt.digest,
-            meta=attempt.meta,
-        )
+    cost, reserved = _cost(facts, ending)
+    return Outcome(
+        id=attempt.task,
+        attempt=attempt.number,
+        status=status,
+        reason=reason,
+        text="" if result is None else result.text,
+        answer=msgspec.UNSET if result is None else result.answer,
+        steps=facts.step if result is None else result.steps,
+        usage=facts.usage,
+        cost_usd=cost,
+        known_cost_usd=facts.known_usd,
+        reserved_usd=reserved,
+        duration_ms=round(ending.duration_s * 1000),
+        paused_ms=round(ending.paused_s * 1000),
+        requests=max(ending.requests, facts.answered),
+        rate_limited=facts.rate_limited,
+        started=ending.started,
+        ended=ending.ended,
+        provider=facts.provider,
+        model=facts.model,
+        session=facts.session,
+        exit_status=None if ending.exit is None else ending.exit.code,
+        cpu_s=0.0 if ending.exit is None else round(ending.exit.cpu_s, 3),
+        memory_peak_bytes=ending.memory_peak,
+        extensions={} if result is None else result.extensions,
+        setup=None if said is None else said.setup,
+        check=None if said is None else said.check,
+        diff="" if said is None else said.diff,
+        digest=attempt.digest,
+        meta=attempt.meta,
     )
+
+
+def _cost(facts: RunFacts, ending: Ending) -> tuple[float | None, float]:
+    """US dollars, None if they are not known; and the most that the requests of unknown cost can have cost."""
+    if ending.said is not None and facts.result is not None:
+        return facts.result.usage.cost_usd, 0.0
+    if ending.in_flight is not None:
+        request = ending.in_flight
+        return None, reserve_usd(request.model, len(bytes(request.params)), None) or 0.0
+    return (None if facts.has_unknown_cost else facts.known_usd), 0.0
 
 
 def _status(facts: RunFacts, ending: Ending) -> tuple[TaskStatus, str]:
     if ending.verdict is not None:
         return ending.verdict.status, ending.verdict.reason
-    if ending.said is not None and (ending.exit is None or ending.exit.code >= 0):
-        return TaskStatus(ending.said.status), ending.said.reason
+    if ending.said is not None:  # what it has done is whole, however its process ended after that
+        return ending.said.status, ending.said.reason
     return TaskStatus.CRASHED, crash_reason(ending.exit, ending.last_words, had_result=facts.result is not None)
 
 
