@@ -42,10 +42,8 @@ def cores(proc: Path = _PROC, cgroups: Path = CGROUPS) -> float:
 
 def available_memory(proc: Path = _PROC, cgroups: Path = CGROUPS) -> int | None:
     """Bytes that can be used without swapping; None if nobody can tell."""
-    known = []
-    for line in _read(proc / "meminfo").splitlines():
-        if line.startswith("MemAvailable:"):
-            known.append(int(line.split()[1]) * 1024)
+    lines = _read(proc / "meminfo").splitlines()
+    known = [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")]
     for folder in _own_cgroups(proc, cgroups):
         most, used = _read(folder / "memory.max").strip(), _read(folder / "memory.current").strip()
         if most.isdecimal() and used.isdecimal():

@@ -69,7 +69,8 @@ class RunFiles:
                 text = file.read(TAIL).decode("utf-8", "replace")
         except OSError:
             return []
-        return [line.strip()[:LINE_LENGTH] for line in text.splitlines() if line.strip()][-LINES:]
+        lines = (line.strip() for line in text.splitlines())
+        return [line[:LINE_LENGTH] for line in lines if line.strip("^~ ")][-LINES:]
 
     def close(self) -> None:
         if self._events >= 0:
