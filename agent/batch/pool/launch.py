@@ -50,8 +50,8 @@ class Launch(Protocol):
     ) -> RunChild: ...
 
 
-def by_fork(template: Template) -> Launch:
-    """Forks the template: the process has the environment of the template."""
+def by_fork(template: Template, cwd: str) -> Launch:
+    """Forks the template: the process has the environment of the template, and works in `cwd` at first."""
 
     def launch(
         *,
@@ -62,14 +62,14 @@ def by_fork(template: Template) -> Launch:
         on_failed: Callable[[SpawnError], None],
     ) -> RunChild:
         return template.fork(
-            ENTRY, cwd="/", env=None, links=[link], stderr=stderr,
+            ENTRY, cwd=cwd, env=None, links=[link], stderr=stderr,
             on_stdout=on_stdout, on_exit=on_exit, on_failed=on_failed,
         )  # fmt: skip
 
     return launch
 
 
-def by_program(loop: Loop, env: Mapping[str, str], program: Path = PROGRAM) -> Launch:
+def by_program(loop: Loop, env: Mapping[str, str], cwd: str, program: Path = PROGRAM) -> Launch:
     """Starts `program` with the number of the link as its argument."""
 
     def launch(
@@ -81,7 +81,7 @@ def by_program(loop: Loop, env: Mapping[str, str], program: Path = PROGRAM) -> L
         on_failed: Callable[[SpawnError], None],  # noqa: ARG001  (a program that cannot be started raises)
     ) -> RunChild:
         return Child(
-            loop, [sys.executable, "-P", str(program), str(link)], cwd="/", env=env, stdin=False,
+            loop, [sys.executable, "-P", str(program), str(link)], cwd=cwd, env=env, stdin=False,
             on_stdout=on_stdout, on_exit=on_exit, pass_fds=[link], stderr=stderr,
         )  # fmt: skip
 

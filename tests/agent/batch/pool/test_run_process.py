@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 from msgspec import Raw
-from wire.batch.outcome import Outcome, TaskStatus
 
 from agent.batch.pool.launch import by_program
 from agent.batch.pool.memory import RunMemory
@@ -20,6 +19,7 @@ from supervisor.loop.loop import Loop
 from supervisor.process.shared_table import SharedProcessTable
 from supervisor.process.table import ProcessTable
 from wire.batch import link, task
+from wire.batch.outcome import Outcome, TaskStatus
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,7 +70,7 @@ class Place:
         )  # fmt: skip
         run = RunProcess(
             self.loop, order, self.listener,
-            launch=by_program(self.loop, dict(os.environ), PROGRAM),
+            launch=by_program(self.loop, dict(os.environ), str(self.folder), PROGRAM),
             memory_of=lambda child: RunMemory(lambda: child.pid),
         )  # fmt: skip
         run.start()
@@ -170,7 +170,14 @@ def test_a_pause_does_not_count(place: Place) -> None:
 def test_memory_is_what_the_run_has_for_itself(place: Place) -> None:
     run = place.run("eat 64")
     assert run.memory is not None
-    assert place.loop.run_until(lambda: run.memory.sample() > 64 * 1024 * 1024, place.loop.clock() + PATIENCE_S)  # type: ignore[union-attr]
+    memory = run.memory
+
+    def tick() -> None:
+        memory.sample()
+        place.loop.call_later(0.05, tick)
+
+    tick()
+    assert place.loop.run_until(lambda: memory.now > 64 * 1024 * 1024, place.loop.clock() + PATIENCE_S)
     run.kill(Verdict(TaskStatus.OUT_OF_MEMORY, "too much"))
     outcome = place.end()
     assert (outcome.status, outcome.reason) == (TaskStatus.OUT_OF_MEMORY, "too much")
