@@ -29,8 +29,8 @@ class Begin(msgspec.Struct, frozen=True, tag_field="type", tag="begin", kw_only=
     request: Raw
     """The flags of the batch, as an `agent.options.RunRequest`."""
     token: str
-    """The mark in the environment of every process that the run starts. They bear `run` as well, so the batch can have
-    one token for all, by which its reaper finds what is left of any run."""
+    """The mark in the environment of every process that the run starts: the batch's own token, a dot, and more. So the
+    reaper of the batch finds what is left of any run."""
     version: str
     """Of zot."""
     cgroup: str = ""
@@ -96,8 +96,8 @@ _from_run: msgspec.json.Decoder[FromRun] = msgspec.json.Decoder(FromRun)
 
 
 def encode(message: FromBatch | FromRun) -> bytes:
-    """One line, LF included."""
-    return _encoder.encode(message) + b"\n"
+    """One line, LF included. Its `Raw` members may have been whole lines."""
+    return _encoder.encode(message).replace(b"\n", b" ") + b"\n"
 
 
 def decode_from_batch(line: bytes) -> FromBatch:
