@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from agent.batch.journal.folder import BatchFile, RunFolder
 from agent.batch.journal.writer import JOURNAL, Journal
 from wire.batch.journal_lines import AnyLine, encode_line
 from wire.batch.outcome import Outcome, TaskStatus
+from wire.batch.task import Task
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -50,3 +52,18 @@ def ran(folder: Path, loop: Loop, *outcomes: Outcome, final: bool = True) -> Non
         journal.sync()
     journal.closed("done")
     journal.close()
+
+
+def run_folder(path: Path, loop: Loop, tasks: Iterable[Task], *outcomes: Outcome) -> RunFolder:
+    """The folder of a batch of these tasks, in which these attempts were final."""
+    folder = RunFolder(path)
+    path.mkdir(parents=True, exist_ok=True)
+    given = list(tasks)
+    folder.write_batch(BatchFile(version="1", created=BEGAN, tasks=len(given), settings={"model": "m"}))
+    folder.write_tasks(given)
+    ran(path, loop, *outcomes)
+    return folder
+
+
+def tasks(*ids: str) -> list[Task]:
+    return [Task(id=one, prompt=f"do {one}") for one in ids]

@@ -42,7 +42,7 @@ RETRYABLE = frozenset({TaskStatus.CRASHED, TaskStatus.ERROR, TaskStatus.RATE_LIM
 """What may pass when it is done once more. All others would end in the same way, or have been paid for."""
 
 
-class Usage(msgspec.Struct, frozen=True):
+class Usage(msgspec.Struct, frozen=True, gc=False):
     """Tokens of all requests of an attempt."""
 
     input: int = 0

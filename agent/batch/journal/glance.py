@@ -8,7 +8,7 @@ from wire.batch.journal_lines import Closed, Finished, Line, Opened, Paused, Reo
 from wire.batch.outcome import TaskStatus, Usage
 
 
-class OutcomeGlance(msgspec.Struct, frozen=True):
+class OutcomeGlance(msgspec.Struct, frozen=True, gc=False):
     """What counts of a `wire.batch.outcome.Outcome`."""
 
     status: TaskStatus

@@ -112,8 +112,8 @@ class JournalReader(Generic[AnyJournalLine]):
 
     def _refuse_unknown(self, number: int, error: UnknownLineError) -> NoReturn:
         raise NewerError(
-            f"{self._path}, line {number}: a newer version of zot has written it ({error}); "
-            "go on with that version, or begin a new batch in another folder"
+            f"{self._path}, line {number}: this version of zot does not know such a line, a newer one has written it "
+            f"({error}); go on with that version, or begin a new batch in another folder"
         )
 
     def _refuse_damage(self, number: int, reason: str) -> NoReturn:

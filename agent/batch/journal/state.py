@@ -101,10 +101,12 @@ class BatchState:
 
     def take(self, line: JournalLine, offset: int) -> None:
         """The next line; `offset` is the byte of the journal where it begins."""
-        if isinstance(line, (FinishedGlance, Finished)):
+        if isinstance(line, FinishedGlance):
             self._finished(line, offset)
         elif isinstance(line, Started):
             self._started(line)
+        elif isinstance(line, Finished):
+            self._finished(line, offset)
         elif isinstance(line, Paused):
             self.pauses += 1
         elif isinstance(line, Reopened):
@@ -123,7 +125,8 @@ class BatchState:
 
     def _started(self, line: Started) -> None:
         history = self._of(line.task)
-        history.attempts = max(history.attempts, line.attempt)
+        if line.attempt > history.attempts:
+            history.attempts = line.attempt
         if history.status is not None or line.attempt <= history.reopened_at:
             self.stragglers += 1
             return
@@ -131,17 +134,18 @@ class BatchState:
         history.digest = line.digest
 
     def _finished(self, line: FinishedGlance | Finished, offset: int) -> None:
-        history, outcome = self._of(line.task), line.outcome
+        history, outcome, attempt = self._of(line.task), line.outcome, line.attempt
         self._pay(outcome)
-        history.attempts = max(history.attempts, line.attempt)
-        if history.status is not None or line.attempt <= history.reopened_at:
+        if attempt > history.attempts:
+            history.attempts = attempt
+        if history.status is not None or attempt <= history.reopened_at:
             self.stragglers += 1
             return
-        if history.running == line.attempt:
+        if history.running == attempt:
             history.running = 0
         if line.final:
             history.running = 0
-            history.status, history.attempt, history.offset = outcome.status, line.attempt, offset
+            history.status, history.attempt, history.offset = outcome.status, attempt, offset
             history.digest = outcome.digest or history.digest
         elif outcome.status is not TaskStatus.INTERRUPTED:
             history.failed += 1

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from agent.batch.journal.disk import make_folder, sync, sync_folder, write_all
 from agent.batch.journal.errors import JournalError
-from agent.batch.journal.glance import GlancedLine, glance_decoder
 from agent.batch.journal.lock import Lock
-from agent.batch.journal.reader import JournalReader, TornTail, read_journal
+from agent.batch.journal.reader import TornTail, read_journal
 from agent.batch.journal.torn import cut_aside
 from wire.batch.journal_lines import (
     AnyLine,
@@ -278,11 +277,8 @@ class Journal:
 
 def _last_pid(path: Path, fd: int) -> int | None:
     """Of the process that has opened the journal last."""
-    pid = None
     try:
-        for line, _offset in JournalReader[GlancedLine](path, fd, glance_decoder):
-            if isinstance(line, Opened):
-                pid = line.pid
-    except (JournalError, OSError):
+        opened = read_journal(path, fd).state.opened
+    except JournalError:
         return None
-    return pid
+    return opened.pid if opened else None

@@ -24,7 +24,7 @@ from tests.support.batch_journal import open_journal, outcome, ran
 from tests.support.mounts import within, without_privileges
 
 ROOT = Path(__file__).parents[4]
-PROGRAM = [sys.executable, str(ROOT / "tests" / "children" / "appends_to_journal.py")]
+PROGRAM = [sys.executable, str(ROOT / "tests" / "support" / "appending_program.py")]
 
 
 def begin(folder, prefix=lambda command: command):

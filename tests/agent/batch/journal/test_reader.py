@@ -108,7 +108,7 @@ def test_lines_of_two_writers_are_damage_also_at_the_end(path):
 def test_a_newer_version_is_refused_and_not_cut(path):
     with open(path, "ab") as file:
         file.write(encode_line(Started(v=2, seq=7, commit=7, t=9.0, task="d", attempt=1)))
-    with pytest.raises(NewerError, match=r"line 7: a newer version of zot has written it \(version 2\)"):
+    with pytest.raises(NewerError, match=r"line 7: .* a newer one has written it \(version 2\)"):
         read_journal(path)
 
 

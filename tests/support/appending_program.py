@@ -1,5 +1,5 @@
 """Appends to the journal in argv[1] as fast as it can, and prints each number once it is told that it is safe. Each of
-its starts goes on with the number after the highest one that is there. `python appends_to_journal.py FOLDER ROOT`."""
+its starts goes on with the number after the highest one that is there. `python appending_program.py FOLDER ROOT`."""
 
 import os
 import sys
