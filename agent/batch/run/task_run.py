@@ -25,6 +25,8 @@ from wire.batch.task import TaskError, decode_task
 from wire.exit_codes import Status
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agent.batch.run.link import Link
     from agent.model.access import Access
     from agent.model.provider import Provider, ProviderUnavailable
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
     from wire.batch.link import Begin
     from wire.batch.outcome import CommandEnd
 
-STDOUT = 1
 BATCH_GONE = "the batch has gone"
 
 
@@ -48,9 +49,23 @@ class TaskRun:
     """One attempt. By the end of `run` every record is written, every process that it has started has ended, and the
     batch knows the outcome."""
 
-    def __init__(self, link: Link, begin: Begin) -> None:
+    def __init__(
+        self,
+        link: Link,
+        begin: Begin,
+        *,
+        stdout: int = 1,
+        stderr: int = 2,
+        owns_process: bool = True,
+        beside: Callable[[Loop], None] | None = None,
+    ) -> None:
+        """`owns_process` as with `Headless`. `beside` gets the loop of the prompt, before it runs."""
         self._link = link
         self._begin = begin
+        self._stdout = stdout
+        self._stderr = stderr
+        self._owns_process = owns_process
+        self._beside = beside
         self._setup: CommandEnd | None = None
         self._check: CommandEnd | None = None
         self._diff = ""
@@ -82,6 +97,8 @@ class TaskRun:
 
         def make_provider(loop: Loop) -> Provider | ProviderUnavailable:
             self._link.attach(loop)
+            if self._beside is not None:
+                self._beside(loop)
             return prepared.make_provider(loop)
 
         headless = Headless(
@@ -89,7 +106,9 @@ class TaskRun:
             version=begin.version,
             make_provider=make_provider,
             on_record=self._on_record,
-            stdout=STDOUT,
+            owns_process=self._owns_process,
+            stdout=self._stdout,
+            stderr=self._stderr,
         )
         self._link.on_end = lambda: self._abort(headless)
         try:
@@ -121,7 +140,7 @@ class TaskRun:
         data = b"".join(events.encode(record) for record in (events.Error(reason), result, events.Done()))
         try:
             while data:
-                data = data[os.write(STDOUT, data) :]
+                data = data[os.write(self._stdout, data) :]
         except OSError:
             pass  # the batch has gone
         return result.exit_code
