@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import socket
 from enum import Enum
@@ -57,7 +56,6 @@ class Connection:
         on_lost: Callable[[str], None],
     ) -> None:
         self._loop = loop
-        self._name = os.path.basename(argv[-1])
         self._on_room = on_room
         self._on_lost = on_lost
         self.state = ConnectionState.STARTING
@@ -73,7 +71,7 @@ class Connection:
         try:
             self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         except OSError as error:
-            failed = SpawnError(f"cannot start the template {self._name}: {error.strerror}")
+            failed = SpawnError(f"cannot start the template: {error.strerror}")
             failed.may_pass = error.errno in PASSING
             raise failed from error
         try:
@@ -228,7 +226,7 @@ class Connection:
         when = "" if self._facts is not None else " before it was ready"
         why = f"it {self._why_killed}, and was killed" if self._why_killed else str(exit_status)
         said = " | ".join(self._last_words.shown(LAST_LINES))
-        return f"the template {self._name} ended{when} ({why}){': ' if said else ''}{said}"
+        return f"the template ended{when} ({why}){': ' if said else ''}{said}"
 
     # --- deadlines ----------------------------------------------------------------------------------------
 

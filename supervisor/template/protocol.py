@@ -127,11 +127,13 @@ def environment_of(block: bytes) -> dict[bytes, bytes]:
 
 
 def receive(sock: socket.socket) -> Received:
-    """Takes the next packet. Raises BlockingIOError if there is none yet; other errors mean the end."""
+    """Takes the next packet. Raises BlockingIOError if there is none yet."""
     try:
         data, ancillary, flags, _ = sock.recvmsg(PACKET_BYTES, _SPACE, socket.MSG_CMSG_CLOEXEC)
-    except ConnectionError:
-        return Received(b"", [], True)
+    except ConnectionResetError:
+        # The other side has ended before it read all of ours. The kernel says so once, ahead of the packets that are
+        # still there.
+        data, ancillary, flags, _ = sock.recvmsg(PACKET_BYTES, _SPACE, socket.MSG_CMSG_CLOEXEC)
     fds = array.array("i")
     for level, kind, content in ancillary:
         if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:

@@ -13,6 +13,7 @@ import gc
 import io
 import os
 import signal
+import stat
 import sys
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -44,6 +45,8 @@ class Inherited(NamedTuple):
     blocked: frozenset[int]
     """The signals to block over a fork: each could run a handler of the template's."""
     env: dict[bytes, bytes]
+    streams: tuple[tuple[int, int] | None, ...]
+    """The kinds of the descriptors 0, 1 and 2."""
 
     @classmethod
     def now(cls) -> Inherited:
@@ -53,7 +56,7 @@ class Inherited(NamedTuple):
             if signal.getsignal(number) not in (fresh, signal.SIG_IGN, None):
                 handlers[number] = fresh
         mask = frozenset(signal.pthread_sigmask(signal.SIG_BLOCK, ()))
-        return cls(mask, handlers, ALWAYS_BLOCKED | handlers.keys(), dict(os.environb))
+        return cls(mask, handlers, ALWAYS_BLOCKED | handlers.keys(), dict(os.environb), tuple(map(_kind, range(3))))
 
     def block_signals(self) -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, self.blocked)
@@ -90,7 +93,7 @@ class Inherited(NamedTuple):
 
 def place_descriptors(fds: Sequence[int], kept: int) -> int:
     """Makes `fds` the descriptors 0, 1, 2, 3…, of which programs inherit the first three. Returns where `kept` is now.
-    All others stay open until `close_others`."""
+    All others stay open."""
     count = len(fds)
     sources = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, count) if fd < count else fd for fd in fds]
     if kept < count:
@@ -100,15 +103,22 @@ def place_descriptors(fds: Sequence[int], kept: int) -> int:
     return kept
 
 
-def close_others(first: int) -> None:
-    """Closes all descriptors from this number on."""
-    last = max(map(int, os.listdir("/proc/self/fd")))
-    os.closerange(first, last + 1)
+def _kind(fd: int) -> tuple[int, int] | None:
+    """What a stream depends on; None for a file, which has a position as well, and if the descriptor is closed."""
+    try:
+        found = os.fstat(fd)
+    except OSError:
+        return None
+    return None if stat.S_ISREG(found.st_mode) else (stat.S_IFMT(found.st_mode), found.st_rdev)
 
 
-def reopen_streams() -> None:
-    """Opens new standard streams on 0, 1 and 2, with the encodings that the interpreter has chosen at its start."""
+def reopen_streams(kinds: Sequence[tuple[int, int] | None]) -> None:
+    """Opens new standard streams on 0, 1 and 2, with the encodings that the interpreter has chosen at its start. Those
+    of the template, which are empty, do as well where the descriptor is of the same kind as before: a new one takes
+    0.14 ms."""
     for fd, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        if kinds[fd] is not None and kinds[fd] == _kind(fd):
+            continue
         old: Any = getattr(sys, name)
         at_once = bool(getattr(old, "write_through", False))  # PYTHONUNBUFFERED
         binary: Any = open(fd, f"{mode}b", 0 if at_once and mode == "w" else -1, closefd=False)  # noqa: SIM115

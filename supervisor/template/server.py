@@ -12,7 +12,6 @@ import select
 import signal
 import socket
 import sys
-import threading
 import time
 from typing import TYPE_CHECKING, NoReturn
 
@@ -68,6 +67,8 @@ def serve(fd: int, entries: Mapping[str, Callable[[bytes], int | None]], *, grac
 def _check_alone(fd: int) -> None:
     threads = len(os.listdir("/proc/self/task"))
     if threads > 1:
+        import threading
+
         names = ", ".join(thread.name for thread in threading.enumerate() if thread is not threading.main_thread())
         raise UnfitError(f"the template has {threads} threads, and a fork would have one: end {names or 'the others'}")
     held = []
@@ -190,12 +191,13 @@ class _Server:
             self._inherited.enter(request)
             sock = reset.place_descriptors(fds, self._sock.detach())
             self._sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET, fileno=sock)
-            reset.reopen_streams()
+            reset.reopen_streams(self._inherited.streams)
         except Exception as error:
             self._reply(_failed(request.id, error))
             os._exit(NOT_ENTERED)
         self._sock.detach()  # its number belongs to nobody from now on
-        reset.close_others(len(fds))
+        highest = max(sock, *fds, *self._forks) + len(fds) + 2  # the copies took the lowest numbers that were free
+        os.closerange(len(fds), highest)
 
     # --- the ends of forks --------------------------------------------------------------------------------
 
