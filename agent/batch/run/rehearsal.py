@@ -67,7 +67,9 @@ def _run(request: RunRequest, task: Task) -> list[tuple[Any, list[Any]]]:
     with open(os.devnull, "r+b", buffering=0) as null, ours:
         batch = _Batch(ours, task, request)
         link = Link(theirs.detach())
-        TaskRun(link, link.begin(), stdout=null.fileno(), stderr=null.fileno(), owns_process=False, beside=batch.attach).run()
+        TaskRun(
+            link, link.begin(), stdout=null.fileno(), stderr=null.fileno(), owns_process=False, beside=batch.attach
+        ).run()
         link.close()
         return batch.ended()
 
