@@ -23,6 +23,7 @@ from cli.run.flags import (
     NoExt,
     NoSkills,
     NoTools,
+    OutputSchema,
     Provider,
     ReasoningFlag,
     Replay,
@@ -77,14 +78,7 @@ def root(
             "-o", "--output", help="Write the final answer to this file.", metavar="FILE", rich_help_panel=_MODE
         ),
     ] = None,
-    output_schema: Annotated[
-        str | None,
-        typer.Option(
-            help="The final answer must be JSON that fits this JSON Schema: a file, or {…} itself.",
-            metavar="FILE",
-            rich_help_panel=_MODE,
-        ),
-    ] = None,
+    output_schema: OutputSchema = None,
     summary: Annotated[
         str | None,
         typer.Option(

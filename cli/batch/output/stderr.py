@@ -4,12 +4,12 @@ say, and the summary."""
 from __future__ import annotations
 
 import os
-from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
 from agent.output.fd_writer import FdWriter
 from cli.batch.output.lines import finished_line
 from cli.batch.output.live import STDERR, LiveView, is_in_front, is_screen
+from cli.batch.output.show import Show
 from cli.batch.output.summary import Failures, summary
 from wire.batch.records import BatchEnd, BatchStart, TaskEnd
 from wire.text import printable, valid_text
@@ -23,16 +23,6 @@ if TYPE_CHECKING:
 
 FLUSH_S = 2.0
 """Seconds that the end waits for a reader that does not read."""
-
-
-class Show(Enum):
-    """How much a person wants to see."""
-
-    AUTO = "auto"
-    """The live view on a terminal, else a line for each finished task."""
-    LINES = "lines"
-    NOTHING = "nothing"
-    """Only what went wrong with the batch itself."""
 
 
 class _Place(Protocol):
