@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
 from wire.field_errors import explain
-from wire.lenient_json import UNREADABLE, reason
+from wire.lenient_json import UNREADABLE, fault_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 ID_LENGTH = 200
 """Characters."""
 NAME_LENGTH = 100
 """Bytes of a file name that is made of an id; a longer one ends in a part of its hash."""
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
-HASH_SIGNS = 8
+HASH_SIGNS = 16
+"""Hex digits of it. Ids without any safe character differ only there: with 8 digits, two of 100,000 would be alike."""
 
 Seconds = Annotated[float, msgspec.Meta(gt=0, le=31_536_000)]
 Dollars = Annotated[float, msgspec.Meta(gt=0, le=1_000_000)]
@@ -72,11 +76,41 @@ _encoder = msgspec.json.Encoder()
 def decode_task(line: bytes) -> Task:
     """The task of one line. Its id may be empty. Raises `TaskError`."""
     try:
-        return _decoder.decode(line)
+        task: Task = _decoder.decode(line)
     except msgspec.ValidationError as error:
-        raise TaskError(explain(Task, str(error))) from None
+        raise TaskError(_explained(error)) from None
     except UNREADABLE as error:
-        raise TaskError(f"not JSON: {reason(error)}") from None
+        raise TaskError(not_json(line, error)) from None
+    _check_id(task.id)
+    return task
+
+
+def task_of(fields: Mapping[str, Any]) -> Task:
+    """The task with these fields. Its id may be empty. Raises `TaskError`."""
+    try:
+        task = msgspec.convert(fields, Task)
+    except msgspec.ValidationError as error:
+        raise TaskError(_explained(error)) from None
+    _check_id(task.id)
+    return task
+
+
+def not_json(line: bytes, error: Exception) -> str:
+    """Why a line is no JSON, and where: `not JSON: it ends in the middle (column 12)`."""
+    what, place = fault_of(line, error)
+    return f"not JSON: {what}" + ("" if place is None else f" (column {place.column})")
+
+
+def _explained(error: msgspec.ValidationError) -> str:
+    return explain(Task, str(error)).replace("expected str of length >= 1", "it is empty")
+
+
+def _check_id(task_id: str) -> None:
+    """Raises `TaskError` for an id that cannot be shown, or whose ends cannot be seen."""
+    if not task_id.isprintable():
+        raise TaskError(f"id: {ascii(task_id)} has a character that cannot be printed")
+    if task_id != task_id.strip():
+        raise TaskError(f"id: {task_id!r} begins or ends with white space")
 
 
 def encode_task(task: Task) -> bytes:
@@ -86,9 +120,9 @@ def encode_task(task: Task) -> bytes:
 
 def safe_name(task_id: str) -> str:
     """A file name for an id: unique also where the file system does not tell upper from lower case, and never hidden.
-    An id of lower-case letters, digits, `_`, `.` and `-` is its own name."""
-    name = _UNSAFE.sub("_", task_id)
+    An id of lower-case letters, digits, `_`, `.` and `-` is its own name; all other names have a `~`."""
+    name = _UNSAFE.sub("_", task_id) or "_"
     if name == task_id.lower() and len(name) <= NAME_LENGTH and name[0] not in ".-" and not name.endswith("."):
         return name
     digest = hashlib.sha256(task_id.encode("utf-8", "surrogatepass")).hexdigest()[:HASH_SIGNS]
-    return f"{name.lstrip('.-')[: NAME_LENGTH - HASH_SIGNS - 1]}~{digest}"
+    return f"{name.lstrip('.-')[: NAME_LENGTH - HASH_SIGNS - 1] or '_'}~{digest}"

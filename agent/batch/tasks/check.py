@@ -1,0 +1,148 @@
+"""Checks before anything starts what tasks name: folders, files, schemas, tools, models. Each is looked at once."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from agent.batch.tasks.check_models import ModelCheck
+from agent.batch.tasks.faults import Faults
+from agent.tools.catalogue import SPECS
+from supervisor.cleanup.env_marks import EXTENSION, START, TOKEN
+from supervisor.discovery.discover import read_manifest
+from supervisor.discovery.environment import NEVER
+from wire.manifest import ManifestError
+from wire.suggest import not_one_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from agent.batch.request import BatchRequest
+    from agent.batch.tasks.faults import TasksError
+    from wire.batch.task import Task
+
+TOOLS = tuple(spec.name for spec in SPECS)
+OURS = frozenset({TOKEN, EXTENSION, START}) | NEVER
+"""Variables by which processes are found again, or that open something: no task may set them."""
+
+
+def check_tasks(tasks: Sequence[Task], lines: Mapping[str, str], request: BatchRequest) -> TasksError | None:
+    """What is wrong with these tasks; None if nothing is. Their paths are absolute. `lines` says where each id stands.
+    Reads the settings and the models of the user. A schema is read whole; other files are only looked at."""
+    faults, look = Faults(), _Look()
+    models = ModelCheck(request)
+    for task in tasks:
+        for fault in _faults_of(task, look, models):
+            faults.add(lines.get(task.id, f"task {task.id!r}"), fault)
+    return faults.error()
+
+
+def _faults_of(task: Task, look: _Look, models: ModelCheck) -> Iterator[str]:
+    if task.cwd is not None and (fault := look.at(task.cwd, _folder)):
+        yield f"cwd: {fault}"
+    for path in task.files:
+        if fault := look.at(path, _file):
+            yield f"files: {fault}"
+    for path in task.ext or ():
+        if fault := look.at(path, _extension):
+            yield f"ext: {fault}"
+    if task.replay is not None and (fault := look.at(task.replay, _file)):
+        yield f"replay: {fault}"
+    if task.output_schema is not None and (fault := look.at(_schema_text(task.output_schema), _schema)):
+        yield f"output_schema: {fault}"
+    for tool in task.tools or ():
+        if tool not in TOOLS:
+            yield f"tools: {not_one_of(tool, TOOLS)}"
+    for name, command in (("setup", task.setup), ("check", task.check)):
+        if command is not None and "\0" in command:
+            yield f"{name}: a command cannot have a NUL character"
+    for name, value in task.env.items():
+        if fault := _variable(name, value):
+            yield f"env: {fault}"
+    if fault := models.fault(task):
+        yield fault
+
+
+class _Look:
+    """Remembers the fault of each thing that was looked at."""
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[str, Callable[[str], str]], str] = {}
+
+    def at(self, what: str, check: Callable[[str], str]) -> str:
+        """What is wrong with it; "" if nothing is."""
+        fault = self._seen.get((what, check))
+        if fault is None:
+            fault = self._seen[what, check] = check(what)
+        return fault
+
+
+def _folder(path: str) -> str:
+    mode = _mode(path)
+    if isinstance(mode, str):
+        return mode
+    if not stat.S_ISDIR(mode):
+        return f"{path}: not a folder"
+    return "" if os.access(path, os.R_OK | os.X_OK) else f"{path}: Permission denied"
+
+
+def _file(path: str) -> str:
+    mode = _mode(path)
+    if isinstance(mode, str):
+        return mode
+    if not stat.S_ISREG(mode):
+        return f"{path}: {'it is a folder' if stat.S_ISDIR(mode) else 'not a regular file'}"
+    return "" if os.access(path, os.R_OK) else f"{path}: cannot be read: Permission denied"
+
+
+def _mode(path: str) -> int | str:
+    """The mode, or what is wrong."""
+    if "\0" in path:
+        return f"{path!r}: a path cannot have a NUL character"
+    try:
+        return os.stat(path).st_mode
+    except FileNotFoundError:
+        hint = "; ~ is no folder here: write the path out" if "/~" in path else ""
+        return f"{path}: no such file or folder{hint}"
+    except OSError as error:
+        return f"{path}: {error.strerror}"
+
+
+def _extension(path: str) -> str:
+    if fault := _folder(path):
+        return fault
+    from pathlib import Path
+
+    try:
+        read_manifest(Path(path))
+    except (ManifestError, OSError) as error:
+        return f"{path}: {error}"
+    return ""
+
+
+def _schema_text(schema: dict[str, object] | str) -> str:
+    return schema if isinstance(schema, str) else msgspec.json.encode(schema).decode()
+
+
+def _schema(given: str) -> str:
+    """`given` is a path, or a schema."""
+    from agent.answers.schema import AnswerSchema, AnswerSchemaError, is_inline  # imports the validator
+
+    if not is_inline(given) and (fault := _file(given)):
+        return fault
+    try:
+        AnswerSchema(given)
+    except AnswerSchemaError as error:
+        return str(error).removeprefix("--output-schema ")
+    return ""
+
+
+def _variable(name: str, value: str) -> str:
+    if not name or "=" in name or "\0" in name:
+        return f"{name!r} cannot be the name of a variable"
+    if name in OURS:
+        return f"{name} is set by zot itself: leave it out"
+    return f"{name}: a value cannot have a NUL character" if "\0" in value else ""

@@ -1,0 +1,99 @@
+"""Reads the tasks of a batch, from JSON Lines or CSV, a file or stdin. All faults are told at once."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import IO, TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
+
+from agent.batch.tasks import csv_rows, json_lines
+from agent.batch.tasks.faults import Faults
+from agent.batch.tasks.source import read_source
+from agent.batch.tasks.template import Template
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from wire.batch.task import Task
+
+CSV = ".csv"
+JSON_LINES = (".jsonl", ".ndjson", ".json")
+
+
+class TaskList(msgspec.Struct, frozen=True):
+    """The tasks of a file, in its order."""
+
+    tasks: list[Task]
+    """Each with its id, and with absolute paths."""
+    lines: dict[str, str]
+    """Where each id stands, for messages: `tasks.jsonl:17`."""
+    remarks: tuple[str, ...] = ()
+    """Lines for the user."""
+
+
+def read_tasks(source: str, *, template: str | None, base: Path, stdin: IO[bytes] | None = None) -> TaskList:
+    """`source` is a file, or `-` for stdin. `base` is the absolute working folder of the batch, at which relative paths
+    of tasks start. `template` is a text, or `@FILE`. Nothing that a task names is looked at: `check_tasks` does that.
+    Raises `TasksError`."""
+    made = None if template is None else Template.load(template)
+    name, content = read_source(source, sys.stdin.buffer if stdin is None else stdin)
+    faults, remarks = Faults(), list[str]()
+    if _is_csv(source, content, made):
+        found = csv_rows.tasks_in(name, content, made, faults, remarks)
+    else:
+        found = json_lines.tasks_in(name, content, made, faults)
+    paths = _Paths(str(base))
+    tasks: list[Task] = []
+    lines: dict[str, str] = {}
+    for number, read in found:
+        task_id, place = read.id or str(number), f"{name}:{number}"
+        if (first := lines.setdefault(task_id, place)) is not place:
+            hint = "" if read.id else " (a task without an id has the number of its line)"
+            faults.add(place, f"id: {task_id!r} is the id of line {first.rpartition(':')[2]}, too{hint}")
+            continue
+        tasks.append(paths.absolute(read, task_id))
+    faults.raise_any()
+    if not tasks:
+        faults.add(name, "there is no task in it")
+    faults.raise_any()
+    return TaskList(tasks, lines, tuple(remarks))
+
+
+def _is_csv(source: str, content: bytes, template: Template | None) -> bool:
+    """By the name of the file; without a name that tells, a template means CSV, unless the content begins as JSON."""
+    ending = os.path.splitext(source)[1].lower()
+    if ending == CSV or ending in JSON_LINES:
+        return ending == CSV
+    return template is not None and content.lstrip()[:1] not in (b"{", b"[")
+
+
+class _Paths:
+    """Makes the paths of tasks absolute."""
+
+    def __init__(self, base: str) -> None:
+        self._base = base
+        self._joined: dict[tuple[str, str], str] = {}
+
+    def absolute(self, task: Task, task_id: str) -> Task:
+        """The task with this id and absolute paths; `cwd` is then never None."""
+        cwd = self._base if task.cwd is None else self._join(self._base, task.cwd)
+        changed: dict[str, object] = {}
+        if task.files:
+            changed["files"] = tuple([self._join(cwd, file) for file in task.files])
+        if task.ext:
+            changed["ext"] = tuple([self._join(cwd, folder) for folder in task.ext])
+        if task.replay is not None:
+            changed["replay"] = self._join(cwd, task.replay)
+        if isinstance(task.output_schema, str) and not task.output_schema.lstrip().startswith("{"):
+            changed["output_schema"] = self._join(cwd, task.output_schema)
+        return replace(task, id=task_id, cwd=cwd, **changed)
+
+    def _join(self, folder: str, path: str) -> str:
+        """Most tasks name the same few paths: each is joined once."""
+        found = self._joined.get((folder, path))
+        if found is None:
+            found = self._joined[folder, path] = os.path.normpath(os.path.join(folder, path))
+        return found
