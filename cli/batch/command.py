@@ -25,7 +25,6 @@ from cli.run.flags import (
     NoExt,
     NoSkills,
     NoTools,
-    OutputSchema,
     Provider,
     ReasoningFlag,
     Replay,
@@ -215,7 +214,14 @@ def batch(
             rich_help_panel=EACH,
         ),
     ] = None,
-    output_schema: OutputSchema = None,
+    output_schema: Annotated[
+        str | None,
+        typer.Option(
+            help="The final answer of each run must be JSON that fits this JSON Schema: a file, or {…} itself.",
+            metavar="FILE",
+            rich_help_panel=EACH,
+        ),
+    ] = None,
     jobs: Jobs = None,
     retries: Annotated[
         int,

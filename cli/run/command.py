@@ -23,7 +23,6 @@ from cli.run.flags import (
     NoExt,
     NoSkills,
     NoTools,
-    OutputSchema,
     Provider,
     ReasoningFlag,
     Replay,
@@ -78,7 +77,14 @@ def root(
             "-o", "--output", help="Write the final answer to this file.", metavar="FILE", rich_help_panel=_MODE
         ),
     ] = None,
-    output_schema: OutputSchema = None,
+    output_schema: Annotated[
+        str | None,
+        typer.Option(
+            help="The final answer must be JSON that fits this JSON Schema: a file, or {…} itself.",
+            metavar="FILE",
+            rich_help_panel=_MODE,
+        ),
+    ] = None,
     summary: Annotated[
         str | None,
         typer.Option(

@@ -14,7 +14,6 @@ from cli.run.request import dollars_from
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_MODE = "What to print"
 _MODEL = "The model"
 _TOOLS = "Tools and extensions"
 
@@ -157,13 +156,5 @@ NoContextFiles = Annotated[
         "--no-context-files",
         help="Leave AGENTS.md and CLAUDE.md out of the system prompt.",
         rich_help_panel=_TOOLS,
-    ),
-]
-OutputSchema = Annotated[
-    str | None,
-    typer.Option(
-        help="The final answer must be JSON that fits this JSON Schema: a file, or {…} itself.",
-        metavar="FILE",
-        rich_help_panel=_MODE,
     ),
 ]
