@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from agent.answers.schema import AnswerSchema
     from agent.model.provider import Provider
     from agent.model.request import Reasoning
-    from agent.providers.connection import Connect
+    from agent.providers.connection import Connect, MakeProvider
     from agent.providers.user_models import Known
     from agent.sessions.opening import Opened
     from agent.transcript import Image
@@ -50,21 +50,24 @@ class Prepared(msgspec.Struct, frozen=True):
     """The session that the run goes on with. Its lock is held until its file is closed."""
 
 
-def prepare(request: RunRequest) -> Prepared:
-    """Returns the options of the run and a function that makes its provider. Raises `UsageError`."""
+def prepare(request: RunRequest, make: MakeProvider | None = None) -> Prepared:
+    """Returns the options of the run and a function that makes its provider: without a cassette by `make`, which gets
+    the access; by default it has a model worker of its own. Raises `UsageError`."""
     cwd, home = checked_folder(request), request.home or zot_home()
     check(request, cwd, home)
     config = _config(home)
     session = _session(request, home, cwd)
     try:
-        return _prepare(request, cwd, home, config, session)
+        return _prepare(request, cwd, home, config, session, make)
     except BaseException:
         if session is not None:
             session.file.close()
         raise
 
 
-def _prepare(request: RunRequest, cwd: str, home: Path, config: Config, session: Opened | None) -> Prepared:
+def _prepare(
+    request: RunRequest, cwd: str, home: Path, config: Config, session: Opened | None, make: MakeProvider | None
+) -> Prepared:
     known = _known_models(home)
     catalogue.use(known.models if known is not None else ())
     skills = offer(cwd=cwd, home=home, with_users=request.user_skills) if request.skills else Offer()
@@ -81,7 +84,7 @@ def _prepare(request: RunRequest, cwd: str, home: Path, config: Config, session:
         player = _player(request.replay, cwd, places)
         model = request.model or player.model or catalogue.DEFAULT_MODEL
     else:
-        request, connect, said = _server(request, config, home, known, session)
+        request, connect, said = _server(request, config, home, known, session, make)
         model, remarks = request.model or "", (*remarks, *said)
     if (refused := refusal(model, Budget(request.max_cost_usd, request.max_tokens))) is not None:
         raise UsageError(refused)
@@ -119,7 +122,12 @@ def _prepare(request: RunRequest, cwd: str, home: Path, config: Config, session:
 
 
 def _server(
-    request: RunRequest, config: Config, home: Path, known: Known | None, session: Opened | None
+    request: RunRequest,
+    config: Config,
+    home: Path,
+    known: Known | None,
+    session: Opened | None,
+    make: MakeProvider | None,
 ) -> tuple[RunRequest, Connect, tuple[str, ...]]:
     """The request with its model and its reasoning; a function that makes the provider with the endpoint and the
     credential of the run; and lines for the user. A replayed run needs none of these modules."""
@@ -134,7 +142,8 @@ def _server(
         config = msgspec.structs.replace(config, provider=theirs, model=None)
     given = Credentials(request.api_key, request.api_key_file, request.base_url)
     try:
-        connect, model, remarks = connection(provider, wanted, given, config=config, home=home, known=known)
+        more = {} if make is None else {"make": make}
+        connect, model, remarks = connection(provider, wanted, given, config=config, home=home, known=known, **more)
     except CONNECTION_ERRORS as error:
         raise UsageError(str(error)) from None
     reasoning, said = _reasoning(request, config, model)

@@ -104,6 +104,7 @@ class Engine:
             owns_process=owns_process,
             limits=options.limits,
             runtime_folder=runtime_dir(options.home),
+            keeper=options.keeper,
             say=lambda line: notices.say(f"zot: {line}"),
             reserved_tools=options.tools | ({SKILL.name} if options.offered_skills else set()),
             on_notice=notices.notice,

@@ -119,14 +119,18 @@ class Headless:
     # --- callbacks of the loop ----------------------------------------------------------------------------
 
     def _on_signal(self, number: signal.Signals) -> None:
-        if not self._abort.requested:
-            self._abort.request(Status.INTERRUPTED, f"interrupted by {number.name}")
-            return
-        self._abort.at_once = True
-        self._host.engine.kill_now()
+        self.end(Status.INTERRUPTED, f"interrupted by {number.name}", at_once=self._abort.requested)
 
     def _on_timeout(self) -> None:
         self._abort.request(Status.TIMEOUT, f"timeout: the run took longer than {self._options.timeout:g} s")
+
+    def end(self, status: Status, reason: str, *, at_once: bool = False) -> None:
+        """Ends the run early, with a whole stream; for callbacks of the loop. With `at_once` its children are killed
+        without being asked."""
+        self._abort.request(status, reason)
+        if at_once:
+            self._abort.at_once = True
+            self._host.engine.kill_now()
 
     def stdout_broken(self, reason: str) -> None:
         """Ends the run with status `error` and this reason. An empty reason means that the reader left; the run then

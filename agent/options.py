@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from supervisor.cleanup.keeper import Keeper
 from supervisor.discovery.admission import Consent
 from supervisor.home.config import Config
 from wire.manifest import Limits
@@ -115,6 +116,8 @@ class Options(RunRequest, frozen=True, kw_only=True):
     """The user's consent to start extensions of the project that are not on record as trusted."""
     stats_file: Path | None = None
     metrics_file: Path | None = None
+    keeper: Keeper | None = None
+    """With a run of a batch: the batch, which ends what the run may leave."""
 
 
 LEAST_S = 1.0

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from supervisor.calls.request import InFlight
     from supervisor.calls.tool_call import ToolAnswer
     from supervisor.calls.verdict import Judgement
+    from supervisor.cleanup.keeper import Keeper
     from supervisor.discovery.discover import Found
     from supervisor.extension.notices import NoticeKind
     from supervisor.loop.loop import Loop
@@ -65,7 +66,7 @@ class Supervisor:
     process tree are adopted, and ended with the rest. A program that has children of its own must not set it.
 
     With a `runtime_folder` (`runtime_dir()`) the processes of a killed host are ended, by its reaper or by the next
-    host that starts. `say` gets lines for the user about that.
+    host that starts; with a `keeper` its own host does that. `say` gets lines for the user about that.
     """
 
     def __init__(
@@ -79,6 +80,7 @@ class Supervisor:
         reserved_tools: Collection[str] = (),
         limits: Limits | None = None,
         runtime_folder: Path | None = None,
+        keeper: Keeper | None = None,
         say: Callable[[str], None] | None = None,
         on_notice: Callable[[Extension, NoticeKind, str], None] | None = None,
         on_note: Callable[[Extension, str, str], None] | None = None,
@@ -86,9 +88,10 @@ class Supervisor:
     ) -> None:
         self.loop = loop
         self.extensions: list[Extension] = []
-        self.token = os.urandom(16).hex()
+        self.token = os.urandom(16).hex() if keeper is None else keeper.token
         """Every child has the token in its environment. It identifies the children of a killed host."""
         self._owns_process = owns_process
+        self._task = "" if keeper is None else keeper.task
         self._on_notice = on_notice or (lambda _extension, _kind, _message: None)
         self._on_note = on_note or (lambda _extension, _level, _message: None)
         self._dialect = ZotDialect()
@@ -102,7 +105,7 @@ class Supervisor:
         if runtime_folder is not None:
             self._tracker = ProcessTracker(
                 loop, self.token, folder=runtime_folder, version=host.version, owns_process=owns_process,
-                say=say or (lambda _line: None),
+                is_kept=keeper is not None, say=say or (lambda _line: None),
             )  # fmt: skip
         self._context = HostContext(
             loop, host, logs, self._shared_table, self._tracker, limits=limits, is_strict=strict_guards
@@ -352,7 +355,9 @@ class Supervisor:
 
     def host_stats(self, kind: HostKind, version: str, cwd: str) -> HostStats:
         """The stats of the host itself."""
-        return stats.of_host(self.loop, self.sampler, self._started, kind=kind, version=version, cwd=cwd)
+        return stats.of_host(
+            self.loop, self.sampler, self._started, kind=kind, version=version, cwd=cwd, task=self._task
+        )
 
     def kill_now(self) -> None:
         """Sends SIGKILL to the process group of every worker: the user does not want to wait."""

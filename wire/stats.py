@@ -100,6 +100,8 @@ class HostStats(msgspec.Struct, frozen=True):
     """The part of `cpu_s` that sampling the processes has used."""
     sampling_interval_s: float
     """The planned time between the last sample and the next."""
+    task: str = ""
+    """The id of the task of a batch that the run carries out; empty outside of batches."""
 
 
 class Stats(msgspec.Struct, frozen=True, tag_field="type", tag="stats"):

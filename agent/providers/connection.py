@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from supervisor.home.config import Config
     from supervisor.loop.loop import Loop
 
+MakeProvider = Callable[["Loop", "Access"], "Provider"]
 Connect = Callable[["Loop"], "Provider | ProviderUnavailable"]
 CONNECTION_ERRORS = (AccessError, AuthFileError, ChoiceError, KeyFileError)
 
@@ -41,10 +42,17 @@ class Credentials(msgspec.Struct, frozen=True):
 
 
 def connection(
-    provider: str | None, model: str | None, given: Credentials, *, config: Config, home: Path, known: Known
+    provider: str | None,
+    model: str | None,
+    given: Credentials,
+    *,
+    config: Config,
+    home: Path,
+    known: Known,
+    make: MakeProvider = AnthropicProvider,
 ) -> tuple[Connect, str, tuple[str, ...]]:
     """A function that makes the provider, the model, and lines for the user. `provider` and `model` are those that are
-    asked for; None for none. From here on the provider's models are in use, and its key is withheld from children.
+    asked for; None for none. `make` gets the access. From here on the provider's models are in use, and its key is withheld from children.
     Raises `CONNECTION_ERRORS`."""
     path = given.api_key_file
     if path is not None and given.api_key is not None:
@@ -72,13 +80,13 @@ def connection(
     if stored.unused:
         missing += f"; auth.json has the {stored.unused} of zot for {preset.name}, which this program does not use"
     remarks = (*choice.remarks, *filter(None, (warning, stored.warning)))
-    return _connecting(access, missing), choice.model, remarks
+    return _connecting(access, missing, make), choice.model, remarks
 
 
-def _connecting(access: Access, missing: str) -> Connect:
+def _connecting(access: Access, missing: str, make: MakeProvider) -> Connect:
     def connect(loop: Loop) -> Provider | ProviderUnavailable:
         if access.is_missing:
             return ProviderUnavailable(Status.AUTHENTICATION, missing)
-        return AnthropicProvider(loop, access)
+        return make(loop, access)
 
     return connect

@@ -38,11 +38,19 @@ class ProcessTracker:
     """One per host. `open` it before the first child starts; `close` it when all children have ended.
 
     A host that is embedded in another program (`owns_process=False`) must not move that program or change its limits.
-    Such a host has no leaves.
+    Such a host has no leaves. A host that is kept (`Keeper`) has leaves, and neither a record nor a reaper.
     """
 
     def __init__(
-        self, loop: Loop, token: str, *, folder: Path, version: str, owns_process: bool, say: Callable[[str], None]
+        self,
+        loop: Loop,
+        token: str,
+        *,
+        folder: Path,
+        version: str,
+        owns_process: bool,
+        is_kept: bool = False,
+        say: Callable[[str], None],
     ) -> None:
         """`folder` is `runtime_dir()`; `say` gets lines for the user, from within the loop."""
         self.cgroups: Cgroups | Unavailable = Unavailable("not opened yet")
@@ -51,6 +59,8 @@ class ProcessTracker:
         self._folder = folder
         self._version = version
         self._owns_process = owns_process
+        self._is_kept = is_kept
+        self._is_open = False
         self._say = say
         self._record: HostRecord | None = None
         self._sweep: StartupSweep | None = None
@@ -64,13 +74,16 @@ class ProcessTracker:
     def open(self) -> None:
         """Sweeps after dead hosts, writes the record and starts the reaper. Takes about 2 ms; later calls do nothing.
         The reaper is not waited for."""
-        if self._reaper is not None:
+        if self._is_open:
             return
+        self._is_open = True
         if self._owns_process:
             limit_core()
             self.cgroups = Cgroups.detect()
         else:
             self.cgroups = Unavailable("this host is part of another program")
+        if self._is_kept:
+            return
         cgroup = None if isinstance(self.cgroups, Unavailable) else self.cgroups.real_path
         # The sweep comes before our own record: ours may replace the record of a dead host that had our pid.
         self._sweep = StartupSweep(self._loop, self._folder, self._on_swept)
@@ -180,17 +193,19 @@ class ProcessTracker:
     def close(self) -> None:
         """Ends the tracking. Call it after all children have ended. The reaper ends only when no process is left: so a
         host that is killed meanwhile leaves none."""
-        if self._reaper is None:
+        if not self._is_open:
             return
         for identity in list(self._leaves):
             self.ended(identity)
         self._wait_for_leaves()
         if self._sweep is not None:
             self._sweep.close()
-        self._reaper.dismiss()
+        if self._reaper is not None:
+            self._reaper.dismiss()
         if self._record is not None:
             self._record.remove(self._folder)
-        self._reaper.collect()
+        if self._reaper is not None:
+            self._reaper.collect()
         if isinstance(self.cgroups, Cgroups):
             self.cgroups.close()  # the reaper may have been in the same cgroup as the host
 

@@ -307,6 +307,7 @@ class Loop:
 
     def close(self) -> None:
         self._timers.clear()
+        self._watched.clear()
         self._selector.close()
 
 

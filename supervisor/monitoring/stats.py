@@ -51,7 +51,14 @@ def of_extension(extension: Extension, now: float) -> ExtensionStats:
 
 
 def of_host(
-    loop: Loop, sampler: Sampler, started: tuple[float, float], *, kind: HostKind, version: str, cwd: str
+    loop: Loop,
+    sampler: Sampler,
+    started: tuple[float, float],
+    *,
+    kind: HostKind,
+    version: str,
+    cwd: str,
+    task: str = "",
 ) -> HostStats:
     """The stats of the host. `started` is the host's start, on the loop's clock and in seconds since the epoch."""
     process = read_process(os.getpid())
@@ -70,4 +77,5 @@ def of_host(
         samples=sampler.samples,
         sampling_cpu_s=round(sampler.cpu_s, 4),
         sampling_interval_s=round(sampler.interval_s, 3),
+        task=task,
     )

@@ -18,19 +18,30 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from supervisor.loop.loop import Loop, Timer
-    from supervisor.process.child import Child
-    from supervisor.process.table import Process, ProcessTable
+    from supervisor.process.table import Identity, Process, ProcessTable
 
 POLL_S = 0.02
 """Seconds between two reads of the process table while descendants live: the kernel reports only the exits of our own
 children."""
 
 
+class StoppableProcess(Protocol):
+    """A child, as a teardown needs it: a program that was started, or a fork of a template."""
+
+    pid: int
+
+    @property
+    def identity(self) -> Identity: ...
+    @property
+    def is_running(self) -> bool: ...
+    def kill_group(self, number: signal.Signals) -> None: ...
+
+
 class Stoppable(Protocol):
     """The owner of a child, as a teardown needs it."""
 
     @property
-    def child(self) -> Child | None: ...
+    def child(self) -> StoppableProcess | None: ...
     def ask_to_stop(self) -> None:
         """Asks the child in its own protocol."""
         ...
@@ -43,7 +54,9 @@ class Stoppable(Protocol):
 class _Target:
     """A child and the descendants that were found so far."""
 
-    def __init__(self, owner: Stoppable, child: Child, stage: StopStage, now: float, known: Iterable[Process]) -> None:
+    def __init__(
+        self, owner: Stoppable, child: StoppableProcess, stage: StopStage, now: float, known: Iterable[Process]
+    ) -> None:
         self.owner = owner
         self.child = child
         self.stage = stage

@@ -3,12 +3,19 @@
 The batch begins with `begin`. The run sends each request to the model as `request`, and gets the lines of the model
 worker as they are (`agent.model.worker_main` describes them), with the run's own request id. So the types of both kinds
 of lines are different words. The end of the link means that the other side is gone.
+
+Whatever becomes of the task, the run's event stream ends in `result` and `done`, and `ended` is the last line on the
+link. A run without `ended` has died.
 """
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 from msgspec import Raw
+
+from wire.batch.outcome import CommandEnd, TaskStatus  # noqa: TC001  (msgspec reads the annotations)
 
 
 class Begin(msgspec.Struct, frozen=True, tag_field="type", tag="begin", kw_only=True):
@@ -22,9 +29,17 @@ class Begin(msgspec.Struct, frozen=True, tag_field="type", tag="begin", kw_only=
     request: Raw
     """The flags of the batch, as an `agent.options.RunRequest`."""
     token: str
-    """The mark in the environment of every process that the run starts."""
+    """The mark in the environment of every process that the run starts: the batch's own token, a dot, and more. So the
+    reaper of the batch finds what is left of any run."""
+    version: str
+    """Of zot."""
     cgroup: str = ""
     """The folder of the cgroup that the run's process joins first; empty for none."""
+    workspace: str = ""
+    """With `--workspace copy`: the folder that becomes the copy of the working folder. Empty: the run works in the
+    working folder itself."""
+    diff: str = ""
+    """With `--workspace copy`: the file for what the run has changed."""
 
 
 class Abort(msgspec.Struct, frozen=True, tag_field="type", tag="abort"):
@@ -51,8 +66,27 @@ class Cancel(msgspec.Struct, frozen=True, tag_field="type", tag="cancel"):
     id: str
 
 
+class Phase(msgspec.Struct, frozen=True, tag_field="type", tag="phase"):
+    """What the run does from now on. Before the first such line it starts."""
+
+    state: Literal["setup", "starting", "running", "check"]
+    """`setup`: its workspace is made, and its `setup` runs. `running`: the first record of the event stream is there.
+    `check`: its `check` runs, and its changes are saved."""
+
+
+class Ended(msgspec.Struct, frozen=True, tag_field="type", tag="ended", kw_only=True):
+    """The run's last line: how the task has ended, with `setup` and `check`, which the event stream does not show."""
+
+    status: TaskStatus
+    reason: str = ""
+    setup: CommandEnd | None = None
+    check: CommandEnd | None = None
+    diff: str = ""
+    """`Begin.diff` if the file is there; empty without changes."""
+
+
 FromBatch = Begin | Abort
-FromRun = Request | Cancel
+FromRun = Request | Cancel | Phase | Ended
 CONTROL = frozenset({"begin", "abort"})
 """The types of the lines from the batch; all other lines are of the model worker."""
 
@@ -62,8 +96,8 @@ _from_run: msgspec.json.Decoder[FromRun] = msgspec.json.Decoder(FromRun)
 
 
 def encode(message: FromBatch | FromRun) -> bytes:
-    """One line, LF included."""
-    return _encoder.encode(message) + b"\n"
+    """One line, LF included. Its `Raw` members may have been whole lines."""
+    return _encoder.encode(message).replace(b"\n", b" ") + b"\n"
 
 
 def decode_from_batch(line: bytes) -> FromBatch:

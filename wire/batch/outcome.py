@@ -84,6 +84,10 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     usage: Usage = Usage()
     cost_usd: float | None = None
     """Null when it is not known, as after a crash in the middle of a request."""
+    known_cost_usd: float = 0.0
+    """US dollars of the requests whose cost is known."""
+    reserved_usd: float = 0.0
+    """The most that the others can have cost, as far as that can be said; 0 if the cost is known."""
     duration_ms: int = 0
     """From the start of the run to its end, `paused_ms` included."""
     paused_ms: int = 0

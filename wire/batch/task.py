@@ -108,7 +108,7 @@ def _explained(error: msgspec.ValidationError) -> str:
 def _check_id(task_id: str) -> None:
     """Raises `TaskError` for an id that cannot be shown, or whose ends cannot be seen."""
     if not task_id.isprintable():
-        raise TaskError(f"id: {ascii(task_id)} has a character that cannot be printed")
+        raise TaskError(f"id: {task_id!a} has a character that cannot be printed")
     if task_id != task_id.strip():
         raise TaskError(f"id: {task_id!r} begins or ends with white space")
 

@@ -14,6 +14,8 @@ class OutcomeGlance(msgspec.Struct, frozen=True, gc=False):
     status: TaskStatus
     usage: Usage = Usage()
     cost_usd: float | None = None
+    known_cost_usd: float = 0.0
+    reserved_usd: float = 0.0
     digest: str = ""
 
 

@@ -13,6 +13,9 @@ from wire.batch.outcome import TaskStatus, Usage
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from agent.batch.journal.glance import OutcomeGlance
+    from wire.batch.outcome import Outcome
+
 
 class TaskHistory(msgspec.Struct, gc=False):
     """What is known of one task."""
@@ -52,7 +55,9 @@ class BatchState:
         self.tasks: dict[str, TaskHistory] = {}
         """By id; without those that have no line."""
         self.known_cost_usd = 0.0
-        """Of all attempts whose cost is known."""
+        """Of all requests whose cost is known."""
+        self.reserved_usd = 0.0
+        """The most that the other requests can have cost, as far as that can be said."""
         self.unknown_costs = 0
         """Attempts whose cost is not known."""
         self.attempts = 0
@@ -130,7 +135,7 @@ class BatchState:
 
     def _finished(self, line: FinishedGlance | Finished, offset: int) -> None:
         history, outcome, attempt = self._of(line.task), line.outcome, line.attempt
-        self._pay(outcome.usage, outcome.cost_usd)
+        self._pay(outcome)
         if attempt > history.attempts:
             history.attempts = attempt
         if history.status is not None or attempt <= history.reopened_at:
@@ -145,16 +150,19 @@ class BatchState:
         elif outcome.status is not TaskStatus.INTERRUPTED:
             history.failed += 1
 
-    def _pay(self, usage: Usage, cost_usd: float | None) -> None:
+    def _pay(self, outcome: OutcomeGlance | Outcome) -> None:
+        usage = outcome.usage
         self.attempts += 1
         self._input += usage.input
         self._output += usage.output
         self._cache_read += usage.cache_read
         self._cache_write += usage.cache_write
-        if cost_usd is None:
+        if outcome.cost_usd is None:
             self.unknown_costs += 1
+            self.known_cost_usd += outcome.known_cost_usd
+            self.reserved_usd += outcome.reserved_usd
         else:
-            self.known_cost_usd += cost_usd
+            self.known_cost_usd += outcome.cost_usd
 
     def _reopened(self, line: Reopened) -> None:
         history = self._of(line.task)

@@ -41,18 +41,9 @@ def check_tasks(tasks: Sequence[Task], lines: Mapping[str, str], request: BatchR
 
 
 def _faults_of(task: Task, look: _Look, models: ModelCheck) -> Iterator[str]:
-    if task.cwd is not None and (fault := look.at(task.cwd, _folder)):
-        yield f"cwd: {fault}"
-    for path in task.files:
-        if fault := look.at(path, _file):
-            yield f"files: {fault}"
-    for path in task.ext or ():
-        if fault := look.at(path, _extension):
-            yield f"ext: {fault}"
-    if task.replay is not None and (fault := look.at(task.replay, _file)):
-        yield f"replay: {fault}"
-    if task.output_schema is not None and (fault := look.at(_schema_text(task.output_schema), _schema)):
-        yield f"output_schema: {fault}"
+    for field, path, check in _named(task):
+        if fault := look.at(path, check):
+            yield f"{field}: {fault}"
     for tool in task.tools or ():
         if tool not in TOOLS:
             yield f"tools: {not_one_of(tool, TOOLS)}"
@@ -64,6 +55,20 @@ def _faults_of(task: Task, look: _Look, models: ModelCheck) -> Iterator[str]:
             yield f"env: {fault}"
     if fault := models.fault(task):
         yield fault
+
+
+def _named(task: Task) -> Iterator[tuple[str, str, Callable[[str], str]]]:
+    """What the task names: the field, the path or the schema, and how it is checked."""
+    if task.cwd is not None:
+        yield "cwd", task.cwd, _folder
+    for path in task.files:
+        yield "files", path, _file
+    for path in task.ext or ():
+        yield "ext", path, _extension
+    if task.replay is not None:
+        yield "replay", task.replay, _file
+    if task.output_schema is not None:
+        yield "output_schema", _schema_text(task.output_schema), _schema
 
 
 class _Look:

@@ -1,4 +1,4 @@
-"""Filters tasks by a field: `field=value` or `field~regex`. Pure; nothing of a filter or of a task is ever evaluated."""
+"""Filters tasks by a field: `field=value` or `field~regex`. Pure. Nothing of a filter or of a task is evaluated."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def _filled(line: bytes, template: Template) -> Task:
     try:
         fields: dict[str, Any] = msgspec.json.decode(line, type=dict[str, Any])
     except msgspec.ValidationError:
-        raise TaskError("a task is an object, such as {\"id\": \"a\", \"meta\": {\"topic\": \"tea\"}}") from None
+        raise TaskError('a task is an object, such as {"id": "a", "meta": {"topic": "tea"}}') from None
     except UNREADABLE as error:
         raise TaskError(not_json(line, error)) from None
     if "prompt" in fields and "prompt" not in template.names:

@@ -73,7 +73,7 @@ def _compare(old: bytes, start: int, end: int, new_lines: list[bytes]) -> list[_
     offsets = [start]
     for line in raw_lines:
         offsets.append(offsets[-1] + len(line))
-    kept = [(-1, -1), *_common_lines(old_lines, new_lines), (len(old_lines), len(new_lines))]
+    kept = [(-1, -1), *common_lines(old_lines, new_lines), (len(old_lines), len(new_lines))]
     return [
         (offsets[i + 1], offsets[next_i], new_lines[j + 1 : next_j])
         for (i, j), (next_i, next_j) in pairwise(kept)
@@ -81,7 +81,7 @@ def _compare(old: bytes, start: int, end: int, new_lines: list[bytes]) -> list[_
     ]
 
 
-def _common_lines(old: list[bytes], new: list[bytes]) -> list[tuple[int, int]]:
+def common_lines(old: list[bytes], new: list[bytes]) -> list[tuple[int, int]]:
     """Pairs of indices of equal lines, ascending, as `difflib` finds them.
 
     If the part between the first and the last difference is too large to compare, all of it counts as changed.

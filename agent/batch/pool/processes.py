@@ -1,0 +1,102 @@
+"""What a batch has around its runs: the template, the reaper, the adopted orphans, and the sweep at the end."""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent.batch.pool.launch import by_fork, by_program
+from agent.batch.pool.memory import RunMemory, is_measurable
+from supervisor.cleanup.env_marks import TOKEN
+from supervisor.cleanup.tracker import ProcessTracker
+from supervisor.process.shared_table import SharedProcessTable
+from supervisor.process.teardown import end_descendants, stop_all
+from supervisor.template.client import Template
+from supervisor.template.memory import uss
+from supervisor.template.protocol import is_available
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from agent.batch.pool.launch import Launch, RunChild
+    from supervisor.loop.loop import Loop
+
+TEMPLATE = Path(__file__).resolve().parent / "template_main.py"
+
+
+class Processes:
+    """Of one batch, from `open` to `close`. With `owns_process` every descendant of this process counts as the
+    batch's."""
+
+    def __init__(
+        self,
+        loop: Loop,
+        *,
+        runtime_folder: Path,
+        version: str,
+        say: Callable[[str], None],
+        owns_process: bool = True,
+        has_template: bool | None = None,
+        run_program: Path | None = None,
+    ) -> None:
+        """`has_template` None: if the system can have one. `run_program` takes the place of the runs' program, without
+        a template."""
+        self.token = os.urandom(16).hex()
+        """In the environment of every process of the batch. That of a run is longer: the token, a dot and a number."""
+        self._loop = loop
+        self._owns_process = owns_process
+        self._table = SharedProcessTable(loop)
+        self._tracker = ProcessTracker(
+            loop, self.token, folder=runtime_folder, version=version, owns_process=owns_process, say=say
+        )
+        env, cwd = {**os.environ, TOKEN: self.token}, os.getcwd()
+        if has_template is None:
+            has_template = is_available() and run_program is None
+        self.template = Template(loop, [sys.executable, "-P", str(TEMPLATE)], env=env, cwd=cwd) if has_template else None
+        self.launch: Launch
+        if self.template is not None:
+            self.launch = by_fork(self.template, cwd)
+        elif run_program is None:
+            self.launch = by_program(loop, env, cwd)
+        else:
+            self.launch = by_program(loop, env, cwd, run_program)
+
+    def open(self) -> None:
+        """Before the first process of the batch."""
+        self._table.adopt_orphans()
+        self._table.hold()
+        self._tracker.open()
+        if self.template is not None:
+            self.template.start()
+            if self.template.child is not None:
+                self._tracker.started(self.template.child)
+
+    def memory_of(self) -> Callable[[RunChild], RunMemory] | None:
+        """What measures a run; None where nothing can."""
+        return _memory_of if is_measurable() else None
+
+    def spared(self) -> Iterable[int]:
+        """Processes of the batch that belong to no run."""
+        if self.template is not None and self.template.child is not None:
+            return (self.template.child.pid,)
+        return ()
+
+    def memory_bytes(self) -> int:
+        """Of the template alone."""
+        return sum(uss(pid) or 0 for pid in self.spared())
+
+    def close(self) -> None:
+        """After the last run."""
+        if self.template is not None:
+            stop_all(self._loop, [self.template], shared_table=self._table)
+        if self._owns_process:
+            end_descendants(self._loop, shared_table=self._table)
+        self._tracker.close()
+        self._table.close()
+
+
+def _memory_of(child: RunChild) -> RunMemory:
+    return RunMemory(partial(getattr, child, "pid"))

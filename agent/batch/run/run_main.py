@@ -1,0 +1,55 @@
+"""The process of one run of a batch: one attempt of one task.
+
+A fork of the template calls `main`; where there is no template, `python -P PATH/agent/batch/run/run_main.py FD` starts
+it. Descriptor 0 is /dev/null, 1 takes the event stream of `zot --json`, 2 is the file for standard error, and FD (3 in a
+fork) is the link to the batch, see `wire.batch.link`. The exit status is that of `zot --json`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+if __name__ == "__main__":
+    # The folder of the programs comes first: the caller's `sys.path` may have another package `agent`.
+    here = os.path.dirname(os.path.abspath(__file__))
+    root = os.path.dirname(os.path.dirname(os.path.dirname(here)))
+    sys.path[:] = [root, *(entry for entry in sys.path if entry != here)]
+
+from agent.batch.run.link import Link, LinkError
+from agent.batch.run.task_run import TaskRun
+from supervisor.process.table import become_subreaper
+from wire.exit_codes import Status
+
+LINK = 3
+"""The descriptor of the link, of a fork."""
+
+
+def main(argument: bytes = b"") -> int:
+    """Returns the exit status. `argument` is the number of the link's descriptor, if it is another one than `LINK`."""
+    link = Link(int(argument or LINK))
+    try:
+        begin = link.begin()
+    except (LinkError, OSError) as error:
+        print(f"zot: {error}", file=sys.stderr)  # noqa: T201
+        return Status.INTERRUPTED.exit_code
+    join(begin.cgroup)
+    become_subreaper()
+    status = TaskRun(link, begin).run()
+    link.close()
+    return status
+
+
+def join(cgroup: str) -> None:
+    """Makes this process, and all that it starts, a member of the cgroup. If that fails the run goes on without."""
+    if not cgroup:
+        return
+    try:
+        with open(f"{cgroup}/cgroup.procs", "wb", buffering=0) as file:
+            file.write(str(os.getpid()).encode())
+    except OSError as error:
+        print(f"zot: the run cannot join the cgroup {cgroup}: {error.strerror}", file=sys.stderr)  # noqa: T201
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1].encode()))

@@ -1,0 +1,142 @@
+"""Carries out `setup` and `check` of a task, and says which tasks would write into one folder."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING
+
+from agent.tools.shell.command import KILL
+from supervisor.discovery.environment import child_environment
+from supervisor.process.child import Child, SpawnError
+from supervisor.process.teardown import stop_all
+from wire.batch.outcome import CommandEnd
+from wire.suggest import some
+from wire.text import one_line, valid_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from agent.batch.request import BatchRequest
+    from supervisor.loop.loop import Loop
+    from supervisor.process.child import ExitStatus
+    from wire.batch.task import Task
+
+OUTPUT_KEPT = 4096
+"""Bytes of the output: the last ones."""
+TIMEOUT_S = 600.0
+"""Seconds that a command may take, unless the caller says otherwise."""
+CANNOT_START = 127
+"""The exit status of a command that could not be started, as a shell has it."""
+WRITING = frozenset({"write", "edit", "bash"})
+"""Tools that may change files."""
+SHOWN = 200
+"""Characters of the last line of the output, in a reason."""
+
+
+def run_command(
+    loop: Loop,
+    command: str,
+    *,
+    cwd: str,
+    timeout_s: float = TIMEOUT_S,
+    env: Mapping[str, str] | None = None,
+    is_stopped: Callable[[], bool] = lambda: False,
+) -> CommandEnd:
+    """Carries out `/bin/sh -c COMMAND` in the folder `cwd`, without input, in a session of its own, and returns how it
+    ended. Waits on the loop, and gives up when `is_stopped` says so: then, and after the timeout, the command gets
+    SIGTERM with all its descendants, and 2 s later SIGKILL. Background processes of a command that has ended live on.
+    `env` is all of its variables; by default those of this process without the host's secrets."""
+    return _Command(loop, command, cwd, child_environment() if env is None else env).run(timeout_s, is_stopped)
+
+
+def failure(what: str, end: CommandEnd) -> str:
+    """Why a task is not ok: `check: exit 1: 2 tests failed`. `what` is `setup` or `check`."""
+    how = f"exit {end.exit_status}" if end.exit_status >= 0 else f"killed by signal {-end.exit_status}"
+    lines = [line for each in end.output.splitlines() if (line := one_line(each, SHOWN))]
+    return f"{what}: {how}" + (f": {lines[-1]}" if lines else "")
+
+
+class _Command:
+    """One command, and the end of its output."""
+
+    def __init__(self, loop: Loop, command: str, cwd: str, env: Mapping[str, str]) -> None:
+        self._loop = loop
+        self._started = loop.clock()
+        self._kept = bytearray()
+        self._dropped = False
+        self._error = ""
+        self.child: Child | None = None
+        try:
+            self.child = Child(
+                loop,
+                ["/bin/sh", "-c", command],
+                cwd=cwd,
+                env=env,
+                stdin=False,
+                on_stdout=self._on_output,
+                on_exit=_nothing,
+                linger=True,
+            )
+        except SpawnError as error:
+            self._error = str(error)
+
+    def ask_to_stop(self) -> None:
+        """Does nothing: a shell command cannot be asked, only signalled."""
+
+    def hint_to_stop(self) -> None:
+        pass
+
+    def run(self, timeout_s: float, is_stopped: Callable[[], bool]) -> CommandEnd:
+        child = self.child
+        if child is None:
+            return CommandEnd(CANNOT_START, 0, valid_text(self._error))
+        deadline = self._started + timeout_s
+        self._loop.run_until(lambda: not child.is_running or is_stopped(), deadline)
+        said = ""
+        if child.is_running:
+            said = "stopped" if is_stopped() else f"timed out after {timeout_s:g} s"
+            stop_all(self._loop, [self], patience=KILL)
+        code = -signal.SIGKILL if child.exit is None else child.exit.code
+        duration = self._loop.clock() - self._started
+        return CommandEnd(code or -signal.SIGTERM if said else code, round(duration * 1000), self._output(said))
+
+    def _on_output(self, data: bytes) -> None:
+        self._kept += data
+        if len(self._kept) > 16 * OUTPUT_KEPT:
+            del self._kept[:-OUTPUT_KEPT]
+            self._dropped = True
+
+    def _output(self, said: str) -> str:
+        """The last bytes, from the start of a line on if there is one, and why the command was ended."""
+        kept = bytes(self._kept[-OUTPUT_KEPT:])
+        if self._dropped or len(self._kept) > OUTPUT_KEPT:
+            kept = kept.partition(b"\n")[2] or kept
+        text = kept.decode("utf-8", "replace")
+        if not said:
+            return text
+        return f"{text}{'' if text.endswith(chr(10)) or not text else chr(10)}{said}"
+
+
+def _nothing(_status: ExitStatus) -> None:
+    """The exit status is read from the child."""
+
+
+def writers_of_one_folder(tasks: Sequence[Task], request: BatchRequest) -> list[str]:
+    """A line for the user about each folder that several tasks may change at the same time."""
+    if request.workspace == "copy" or request.jobs == 1:
+        return []
+    folders: dict[str, str] = {}
+    writers: dict[str, list[str]] = {}
+    for task in tasks:
+        if WRITING.isdisjoint(request.run.tools if task.tools is None else task.tools):
+            continue
+        given = task.cwd or request.run.cwd or os.curdir
+        real = folders.get(given) or folders.setdefault(given, os.path.realpath(given))
+        writers.setdefault(real, []).append(task.id)
+    return [
+        f"{len(ids)} tasks may change {valid_text(folder)} at the same time ({some(ids, 3)}): --workspace copy gives"
+        " each its own copy, --tools read lets none write, --jobs 1 runs one after another"
+        for folder, ids in writers.items()
+        if len(ids) > 1
+    ]

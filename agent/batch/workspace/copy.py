@@ -1,0 +1,128 @@
+"""Makes a task's own copy of its working folder.
+
+The folder is copied twice: once, for all tasks that find it in the same state, to a snapshot, which nobody changes, and
+from there to the workspace of each task. So what a run has changed can be told also after the folder itself has
+changed, and all workspaces of one state begin alike.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+from pathlib import Path
+
+import msgspec
+
+from agent.batch.workspace.copy_tree import copy_tree
+from agent.batch.workspace.tree import Tree, scan
+from supervisor.home.delete_tree import delete
+
+WORKSPACES = "workspaces"
+SNAPSHOTS = ".snapshots"
+UNFINISHED = ".new"
+"""Ending of a copy that is not whole yet; its name begins with a dot."""
+NAMED = 5
+"""Skipped files that are named."""
+
+
+class WorkspaceError(Exception):
+    """The copy cannot be made; the text names the folder, and says why."""
+
+
+class Workspace(msgspec.Struct, frozen=True):
+    """A task's own copy of its working folder, before its run."""
+
+    path: Path
+    snapshot: Path
+    """The state in which it began."""
+    made_ns: int
+    """When the copy was whole, in nanoseconds of the file system's clock."""
+    notes: tuple[str, ...] = ()
+    """Lines for the user: what was not copied, and what leads out of the copy."""
+
+
+def make_workspace(cwd: str | Path, folder: Path, name: str) -> Workspace:
+    """Copies the folder `cwd`, with hidden files and `.git`, to `folder/workspaces/NAME`, where `folder` is that of the
+    batch. It is not copied itself if it lies in `cwd`. What is there from an earlier attempt is deleted. Links stay
+    links; pipes, sockets and devices are skipped. Raises `WorkspaceError`."""
+    source = os.path.realpath(cwd)
+    rundir = os.path.realpath(folder)
+    if source == rundir or source.startswith(rundir + os.sep):
+        raise WorkspaceError(f"{cwd}: cannot be copied: it lies in the folder of the batch, {folder}")
+    workspaces = Path(rundir, WORKSPACES)
+    try:
+        workspaces.mkdir(parents=True, exist_ok=True)
+        here = os.stat(rundir)
+        tree = scan(source, {(here.st_dev, here.st_ino)})
+        snapshot, skipped = _snapshot(tree, source, workspaces)
+        path = workspaces / name
+        unfinished = workspaces / f".{name}{UNFINISHED}"
+        _remove(path)
+        _remove(unfinished)
+        copy_tree(scan(str(snapshot)), str(snapshot), str(unfinished))
+        os.utime(unfinished)
+        made_ns = unfinished.stat().st_ctime_ns
+        unfinished.rename(path)
+    except OSError as error:
+        raise WorkspaceError(f"{cwd}: cannot be copied to {workspaces / name}: {error.strerror or error}") from None
+    return Workspace(path, snapshot, made_ns, (*_notes(cwd, skipped), *_ways_out(source, tree)))
+
+
+def remove_workspace(folder: Path, name: str) -> str:
+    """Deletes a workspace, whole or not. Returns what could not be deleted, and why, or ""."""
+    workspaces = folder / WORKSPACES
+    return delete(workspaces / name) or delete(workspaces / f".{name}{UNFINISHED}")
+
+
+def remove_snapshots(folder: Path) -> str:
+    """Deletes the snapshots, and copies that were never finished. Only while no run of the batch lives. Returns what
+    could not be deleted, and why, or ""."""
+    workspaces = folder / WORKSPACES
+    left = [path for path in workspaces.glob(f".*{UNFINISHED}") if path.is_dir() and not path.is_symlink()]
+    return "; ".join(filter(None, map(delete, [workspaces / SNAPSHOTS, *left])))
+
+
+def workspace_environment(folder: Path) -> dict[str, str]:
+    """Variables for a run in a workspace: git must not take a repository around the folder of the batch for its own."""
+    return {"GIT_CEILING_DIRECTORIES": str(Path(os.path.realpath(folder), WORKSPACES))}
+
+
+def _snapshot(tree: Tree, source: str, workspaces: Path) -> tuple[Path, list[str]]:
+    """The snapshot of this state, and what it lacks. Several runs may make it at the same time: the first whole one
+    counts."""
+    state = hashlib.sha256(msgspec.json.encode([source, tree.entries])).hexdigest()[:32]
+    snapshot = workspaces / SNAPSHOTS / state
+    if snapshot.is_dir():
+        return snapshot, tree.skipped
+    snapshot.parent.mkdir(exist_ok=True)
+    unfinished = snapshot.parent / f".{state}.{os.getpid()}{UNFINISHED}"
+    _remove(unfinished)
+    try:
+        skipped = copy_tree(tree, source, str(unfinished))
+        unfinished.rename(snapshot)
+    except OSError as error:
+        delete(unfinished)
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST) or not snapshot.is_dir():
+            raise
+        return snapshot, tree.skipped
+    return snapshot, [*tree.skipped, *skipped]
+
+
+def _remove(path: Path) -> None:
+    if trouble := delete(path):
+        raise OSError(errno.EBUSY, f"what an earlier attempt left cannot be deleted: {trouble}")
+
+
+def _notes(cwd: str | Path, skipped: list[str]) -> list[str]:
+    shown = [f"{cwd}: not copied: {line}" for line in skipped[:NAMED]]
+    return shown + ([f"{cwd}: not copied: {len(skipped) - NAMED} more"] if len(skipped) > NAMED else [])
+
+
+def _ways_out(source: str, tree: Tree) -> list[str]:
+    """Lines about links, and a `.git`, by which a change in the copy would be one in the original."""
+    links = [entry.path for entry in tree.entries if entry.target == source or entry.target.startswith(source + os.sep)]
+    found = [f"{source}: the link {path} leads to the original, also in the copy" for path in links[:NAMED]]
+    if any(entry.path == ".git" and entry.is_file for entry in tree.entries):
+        found.append(f"{source}: it is a git worktree or submodule: commits in the copy go to its repository")
+    return found

@@ -1,0 +1,144 @@
+"""Saves what a run has changed in its workspace, as one patch. Needs no git; with it, new files that the repository
+ignores are left out."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from agent.batch.workspace.patch import Side, file_patch, git_mode
+from agent.batch.workspace.tree import Entry, scan
+from supervisor.home.small_file import read_file, replace_file
+from wire.text import valid_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from agent.batch.workspace.copy import Workspace
+
+DIFFS = "diffs"
+SIZE_LIMIT = 16 * 1024 * 1024
+"""Bytes of a patch, and of a file that goes into it. Files beyond it are named, and left out whole: what is there
+applies."""
+SLACK_NS = 1_000_000_000
+"""Nanoseconds. A file that was changed so shortly after the copy was made may have the copy's time."""
+GIT_S = 60.0
+"""Seconds that git may take to say what is ignored."""
+NAMED = 50
+"""Files left out that are named."""
+
+
+class _Change(msgspec.Struct, frozen=True):
+    path: str
+    old: Entry | None
+    new: Entry | None
+
+
+def save_diff(workspace: Workspace, folder: Path, name: str) -> str:
+    """Writes `diffs/NAME.diff` below `folder`, that of the batch, and returns this path; "" if the run has changed
+    nothing. `.git`, empty folders and permissions other than the owner's right to execute do not count. Call it when no
+    process of the run lives, and before `check`. Raises `OSError`."""
+    path = folder / DIFFS / f"{name}.diff"
+    path.parent.mkdir(exist_ok=True)
+    text = diff_of(workspace)
+    if not text:
+        path.unlink(missing_ok=True)
+        return ""
+    replace_file(path, text, 0o644)
+    return f"{DIFFS}/{name}.diff"
+
+
+def diff_of(workspace: Workspace) -> bytes:
+    """The patch; empty without changes. Raises `OSError` if the workspace cannot be listed."""
+    parts: list[bytes] = []
+    left_out: list[str] = []
+    size = 0
+    for change in _changes(workspace):
+        try:
+            part = _patch(workspace, change)
+        except OSError as error:
+            left_out.append(f"{change.path}: {error.strerror}")
+            continue
+        if size + len(part) > SIZE_LIMIT:
+            left_out.append(f"{change.path}: the patch would be larger than {SIZE_LIMIT >> 20} MiB")
+            continue
+        size += len(part)
+        parts.append(part)
+    return _notes(left_out) + b"".join(parts)
+
+
+def _notes(left_out: list[str]) -> bytes:
+    """Lines that readers of patches skip."""
+    more = [f"{len(left_out) - NAMED} more"] if len(left_out) > NAMED else []
+    lines = (" ".join(valid_text(line).split()) for line in [*left_out[:NAMED], *more])
+    return "".join(f"# not in this patch: {line}\n" for line in lines).encode()
+
+
+def _changes(workspace: Workspace) -> list[_Change]:
+    """Deletions first: a folder may have taken the place of a file."""
+    before, after = _files(str(workspace.snapshot)), _files(str(workspace.path))
+    found = [
+        _Change(path, old, after.get(path))
+        for path, old in before.items()
+        if path not in after or not _is_untouched(old, after[path], workspace.made_ns)
+    ]
+    made = sorted(after.keys() - before.keys())
+    ignored = _ignored(str(workspace.path), made)
+    found += [_Change(path, None, after[path]) for path in made if path not in ignored]
+    return sorted(found, key=lambda change: (change.new is not None, change.path))
+
+
+def _files(root: str) -> dict[str, Entry]:
+    entries = scan(root).entries
+    return {entry.path: entry for entry in entries if not entry.is_folder and ".git" not in entry.path.split(os.sep)}
+
+
+def _is_untouched(old: Entry, new: Entry, made_ns: int) -> bool:
+    """Whether a file is certainly as it was: nothing that any write changes has changed since the copy was made."""
+    is_alike = (old.mode, old.size, old.mtime_ns, old.target) == (new.mode, new.size, new.mtime_ns, new.target)
+    return is_alike and new.ctime_ns < made_ns - SLACK_NS
+
+
+def _patch(workspace: Workspace, change: _Change) -> bytes:
+    """Raises `OSError`."""
+    old = None if change.old is None else _side(workspace.snapshot, change.old)
+    new = None if change.new is None else _side(workspace.path, change.new)
+    return file_patch(os.fsencode(change.path), old, new)
+
+
+def _side(root: Path, entry: Entry) -> Side:
+    mode = git_mode(entry.mode)
+    if not entry.is_file:
+        return Side(mode, os.fsencode(entry.target))
+    return Side(mode, read_file(root / entry.path, SIZE_LIMIT))
+
+
+def _ignored(root: str, made: list[str]) -> frozenset[str]:
+    """Those of the new files that the workspace's repository ignores. None without a repository, or without git."""
+    if not made or not os.path.isdir(os.path.join(root, ".git")):
+        return frozenset()
+    try:
+        ended = subprocess.run(
+            ["git", "-C", root, "check-ignore", "-z", "--stdin"],
+            input=b"".join(os.fsencode(path) + b"\0" for path in made),
+            capture_output=True,
+            timeout=GIT_S,
+            check=False,
+            env=_git_environment(os.environ),
+        )
+    except (OSError, subprocess.SubprocessError):
+        return frozenset()
+    return frozenset(os.fsdecode(path) for path in ended.stdout.split(b"\0"))
+
+
+def _git_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    return dict(_without_git(environ))
+
+
+def _without_git(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """No variable of the caller must lead to another repository."""
+    return ((name, value) for name, value in environ.items() if not name.startswith("GIT_"))

@@ -1,0 +1,90 @@
+"""What is in a folder, by paths relative to it: files, folders and links, with the facts that tell a change."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+
+class Entry(NamedTuple):
+    path: str
+    """Relative to the folder."""
+    mode: int
+    """As in `os.stat_result.st_mode`."""
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+    disk: int
+    """Bytes that it takes on the disk."""
+    target: str
+    """Of a link; empty for all else."""
+
+    @property
+    def is_folder(self) -> bool:
+        return stat.S_ISDIR(self.mode)
+
+    @property
+    def is_file(self) -> bool:
+        return stat.S_ISREG(self.mode)
+
+
+class Tree(msgspec.Struct, frozen=True):
+    entries: list[Entry]
+    """Each folder before what is in it; the folder itself is not among them."""
+    skipped: list[str]
+    """What cannot be listed or copied, each with its path and the reason."""
+
+
+def scan(root: str, leave_out: Collection[tuple[int, int]] = ()) -> Tree:
+    """All that is in the folder. `leave_out` has folders, by device and inode, that do not count. Raises `OSError` if
+    the folder itself cannot be listed."""
+    entries: list[Entry] = []
+    skipped: list[str] = []
+    waiting = [""]
+    while waiting:
+        folder = waiting.pop()
+        try:
+            with os.scandir(os.path.join(root, folder)) as found:
+                names = sorted(item.name for item in found)
+        except OSError as error:
+            if not folder:
+                raise
+            skipped.append(f"{folder}: {error.strerror}")
+            continue
+        for name in names:
+            path = os.path.join(folder, name)
+            try:
+                entry = _entry(root, path, leave_out)
+            except OSError as error:
+                skipped.append(f"{path}: {error.strerror}")
+                continue
+            if isinstance(entry, str):
+                skipped.append(f"{path}: {entry}")
+            elif entry is not None:
+                entries.append(entry)
+                if entry.is_folder:
+                    waiting.append(path)
+    return Tree(entries, skipped)
+
+
+def _entry(root: str, path: str, leave_out: Collection[tuple[int, int]]) -> Entry | str | None:
+    """None for what does not count; a text for what is neither file, folder nor link."""
+    whole = os.path.join(root, path)
+    found = os.lstat(whole)
+    if (found.st_dev, found.st_ino) in leave_out:
+        return None
+    kind = stat.S_IFMT(found.st_mode)
+    if kind not in (stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK):
+        return {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket"}.get(kind, "a device")
+    target = os.readlink(whole) if kind == stat.S_IFLNK else ""
+    return Entry(
+        path, found.st_mode, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino,
+        found.st_blocks * 512, target,
+    )  # fmt: skip
