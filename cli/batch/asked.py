@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from agent.batch.request import BatchRequest
 from agent.batch.tasks.filter import SelectionError, filter_from
@@ -18,6 +20,8 @@ from cli.run.request import FlagError, request_from
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from agent.options import RunRequest
+
 STDIN = "-"
 DEFAULT_SEED = 0
 
@@ -26,11 +30,12 @@ class AskedBatch(msgspec.Struct, frozen=True, kw_only=True):
     """A batch, where its tasks are, and what is shown of it."""
 
     request: BatchRequest
+    folder: str
+    """RUNDIR as the user has written it."""
     tasks: str
     """A file, or `-`."""
     template: str | None = None
     selection: Selection
-    redo: tuple[str, ...] = ()
     show: Show = Show.AUTO
     as_json: bool = False
 
@@ -45,8 +50,9 @@ def asked_from(given: Mapping[str, Any]) -> AskedBatch:
     except FlagError as error:
         raise CommandLineError(str(error)) from None
     request = BatchRequest(
+        redo=tuple(given["redo"] or ()),
         folder=folder_from(given["folder"]),
-        run=run,
+        run=absolute_paths(run),
         jobs=given["jobs"],
         retries=given["retries"],
         workspace=given["workspace"].value,
@@ -60,13 +66,31 @@ def asked_from(given: Mapping[str, Any]) -> AskedBatch:
     )
     return AskedBatch(
         request=request,
+        folder=given["folder"],
         tasks=tasks,
         template=given["template"],
         selection=_selection(given),
-        redo=tuple(given["redo"] or ()),
         show=show_from(no_progress=given["no_progress"], quiet=given["quiet"]),
         as_json=given["as_json"],
     )
+
+
+def absolute_paths(run: RunRequest) -> RunRequest:
+    """Relative paths of flags start at the folder of the command; the runs work in the folders of their tasks."""
+    schema = run.output_schema
+    is_schema_itself = schema is not None and schema.lstrip().startswith("{")
+    key = run.api_key_file
+    return replace(
+        run,
+        replay=_absolute(run.replay),
+        output_schema=schema if is_schema_itself else _absolute(schema),
+        extensions=tuple(os.path.abspath(folder) for folder in run.extensions),
+        api_key_file=key if key == STDIN else _absolute(key),
+    )
+
+
+def _absolute(path: str | None) -> str | None:
+    return path if not path else os.path.abspath(path)
 
 
 def _selection(given: Mapping[str, Any]) -> Selection:

@@ -19,7 +19,7 @@ class BatchGroup(LazyGroup):
     """A group that has flags of its own, those of `cli.batch.command`, read at the first use."""
 
     modules = (
-        "cli.batch.folder.status", "cli.batch.folder.results", "cli.batch.folder.logs",
+        "cli.batch.folder.status", "cli.batch.folder.results", "cli.batch.folder.retry", "cli.batch.folder.logs",
         "cli.batch.folder.export", "cli.batch.folder.merge",
     )  # fmt: skip
 

@@ -6,20 +6,21 @@ from typing import TYPE_CHECKING, Protocol
 
 from cli.batch.output.stderr import StderrOutput
 from cli.batch.output.stream import FLUSH_S, RecordStream
+from wire.batch.records import BatchEnd
 from wire.exit_codes import Status
 
 if TYPE_CHECKING:
     from agent.batch.request import BatchControls, BatchView
     from cli.batch.output.show import Show
     from supervisor.loop.loop import Loop
-    from wire.batch.records import AnyRecord, BatchEnd
+    from wire.batch.records import AnyRecord
 
 INTERRUPTED = Status.INTERRUPTED.exit_code
 READER_GONE = "zot batch: the reader of stdout has gone: running tasks end, and no new ones start"
 
 
 class Engine(Protocol):
-    """What is used of `agent.batch.batch.Batch`."""
+    """What is used of `agent.batch.batch.Batch`. Its loop lives until it has told its end."""
 
     controls: BatchControls
 
@@ -34,6 +35,7 @@ class Outputs:
     stdout."""
 
     def __init__(self, show: Show, folder: str, *, as_json: bool) -> None:
+        """`folder` is named in the summary."""
         self._show = show
         self._folder = folder
         self._as_json = as_json
@@ -41,6 +43,7 @@ class Outputs:
         self._person: StderrOutput | None = None
         self._stream: RecordStream | None = None
         self._early: list[str] = []  # said while the batch was made
+        self._is_complete = True
         self.broken: str | None = None
         """Why stdout cannot be written any more: "" if its reader has gone. None if it can."""
 
@@ -55,6 +58,8 @@ class Outputs:
             self._stream.tell(record)
         if self._person is not None:
             self._person.tell(record)
+        if isinstance(record, BatchEnd):
+            self._end(record.exit_code)
 
     def on_event(self, task: str, attempt: int, line: bytes) -> None:
         if self._stream is not None:
@@ -83,10 +88,20 @@ class Outputs:
         try:
             status = batch.run().exit_code
         finally:
-            self._person.end()
-        if self._stream is not None and not self._stream.finish(most_s=FLUSH_S if status == INTERRUPTED else None):
-            return status or (INTERRUPTED if not self.broken else Status.ERROR.exit_code)
-        return status
+            self._end(INTERRUPTED)
+        if self._is_complete:
+            return status
+        return status or (Status.ERROR.exit_code if self.broken else INTERRUPTED)
+
+    def _end(self, status: int) -> None:
+        """Gives the terminal back, and waits for the reader of stdout; only for a moment if the batch was stopped. A
+        second call does nothing."""
+        person, self._person = self._person, None
+        stream, self._stream = self._stream, None
+        if person is not None:
+            person.end()
+        if stream is not None:
+            self._is_complete = stream.finish(most_s=FLUSH_S if status == INTERRUPTED else None)
 
     def _on_broken(self, reason: str) -> None:
         """Tasks that run are paid for, so they end; no new ones start."""

@@ -29,6 +29,7 @@ STOPPED = {
     "budget": "stopped before its end: --max-cost-usd or --max-tokens is used up",
     "deadline": "stopped before its end: --deadline has passed",
     "failures": "stopped before its end: as many tasks as --max-failures have failed",
+    "failed": "stopped before its end: its files could not be written; make room, and start it again to go on",
 }
 NOT_RUN = "not_run"
 
