@@ -11,12 +11,11 @@ from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from agent.batch import records_of, schedule
 from agent.batch.budget import Spent, Stop, used_up
 from agent.batch.journal.errors import FolderError, JournalError
 from agent.batch.journal.folder import RunFolder
+from agent.batch.journal.results import write_results
 from agent.batch.journal.writer import Journal
 from agent.batch.log import BatchLog
 from agent.batch.opening import Opening, open_batch
@@ -25,7 +24,8 @@ from agent.batch.pool.jobs import available_memory, cores, default_jobs
 from agent.batch.pool.processes import Processes
 from agent.batch.pool.run_outcome import Verdict
 from agent.batch.pool.run_process import RunLife, RunProcess
-from agent.batch.request import BatchControls, RunState
+from agent.batch.redo import RedoError
+from agent.batch.request import BatchControls
 from agent.batch.retry import is_final
 from agent.batch.tally import Tally, spent_by, spent_in
 from agent.batch.time_text import utc_now
@@ -160,7 +160,7 @@ class Batch:
         with self.loop.signals(heeded, self._on_signal):
             try:
                 opening = self._open()
-            except (JournalError, FolderError) as error:
+            except (JournalError, FolderError, RedoError, OSError) as error:
                 raise BatchError(str(error)) from None
             self._processes.open()
             try:
@@ -212,19 +212,26 @@ class Batch:
 
     def _end(self) -> records.BatchEnd:
         journal, tally = self._opened(), self._tally
+        journal.sync()
         reason: StopReason = schedule.stop_reason(self._situation(), was_interrupted=self._was_interrupted)
         if self._failure:
             reason = "failed"
         spent = spent_in(journal.state)
         end = records_of.batch_end(
-            reason, self._signals, tally, tasks=len(self._tasks), spent=spent, duration_s=self.loop.clock() - tally.began
+            reason,
+            self._signals,
+            tally,
+            tasks=len(self._tasks),
+            spent=spent,
+            duration_s=self.loop.clock() - tally.began,
         )
         if reason != "failed":
             journal.closed(reason)
+            journal.sync()
             try:
-                self._folder.write_results(journal, self._tasks)
-            except OSError as error:
-                self._say(f"zot batch: {self._folder.results_file}: {error.strerror}; the journal has all results")
+                write_results(self._folder, journal.state)
+            except (OSError, JournalError, FolderError) as error:
+                self._say(f"zot batch: {self._folder.results_file} cannot be written ({error}); the journal has all")
         self._log.info("batch ended", reason=reason, exit_code=end.exit_code, statuses=end.statuses)
         return end
 
@@ -300,10 +307,10 @@ class Batch:
             self._on_event(run.task, run.attempt, line)
 
     def run_asked(self, run: RunProcess, request: link.Request) -> None:
-        raise NotImplementedError
+        pass
 
     def run_cancelled(self, run: RunProcess, cancel: link.Cancel) -> None:
-        raise NotImplementedError
+        pass
 
     def run_has_no_files(self, run: RunProcess, reason: str) -> None:
         self._fail(f"{reason}: the events of task {run.task!r} cannot be kept")

@@ -15,7 +15,7 @@ from agent.batch.time_text import utc_now
 from wire.batch.outcome import TaskStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from agent.batch.journal.folder import RunFolder
     from agent.batch.journal.state import BatchState
@@ -53,7 +53,9 @@ def open_batch(
     interrupted = [task for task in state.interrupted() if task not in redo]
     for task in interrupted:
         history = state.history(task)
-        journal.finished(cut_off(task, history.running, history.digest, folder.events(task, history.running)), final=False)
+        journal.finished(
+            cut_off(task, history.running, history.digest, folder.events(task, history.running)), final=False
+        )
     for task in redo:
         journal.reopened(task)
         del done[task]
@@ -85,9 +87,7 @@ def _tasks(ids: Sequence[str]) -> str:
     return f"{'task' if len(ids) == 1 else 'tasks'} {shown}{more}"
 
 
-def _write(
-    request: BatchRequest, tasks: Sequence[Task], folder: RunFolder, digests: Digests, version: str
-) -> None:
+def _write(request: BatchRequest, tasks: Sequence[Task], folder: RunFolder, digests: Digests, version: str) -> None:
     """The tasks of earlier starts stay in the folder, with their results."""
     before = folder.read_batch()
     known = {task.id: task for task in folder.read_tasks()} if before is not None else {}

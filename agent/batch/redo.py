@@ -17,7 +17,9 @@ class RedoError(ValueError):
     """`--redo` names a task that is not in the batch."""
 
 
-def to_redo(words: Iterable[str], done: Mapping[str, TaskStatus], changed: Iterable[str], tasks: Iterable[str]) -> set[str]:
+def to_redo(
+    words: Iterable[str], done: Mapping[str, TaskStatus], changed: Iterable[str], tasks: Iterable[str]
+) -> set[str]:
     """The ids of the done tasks that the words name. `done` has the status of each done task, `changed` the done tasks
     whose inputs have changed, `tasks` all ids. A task is named by its id even if that is `failed`, `changed` or `all`.
     Raises `RedoError`."""

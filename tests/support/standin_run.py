@@ -27,6 +27,7 @@ class Standin:
         self.begin: dict[str, Any] = json.loads(self._lines.readline())
         os.environ["ZOT_HOST_TOKEN"] = self.begin["token"]
         self.requests = 0
+        self.cost = 0.0
         self.words = self.begin["task"]["prompt"].split()
 
     def link(self, **line: Any) -> None:
@@ -36,10 +37,10 @@ class Standin:
         os.write(1, json.dumps({"type": kind, **fields}, separators=(",", ":")).encode() + b"\n")
 
     def end(self, status: str, reason: str = "", exit_code: int = 0) -> NoReturn:
-        tokens = {"input": self.requests, "output": 0, "cache_read": 0, "cache_write": 0, "cost_usd": 0.0}
+        tokens = {"input": self.requests, "output": 0, "cache_read": 0, "cache_write": 0, "cost_usd": self.cost}
         self.event(
             "result", status=status, exit_code=exit_code, reason=reason, text=f"did {self.begin['task']['id']}", steps=1,
-            usage=tokens, cost_usd=0.0, duration_ms=1, session="s", extensions={},
+            usage=tokens, cost_usd=self.cost, duration_ms=1, session="s", extensions={},
         )  # fmt: skip
         self.event("done")
         self.link(type="ended", status=status, reason=reason)
@@ -91,6 +92,7 @@ class Standin:
             elif word == "usage":
                 self.ask()
                 cost = 0.01
+                self.cost += cost
                 total = {"input": int(words.pop(0)), "output": 0, "cache_read": 0, "cache_write": 0, "cost_usd": cost}
                 self.event("usage", **total, cumulative=total)
             elif word == "ask":

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from agent.batch.pool.launch import Launch, RunChild
     from supervisor.loop.loop import Loop
 
-TEMPLATE = Path(__file__).resolve().parent / "template_main.py"
+TEMPLATE = Path(__file__).resolve().parent.parent / "run" / "template_main.py"
 
 
 class Processes:
@@ -55,7 +55,9 @@ class Processes:
         env, cwd = {**os.environ, TOKEN: self.token}, os.getcwd()
         if has_template is None:
             has_template = is_available() and run_program is None
-        self.template = Template(loop, [sys.executable, "-P", str(TEMPLATE)], env=env, cwd=cwd) if has_template else None
+        self.template = (
+            Template(loop, [sys.executable, "-P", str(TEMPLATE)], env=env, cwd=cwd) if has_template else None
+        )
         self.launch: Launch
         if self.template is not None:
             self.launch = by_fork(self.template, cwd)
