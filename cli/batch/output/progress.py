@@ -42,7 +42,8 @@ def progress(
     head = [_whole(view, width, ascii_only=ascii_only), _counts(view), *_failures(view), _use(view), *_standstill(view)]
     keys = [Text(_keys(view), "dim")] if has_keys and len(head) < height else []
     room = height - len(head) - len(keys)
-    lines = [*head[:height], *(runs_table(view.runs, width, min(room, MOST_RUNS + 2)) if room >= 2 else ()), *keys]
+    has_table = room >= (2 if len(view.runs) == 1 else 3)
+    lines = [*head[:height], *(runs_table(view.runs, width, min(room, MOST_RUNS + 2)) if has_table else ()), *keys]
     for line in lines:
         line.truncate(width, overflow="ellipsis")
     return lines
@@ -161,7 +162,7 @@ def runs_table(runs: Sequence[RunView], width: int, height: int) -> list[Text]:
 
 
 def _id_cells(rows: Sequence[Mapping[str, str]]) -> int:
-    return min(ID_CELLS, max(len("TASK"), *(cell_len(row["TASK"]) for row in rows)))
+    return min(ID_CELLS, max([len("TASK"), *(cell_len(row["TASK"]) for row in rows)]))
 
 
 def _cells(run: RunView) -> dict[str, str]:
