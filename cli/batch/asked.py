@@ -55,7 +55,7 @@ def asked_from(given: Mapping[str, Any]) -> AskedBatch:
         run=absolute_paths(run),
         jobs=given["jobs"],
         retries=given["retries"],
-        workspace=given["workspace"].value,
+        workspace=getattr(given["workspace"], "value", given["workspace"]),
         task_timeout=given["task_timeout"],
         task_max_cost_usd=given["task_max_cost"],
         run_memory=given["run_memory"],
