@@ -61,6 +61,7 @@ class ProcessTracker:
         self._owns_process = owns_process
         self._is_kept = is_kept
         self._is_open = False
+        self._is_detected = False
         self._say = say
         self._record: HostRecord | None = None
         self._sweep: StartupSweep | None = None
@@ -79,11 +80,11 @@ class ProcessTracker:
         self._is_open = True
         if self._owns_process:
             limit_core()
-            self.cgroups = Cgroups.detect()
         else:
             self.cgroups = Unavailable("this host is part of another program")
         if self._is_kept:
-            return
+            return  # its cgroup waits for an extension with a limit: to look for one takes 2 ms
+        self._detect()
         cgroup = None if isinstance(self.cgroups, Unavailable) else self.cgroups.real_path
         # The sweep comes before our own record: ours may replace the record of a dead host that had our pid.
         self._sweep = StartupSweep(self._loop, self._folder, self._on_swept)
@@ -91,6 +92,11 @@ class ProcessTracker:
         record = self._write_record(cgroup)
         self._reaper = Reaper(self._loop, self._token, record=record, cgroup=cgroup, on_error=self._say)
         self._reaper.start()
+
+    def _detect(self) -> None:
+        if self._owns_process and not self._is_detected:
+            self._is_detected = True
+            self.cgroups = Cgroups.detect()
 
     def _write_record(self, cgroup: Path | None) -> Path | None:
         record = HostRecord.of_this_process(self._token, self._version, cgroup)
@@ -123,6 +129,8 @@ class ProcessTracker:
             failed.may_pass = True
             raise failed from error
         self._remove_used()
+        if (limits.rss_mb, limits.processes, limits.cpu_percent) != (None, None, None):
+            self._detect()
         leaf = None
         if isinstance(self.cgroups, Cgroups) and self.cgroups.is_needed(limits):
             made = self.cgroups.leaf(name, limits)

@@ -1,101 +1,177 @@
-"""Carries out one attempt of a task: makes its workspace, runs `setup`, the prompt and `check`, saves the diff, and says
-how all this ended."""
+"""Carries out one attempt of a task: makes its workspace, runs `setup`, the prompt and `check`, saves what has changed,
+and says how all this ended."""
 
 from __future__ import annotations
 
 import os
-import sys
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
 
 from agent.batch.run.begin import decode_request, run_request, set_environment, with_files
+from agent.batch.run.unstarted import write_unstarted
 from agent.configure import prepare
-from agent.headless import Headless
-from agent.output.result_record import result_record
+from agent.headless import STOP_SIGNALS, Headless
 from agent.request_checks import UsageError
-from agent.run.cost import NOTHING
 from supervisor.cleanup.env_marks import TOKEN
 from supervisor.cleanup.keeper import Keeper
+from supervisor.loop.loop import Loop
+from supervisor.process.shared_table import SharedProcessTable
+from supervisor.process.teardown import end_descendants
 from wire import events
 from wire.batch.link import Ended, Phase
-from wire.batch.outcome import TaskStatus
+from wire.batch.outcome import CommandEnd, TaskStatus
 from wire.batch.task import TaskError, decode_task
 from wire.exit_codes import Status
 
 if TYPE_CHECKING:
+    import signal
+    from collections.abc import Callable, Iterator
+
     from agent.batch.run.link import Link
+    from agent.batch.workspace.copy import Workspace
+    from agent.configure import Prepared
     from agent.model.access import Access
     from agent.model.provider import Provider, ProviderUnavailable
-    from supervisor.loop.loop import Loop
     from wire.batch.link import Begin
-    from wire.batch.outcome import CommandEnd
+    from wire.batch.task import Task
 
-STDOUT = 1
 BATCH_GONE = "the batch has gone"
 
 
-class Early(Exception):
-    """The attempt ends before its prompt."""
+class End(msgspec.Struct, frozen=True):
+    """How the attempt has ended."""
+
+    status: TaskStatus
+    reason: str = ""
+
+
+class EarlyError(Exception):
+    """The attempt ends without its prompt."""
 
     def __init__(self, status: TaskStatus, reason: str) -> None:
         super().__init__(reason)
-        self.status = status
+        self.end = End(status, reason)
 
 
 class TaskRun:
     """One attempt. By the end of `run` every record is written, every process that it has started has ended, and the
     batch knows the outcome."""
 
-    def __init__(self, link: Link, begin: Begin) -> None:
+    def __init__(
+        self,
+        link: Link,
+        begin: Begin,
+        *,
+        stdout: int = 1,
+        stderr: int = 2,
+        owns_process: bool = True,
+        beside: Callable[[Loop], None] | None = None,
+    ) -> None:
+        """`owns_process` as with `Headless`. `beside` gets the loop of the prompt, before it runs."""
         self._link = link
         self._begin = begin
+        self._stdout = stdout
+        self._stderr = stderr
+        self._owns_process = owns_process
+        self._beside = beside
+        self._workspace: Workspace | None = None
         self._setup: CommandEnd | None = None
         self._check: CommandEnd | None = None
         self._diff = ""
+        self._signal = ""
+        """The name of the signal that has ended `setup` or `check`."""
 
     def run(self) -> int:
         """Returns the exit status of the process."""
         try:
-            result = self._carry_out()
-            status, reason, exit_code = TaskStatus(result.status), result.reason, result.exit_code
-        except Early as early:
-            status, reason = early.status, str(early)
-            exit_code = self._write_result(status, reason)
-        self._link.send(Ended(status=status, reason=reason, setup=self._setup, check=self._check, diff=self._diff))
+            end, exit_code = self._carry_out()
+        except EarlyError as early:
+            end = early.end
+            exit_code = write_unstarted(self._stdout, self._stderr, end.status, end.reason)
+        self._link.send(
+            Ended(status=end.status, reason=end.reason, setup=self._setup, check=self._check, diff=self._diff)
+        )
         return exit_code
 
-    def _carry_out(self) -> events.Result:
-        """Raises `Early`."""
-        begin = self._begin
+    def _carry_out(self) -> tuple[End, int]:
+        """How the attempt ended, and the exit status of the prompt. Raises `EarlyError`."""
         try:
-            task = decode_task(bytes(begin.task))
-            os.environ[TOKEN] = begin.token
+            task = decode_task(bytes(self._begin.task))
+            request = run_request(decode_request(self._begin.request), task)
+            os.environ[TOKEN] = self._begin.token
             set_environment(os.environ, task)
-            request = run_request(decode_request(begin.request), task)
+            request = replace(request, cwd=self._prepare_folder(task, request.cwd))
             request, prompt = with_files(request, task)
             prepared = prepare(request, self._lease)
         except (TaskError, UsageError, msgspec.DecodeError) as error:
-            raise Early(TaskStatus.USAGE, str(error)) from None
-        keeper = Keeper(begin.token, task.id)
+            raise EarlyError(TaskStatus.USAGE, str(error)) from None
+        try:
+            result = self._headless(prepared, task).run(prompt, images=prepared.images)
+        finally:
+            self._link.detach()
+        end = End(TaskStatus(result.status), result.reason)
+        end = self._save_diff(end)
+        if task.check is not None and end.status is TaskStatus.OK:
+            end = self._run_check(task.check, prepared.options.cwd)
+        return end, result.exit_code
 
+    # --- before the prompt ----------------------------------------------------------------------------------
+
+    def _prepare_folder(self, task: Task, cwd: str | None) -> str:
+        """Makes the workspace and runs `setup`. Returns the working folder. Raises `EarlyError`."""
+        folder = cwd or os.getcwd()
+        if self._begin.workspace or task.setup is not None:
+            self._link.send(Phase("setup"))
+        if self._begin.workspace:
+            folder = self._make_workspace(folder)
+        if task.setup is not None:
+            self._setup = self._command(task.setup, folder)
+            self._raise_if_ended()
+            if self._setup.exit_status:
+                from agent.batch.workspace.commands import failure
+
+                raise EarlyError(TaskStatus.SETUP_FAILED, failure("setup", self._setup))
+            self._link.send(Phase("starting"))
+        return folder
+
+    def _make_workspace(self, folder: str) -> str:
+        from agent.batch.workspace.copy import WorkspaceError, make_workspace, workspace_environment
+
+        wanted = Path(self._begin.workspace)
+        batch = wanted.parent.parent
+        try:
+            self._workspace = make_workspace(folder, batch, wanted.name)
+        except WorkspaceError as error:
+            raise EarlyError(TaskStatus.SETUP_FAILED, str(error)) from None
+        for note in self._workspace.notes:
+            self._say(note)
+        os.environ.update(workspace_environment(batch))
+        return str(self._workspace.path)
+
+    # --- the prompt -----------------------------------------------------------------------------------------
+
+    def _headless(self, prepared: Prepared, task: Task) -> Headless:
         def make_provider(loop: Loop) -> Provider | ProviderUnavailable:
             self._link.attach(loop)
+            if self._beside is not None:
+                self._beside(loop)
             return prepared.make_provider(loop)
 
         headless = Headless(
-            replace(prepared.options, keeper=keeper),
-            version=begin.version,
+            replace(prepared.options, keeper=Keeper(self._begin.token, task.id)),
+            version=self._begin.version,
             make_provider=make_provider,
             on_record=self._on_record,
-            stdout=STDOUT,
+            owns_process=self._owns_process,
+            stdout=self._stdout,
+            stderr=self._stderr,
         )
-        self._link.on_end = lambda: self._abort(headless)
-        try:
-            return headless.run(prompt, images=prepared.images)
-        finally:
-            self._link.detach()
+        self._link.on_end = lambda: self._end_early(headless)
+        return headless
 
     def _lease(self, _loop: Loop, access: Access) -> Provider:
         from agent.batch.run.leased_provider import LeasedProvider  # a replayed run has no server
@@ -106,22 +182,82 @@ class TaskRun:
         if isinstance(record, events.Session):
             self._link.send(Phase("running"))
 
-    def _abort(self, headless: Headless) -> None:
+    def _end_early(self, headless: Headless) -> None:
         """The batch wants the run to end, or has gone."""
         if self._link.abort is not None:
             headless.end(Status(self._link.abort.status), self._link.abort.reason)
         if self._link.is_lost:
             headless.end(Status.INTERRUPTED, BATCH_GONE, at_once=True)
 
-    def _write_result(self, status: TaskStatus, reason: str) -> int:
-        """Writes a stream that has nothing but an outcome. Returns the exit status."""
-        words = next((each for each in Status if each.value == status.value), Status.ERROR)
-        print(f"zot: {reason}", file=sys.stderr)  # noqa: T201
-        result = result_record(words, reason, text="", steps=0, usage=NOTHING, duration_s=0, session="", extensions={})
-        data = b"".join(events.encode(record) for record in (events.Error(reason), result, events.Done()))
+    # --- after the prompt -----------------------------------------------------------------------------------
+
+    def _save_diff(self, end: End) -> End:
+        if self._workspace is None:
+            return end
+        from agent.batch.workspace.diff import save_diff
+
+        self._link.send(Phase("check"))
+        wanted = Path(self._begin.workspace)
         try:
-            while data:
-                data = data[os.write(STDOUT, data) :]
-        except OSError:
-            pass  # the batch has gone
-        return result.exit_code
+            self._diff = save_diff(self._workspace, wanted.parent.parent, wanted.name)
+        except OSError as error:
+            reason = f"what the run has changed cannot be saved: {error.filename}: {error.strerror}"
+            self._say(reason)
+            return End(TaskStatus.ERROR, reason) if end.status is TaskStatus.OK else end
+        return end
+
+    def _run_check(self, command: str, cwd: str) -> End:
+        from agent.batch.workspace.commands import failure
+
+        self._link.send(Phase("check"))
+        self._check = self._command(command, cwd)
+        try:
+            self._raise_if_ended()
+        except EarlyError as early:
+            return early.end
+        if self._check.exit_status:
+            return End(TaskStatus.CHECK_FAILED, failure("check", self._check))
+        return End(TaskStatus.OK)
+
+    # --- commands -------------------------------------------------------------------------------------------
+
+    def _command(self, command: str, cwd: str) -> CommandEnd:
+        """Carries out `setup` or `check`, and ends what it has left in the background."""
+        from agent.batch.workspace.commands import run_command
+
+        with self._loop() as loop:
+            return run_command(loop, command, cwd=cwd, is_stopped=self._is_ended)
+
+    @contextmanager
+    def _loop(self) -> Iterator[Loop]:
+        """A loop that hears of the batch and of signals. At the end no process of this one is left."""
+        loop = Loop()
+        self._link.on_end = lambda: None
+        self._link.attach(loop)
+        table = SharedProcessTable(loop)
+        table.adopt_orphans()
+        try:
+            with loop.signals(STOP_SIGNALS, self._on_signal):
+                yield loop
+                end_descendants(loop, shared_table=table)
+        finally:
+            self._link.detach()
+            loop.close()
+
+    def _on_signal(self, number: signal.Signals) -> None:
+        self._signal = self._signal or number.name
+
+    def _is_ended(self) -> bool:
+        return bool(self._signal) or self._link.abort is not None or self._link.is_lost
+
+    def _raise_if_ended(self) -> None:
+        """Raises `EarlyError` if the batch or a signal has ended the attempt."""
+        abort = self._link.abort
+        if abort is not None:
+            raise EarlyError(TaskStatus(abort.status), abort.reason)
+        if self._is_ended():
+            by_signal = f"interrupted by {self._signal}" if self._signal else BATCH_GONE
+            raise EarlyError(TaskStatus.INTERRUPTED, by_signal)
+
+    def _say(self, line: str) -> None:
+        os.write(self._stderr, f"zot: {line}\n".encode("utf-8", "backslashreplace"))

@@ -76,6 +76,6 @@ def _as_text(value: Any) -> str:
 def _wrong(text: str, at: int, found: str) -> str:
     line = text.count("\n", 0, at) + 1
     place = f"line {line}, column {at - text.rfind(chr(10), 0, at)}"
-    if found in "{}":
+    if found in ("{", "}"):
         return f"{place}: {found!r} stands alone; write {found * 2!r} for a brace"
     return f"{place}: {found!r} names no value; write '{{{{}}}}' for a pair of braces"

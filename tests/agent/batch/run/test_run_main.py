@@ -58,3 +58,45 @@ def test_a_run_ends_at_once_with_its_batch(zot: Zot) -> None:
         run.link.close()
         outcome = run.finish()
     outcome.check(Status.INTERRUPTED)
+
+
+def test_setup_and_check_run_before_and_after_the_prompt(zot: Zot) -> None:
+    commands = {"setup": "echo $NAME > made; sleep 1000 &", "check": "cat made; exit 3"}
+    task = replayed(zot, Script(zot.cwd).answer("done"), env={"NAME": "it"}, **commands)
+    with BatchRun(zot, task) as run:
+        assert [run.take(Phase).state for _ in range(4)] == ["setup", "starting", "running", "check"]
+        outcome, ended = run.end()
+    outcome.check(Status.OK)
+    assert (ended.status, ended.reason) == (TaskStatus.CHECK_FAILED, "check: exit 3: it")
+    assert ended.setup is not None and ended.setup.exit_status == 0
+    assert ended.check is not None and ended.check.output == "it\n"
+
+
+def test_a_setup_that_fails_ends_the_task(zot: Zot) -> None:
+    with BatchRun(zot, replayed(zot, Script(zot.cwd).answer("never"), setup="echo no >&2; exit 2")) as run:
+        outcome, ended = run.end()
+    assert (ended.status, ended.reason) == (TaskStatus.SETUP_FAILED, "setup: exit 2: no")
+    assert [type(record) for record in outcome.records] == [events.Error, events.Result, events.Done]
+    assert (outcome.result.status, outcome.status) == ("error", 1)
+
+
+def test_the_batch_ends_a_run_in_its_setup(zot: Zot) -> None:
+    with BatchRun(zot, replayed(zot, Script(zot.cwd).answer("never"), setup="sleep 1000")) as run:
+        run.child("sleep 1000")
+        run.send(Abort("interrupted", "stopped"))
+        outcome, ended = run.end()
+    assert (ended.status, ended.reason, outcome.result.status) == (TaskStatus.INTERRUPTED, "stopped", "interrupted")
+
+
+def test_a_run_in_its_own_copy(zot: Zot) -> None:
+    (zot.cwd / "old").write_text("a\n")
+    workspace = zot.folder / "rundir/workspaces/a"
+    command = ("bash", {"command": "echo b >> old"})
+    script = Script(workspace).call(command, results=[ok("$ echo b >> old\n\n[exit 0]  Took 0.0s")]).answer("done")
+    (zot.folder / "rundir").mkdir()
+    with BatchRun(zot, replayed(zot, script), workspace=str(workspace), diff="") as run:
+        outcome, ended = run.end()
+    outcome.check(Status.OK)
+    assert (ended.status, ended.diff) == (TaskStatus.OK, "diffs/a.diff")
+    assert "\n+b\n" in (zot.folder / "rundir/diffs/a.diff").read_text()
+    assert (zot.cwd / "old").read_text() == "a\n"

@@ -1,0 +1,65 @@
+"""The program of a batch's template: `python -P PATH/agent/batch/run/template_main.py FD`, as
+`supervisor.template.client.Template` starts it.
+
+Its forks are runs (`run`) and model workers (`model_worker`). It imports what both need, and tries both out before it
+serves: so a fork imports nothing, and writes to fewer of the pages that it shares with the template.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+
+if __name__ == "__main__":
+    # The folder of the programs comes first: the caller's `sys.path` may have another package `agent`.
+    here = os.path.dirname(os.path.abspath(__file__))
+    root = os.path.dirname(os.path.dirname(os.path.dirname(here)))
+    sys.path[:] = [root, *(entry for entry in sys.path if entry != here)]
+
+import ctypes  # noqa: F401  (runs become subreapers by it)
+import importlib
+import pkgutil
+from typing import NoReturn
+
+import agent
+import supervisor
+from agent.batch.run import run_main
+from agent.batch.run.rehearsal import rehearse
+from agent.model.sdk_import.load import load_sdk
+from supervisor.template.server import serve
+
+NOT_OF_A_RUN = (
+    "agent.batch.journal", "agent.batch.pool", "agent.batch.tasks", "agent.batch.throttle", "agent.rpc",
+    "agent.images.scale_main", "supervisor.harness", "supervisor.host", "supervisor.install", "supervisor.template",
+)  # fmt: skip
+"""Rooms that no run uses, and programs that import what only they need."""
+
+
+def import_all() -> None:
+    """Imports all modules of a run and of a model worker: also those that most runs do without."""
+    for package in (agent, supervisor):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if not module.name.startswith(NOT_OF_A_RUN):
+                importlib.import_module(module.name)
+    load_sdk()
+
+
+def model_worker(_argument: bytes) -> NoReturn:
+    """A model worker, on the standard streams of the fork."""
+    from agent.model import worker_main
+
+    sys.argv = [worker_main.__file__]
+    worker_main.main()
+
+
+def main() -> NoReturn:
+    gc.disable()  # imports make no garbage, and a collection would write to every object
+    import_all()
+    rehearse()
+    gc.enable()
+    serve(int(sys.argv[1]), {"run": run_main.main, "model_worker": model_worker})
+
+
+if __name__ == "__main__":
+    main()
