@@ -171,7 +171,7 @@ def _plain_kind(param: object) -> str | None:
     if param.is_flag:  # type: ignore[attr-defined]
         return _quoted("switch")
     if getattr(kind, "func", None) is not None:
-        return {"_wait": _quoted("wait"), "_limit": _quoted("limit"), "_dollars": _quoted("dollars")}.get(kind.name)
+        return _quoted(kind.name) if kind.name in ("wait", "limit", "dollars") else None
     if kind.name in ("int range", "integer range") and (kind.min, kind.max) == (1, None):
         return _quoted("count")
     return _quoted("texts" if param.multiple else "text") if kind.name in ("text", "str") else None  # type: ignore[attr-defined]

@@ -155,7 +155,7 @@ class Batch:
 
     def run(self) -> records.BatchEnd:
         """Runs the batch until nothing is left to do or it is stopped. By then all results are on disk, and every
-        process that it has started has ended. Raises `BatchError` if it cannot begin."""
+        process that it has started has ended. Raises `BatchError` if it cannot begin, and `RedoError`."""
         heeded = [number for number in STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
         with self.loop.signals(heeded, self._on_signal):
             try:
