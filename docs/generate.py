@@ -44,6 +44,7 @@ def pages() -> dict[str, str]:
         "rpc-ext.md": _structs("wire/rpc/ext_lines.py", "Lines to an extension in the client program", base=None),
         "rpc-messages.md": _structs("wire/rpc/messages.py", "The messages of a conversation", base="Block"),
         "sessions.md": _structs("wire/rpc/sessions.py", "Sessions as JSON", base=None),
+        "batch-task.md": _structs("wire/batch/task.py", "Tasks of a batch", base=None, defaults=True),
         "manifest.md": _structs("wire/manifest.py", "The manifest, extension.json", base=None, defaults=True),
     }
 
@@ -268,6 +269,7 @@ def _default(value: ast.expr | None) -> str:
 
 _KINDS = {
     "Raw": "any JSON",
+    "Any": "any JSON",
     "msgspec.UnsetType": "may be absent",
     "None": "null",
     "str": "string",
