@@ -121,9 +121,7 @@ def _events() -> str:
     return "\n\n".join([head, *(_class(node, "Event") for node in records), f"{union}{table}"])
 
 
-def _answers(
-    about: str, classes: dict[str, tuple[str, ...]], other: str, renamed: dict[str, str] | None = None
-) -> str:
+def _answers(about: str, classes: dict[str, tuple[str, ...]], other: str, renamed: dict[str, str] | None = None) -> str:
     """`renamed` has names of this page alone, also where members are of these classes."""
     imports = PART if renamed is None else PART.replace(".", "..", 1)
     head = HEAD.format(about=about, imports=imports, typing=TYPING) + f"\n    {other}\n"
