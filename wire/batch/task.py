@@ -37,7 +37,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     prompt: Text
     """What the run is asked. With `--template` the template makes it."""
     cwd: Text | None = None
-    """The working folder of the run. Absent: that of the batch command. With `--workspace copy` the run works in a copy of it."""
+    """The working folder of the run. Absent: that of the batch command. With `--workspace copy` the run works in a copy
+    of it."""
     files: tuple[Text, ...] = ()
     """Files that go with the prompt: images as images, others as text."""
     model: Text | None = None

@@ -245,9 +245,8 @@ def test_a_column_that_looks_like_a_field_is_pointed_out(folder):
 
 
 def test_a_fault_is_one_line_of_bounded_length(folder):
-    said = faults(
-        folder, "t.csv", '"a\nb","c\x1b[31m",%s\n1,2\n' % ",".join(f"column{n}" for n in range(900)), "{word}"
-    )
+    columns = ",".join(f"column{n}" for n in range(900))
+    said = faults(folder, "t.csv", f'"a\nb","c\x1b[31m",{columns}\n1,2\n', "{word}")
     assert len(said) == 1
     assert said[0].startswith("t.csv:1: --template: {word}: no such column; there are a b, c, column0")
     assert len(said[0]) <= 1000
