@@ -53,12 +53,17 @@ class TaskResult(Part):
     text: str = ""
     """The final text, as in the `result` record. Cut to `TEXT_KEPT` bytes; the events have all of it."""
     is_cut: bool = False
+    """Whether the text was longer, or the answer was, which is then left out."""
     answer: Any = None
     """With `output_schema`: the JSON of the final text, if it fits."""
     steps: int = 0
     usage: TaskUsage = TaskUsage()
     cost_usd: float | None = None
     """Null when it is not known, as after a crash in the middle of a request."""
+    known_cost_usd: float = 0.0
+    """US dollars of the requests whose cost is known."""
+    reserved_usd: float = 0.0
+    """The most that the others can have cost, as far as that can be said; 0 if the cost is known."""
     duration_ms: int = 0
     """From the start of the run to its end, `paused_ms` included."""
     paused_ms: int = 0
@@ -91,7 +96,8 @@ class BatchSummary(Part):
     """The last record."""
 
     _parts: ClassVar[dict[str, str]] = {"usage": "TaskUsage"}
-    reason: Literal["done", "drained", "stopped", "budget", "deadline", "failures"]
+    reason: Literal["done", "drained", "stopped", "budget", "deadline", "failures", "failed"]
+    """failed: the files of the batch could not be written."""
     exit_code: int
     tasks: int
     statuses: dict[str, int]
