@@ -7,9 +7,11 @@ forked, and as `finished` before anybody is told.
 from __future__ import annotations
 
 import signal
-from collections import deque
+from collections import Counter, deque
 from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from agent.batch import records_of, schedule
 from agent.batch.budget import Spent, Stop, used_up
@@ -48,6 +50,8 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SAMPLE_S = 1.0
 SAMPLE_LIMITED_S = 0.25
 """Seconds between two looks at the memory of all runs, and with `--run-memory`."""
+BEGINNINGS = 4
+"""How often the process of a task may fail to start, as after the death of the template, before that is its outcome."""
 STOPPED = "the batch was stopped"
 NOT_BEGUN = "the batch was stopped before it began"
 
@@ -64,6 +68,8 @@ class Active:
         self.attempt = attempt
         self.digest = digest
         self.run: RunProcess | None = None
+        self.is_to_go_on = False
+        """Whether the next attempt follows at once although this one counts as interrupted: nothing has run."""
 
 
 class Batch:
@@ -113,6 +119,8 @@ class Batch:
         self._waiting: deque[Task] = deque()
         self._retries: deque[Task] = deque()
         self._active: dict[str, Active] = {}
+        self._unbegun: Counter[str] = Counter()
+        """How often the process of a task could not be started."""
         self._digests: dict[str, str] = {}
         self._limit: Stop | None = None
         self._signals = 0
@@ -123,6 +131,11 @@ class Batch:
         self._was_stopping = False
 
     # --- what it does ---------------------------------------------------------------------------------------
+
+    @property
+    def token(self) -> str:
+        """In the environment of every process of the batch."""
+        return self._processes.token
 
     def view(self) -> BatchView:
         runs = [active.run for active in self._active.values() if active.run is not None]
@@ -316,14 +329,21 @@ class Batch:
         self._fail(f"{reason}: the events of task {run.task!r} cannot be kept")
 
     def run_ended(self, run: RunProcess, outcome: Outcome) -> None:
-        self._finish(self._active[run.task], outcome)
+        active = self._active[run.task]
+        if run.never_began:
+            self._log.warning("run could not begin", task=run.task, attempt=run.attempt, reason=outcome.reason)
+            self._unbegun[run.task] += 1
+            active.is_to_go_on = self._unbegun[run.task] < BEGINNINGS and not self._was_stopping
+            if active.is_to_go_on:
+                outcome = replace(outcome, status=TaskStatus.INTERRUPTED)
+        self._finish(active, outcome)
 
     def _finish(self, active: Active, outcome: Outcome) -> None:
         journal = self._opened()
         if self._failure:
             self._drop(active)
             return
-        if outcome.status is TaskStatus.INTERRUPTED:
+        if outcome.status is TaskStatus.INTERRUPTED and not active.is_to_go_on:
             self._was_interrupted = True
         tries = journal.state.history(active.task.id).failed + 1
         final = is_final(outcome.status, tries, self._request.retries)
@@ -341,8 +361,8 @@ class Batch:
         )  # fmt: skip
         if final:
             self._tally.task_ended(outcome.status)
-        elif outcome.status is not TaskStatus.INTERRUPTED:
-            self._tally.retried += 1
+        elif outcome.status is not TaskStatus.INTERRUPTED or active.is_to_go_on:
+            self._tally.retried += not active.is_to_go_on
             self._retries.append(task)
         self._tell(records.TaskEnd(task=task.id, attempt=active.attempt, final=final, outcome=outcome))
 

@@ -8,10 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.batch.pool.launch import by_fork, by_program
+from agent.batch.pool.launch import PROGRAM, by_fork, by_program
 from agent.batch.pool.memory import RunMemory, is_measurable
 from supervisor.cleanup.env_marks import TOKEN
 from supervisor.cleanup.tracker import ProcessTracker
+from supervisor.process.child import SpawnError
 from supervisor.process.shared_table import SharedProcessTable
 from supervisor.process.teardown import end_descendants, stop_all
 from supervisor.template.client import Template
@@ -21,8 +22,9 @@ from supervisor.template.protocol import is_available
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from agent.batch.pool.launch import Launch, RunChild
+    from agent.batch.pool.launch import RunChild
     from supervisor.loop.loop import Loop
+    from supervisor.process.child import ExitStatus
 
 TEMPLATE = Path(__file__).resolve().parent.parent / "run" / "template_main.py"
 
@@ -58,13 +60,9 @@ class Processes:
         self.template = (
             Template(loop, [sys.executable, "-P", str(TEMPLATE)], env=env, cwd=cwd) if has_template else None
         )
-        self.launch: Launch
-        if self.template is not None:
-            self.launch = by_fork(self.template, cwd)
-        elif run_program is None:
-            self.launch = by_program(loop, env, cwd)
-        else:
-            self.launch = by_program(loop, env, cwd, run_program)
+        self._say = say
+        self._by_program = by_program(loop, env, cwd, run_program or PROGRAM)
+        self._by_fork = None if self.template is None else by_fork(self.template, cwd)
 
     def open(self) -> None:
         """Before the first process of the batch."""
@@ -75,6 +73,35 @@ class Processes:
             self.template.start()
             if self.template.child is not None:
                 self._tracker.started(self.template.child)
+
+    def launch(
+        self,
+        *,
+        link: int,
+        stderr: int,
+        on_stdout: Callable[[bytes], None],
+        on_exit: Callable[[ExitStatus], None],
+        on_failed: Callable[[SpawnError], None],
+    ) -> RunChild:
+        """As `Launch`. Once the template cannot be started any more, each run is a program of its own."""
+
+        def failed(error: SpawnError) -> None:
+            self._lose_template(error)
+            on_failed(error)
+
+        if self._by_fork is not None:
+            try:
+                return self._by_fork(link=link, stderr=stderr, on_stdout=on_stdout, on_exit=on_exit, on_failed=failed)
+            except SpawnError as error:
+                if error.may_pass:
+                    raise
+                self._lose_template(error)
+        return self._by_program(link=link, stderr=stderr, on_stdout=on_stdout, on_exit=on_exit, on_failed=on_failed)
+
+    def _lose_template(self, error: SpawnError) -> None:
+        if not error.may_pass and self._by_fork is not None:
+            self._by_fork = None
+            self._say(f"zot batch: {error}; runs are started without it, which takes longer")
 
     def memory_of(self) -> Callable[[RunChild], RunMemory] | None:
         """What measures a run; None where nothing can."""

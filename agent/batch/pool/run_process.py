@@ -106,6 +106,8 @@ class RunProcess:
         self.requests = 0
         """To the model, so far."""
         self.why_paused = ""
+        self.never_began = False
+        """Whether its process could not be started."""
         self.memory: RunMemory | None = None
         self._loop = loop
         self._listener = listener
@@ -328,6 +330,7 @@ class RunProcess:
             self._patience = None
 
     def _on_failed(self, error: SpawnError) -> None:
+        self.never_began = True
         status = TaskStatus.CRASHED if error.may_pass else TaskStatus.ERROR
         self._verdict = self._verdict or Verdict(status, str(error))
         self._finish()
