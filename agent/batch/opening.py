@@ -11,7 +11,7 @@ from agent.batch.recovery import cut_off
 from agent.batch.redo import to_redo
 from agent.batch.tasks.digest import Digests
 from agent.batch.time_text import utc_now
-from wire.batch.outcome import TaskStatus
+from wire.batch.outcome import TaskStatus  # noqa: TC001  (msgspec reads the annotations)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
