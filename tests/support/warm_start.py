@@ -2,7 +2,8 @@
 
 The child equals `python -m pyzot`: a process of its own, whose parent is this process, with its arguments, environment,
 folder and standard streams. Exceptions: in /proc it has the command line and the environment of the zygote, except for
-the mark of the run. Where the zygote lacks an option (`can`), the command itself is started.
+the mark of the run; and its end takes no module apart. Where the zygote lacks an option (`can`), the command itself is
+started.
 """
 
 from __future__ import annotations
