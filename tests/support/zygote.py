@@ -38,6 +38,7 @@ ENV_START = 47
 def warm_up() -> None:
     """Imports all modules of the command and of a run, but not typer's help, which reads the environment then. Has
     typer read the signatures of all commands, which are the same in each process."""
+    import typer.core
     import typer.main
 
     import cli
@@ -47,7 +48,9 @@ def warm_up() -> None:
     from cli.app import app
 
     typer.main.get_params_from_function = functools.cache(typer.main.get_params_from_function)  # type: ignore[attr-defined]
-    typer.main.get_command(app)
+    for command in typer.main.get_command(app).commands.values():  # type: ignore[attr-defined]
+        if isinstance(command, typer.core.TyperGroup):
+            command.list_commands(typer.Context(command))
 
 
 def serve(server: socket.socket) -> None:
