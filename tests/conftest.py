@@ -30,9 +30,11 @@ ALARM_AGAIN_S = 20
 """After a test has taken too long: the time for each step of its cleanup."""
 OUTLIVED = pytest.StashKey[list[str]]()
 TASKS = Path("/proc/self/task")
-# The machines are shared: a slow example is no finding. Each run tries other examples; `make fuzz` tries a million.
-settings.register_profile("patient", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("patient")
+# The machines are shared: a slow example is no finding. Each run tries other examples: `make test` few of each property,
+# `make test-slow` more, `make fuzz` a million.
+settings.register_profile("few", max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("more", settings.get_profile("few"), max_examples=60)
+settings.load_profile("few")
 # The tests start this program hundreds of times: as on most machines, its modules are compiled once and kept. This
 # process passes it on to the workers of pytest-xdist and to all that they start.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
