@@ -30,8 +30,8 @@ ALARM_AGAIN_S = 20
 """After a test has taken too long: the time for each step of its cleanup."""
 OUTLIVED = pytest.StashKey[list[str]]()
 TASKS = Path("/proc/self/task")
-# The machines are shared: a slow example is no finding. Each run tries other examples: `make test` few of each property,
-# `make test-slow` more, `make fuzz` a million.
+# The machines are shared: a slow example is no finding. Each run tries other examples: `make test` few of each
+# property, `make test-slow` more, `make fuzz` a million.
 settings.register_profile("few", max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("more", settings.get_profile("few"), max_examples=60)
 settings.load_profile("few")
@@ -149,6 +149,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_sessionstart(session: pytest.Session) -> None:
     become_subreaper()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """What is collected stays to the end: nobody looks for garbage in it."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(trylast=True)
