@@ -35,9 +35,9 @@ class Aimd:
             step = 1.0 if self._is_starting else 1.0 / self._limit
             self._limit = min(self._limit + step, self._most)
 
-    def refused(self, now: float, open_requests: int, retry_after_s: float) -> None:
-        """A request was refused because of a rate limit, while so many were open, itself included."""
+    def refused(self, now: float, retry_after_s: float) -> None:
+        """A request was refused because of a rate limit."""
         self._is_starting = False
         if now >= self._no_cut_until:
-            self._limit = max(1.0, min(self._limit, float(open_requests)) * CUT)
+            self._limit = max(1.0, self._limit * CUT)
             self._no_cut_until = now + max(CUT_AGAIN_S, retry_after_s)
