@@ -169,7 +169,7 @@ class Throttle:
         if request not in self._open:
             return
         pause = retry_after_s or min(FIRST_PAUSE_S * 2 ** min(self._refusals, 10), LONGEST_PAUSE_S)
-        self._aimd.refused(now, pause)
+        self._aimd.refused(now, len(self._open), pause)
         self._remove(request)
         self._told(now, limits)
         self.rate_limited += 1

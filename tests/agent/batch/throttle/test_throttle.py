@@ -219,13 +219,13 @@ def test_many_refusals_at_once_cut_the_limit_once():
     while aimd.limit < 100:
         aimd.answered(100)
     for _ in range(20):
-        aimd.refused(NOW, 1.0)
+        aimd.refused(NOW, 100, 1.0)
     assert aimd.limit == 80
-    aimd.refused(NOW + 14.9, 30.0)
+    aimd.refused(NOW + 14.9, 80, 30.0)
     assert aimd.limit == 80
-    aimd.refused(NOW + 15, 30.0)
+    aimd.refused(NOW + 15, 80, 30.0)
     assert aimd.limit == 64
-    aimd.refused(NOW + 44.9, 1.0)
+    aimd.refused(NOW + 44.9, 64, 1.0)
     assert aimd.limit == 64
 
 
@@ -237,7 +237,7 @@ def test_the_limit_grows_only_while_it_is_used_and_never_beyond_the_most():
     for _ in range(100):
         aimd.answered(12)
     assert aimd.limit == 12
-    aimd.refused(NOW, 1.0)
+    aimd.refused(NOW, 12, 1.0)
     before = aimd.limit
     for _ in range(before):
         aimd.answered(before)
@@ -252,7 +252,7 @@ def test_the_limit_is_always_at_least_one(happened, most):
         if is_good:
             aimd.answered(open_requests)
         else:
-            aimd.refused(now, gap)
+            aimd.refused(now, open_requests, gap)
         assert 1 <= aimd.limit <= most
 
 
