@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Meta
 
 Tokens = Annotated[int, Meta(ge=0, le=10**12)]
+Seconds = Annotated[float, Meta(ge=0, le=10**9)]
 QUOTED = 60
 """Characters of a value that a problem quotes."""
 
@@ -36,11 +37,33 @@ class ToolCallBlock(msgspec.Struct, tag="tool_call"):
     args: str
 
 
+class RateLimit(msgspec.Struct):
+    """One limit of the provider, as the headers of an answer tell it."""
+
+    limit: Tokens
+    remaining: Tokens
+    reset_s: Seconds | None = None
+    """Seconds until all of it is there again."""
+
+
+class Limits(msgspec.Struct):
+    """What the headers of an answer say of rate limits. None: nothing."""
+
+    requests: RateLimit | None = None
+    tokens: RateLimit | None = None
+    """Input and output together."""
+    input_tokens: RateLimit | None = None
+    output_tokens: RateLimit | None = None
+    retry_after_s: Seconds | None = None
+    should_retry: bool | None = None
+
+
 Content = list[TextBlock | ThinkingBlock | ToolCallBlock]
 
 
 class MessageStart(msgspec.Struct, tag="message_start"):
     usage: Counts
+    limits: Limits | None = None
 
 
 class TextDelta(msgspec.Struct, tag="text_delta"):
@@ -79,6 +102,7 @@ class Error(msgspec.Struct, tag="error"):
     fault: str | None = None
     content: Content = []
     usage: Counts | None = None
+    limits: Limits | None = None
 
 
 class Retry(msgspec.Struct, tag="retry"):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from agent.model import tls
 from agent.model.failure import (
     ErrorKind,
     ModelError,
@@ -18,6 +19,7 @@ from agent.model.failure import (
     should_retry,
     too_large,
 )
+from agent.model.rate_limits import limits
 from agent.model.sdk_import.stand_ins import StandInTouchedError
 
 if TYPE_CHECKING:
@@ -60,7 +62,7 @@ class Connection:
         try:
             http = anthropic.DefaultHttpxClient(
                 timeout=httpx2.Timeout(self._idle_timeout_s, connect=min(CONNECT_TIMEOUT_S, self._idle_timeout_s)),
-                verify=_no_tls() if self._base_url.startswith("http://") else True,
+                verify=tls.no_tls() if self._base_url.startswith("http://") else tls.context(),
                 follow_redirects=False,
                 event_hooks={"request": [self._note_sending], "response": [_bound_error_body]},
                 transport=transport,
@@ -101,6 +103,7 @@ class Connection:
                 status=status,
                 retry_after=retry_after_s(headers),
                 should_retry=should_retry(headers),
+                limits=limits(headers),
             ) from error
         except anthropic.APITimeoutError as error:
             raise ModelError(ErrorKind.TIMEOUT, self._timeout(error.__cause__)) from error
@@ -218,13 +221,6 @@ def _said(body: object) -> str:
     error = body.get("error") if isinstance(body, dict) else None
     message = error.get("message") if isinstance(error, dict) else None
     return message if isinstance(message, str) else ""
-
-
-def _no_tls() -> Any:
-    """An SSL context without certificates, for a client that never uses TLS: loading them takes 20 ms."""
-    import ssl
-
-    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 def _reason(response: httpx2.Response) -> str:

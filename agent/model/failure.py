@@ -9,7 +9,7 @@ import re
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from time import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -154,7 +154,8 @@ def fault_of_connection(error: BaseException | None) -> ConnectionFault:
 
 class ModelError(Exception):
     """There is no complete reply. The attributes are fields of the `error` line; `retry_after` is in seconds.
-    `should_retry` is what the server says of a second try; None if it says nothing."""
+    `should_retry` is what the server says of a second try; None if it says nothing. `limits` is what the headers say of
+    rate limits; None if there were none."""
 
     def __init__(
         self,
@@ -165,6 +166,7 @@ class ModelError(Exception):
         retry_after: float | None = None,
         should_retry: bool | None = None,
         fault: ConnectionFault | None = None,
+        limits: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(message)
         self.kind = kind
@@ -172,6 +174,7 @@ class ModelError(Exception):
         self.retry_after = retry_after
         self.should_retry = should_retry
         self.fault = fault
+        self.limits = limits
 
 
 def too_large(bound: str) -> ModelError:

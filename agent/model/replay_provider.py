@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from agent.model.provider import Line, Provider
     from supervisor.process.teardown import Stoppable
 
-NOT_IN_A_CASSETTE = ("id", "advice")
-"""Fields of a line. Advice is about the access of the one who recorded."""
+NOT_IN_A_CASSETTE = ("id", "advice", "limits")
+"""Fields of a line. Advice and rate limits are about the access of the one who recorded."""
 
 
 class ReplayProvider:

@@ -33,14 +33,18 @@ _REASONS = {
 }
 
 
-def wait_before_retry(failure: ModelError, *, retries: int, of: int, chance: float) -> float | None:
+def wait_before_retry(
+    failure: ModelError, *, retries: int, of: int, chance: float, rate_limits: bool = True
+) -> float | None:
     """Seconds to wait before the request is sent once more; None if it is not to be sent again.
 
     `retries` is the number of those that were made, `of` the most that are allowed, and `chance` a random number from
     0 to 1. A request that is too long would be so again; else a server that says whether to try again
-    (`x-should-retry`) decides.
+    (`x-should-retry`) decides. Without `rate_limits`, whoever sends the requests waits for rate limits.
     """
     if retries >= of or failure.kind is ErrorKind.TOO_LONG:
+        return None
+    if not rate_limits and failure.kind is ErrorKind.RATE_LIMIT:
         return None
     wanted = failure.should_retry
     if wanted is None:

@@ -5,7 +5,8 @@ uses (`sdk_import`). The host runs this file by its path while the extensions st
 the standard library and the SDK.
 
 Stdin has one JSON object per line. The first is `{"type":"configure","api_key":str|null,"auth_token":str|null,
-"base_url":str,"max_retries":int,"idle_timeout_s":float}`; then come requests,
+"base_url":str,"max_retries":int,"idle_timeout_s":float}`, with `"report_limits":true` and `"retry_rate_limits":false`
+for a host that itself waits for rate limits; then come requests,
 `{"type":"request","id":str,"params":{...}}`, which the worker serves one after another. `params` are the keyword
 arguments of `client.messages.create`, without `stream`. The end of stdin means that the host is gone; it ends the
 process at once, also in the middle of a reply or of a pause.
@@ -14,7 +15,8 @@ Stdout has `{"type":"ready","whole_sdk":str}` once, with the reason if the whole
 each request, each with the request's `id`: `retry {attempt,of,wait_s,reason,status}` before each pause, then
 `message_start {usage}`, `text_delta {delta}`, `thinking_delta {delta}`, `tool_use_start {call_id,name}`,
 `tool_use_args {call_id,delta}`, `tool_use_end {call_id}`, and exactly one last line, which is
-`final {content,stop_reason,usage}` or `error {kind,status,message,retry_after_s,fault,content,usage}`. The `args` of a
+`final {content,stop_reason,usage}` or `error {kind,status,message,retry_after_s,fault,content,usage}`. With
+`report_limits`, `message_start` and an `error` in its place have `limits`, see `rate_limits`. The `args` of a
 `tool_call` block are the text that the model wrote, because the text may be invalid JSON. The host checks each line by
 the definitions in `agent.cassette.reply_lines`. All other output goes to stderr.
 
@@ -43,8 +45,10 @@ if __name__ == "__main__":
     here = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [os.path.dirname(os.path.dirname(here)), *(entry for entry in sys.path if entry != here)]
 
+from agent.model import tls
 from agent.model.connection import BoundedBody, Connection
 from agent.model.failure import ErrorKind, ModelError
+from agent.model.rate_limits import limits
 from agent.model.retry import reason, wait_before_retry
 from agent.model.sdk_import.load import load_sdk, load_whole_sdk
 from agent.model.sdk_import.stand_ins import touched
@@ -59,6 +63,9 @@ if TYPE_CHECKING:
 
 MESSAGE_LIMIT = 500
 """Characters of an error message."""
+OWN_API = "anthropic"
+CUSTOM_HEADERS = "ANTHROPIC_CUSTOM_HEADERS"
+"""Often has the key of a gateway to Anthropic's API; no other provider gets it."""
 SHORTEST_SECRET = 8
 """Characters. What is given to a server without keys, such as `x` or `none`, is a part of many words."""
 
@@ -77,6 +84,8 @@ class Worker:
         self._out = out
         self._settings = settings
         self._max_retries = int(settings["max_retries"])
+        self._retries_rate_limits = settings.get("retry_rate_limits", True) is not False
+        self._reports_limits = settings.get("report_limits") is True
         self._sleep = sleep
         self._chance = chance
         self._connection: Connection | None = None
@@ -99,7 +108,7 @@ class Worker:
             for line in self._stream(request_id, params, reply):
                 self._send({**line, "id": request_id})
         except ModelError as failure:
-            error = {
+            error: Line = {
                 "type": "error",
                 "id": request_id,
                 "kind": failure.kind,
@@ -110,6 +119,8 @@ class Worker:
                 "content": reply.content(),
                 "usage": reply.usage,
             }
+            if self._reports_limits and not reply.started and failure.limits is not None:
+                error["limits"] = failure.limits
             self._send(error)
 
     def _stream(self, request_id: str, params: Line, reply: StreamedReply) -> Iterator[Line]:
@@ -120,7 +131,10 @@ class Worker:
         events = stream.raw_events(BoundedBody(stream.response))  # type: ignore[arg-type]
         try:
             for event in connection.decoded(events):
-                yield from reply.feed(event)
+                for line in reply.feed(event):
+                    if self._reports_limits and line["type"] == "message_start":
+                        line["limits"] = limits(stream.response.headers)
+                    yield line
                 if reply.ended:
                     break
             if not reply.started:
@@ -148,7 +162,13 @@ class Worker:
             try:
                 return self._attempt(params, retries)
             except ModelError as failure:
-                wait = wait_before_retry(failure, retries=retries, of=self._max_retries, chance=self._chance())
+                wait = wait_before_retry(
+                    failure,
+                    retries=retries,
+                    of=self._max_retries,
+                    chance=self._chance(),
+                    rate_limits=self._retries_rate_limits,
+                )
                 if wait is None:
                     raise
                 retries += 1
@@ -213,12 +233,25 @@ def _drain(events: Iterator[Any]) -> None:
 def _read_stdin(requests: Any) -> NoReturn:
     """Queues the lines of stdin. Runs in its own thread, so that the end of input ends the process while a reply
     streams."""
-    for line in sys.stdin.buffer:
-        requests.put(line)
+    with open(0, "rb", closefd=False) as stdin:  # in a fork, `sys.stdin` is that of the process that forked it
+        for line in stdin:
+            requests.put(line)
     os._exit(0)
 
 
+def preload() -> None:
+    """Loads what `main` needs, in a process that then forks workers. Starts no thread and opens nothing."""
+    import queue  # noqa: F401
+
+    load_sdk()
+    try:
+        tls.context()
+    except OSError:  # also `ssl.SSLError`: each worker says so itself
+        pass
+
+
 def main() -> NoReturn:
+    """Serves the requests on standard input: of this program, or of a fork that has new standard streams."""
     out = os.dup(1)
     os.dup2(2, 1)  # a stray print must not end up between the lines
     warnings.simplefilter("ignore")  # the SDK warns of models that retire; the host knows that from its catalogue
@@ -231,7 +264,10 @@ def main() -> NoReturn:
     lines: SimpleQueue[bytes] = SimpleQueue()
     threading.Thread(target=_read_stdin, args=(lines,), daemon=True).start()
     try:
-        worker = Worker(json.loads(lines.get()), out)
+        settings = json.loads(lines.get())
+        if settings.get("provider", OWN_API) != OWN_API:
+            os.environ.pop(CUSTOM_HEADERS, None)
+        worker = Worker(settings, out)
         worker.ready(why_whole_sdk)
         while True:
             request = json.loads(lines.get())

@@ -57,7 +57,7 @@ def probe(access: Access, model: str, *, timeout_s: float = TIMEOUT_S) -> Probe:
             return judge(lines[-1], model, access.endpoint.shown)
         return Probe(Outcome.UNKNOWN, f"{access.endpoint.shown} did not answer within {timeout_s:g} s")
     finally:
-        stop_all(loop, [provider], at_once=True)
+        stop_all(loop, provider.stoppables(), at_once=True)
         loop.close()
 
 

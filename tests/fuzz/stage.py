@@ -144,7 +144,7 @@ def pretended_children() -> Iterator[None]:
     table is empty."""
     with (
         mock.patch("supervisor.extension.connection.process_worker.Child", PretendedChild),
-        mock.patch("agent.model.anthropic_provider.Child", PretendedChild),
+        mock.patch("agent.model.worker_process.Child", PretendedChild),
         mock.patch("supervisor.registry.checkers.Child", PretendedChild),
         mock.patch("supervisor.process.table.ProcessTable.read", _no_processes),
     ):

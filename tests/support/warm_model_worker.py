@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 from standard_streams import reopen
 
-from agent.model.anthropic_provider import WORKER
+from agent.model.worker_process import WORKER
 from agent.model.sdk_import.load import has_stand_ins, load_sdk
 from supervisor.process import child
 

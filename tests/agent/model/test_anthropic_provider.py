@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from agent.model import anthropic_provider
+from agent.model import anthropic_provider, worker_process
 from agent.model.access import find_access
 from agent.model.anthropic_provider import LINES_WAITING, AnthropicProvider
 from supervisor.loop.pipes import FULL_READ
@@ -33,7 +33,7 @@ def error_of(loop, stream):
 
 
 def test_a_model_worker_that_cannot_be_started_fails_the_request(loop, provider, monkeypatch):
-    monkeypatch.setattr(anthropic_provider.sys, "executable", "/nowhere/python")
+    monkeypatch.setattr(worker_process.sys, "executable", "/nowhere/python")
     provider.start()
     reason = "the model worker could not be started: cannot start /nowhere/python: no such file"
     assert error_of(loop, provider.request({})) == reason
@@ -60,7 +60,7 @@ def test_a_model_worker_that_fails_is_the_reason_of_the_request(loop, provider, 
     fake = tmp_path / "fake"
     fake.write_text(f"#!/bin/sh\n{program}\n")
     fake.chmod(0o755)
-    monkeypatch.setattr(anthropic_provider.sys, "executable", str(fake))
+    monkeypatch.setattr(worker_process.sys, "executable", str(fake))
     assert error_of(loop, provider.request({})).startswith(reason)
 
 
@@ -77,7 +77,7 @@ def test_a_worker_is_read_no_faster_than_the_run_takes_its_lines(loop, provider,
     fake = tmp_path / "fake"
     fake.write_text(f"#!/bin/sh\nread a; read b; yes '{line}' | head -n {count}; echo '{last}'; read c\n")
     fake.chmod(0o755)
-    monkeypatch.setattr(anthropic_provider.sys, "executable", str(fake))
+    monkeypatch.setattr(worker_process.sys, "executable", str(fake))
     stream = provider.request({})
     soon(loop, lambda: stream.waiting >= LINES_WAITING)
     for _ in range(20):
@@ -106,7 +106,7 @@ def test_a_reply_that_was_given_up_does_not_reach_the_next_request(loop, provide
     answer = '{"type":"text_delta","id":"%s","delta":"%s"}\\n'
     fake.write_text(f"#!/bin/sh\nread a; read b; printf '{answer}' 1 old 2 new; read d\n")
     fake.chmod(0o755)
-    monkeypatch.setattr(anthropic_provider.sys, "executable", str(fake))
+    monkeypatch.setattr(worker_process.sys, "executable", str(fake))
     first = provider.request({})
     provider.cancel()
     second = provider.request({})
@@ -153,7 +153,7 @@ def fake_worker(tmp_path, monkeypatch):
     def write(program):
         fake.write_text(f"#!/bin/sh\necho $$ >> {tmp_path}/pids\n{program}\n")
         fake.chmod(0o755)
-        monkeypatch.setattr(anthropic_provider.sys, "executable", str(fake))
+        monkeypatch.setattr(worker_process.sys, "executable", str(fake))
         return lambda: [int(pid) for pid in (tmp_path / "pids").read_text().split()]
 
     return write

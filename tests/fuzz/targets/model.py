@@ -115,7 +115,7 @@ def replies(folder: Path) -> Iterator[Callable[[bytes], None]]:
         finally:
             loop.close()
 
-    with mock.patch("agent.model.anthropic_provider.Child", SayingWorker):
+    with mock.patch("agent.model.worker_process.Child", SayingWorker):
         yield take
 
 

@@ -1,0 +1,321 @@
+"""Model workers that the runs of a batch share: a worker serves one run at a time, for one request.
+
+A request waits until the throttle of its account permits it and a worker is free. A refusal for a rate limit does not
+reach the run: the request waits again, at its old place. A worker whose run is over in mid-reply is killed.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import TYPE_CHECKING
+
+import msgspec
+import orjson
+
+from agent.batch.pool.lease import (
+    Lease,
+    LeaseQueue,
+    LeaseState,
+    RunCounters,
+    connection_of,
+    max_tokens_of,
+    request_line,
+)
+from agent.batch.pool.worker_set import WorkerSet
+from agent.batch.throttle.throttle import Throttle, Wait
+from agent.cassette.reply_lines import Limits
+from agent.model.provider import TERMINAL
+from agent.model.worker_process import REQUEST_LIMIT, worker_failed
+from supervisor.process.child import SpawnError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from agent.batch.pool.lease import Connection, Reserve
+    from agent.batch.throttle.account import Account
+    from agent.model.provider import Line
+    from agent.model.worker_process import StartWorker
+    from supervisor.loop.loop import Loop, Timer
+    from supervisor.process.child import Child
+    from supervisor.process.teardown import Stoppable
+    from wire.batch.link import Request
+
+TELL_AFTER_S = 0.2
+"""Seconds. A shorter wait is no pause."""
+TOO_LARGE_AFTER = 3
+"""Refusals of a request that takes more than the whole limit, before its run gets the refusal."""
+
+
+class ModelPool:
+    """At most `jobs` workers serve requests. The callbacks get the name of the run: `on_line` a line of a worker
+    without its LF, `on_paused` the reason why a request waits, `on_resumed` nothing else. They may call the pool."""
+
+    def __init__(
+        self,
+        loop: Loop,
+        start_worker: StartWorker,
+        *,
+        jobs: int,
+        on_line: Callable[[str, bytes | bytearray], None],
+        on_paused: Callable[[str, str], None],
+        on_resumed: Callable[[str], None],
+        wall_clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._loop = loop
+        self._jobs = jobs
+        self._on_line = on_line
+        self._on_paused = on_paused
+        self._on_resumed = on_resumed
+        self._wall_clock = wall_clock
+        self._connections: dict[bytes, Connection] = {}
+        self._queues: dict[Account, LeaseQueue] = {}
+        self._open: dict[str, Lease] = {}
+        """By run."""
+        self._counters: dict[str, RunCounters] = {}
+        self._sequence = 0
+        self._users_pause = ""
+        self._workers = WorkerSet(loop, start_worker, on_line=self._take, on_failed=self._fail)
+        self._timer: Timer | None = None
+        self._is_pumping = False
+        self._is_stopping = False
+
+    # --- for the runs -------------------------------------------------------------------------------------
+
+    def request(self, run: str, request: Request) -> None:
+        """Queues the request of a run. What is wrong with it becomes the `error` line of its reply."""
+        if run in self._open:
+            self._end(self._open[run])
+        try:
+            connection = self._connections.get(bytes(request.configure)) or connection_of(request)
+            most = max_tokens_of(request)
+        except msgspec.DecodeError as error:
+            self._tell_error(run, request.id, f"the request of the run is not valid: {error}")
+            return
+        self._connections[connection.raw] = connection
+        line = request_line(request)
+        if len(line) > REQUEST_LIMIT:
+            self._tell_error(run, request.id, f"the conversation makes a request of more than {REQUEST_LIMIT} bytes")
+            return
+        queue = self._queue(connection.account(request.model))
+        self._sequence += 1
+        lease = Lease(
+            self._sequence, run, request.id, request.model, line, most, connection, queue.throttle, self._loop.clock()
+        )
+        self._open[run] = lease
+        queue.add(lease)
+        self._pump()
+
+    def _queue(self, account: Account) -> LeaseQueue:
+        if account not in self._queues:
+            self._queues[account] = LeaseQueue(Throttle(self._jobs))
+        return self._queues[account]
+
+    def cancel(self, run: str) -> None:
+        """The run gives its request up, or has ended: it gets no more lines. Its worker is killed."""
+        if (lease := self._open.get(run)) is not None:
+            self._end(lease)
+            self._pump()
+
+    def forget(self, run: str) -> RunCounters:
+        """The run has ended. Returns what it has counted."""
+        self.cancel(run)
+        return self._counters.pop(run, RunCounters())
+
+    def hold(self, run: str) -> None:
+        """The run does not read: its worker is not read until `read_on`."""
+        if (lease := self._open.get(run)) is not None and lease.worker is not None:
+            lease.worker.hold()
+
+    def read_on(self, run: str) -> None:
+        if (lease := self._open.get(run)) is not None and lease.worker is not None:
+            lease.worker.read_on()
+
+    # --- for the batch ------------------------------------------------------------------------------------
+
+    def pause(self, reason: str) -> None:
+        """No new requests until `resume`; replies that have begun go on."""
+        self._users_pause = reason
+        self._pump()
+
+    def resume(self) -> None:
+        self._users_pause = ""
+        self._pump()
+
+    def counters(self, run: str) -> RunCounters:
+        return self._counters.get(run) or RunCounters()
+
+    def reserve(self, run: str) -> Reserve | None:
+        """The most that the run's open request may cost; None if no provider has one."""
+        lease = self._open.get(run)
+        return None if lease is None or lease.worker is None else lease.reserve
+
+    def why_paused(self) -> str:
+        """Why the oldest request that waits is not sent; "" if none waits for a permit."""
+        now = self._loop.clock()
+        firsts = [first for queue in self._queues.values() if (first := queue.first()) is not None]
+        for lease in sorted(firsts):
+            if (wait := self._wait_of(lease, now)) is not None:
+                return self._sentence(wait, now)
+        return ""
+
+    @property
+    def rate_limited(self) -> int:
+        return sum(queue.throttle.rate_limited for queue in self._queues.values())
+
+    @property
+    def answers(self) -> int:
+        return sum(queue.throttle.answers for queue in self._queues.values())
+
+    def children(self) -> list[Child]:
+        """The processes of all workers."""
+        return [worker.child for worker in self._workers.all]
+
+    def stoppables(self) -> Sequence[Stoppable]:
+        """The workers, to stop them at the end of the batch, which begins with this call."""
+        self._is_stopping = True
+        if self._timer is not None:
+            self._timer.cancel()
+        return self._workers.stop()
+
+    # --- from the queue to a worker -----------------------------------------------------------------------
+
+    def _pump(self) -> None:
+        """Sends what may be sent, tells runs that they wait, and comes back when more may be sent."""
+        if self._is_pumping or self._is_stopping:
+            return
+        self._is_pumping = True
+        try:
+            while (queue := self._next()) is not None:
+                self._send(queue.take())
+        finally:
+            self._is_pumping = False
+        self._tell_and_wait()
+
+    def _next(self) -> LeaseQueue | None:
+        """The queue whose first request is the oldest of those that may be sent."""
+        if self._workers.leased >= self._jobs:
+            return None
+        now = self._loop.clock()
+        ready = []
+        for queue in self._queues.values():
+            lease = queue.first()
+            if lease is not None and self._wait_of(lease, now) is None:
+                ready.append((lease, queue))
+        return min(ready, key=lambda one: one[0])[1] if ready else None
+
+    def _wait_of(self, lease: Lease, now: float) -> Wait | None:
+        if self._users_pause:
+            return Wait(math.inf, self._users_pause)
+        return lease.throttle.may_send(now, lease.throttle.estimate(lease.size))
+
+    def _send(self, lease: Lease) -> None:
+        try:
+            worker = self._workers.lease(lease, self._jobs)
+        except SpawnError as error:
+            self._fail(lease, f"the model worker could not be started: {error}")
+            return
+        lease.state, lease.worker = LeaseState.SENT, worker
+        lease.throttle.sent(lease.id, lease.size)
+        self._counters.setdefault(lease.run, RunCounters()).requests += 1
+        if lease.is_told:
+            lease.is_told = False
+            self._on_resumed(lease.run)
+        worker.send(lease.line)
+
+    def _tell_and_wait(self) -> None:
+        """Tells the runs that wait, and sets the timer for the next look."""
+        now = self._loop.clock()
+        soonest = math.inf
+        for queue in list(self._queues.values()):
+            first = queue.first()
+            if first is None or (wait := self._wait_of(first, now)) is None:
+                continue
+            soonest = min(soonest, wait.until)
+            reason = self._sentence(wait, now)
+            for lease in queue.waiting():
+                tell_at = 0.0 if lease.refusals or self._users_pause else lease.queued_at + TELL_AFTER_S
+                if lease.is_told:
+                    continue
+                if tell_at > now:
+                    soonest = min(soonest, tell_at)
+                    continue
+                lease.is_told = True
+                self._on_paused(lease.run, reason)
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = None if math.isinf(soonest) else self._loop.call_at(soonest, self._pump)
+
+    def _sentence(self, wait: Wait, now: float) -> str:
+        """`rate limit: 30,000 input tokens per minute are used up; next at 12:03:20`."""
+        if self._users_pause:
+            return wait.reason
+        if math.isinf(wait.until):
+            return f"rate limit: {wait.reason}"
+        at = time.localtime(self._wall_clock() + wait.until - now)
+        return f"rate limit: {wait.reason}; next at {time.strftime('%H:%M:%S', at)}"
+
+    # --- from a worker to its run -------------------------------------------------------------------------
+
+    def _take(self, lease: Lease, line: Line, raw: bytes | bytearray) -> None:
+        """Passes a line on, and learns from it."""
+        now = self._loop.clock()
+        kind = line["type"]
+        if kind == "message_start" and lease.state is LeaseState.SENT:
+            lease.state = LeaseState.STREAMING
+            lease.throttle.answered(now, lease.id, _limits(line))
+        elif kind == "error" and self._is_to_wait(lease, line):
+            self._refuse(lease, line)
+            return
+        elif kind in TERMINAL:
+            self._close(lease)
+            lease.throttle.finished(now, lease.id, line.get("usage"))
+            self._workers.free(lease)
+        self._on_line(lease.run, raw)
+        if kind in TERMINAL or kind == "message_start":
+            self._pump()
+
+    def _is_to_wait(self, lease: Lease, line: Line) -> bool:
+        """Whether a request was refused for now, so that it can be sent again later."""
+        if line["kind"] != "rate_limit" or lease.state is not LeaseState.SENT:
+            return False
+        limits = _limits(line)
+        if "credit balance" in line["message"].lower() or (limits is not None and limits.should_retry is False):
+            return False
+        is_too_large = lease.throttle.is_too_large(lease.throttle.estimate(lease.size))
+        return not (is_too_large and lease.refusals >= TOO_LARGE_AFTER)
+
+    def _refuse(self, lease: Lease, line: Line) -> None:
+        """The request goes back to its place in the queue, and its worker is free."""
+        lease.throttle.refused(self._loop.clock(), lease.id, line.get("retry_after_s"), _limits(line))
+        self._workers.free(lease)
+        lease.state, lease.worker = LeaseState.QUEUED, None
+        lease.refusals += 1
+        self._counters.setdefault(lease.run, RunCounters()).rate_limited += 1
+        self._queue(lease.connection.account(lease.model)).add(lease)
+        self._pump()
+
+    def _fail(self, lease: Lease, message: str) -> None:
+        """The worker of a request has failed."""
+        self._close(lease)
+        lease.throttle.finished(self._loop.clock(), lease.id)
+        self._tell_error(lease.run, lease.id, message)
+        self._pump()
+
+    def _end(self, lease: Lease) -> None:
+        """The run does not want the reply any more."""
+        self._workers.kill(lease)
+        self._close(lease)
+        lease.throttle.finished(self._loop.clock(), lease.id)
+
+    def _close(self, lease: Lease) -> None:
+        lease.state = LeaseState.OVER
+        if self._open.get(lease.run) is lease:
+            del self._open[lease.run]
+
+    def _tell_error(self, run: str, request_id: str, message: str) -> None:
+        self._on_line(run, orjson.dumps({**worker_failed(message), "id": request_id}))
+
+
+def _limits(line: Line) -> Limits | None:
+    return msgspec.convert(line.get("limits"), Limits | None)

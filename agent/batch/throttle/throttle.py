@@ -1,0 +1,193 @@
+"""Decides when the next request of an account may be sent. Pure.
+
+Before each request: `may_send`, then `sent`. Then either `answered` when the reply begins and `finished` at its end, or
+`refused` for a rate limit, or `finished` alone for all other ends. What requests are expected to take is reserved until
+the headers of an answer have it counted: input until the reply begins, output until it ends.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from agent.batch.throttle.aimd import Aimd
+from agent.batch.throttle.buckets import Bucket
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agent.cassette.reply_lines import Limits
+
+TOKENS_PER_BYTE = 0.3
+"""Input tokens by the size of a request, before answers tell."""
+OUTPUT_TOKENS = 500.0
+"""Of a reply, before replies tell."""
+LEARNED = 0.2
+"""The weight of the last answer in what is learned from answers."""
+FIRST_PAUSE_S = 1.0
+LONGEST_PAUSE_S = 60.0
+"""After a refusal without Retry-After; doubled with each refusal until an answer comes."""
+ROUNDING = 1e-6
+"""Of a request or a token: sums of floats are not exact."""
+SHORTEST_WAIT_S = 0.01
+LIMITS = ("requests", "tokens", "input_tokens", "output_tokens")
+IN_WORDS = {
+    "requests": "requests",
+    "tokens": "tokens",
+    "input_tokens": "input tokens",
+    "output_tokens": "output tokens",
+}
+
+
+class Estimate(NamedTuple):
+    """What a request is expected to take from the limits."""
+
+    input_tokens: float
+    output_tokens: float
+
+    def of(self, limit: str) -> float:
+        if limit == "requests":
+            return 1.0
+        if limit == "tokens":
+            return self.input_tokens + self.output_tokens
+        return self.input_tokens if limit == "input_tokens" else self.output_tokens
+
+
+class Wait(NamedTuple):
+    """No request now."""
+
+    until: float
+    """`math.inf`: until another request is answered or ends. Ask again then in any case."""
+    reason: str
+    """In words, without the time."""
+
+
+@dataclass
+class _Open:
+    size: int
+    estimate: Estimate
+    has_begun: bool = False
+
+
+class Throttle:
+    """One for each account; `most` bounds the requests that are open at the same time."""
+
+    def __init__(self, most: int) -> None:
+        self._aimd = Aimd(most)
+        self._buckets = {name: Bucket() for name in LIMITS}
+        self._open: dict[str, _Open] = {}
+        self._tokens_per_byte = TOKENS_PER_BYTE
+        self._output_tokens = OUTPUT_TOKENS
+        self._paused_until = -math.inf
+        self._why_paused = ""
+        self._refusals = 0
+        """Since the last answer."""
+        self._at_once: float = math.inf
+        """After a pause: how many requests may wait for the beginning of their replies."""
+        self.requests = 0
+        self.answers = 0
+        self.rate_limited = 0
+
+    @property
+    def open_requests(self) -> int:
+        return len(self._open)
+
+    def estimate(self, size: int) -> Estimate:
+        """For a request of so many bytes."""
+        return Estimate(size * self._tokens_per_byte, self._output_tokens)
+
+    def is_too_large(self, estimate: Estimate) -> bool:
+        """Whether a limit is less than this request takes alone."""
+        return any(0 < self._buckets[name].limit < estimate.of(name) for name in LIMITS)
+
+    def may_send(self, now: float, estimate: Estimate) -> Wait | None:
+        """None if a request may be sent now."""
+        if now < self._paused_until:
+            return Wait(self._paused_until, self._why_paused)
+        if len(self._open) >= self._aimd.limit:
+            return Wait(math.inf, f"the server takes {_count(self._aimd.limit, 'request')} at the same time")
+        if self._beginning >= self._at_once:
+            return Wait(math.inf, "one request tries whether the server takes requests again")
+        waits = [wait for name in LIMITS if (wait := self._wait_for(name, now, estimate)) is not None]
+        return max(waits, key=lambda wait: wait.until, default=None)
+
+    @property
+    def _beginning(self) -> int:
+        """The requests whose replies have not begun."""
+        return sum(not request.has_begun for request in self._open.values())
+
+    def _wait_for(self, name: str, now: float, estimate: Estimate) -> Wait | None:
+        bucket = self._buckets[name]
+        if not bucket.limit:
+            return None
+        needed = min(estimate.of(name), bucket.limit)
+        reserved = self._reserved(name)
+        if bucket.level(now) - reserved >= needed - ROUNDING:
+            return None
+        per = " per minute" if bucket.is_per_minute else ""
+        reason = f"{bucket.limit:,} {IN_WORDS[name]}{per} are used up"
+        until = bucket.ready_at(now, needed + reserved)
+        if until <= now:
+            until = math.inf if reserved else now + SHORTEST_WAIT_S
+        return Wait(until, reason)
+
+    def _reserved(self, name: str) -> float:
+        if name == "output_tokens":
+            return sum(request.estimate.output_tokens for request in self._open.values())
+        return sum(request.estimate.of(name) for request in self._open.values() if not request.has_begun)
+
+    def sent(self, request: str, size: int) -> None:
+        """A request of so many bytes has been sent, under this id."""
+        self._open[request] = _Open(size, self.estimate(size))
+        self.requests += 1
+
+    def answered(self, now: float, request: str, limits: Limits | None) -> None:
+        """The reply to a request begins."""
+        if (open_request := self._open.get(request)) is None:
+            return
+        self._aimd.answered(len(self._open))
+        open_request.has_begun = True
+        self._told(now, limits)
+        self.answers += 1
+        self._refusals = 0
+        self._at_once += 1
+        if self._at_once >= self._aimd.limit:
+            self._at_once = math.inf
+
+    def finished(self, now: float, request: str, usage: Mapping[str, int] | None = None) -> None:
+        """A request is over, with this usage if it had a reply."""
+        open_request = self._open.pop(request, None)
+        if open_request is None or not open_request.has_begun or not usage:
+            return
+        output = usage.get("output", 0)
+        self._buckets["output_tokens"].take(now, output)
+        self._output_tokens += LEARNED * (output - self._output_tokens)
+        per_byte = (usage.get("input", 0) + usage.get("cache_write", 0)) / max(1, open_request.size)
+        self._tokens_per_byte += LEARNED * (per_byte - self._tokens_per_byte)
+
+    def refused(self, now: float, request: str, retry_after_s: float | None, limits: Limits | None) -> None:
+        """A request was refused because of a rate limit; it is over."""
+        if request not in self._open:
+            return
+        pause = retry_after_s or min(FIRST_PAUSE_S * 2 ** min(self._refusals, 10), LONGEST_PAUSE_S)
+        self._aimd.refused(now, len(self._open), pause)
+        del self._open[request]
+        self._told(now, limits)
+        self.rate_limited += 1
+        self._refusals += 1
+        self._at_once = 1
+        if now + pause > self._paused_until:
+            self._paused_until = now + pause
+            asked = "asks for a pause" if retry_after_s else "says too many requests"
+            self._why_paused = f"the server {asked}"
+
+    def _told(self, now: float, limits: Limits | None) -> None:
+        if limits is not None:
+            for name in LIMITS:
+                if (told := getattr(limits, name)) is not None:
+                    self._buckets[name].told(now, told)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
