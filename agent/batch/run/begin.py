@@ -1,5 +1,5 @@
-"""Makes the request for a run of a task, from the flags of the batch and the task. Pure, but for the start of files that
-the task names."""
+"""Makes the request for a run of a task, from the flags of the batch and the task. Pure, but for `with_files`, which
+reads the files that go with the prompt."""
 
 from __future__ import annotations
 
@@ -112,8 +112,8 @@ def with_files(request: RunRequest, task: Task) -> tuple[RunRequest, str]:
                 texts.append((path, read_file(Path(path), FILE_LIMIT).decode()))
         except UnicodeDecodeError:
             raise UsageError(
-                f"files: {printable(path)}: neither an image nor text in UTF-8; name it in the prompt, so that the model"
-                " uses its tools"
+                f"files: {printable(path)}: neither an image nor text in UTF-8; name it in the prompt, so that the"
+                " model uses its tools"
             ) from None
         except (OSError, ValueError) as error:  # ValueError: a NUL in the name
             raise UsageError(f"files: {printable(path)}: cannot be read: {_reason(error)}") from None
