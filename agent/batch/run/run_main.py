@@ -18,7 +18,6 @@ if __name__ == "__main__":
 
 from agent.batch.run.link import Link, LinkError
 from agent.batch.run.task_run import TaskRun
-from supervisor.process.table import become_subreaper
 from wire.exit_codes import Status
 
 LINK = 3
@@ -34,7 +33,6 @@ def main(argument: bytes = b"") -> int:
         print(f"zot: {error}", file=sys.stderr)  # noqa: T201
         return Status.INTERRUPTED.exit_code
     join(begin.cgroup)
-    become_subreaper()
     status = TaskRun(link, begin).run()
     link.close()
     return status
