@@ -89,13 +89,12 @@ def _schema(given: dict[str, Any] | str | None) -> str | None:
 def set_environment(environ: MutableMapping[str, str], task: Task) -> None:
     """Sets the variables of the task. Raises `UsageError`."""
     for name, value in task.env.items():
-        try:
-            environ[name] = value
-        except (ValueError, OSError):
+        if not name or "=" in name or "\0" in name + value:
             raise UsageError(
-                f"env: no environment can have the variable {printable(name)!r}: it has no name, '=' in its name, or a"
-                " zero byte"
-            ) from None
+                f"env: no environment can have the variable {printable(name)!r}: its name is empty or has '=', or"
+                " there is a zero byte in it"
+            )
+        environ[name] = value
 
 
 # --- files --------------------------------------------------------------------------------------------------
