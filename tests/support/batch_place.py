@@ -38,7 +38,11 @@ class BatchPlace:
         self.told.clear()
         self.said.clear()
         self.events.clear()
-        made = {name: given.pop(name) for name in ("has_template", "run_program", "on_event") if name in given}
+        made = {
+            name: given.pop(name)
+            for name in ("has_template", "run_program", "on_event")
+            if name in given
+        }
         flags = RunRequest(home=self.folder / "home", keep_session=False, discover=False, **(run or {}))
         request = BatchRequest(folder=self.rundir, run=flags, **{"jobs": 2, **given})
         batch = Batch(
