@@ -7,9 +7,11 @@ forked, and as `finished` before anybody is told.
 from __future__ import annotations
 
 import signal
-from collections import deque
+from collections import Counter, deque
 from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from agent.batch import records_of, schedule
 from agent.batch.budget import Spent, Stop, used_up
@@ -21,6 +23,7 @@ from agent.batch.log import BatchLog
 from agent.batch.opening import Opening, open_batch
 from agent.batch.orders import Orders
 from agent.batch.pool.jobs import available_memory, cores, default_jobs
+from agent.batch.pool.model_pool import ModelPool
 from agent.batch.pool.processes import Processes
 from agent.batch.pool.run_outcome import Verdict
 from agent.batch.pool.run_process import RunLife, RunProcess
@@ -47,6 +50,9 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SAMPLE_S = 1.0
 SAMPLE_LIMITED_S = 0.25
 """Seconds between two looks at the memory of all runs, and with `--run-memory`."""
+BEGINNINGS = 4
+"""How often the process of a task may fail to start, as after the death of the template, before that is its outcome."""
+PAUSED = "paused by the user"
 STOPPED = "the batch was stopped"
 NOT_BEGUN = "the batch was stopped before it began"
 
@@ -63,6 +69,8 @@ class Active:
         self.attempt = attempt
         self.digest = digest
         self.run: RunProcess | None = None
+        self.is_to_go_on = False
+        """Whether the next attempt follows at once although this one counts as interrupted: nothing has run."""
 
 
 class Batch:
@@ -105,6 +113,12 @@ class Batch:
             has_template=has_template, run_program=run_program,
         )  # fmt: skip
         self.jobs = request.jobs or default_jobs(cores(), available_memory(), request.run_memory)
+        self._models = ModelPool(
+            self.loop, self._processes.start_worker, jobs=self.jobs,
+            on_line=self._worker_said, on_paused=self._on_paused, on_resumed=self._on_resumed,
+        )  # fmt: skip
+        self._runs: dict[str, RunProcess] = {}
+        """By the names that the runs have on their links."""
         self._orders = Orders(request, self._folder, version=version, token=self._processes.token)
         self._log = BatchLog(self._folder.log)
         self._tally = Tally(self.loop.clock())
@@ -112,6 +126,8 @@ class Batch:
         self._waiting: deque[Task] = deque()
         self._retries: deque[Task] = deque()
         self._active: dict[str, Active] = {}
+        self._unbegun: Counter[str] = Counter()
+        """How often the process of a task could not be started."""
         self._digests: dict[str, str] = {}
         self._limit: Stop | None = None
         self._signals = 0
@@ -119,9 +135,16 @@ class Batch:
         """Whether an attempt was cut short in this start."""
         self._failure = ""
         """Why the files of the batch cannot be written."""
-        self._was_stopping = False
+        self._was_stopping = self._was_paused = False
+        self._shared_memory = 0
+        """Bytes of the template and the model workers, at the last look."""
 
     # --- what it does ---------------------------------------------------------------------------------------
+
+    @property
+    def token(self) -> str:
+        """In the environment of every process of the batch."""
+        return self._processes.token
 
     def view(self) -> BatchView:
         runs = [active.run for active in self._active.values() if active.run is not None]
@@ -136,15 +159,10 @@ class Batch:
             controls=self.controls,
             is_draining=self.controls.is_draining or self.controls.is_stopping or self._limit is not None,
             spent=self._spent(),
-            why_paused=self._why_paused(),
-            memory_bytes=self._processes.memory_bytes() + sum(view.memory_bytes for view in views),
-            rate_limited=sum(run.facts.rate_limited for run in living),
+            why_paused=PAUSED if self.controls.is_paused else self._models.why_paused(),
+            memory_bytes=self._shared_memory + sum(view.memory_bytes for view in views),
+            rate_limited=self._models.rate_limited,
         )
-
-    def _why_paused(self) -> str:
-        if self.controls.is_paused:
-            return "paused by the user"
-        return ""
 
     def _spent(self) -> Spent:
         ended = Spent() if self._journal is None else spent_in(self._journal.state)
@@ -168,7 +186,7 @@ class Batch:
                 end = self._end()
             finally:
                 self._kill_all("the batch has failed")
-                self._processes.close()
+                self._processes.close(self._models.stoppables())
                 if self._journal is not None:
                     self._journal.close()
                 self._log.close()
@@ -256,6 +274,8 @@ class Batch:
     def _is_over(self) -> bool:
         if (self.controls.is_stopping or self._failure) and not self._was_stopping:
             self._stop()
+        if self.controls.is_paused != self._was_paused:
+            self._pause_or_resume()
         while True:
             situation = self._situation()
             step = schedule.next_step(situation)
@@ -267,6 +287,14 @@ class Batch:
                 self._start(self._waiting.popleft())
             else:
                 return step is schedule.Step.END
+
+    def _pause_or_resume(self) -> None:
+        self._was_paused = self.controls.is_paused
+        self._log.info("paused by the user" if self._was_paused else "resumed by the user")
+        if self._was_paused:
+            self._models.pause(PAUSED)
+        else:
+            self._models.resume()
 
     def _is_used_up(self) -> bool:
         """Whether a limit of the batch forbids the next start. Says so once."""
@@ -297,6 +325,7 @@ class Batch:
             self.loop, order, self, launch=self._processes.launch,
             memory_of=self._processes.memory_of(), spared=self._processes.spared,
         )  # fmt: skip
+        self._runs[active.run.name] = active.run
         self._log.info("run started", task=active.task.id, attempt=active.attempt)
         self._tell(records.TaskStart(task=active.task.id, attempt=active.attempt, time=utc_now()))
         active.run.start()
@@ -306,23 +335,56 @@ class Batch:
             self._on_event(run.task, run.attempt, line)
 
     def run_asked(self, run: RunProcess, request: link.Request) -> None:
-        pass
+        self._models.request(run.name, request)
 
-    def run_cancelled(self, run: RunProcess, cancel: link.Cancel) -> None:
-        pass
+    def run_cancelled(self, run: RunProcess, cancel: link.Cancel) -> None:  # noqa: ARG002  (it has one request)
+        self._models.cancel(run.name)
+        self._on_resumed(run.name)
+
+    def _worker_said(self, name: str, line: bytes | bytearray) -> None:
+        if (run := self._runs.get(name)) is not None:
+            run.send(bytes(line) + b"\n")
+
+    def _on_paused(self, name: str, reason: str) -> None:
+        run = self._runs.get(name)
+        if run is not None and run.pause(reason):
+            self._opened().paused(run.task, run.attempt, reason)
+            self._log.info("run paused", task=run.task, attempt=run.attempt, reason=reason)
+            self._tell(records.TaskPaused(task=run.task, attempt=run.attempt, reason=reason, time=utc_now()))
+
+    def _on_resumed(self, name: str) -> None:
+        run = self._runs.get(name)
+        if run is not None and run.resume():
+            self._opened().resumed(run.task, run.attempt)
+            self._log.info("run resumed", task=run.task, attempt=run.attempt)
+            self._tell(records.TaskResumed(task=run.task, attempt=run.attempt, time=utc_now()))
 
     def run_has_no_files(self, run: RunProcess, reason: str) -> None:
         self._fail(f"{reason}: the events of task {run.task!r} cannot be kept")
 
     def run_ended(self, run: RunProcess, outcome: Outcome) -> None:
-        self._finish(self._active[run.task], outcome)
+        active = self._active[run.task]
+        del self._runs[run.name]
+        counted = self._models.forget(run.name)
+        outcome = replace(
+            outcome,
+            requests=max(outcome.requests, counted.requests),
+            rate_limited=outcome.rate_limited + counted.rate_limited,
+        )
+        if run.never_began:
+            self._log.warning("run could not begin", task=run.task, attempt=run.attempt, reason=outcome.reason)
+            self._unbegun[run.task] += 1
+            active.is_to_go_on = self._unbegun[run.task] < BEGINNINGS and not self._was_stopping
+            if active.is_to_go_on:
+                outcome = replace(outcome, status=TaskStatus.INTERRUPTED)
+        self._finish(active, outcome)
 
     def _finish(self, active: Active, outcome: Outcome) -> None:
         journal = self._opened()
         if self._failure:
             self._drop(active)
             return
-        if outcome.status is TaskStatus.INTERRUPTED:
+        if outcome.status is TaskStatus.INTERRUPTED and not active.is_to_go_on:
             self._was_interrupted = True
         tries = journal.state.history(active.task.id).failed + 1
         final = is_final(outcome.status, tries, self._request.retries)
@@ -340,8 +402,8 @@ class Batch:
         )  # fmt: skip
         if final:
             self._tally.task_ended(outcome.status)
-        elif outcome.status is not TaskStatus.INTERRUPTED:
-            self._tally.retried += 1
+        elif outcome.status is not TaskStatus.INTERRUPTED or active.is_to_go_on:
+            self._tally.retried += not active.is_to_go_on
             self._retries.append(task)
         self._tell(records.TaskEnd(task=task.id, attempt=active.attempt, final=final, outcome=outcome))
 
@@ -363,6 +425,7 @@ class Batch:
                 words = f"the run has {used >> 20} MiB for itself; --run-memory is {limit >> 20} MiB"
                 self._log.warning("run killed", task=run.task, attempt=run.attempt, reason=words)
                 run.kill(Verdict(TaskStatus.OUT_OF_MEMORY, words))
+        self._shared_memory = self._processes.memory_bytes(child.pid for child in self._models.children())
         now = self.loop.clock()
         self._tally.note_tokens(now, self._spent().usage.total)
         self.loop.call_later(SAMPLE_S if limit is None else SAMPLE_LIMITED_S, self._sample)

@@ -12,7 +12,7 @@ from agent.batch.redo import to_redo
 from agent.batch.settings import FLAGS, flags_of
 from agent.batch.tasks.digest import Digests
 from agent.batch.time_text import utc_now
-from wire.batch.outcome import TaskStatus
+from wire.batch.outcome import TaskStatus  # noqa: TC001  (msgspec reads the annotations)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

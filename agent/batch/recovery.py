@@ -25,9 +25,8 @@ def cut_off(task: str, attempt: int, digest: str, events: Path) -> Outcome:
                 facts.take(line)
     except OSError:
         pass  # it had not begun
-    has_result = facts.result is not None
-    reserved = 0.0 if has_result or not facts.step else reserve_usd(facts.model, 0, None) or 0.0
-    is_known = has_result or not facts.step
+    is_known = facts.result is not None or not (facts.step or facts.answered)
+    reserved = 0.0 if is_known else reserve_usd(facts.model, 0, None) or 0.0
     now = utc_now()
     return Outcome(
         id=task, attempt=attempt, status=TaskStatus.INTERRUPTED, reason=REASON, digest=digest,

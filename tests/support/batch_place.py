@@ -38,18 +38,14 @@ class BatchPlace:
         self.told.clear()
         self.said.clear()
         self.events.clear()
-        made = {
-            name: given.pop(name)
-            for name in ("has_template", "run_program", "on_event")
-            if name in given
-        }
+        made = {name: given.pop(name) for name in ("has_template", "run_program", "on_event") if name in given}
         flags = RunRequest(home=self.folder / "home", keep_session=False, discover=False, **(run or {}))
         request = BatchRequest(folder=self.rundir, run=flags, **{"jobs": 2, **given})
         batch = Batch(
             request, tasks, version="0", tell=self.told.append, say=self.said.append, owns_process=False,
             **{"on_event": lambda task, attempt, line: self.events.append((task, attempt, line)), **made},
         )  # fmt: skip
-        self.token = batch._processes.token
+        self.token = batch.token
         return batch
 
     def run(self, tasks: list[Task], *, do: Callable[[Batch], None] | None = None, **given: Any) -> records.BatchEnd:

@@ -106,6 +106,8 @@ class RunProcess:
         self.requests = 0
         """To the model, so far."""
         self.why_paused = ""
+        self.never_began = False
+        """Whether its process could not be started."""
         self.memory: RunMemory | None = None
         self._loop = loop
         self._listener = listener
@@ -123,6 +125,8 @@ class RunProcess:
         """The last one."""
         self._said: link.Ended | None = None
         self._exit: ExitStatus | None = None
+        self._leader: Identity | None = None
+        """Its process, once it has spoken: what has not spoken has started nothing."""
         self._others: set[Identity] = set()
         """Descendants that were seen when the run was killed."""
         self._timeout: Timer | None = None
@@ -134,6 +138,11 @@ class RunProcess:
     @property
     def task(self) -> str:
         return self.order.attempt.task
+
+    @property
+    def name(self) -> str:
+        """On its link: unique in the batch."""
+        return self.order.begin.run
 
     @property
     def attempt(self) -> int:
@@ -254,6 +263,8 @@ class RunProcess:
             self._listener.run_said(self, line)
 
     def _on_line(self, line: bytes) -> None:
+        if self.child is not None:
+            self._leader = self.child.identity  # a fork's cannot be read any more when it has ended
         try:
             message = link.decode_from_run(line)
         except msgspec.DecodeError as error:
@@ -328,6 +339,7 @@ class RunProcess:
             self._patience = None
 
     def _on_failed(self, error: SpawnError) -> None:
+        self.never_began = True
         status = TaskStatus.CRASHED if error.may_pass else TaskStatus.ERROR
         self._verdict = self._verdict or Verdict(status, str(error))
         self._finish()
@@ -341,8 +353,8 @@ class RunProcess:
             self._finish()
             return
         self.life = RunLife.SWEEPING
-        leader = frozenset() if self.child is None else frozenset({self.child.identity})
-        marks = HostMarks(self.order.begin.token, leaders=leader, others=frozenset(self._others))
+        leaders = frozenset() if self._leader is None else frozenset({self._leader})
+        marks = HostMarks(self.order.begin.token, leaders=leaders, others=frozenset(self._others))
         term_s = 0.0 if self._verdict is not None else TERM_S
         self._sweep(LeftoverKiller(marks, self._loop.clock, spared=self._spared(), term_s=term_s))
 
