@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.fuzz.targets import (
     answers,
+    batches,
     control,
     frames,
     model,
@@ -16,5 +17,5 @@ from tests.fuzz.targets import (
     trees,
 )
 
-MODULES = (frames, answers, control, model, tools, small_files, recordings, trees, rpc, skills, sessions)
+MODULES = (frames, answers, control, model, tools, small_files, recordings, trees, rpc, skills, sessions, batches)
 TARGETS = {target.name: target for module in MODULES for target in module.TARGETS}
