@@ -27,7 +27,6 @@ from agent.batch.pool.model_pool import ModelPool
 from agent.batch.pool.processes import Processes
 from agent.batch.pool.run_outcome import Verdict
 from agent.batch.pool.run_process import RunLife, RunProcess
-from agent.batch.redo import RedoError
 from agent.batch.request import BatchControls
 from agent.batch.retry import is_final
 from agent.batch.tally import Tally, spent_by, spent_in
@@ -178,7 +177,7 @@ class Batch:
         with self.loop.signals(heeded, self._on_signal):
             try:
                 opening = self._open()
-            except (JournalError, FolderError, RedoError, OSError) as error:
+            except (JournalError, FolderError, OSError) as error:
                 raise BatchError(str(error)) from None
             self._processes.open()
             try:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent.batch.journal.errors import FolderError
+from agent.batch.journal.folder import RunFolder
 from agent.batch.redo import RedoError
 from agent.batch.tasks.check import check_tasks
 from agent.batch.tasks.faults import TasksError
@@ -49,6 +51,10 @@ def check_and_start(
     from agent.batch.batch import Batch, BatchError
 
     fd_limit.check_least()
+    try:
+        RunFolder.for_batch(request.folder)
+    except FolderError as error:
+        return complain(str(error))
     if (faults := check_tasks(tasks, lines, request)) is not None:
         return complain(str(faults))
     outputs = Outputs(show, folder, as_json=as_json)

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from wire.batch.records import AnyRecord
 
 TIME = "2026-01-01T12:00:00Z"
-POLL_S = 0.02
 
 
 class FakeBatch:
@@ -65,6 +64,10 @@ class FakeBatch:
         self.tell(TaskEnd(task=ended.id, attempt=ended.attempt, final=final, outcome=ended))
 
     def run(self) -> BatchEnd:
+        with self.loop.signals([signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1], self._on_signal):
+            return self._run()
+
+    def _run(self) -> BatchEnd:
         self.tell(BatchStart(zot_version="1", folder="/runs", tasks=3, done=0, jobs=2, time=TIME))
         self.tell(TaskStart(task="one", attempt=1, time=TIME))
         for line in self._events:
@@ -73,11 +76,8 @@ class FakeBatch:
         self.end(outcome("one"))
         self._outputs.say("a remark of the batch")
         if self._waits:
-            with self.loop.signals([signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1], self._on_signal):
-                self.loop.call_later(POLL_S, self._poll)
-                self.loop.run_until(lambda: self.controls.is_draining or self.controls.is_stopping)
-                if self.controls.is_draining and not self.controls.is_stopping:
-                    self.loop.run_until(lambda: self.controls.is_stopping or "two" not in self.running)
+            self.loop.run_until(lambda: self.controls.is_draining or self.controls.is_stopping)
+            self.loop.run_until(lambda: self.controls.is_stopping or "two" not in self.running)
         stopped = self.controls.is_stopping
         for name in list(self.running):
             self.end(outcome(name, TaskStatus.INTERRUPTED if stopped else TaskStatus.OK), final=not stopped)
@@ -96,9 +96,6 @@ class FakeBatch:
         self.tell(end)
         return end
 
-    def _poll(self) -> None:
-        self.loop.call_later(POLL_S, self._poll)
-
     def _on_signal(self, number: signal.Signals) -> None:
         if number is signal.SIGUSR1:
             self.end(outcome("two", TaskStatus.CRASHED, reason="killed by SIGKILL"))
@@ -112,13 +109,13 @@ def main(flags: list[str]) -> int:
     show = Show.NOTHING if "-q" in flags else Show.LINES if "--no-progress" in flags else Show.AUTO
     outputs = Outputs(show, "runs", as_json="--json" in flags)
     if "--crash" in flags:
-        FakeBatch.run = _crash  # type: ignore[method-assign]
+        FakeBatch._run = _crash  # type: ignore[method-assign]
     batch = FakeBatch(outputs, waits="--short" not in flags)
     return outputs.run(batch)
 
 
 def _crash(self: FakeBatch) -> BatchEnd:
-    self.loop.run_until(lambda: False, self.loop.clock() + POLL_S)
+    self.tell(BatchStart(zot_version="1", folder="/runs", tasks=3, done=0, jobs=2, time=TIME))
     raise RuntimeError("a defect")
 
 

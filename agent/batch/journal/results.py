@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from agent.batch.journal.state import BatchState
     from wire.batch.outcome import Outcome, TaskStatus
 
-READ = 16 * 1024
+READ = 4 * 1024
 """Bytes of a line that are read at once."""
 
 

@@ -1,1 +1,1 @@
-"""The pool of runs: the processes of the runs, what each may use, and the model workers that are lent to them."""
+"""The processes of a batch: its runs, and the model workers that they share."""

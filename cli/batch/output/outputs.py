@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from cli.batch.output.stderr import StderrOutput
 from cli.batch.output.stream import FLUSH_S, RecordStream
-from wire.batch.records import BatchEnd
+from wire.batch.records import BatchEnd, BatchStart
 from wire.exit_codes import Status
 
 if TYPE_CHECKING:
@@ -20,7 +20,8 @@ READER_GONE = "zot batch: the reader of stdout has gone: running tasks end, and 
 
 
 class Engine(Protocol):
-    """What is used of `agent.batch.batch.Batch`. Its loop lives until it has told its end."""
+    """What is used of `agent.batch.batch.Batch`. It heeds signals before it tells its start: only then may the terminal
+    be changed. Its loop lives until it has told its end."""
 
     controls: BatchControls
 
@@ -58,6 +59,8 @@ class Outputs:
             self._stream.tell(record)
         if self._person is not None:
             self._person.tell(record)
+            if isinstance(record, BatchStart):
+                self._person.begin()
         if isinstance(record, BatchEnd):
             self._end(record.exit_code)
 
@@ -84,7 +87,6 @@ class Outputs:
         )
         for line in self._early:
             self._person.say(line)
-        self._person.begin()
         try:
             status = batch.run().exit_code
         finally:

@@ -52,7 +52,7 @@ class _Lines:
 
 
 class StderrOutput:
-    """`begin` before the batch runs, `end` when it has ended, however it has: the terminal is then as it was."""
+    """`begin` when the batch has begun, `end` when it has ended, however it has: the terminal is then as it was."""
 
     def __init__(
         self,

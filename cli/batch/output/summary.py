@@ -20,7 +20,7 @@ MOST_GROUPS = 10
 """Groups of failures that are listed."""
 MOST_IDS = 3
 """Ids that are named of each."""
-GROUP_REASON = 100
+GROUP_REASON = 160
 """Characters of a reason in the table."""
 STOPPED = {
     "done": "",
@@ -47,15 +47,15 @@ class Failures:
             self._groups.setdefault((outcome.status.value, reason), []).append(outcome.id)
 
     def lines(self) -> list[str]:
-        """`COUNT  STATUS  REASON  IDS` in columns, the largest group first; nothing without failures."""
+        """`COUNT  STATUS  IDS  REASON` in columns, the largest group first; nothing without failures."""
         groups = sorted(self._groups.items(), key=lambda item: -len(item[1]))
         if not groups:
             return []
         rows = [
-            (str(len(ids)), status, one_line(reason, GROUP_REASON) or "-", _some(ids))
+            (str(len(ids)), status, _some(ids), one_line(reason, GROUP_REASON) or "-")
             for (status, reason), ids in groups[:MOST_GROUPS]
         ]
-        lines = ["  " + line for line in aligned([("tasks", "status", "reason", "ids"), *rows], right={0})]
+        lines = ["  " + line for line in aligned([("tasks", "status", "ids", "reason"), *rows], right={0})]
         if len(groups) > MOST_GROUPS:
             rest = sum(len(ids) for _, ids in groups[MOST_GROUPS:])
             lines.append(f"  and {plural(rest, 'task')} with other reasons")

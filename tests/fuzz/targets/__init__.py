@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.fuzz.targets import (
     answers,
     batch_tasks,
+    batches,
     control,
     frames,
     model,
@@ -17,5 +18,19 @@ from tests.fuzz.targets import (
     trees,
 )
 
-MODULES = (frames, answers, control, model, tools, small_files, recordings, trees, rpc, skills, sessions, batch_tasks)
+MODULES = (
+    frames,
+    answers,
+    control,
+    model,
+    tools,
+    small_files,
+    recordings,
+    trees,
+    rpc,
+    skills,
+    sessions,
+    batch_tasks,
+    batches,
+)
 TARGETS = {target.name: target for module in MODULES for target in module.TARGETS}

@@ -37,7 +37,7 @@ class Batch:
             loop,
             start or starter(loop, self.children),
             jobs=jobs,
-            on_line=lambda run, raw: self.on_line(run, raw),
+            on_line=lambda run, raw: self.on_line(run, raw),  # noqa: PLW0108  tests replace it
             on_paused=lambda run, reason: self.told.append((run, reason)),
             on_resumed=lambda run: self.told.append((run, "resumed")),
         )
