@@ -39,7 +39,7 @@ class Found(NamedTuple):
 def limits(report: Report, place: Place, claims: Claims, *, quick: bool) -> None:
     limit, runs, jobs = (QUICK_LIMIT, QUICK_RUNS, QUICK_JOBS) if quick else (LIMIT, RUNS, JOBS)
     ways: dict[str, Callable[[str], float]] = {
-        "the SDK's own 2 retries": lambda url: place.floor(url, runs, jobs, "whole")["failed"] / runs,
+        "the SDK's own 2 retries": lambda url: int(place.floor(url, runs, jobs)["failed"]) / runs,
         "a batch": lambda url: _batch(place, url, runs, jobs),
     }
     found: dict[str, list[Found]] = {name: [] for name in ways}
@@ -74,4 +74,4 @@ def _batch(place: Place, url: str, runs: int, jobs: int) -> float:
     argv = place.batch_argv(place.tasks(runs), rundir, flags, jobs)
     subprocess.run(argv, cwd=place.project, env=place.env, stdin=-3, stdout=-3, stderr=-3, timeout=TIMEOUT_S)
     results = [json.loads(line) for line in (rundir / "results.jsonl").read_bytes().splitlines()]
-    return 1 - sum(result["status"] == "ok" for result in results) / runs
+    return 1 - [result["status"] for result in results].count("ok") / runs

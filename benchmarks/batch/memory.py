@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
+import time
 from typing import TYPE_CHECKING
 
 from benchmarks.batch.place import TIMEOUT_S, Api, Place, tree
@@ -21,7 +21,11 @@ if TYPE_CHECKING:
 FEW, MANY = 8, 32
 QUICK_FEW, QUICK_MANY = 2, 4
 COLD = 4
-ROUNDS = 3
+ANSWERED = 4
+"""Requests for each job."""
+DELAY_S = 2.0
+"""Before an answer: long, so that all requests are open at the same time and the batch sends more and more."""
+ROUNDS = 2
 MIB = 2**20
 MOST = 0.2
 """Of the memory of a cold run."""
@@ -46,14 +50,16 @@ def memory(report: Report, place: Place, claims: Claims, *, quick: bool) -> None
 
 
 def _of_batch(place: Place, jobs: int) -> int:
-    with Api("hold") as api:
-        argv = place.batch_argv(place.tasks(jobs), place.rundir(), place.live(api), jobs)
-        return _held([_started(place, argv)], api, jobs)
+    """The first requests are answered: a batch sends few at the same time until answers come."""
+    answered = ANSWERED * jobs
+    with Api(DELAY_S, answered) as api:
+        argv = place.batch_argv(place.tasks(answered + jobs), place.rundir(), place.live(api), jobs)
+        return _held([_started(place, argv)], api, answered + jobs)
 
 
 def _of_cold(place: Place, runs: int) -> float:
     """Of one run, while some others are there that have the same files in memory."""
-    with Api("hold") as api:
+    with Api(most=0) as api:
         argv = [*place.zot, "--json", "--no-session", *place.live(api), "hi"]
         return _held([_started(place, argv) for _ in range(runs)], api, runs) / runs
 
@@ -69,7 +75,14 @@ def _held(programs: list[subprocess.Popen[bytes]], api: Api, requests: int) -> i
         return sum(uss(pid) or 0 for program in programs for pid in tree(program.pid))
     finally:
         for program in programs:
-            for _ in range(2):  # a batch drains at the first one
-                os.kill(program.pid, signal.SIGINT)
-        for program in programs:
-            program.wait(TIMEOUT_S)
+            _end(program)
+
+
+def _end(program: subprocess.Popen[bytes]) -> None:
+    """A batch drains at the first signal and stops at the second; two at once may count as one."""
+    until = time.monotonic() + TIMEOUT_S
+    while program.poll() is None and time.monotonic() < until:
+        program.send_signal(signal.SIGTERM)
+        time.sleep(0.5)
+    program.kill()
+    program.wait()

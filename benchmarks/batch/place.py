@@ -37,8 +37,9 @@ class Used(NamedTuple):
 class Api:
     """A local server of the Messages API, as a context manager; see `programs/messages_api.py`."""
 
-    def __init__(self, delay: str = "0") -> None:
-        argv = [sys.executable, "-I", "-S", str(PROGRAMS / "messages_api.py"), delay]
+    def __init__(self, delay_s: float = 0.0, most: int = -1) -> None:
+        """`most` requests are answered, each after `delay_s` seconds; -1 is all."""
+        argv = [sys.executable, "-I", "-S", str(PROGRAMS / "messages_api.py"), str(delay_s), str(most)]
         self._process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert self._process.stdout is not None
         self.url = f"http://127.0.0.1:{int(self._process.stdout.readline())}"

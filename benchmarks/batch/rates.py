@@ -69,8 +69,8 @@ def floor(report: Report, place: Place, claims: Claims, *, quick: bool) -> None:
         for number in range(QUICK_ROUNDS if quick else ROUNDS + 2):
             report.progress(f"the floor, round {number + 1}")
             for name, sdk in zip(names, ("whole", "filtered"), strict=True):
-                took = place.floor(api.url, forks, 2, sdk)
-                found.setdefault(name, []).append(took["cpu_s"] / forks * 1e3)
+                forked = place.floor(api.url, forks, 2, sdk)
+                found.setdefault(name, []).append(float(forked["cpu_s"]) / forks * 1e3)
             for jobs in all_jobs:
                 used = place.batch(place.live(api), runs, jobs)
                 found.setdefault(f"a run of a batch, {jobs} jobs", []).append(used.cpu_s * 1e3)
@@ -89,7 +89,7 @@ def delay(report: Report, place: Place, claims: Claims, *, quick: bool) -> None:
     all_jobs: Sequence[int] = QUICK_JOBS if quick else JOBS
     rounds = QUICK_ROUNDS if quick else ROUNDS
     found: dict[int, list[tuple[float, float, float]]] = {jobs: [] for jobs in all_jobs}
-    with Api(str(DELAY_S)) as api:
+    with Api(DELAY_S) as api:
         flags = place.live(api)
         for number in range(rounds):
             for jobs in all_jobs:

@@ -1,7 +1,7 @@
 """A server of the Messages API, as cheap as Python allows: one thread, one reply that is made beforehand.
 
-argv: the seconds after which a request is answered; `hold` answers none. Prints its port. Each line on stdin is
-answered with the number of requests so far; the end of stdin ends it.
+argv: the seconds after which a request is answered, and how many are answered at all; -1 is all. Prints its port. Each
+line on stdin is answered with the number of requests so far; the end of stdin ends it.
 """
 
 import heapq
@@ -11,13 +11,14 @@ import selectors
 import socket
 import sys
 import time
+from typing import Any
 
 USAGE = {"input_tokens": 10, "output_tokens": 1, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0}
-MESSAGE = {
+MESSAGE: dict[str, Any] = {
     "id": "msg_1", "type": "message", "role": "assistant", "model": "claude-sonnet-4-5", "content": [],
     "stop_reason": None, "stop_sequence": None, "usage": USAGE,
 }  # fmt: skip
-EVENTS = [
+EVENTS: list[dict[str, Any]] = [
     {"type": "message_start", "message": MESSAGE},
     {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
     {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Hello."}},
@@ -35,9 +36,9 @@ REPLY = HEAD + BODY
 
 
 class Server:
-    def __init__(self, delay):
-        self.holds = delay == "hold"
-        self.delay_s = 0.0 if self.holds else float(delay)
+    def __init__(self, delay_s, most):
+        self.delay_s = delay_s
+        self.most = most
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=512)
         self.selector = selectors.DefaultSelector()
         self.selector.register(self.listener, selectors.EVENT_READ)
@@ -80,7 +81,7 @@ class Server:
         while (rest := after_request(self.partial[connection])) is not None:
             self.partial[connection] = rest
             self.count += 1
-            if not self.holds:
+            if self.most < 0 or self.count <= self.most:
                 heapq.heappush(self.due, (time.monotonic() + self.delay_s, self.count, connection))
 
     def answer(self):
@@ -102,6 +103,6 @@ def after_request(data):
     return body[length:] if len(body) >= length else None
 
 
-server = Server(sys.argv[1])
+server = Server(float(sys.argv[1]), int(sys.argv[2]))
 print(server.listener.getsockname()[1], flush=True)
 server.serve()

@@ -1,9 +1,9 @@
 """The floor of a run: a fork, one streamed request with the SDK, the end.
 
-argv: base URL, number of forks, how many at the same time, the SDK (`whole`: as `import anthropic` loads it; `filtered`:
-as the model worker does). All that can be shared is made before the forks: the modules, the client and its SSL context,
-and a first request. Prints an object: the seconds and processor seconds of all forks, forking included, and how many
-failed.
+argv: base URL, number of forks, how many at the same time, the SDK: `whole`, as `import anthropic` loads it, or
+`filtered`, as the model worker does. All that can be shared is made before the forks: the modules, the client and its
+SSL context, and a first request. Prints an object: the seconds and processor seconds of all forks, forking included,
+and how many failed.
 """
 
 import gc
