@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 TICKS = os.sysconf("SC_CLK_TCK")
 TIMEOUT_S = 300.0
 PROMPT = "hi"
-VARIABLES = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL")
+LEFT_OUT = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "PYTHONDONTWRITEBYTECODE")
 
 
 class Used(NamedTuple):
@@ -74,7 +74,8 @@ class Place:
         self.project = folder / "project"
         self.project.mkdir()
         self.env = {**os.environ, "ZOT_HOME": str(folder / "home"), "PYTHONPATH": str(ROOT)}
-        for name in VARIABLES:
+        self.env["PYTHONPYCACHEPREFIX"] = str(folder / "bytecode")  # compiled, as after an installation
+        for name in LEFT_OUT:
             self.env.pop(name, None)
         self.cassette = folder / "cassette.jsonl"
         self.zot = [sys.executable, "-m", "pyzot"]
