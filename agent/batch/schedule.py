@@ -7,12 +7,10 @@ that failed at the beginning.
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING
 
 import msgspec
 
-if TYPE_CHECKING:
-    from agent.batch.request import StopReason
+from agent.batch.request import StopReason  # noqa: TC001  (msgspec reads the annotations)
 
 
 class Step(Enum):
