@@ -6,6 +6,7 @@ forked, and as `finished` before anybody is told.
 
 from __future__ import annotations
 
+import os
 import signal
 from collections import Counter, deque
 from functools import partial
@@ -37,7 +38,7 @@ from supervisor.home.zot_home import zot_home
 from supervisor.loop.loop import Loop
 from supervisor.process import fd_limit
 from wire.batch import records
-from wire.batch.outcome import Outcome, TaskStatus
+from wire.batch.outcome import Outcome, TaskStatus, bounded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -51,6 +52,8 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SAMPLE_S = 1.0
 SAMPLE_LIMITED_S = 0.25
 """Seconds between two looks at the memory of all runs, and with `--run-memory`."""
+SAMPLE_SHARED_S = 5.0
+"""Seconds between two looks at the memory of the template and the model workers."""
 BEGINNINGS = 4
 """How often the process of a task may fail to start, as after the death of the template, before that is its outcome."""
 PAUSED = "paused by the user"
@@ -110,7 +113,7 @@ class Batch:
         self._folder = RunFolder(request.folder)
         home = request.run.home or zot_home()
         self._processes = Processes(
-            self.loop, runtime_folder=runtime_dir(home), version=version, say=say, owns_process=owns_process,
+            self.loop, runtime_folder=runtime_dir(home), version=version, say=self._notice, owns_process=owns_process,
             has_template=has_template, run_program=run_program,
         )  # fmt: skip
         self.jobs = request.jobs or default_jobs(cores(), available_memory(), request.run_memory)
@@ -139,6 +142,8 @@ class Batch:
         self._was_stopping = self._was_paused = False
         self._shared_memory = 0
         """Bytes of the template and the model workers, at the last look."""
+        self._shared_again = 0.0
+        """When to look again."""
 
     # --- what it does ---------------------------------------------------------------------------------------
 
@@ -209,8 +214,7 @@ class Batch:
     def _begin(self, opening: Opening) -> None:
         journal = self._opened()
         for line in opening.notices:
-            self._say(f"zot batch: {line}")
-            self._log.warning("notice", message=line)
+            self._notice(line)
         self._digests = opening.digests
         self._waiting.extend(opening.to_run)
         self._tally.begin(journal.state, opening.done.values())
@@ -252,6 +256,10 @@ class Batch:
                 self._say(f"zot batch: {self._folder.results_file} cannot be written ({error}); the journal has all")
         self._log.info("batch ended", reason=reason, exit_code=end.exit_code, statuses=end.statuses)
         return end
+
+    def _notice(self, line: str) -> None:
+        self._say(f"zot batch: {line}")
+        self._log.warning("notice", message=line)
 
     def _opened(self) -> Journal:
         assert self._journal is not None
@@ -371,6 +379,7 @@ class Batch:
             outcome,
             requests=max(outcome.requests, counted.requests),
             rate_limited=outcome.rate_limited + counted.rate_limited,
+            diff=outcome.diff and os.path.relpath(outcome.diff, self._folder.path),
         )
         if run.never_began:
             self._log.warning("run could not begin", task=run.task, attempt=run.attempt, reason=outcome.reason)
@@ -389,6 +398,7 @@ class Batch:
             self._was_interrupted = True
         tries = journal.state.history(active.task.id).failed + 1
         final = is_final(outcome.status, tries, self._request.retries)
+        outcome = bounded(outcome)
         journal.finished(outcome, final=final)
         journal.when_durable(partial(self._finished, active, outcome, final=final))
 
@@ -426,8 +436,12 @@ class Batch:
                 words = f"the run has {used >> 20} MiB for itself; --run-memory is {limit >> 20} MiB"
                 self._log.warning("run killed", task=run.task, attempt=run.attempt, reason=words)
                 run.kill(Verdict(TaskStatus.OUT_OF_MEMORY, words))
-        self._shared_memory = self._processes.memory_bytes(child.pid for child in self._models.children())
         now = self.loop.clock()
+        if now >= self._shared_again:
+            self._shared_again = now + SAMPLE_SHARED_S
+            self._shared_memory = self._processes.memory_bytes(child.pid for child in self._models.children())
+        if self._processes.replaced_template():
+            self._notice("the template has died; its runs go on, and a new one is started")
         self._tally.note_tokens(now, self._spent().usage.total)
         self.loop.call_later(SAMPLE_S if limit is None else SAMPLE_LIMITED_S, self._sample)
 

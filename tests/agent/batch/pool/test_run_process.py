@@ -60,7 +60,8 @@ class Place:
 
     def run(self, prompt: str, **limits: object) -> RunProcess:
         begin = link.Begin(
-            task=Raw(task.encode_task(task.Task(id="a", prompt=prompt)).rstrip()), attempt=1, run="r1", request=Raw(b"{}"),
+            task=Raw(task.encode_task(task.Task(id="a", prompt=prompt)).rstrip()), attempt=1, run="r1",
+            request=Raw(b"{}"),
             token=f"{self.token}.1", version="0",
         )  # fmt: skip
         attempt = Attempt("a", 1, "digest", {"n": 1})
