@@ -157,7 +157,7 @@ def test_redo_and_changed_inputs(place: BatchPlace) -> None:
     end = place.run(tasks("ok now", "ok"), redo=("failed",))
     assert end.statuses == {"ok": 2}
     assert place.ends()["a"][0].attempt == 2
-    with pytest.raises(RedoError, match="--redo.*'c'"):
+    with pytest.raises(RedoError, match=r"--redo.*'c'"):
         place.run(tasks("ok now", "ok"), redo=("c",))
 
 

@@ -25,5 +25,5 @@ def test_an_id_comes_before_a_word() -> None:
 
 
 def test_an_unknown_id_is_an_error() -> None:
-    with pytest.raises(RedoError, match="--redo.*'nope'"):
+    with pytest.raises(RedoError, match=r"--redo.*'nope'"):
         to_redo(["nope"], DONE, [], TASKS)
