@@ -198,10 +198,7 @@ class Supervisor:
 
     def find(self, name: str) -> Extension:
         """Returns the extension of this name. Raises `KeyError`."""
-        for extension in self.extensions:
-            if extension.name == name:
-                return extension
-        raise KeyError(name)
+        return {extension.name: extension for extension in self.extensions}[name]
 
     def restart(self, name: str) -> None:
         """Stops an extension gracefully and starts it again, whatever its state. Raises `KeyError`."""

@@ -26,7 +26,7 @@ import agent
 import supervisor
 from agent.batch.run import run_main
 from agent.batch.run.rehearsal import rehearse
-from agent.model import worker_main
+from agent.model.worker import worker_main
 from supervisor.template.server import serve
 
 NOT_OF_A_RUN = (
